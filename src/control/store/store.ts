@@ -1,0 +1,22 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { ChangeSource } from '../../feed/change-source.ts';
+import type { Database } from './schema.ts';
+
+export type Reader = Kysely<Database>;
+export type Tx = Transaction<Database>;
+
+/** Statements take either: reads may run inside a unit of work. */
+export type Db = Reader | Tx;
+
+export interface Store {
+  readonly engine: 'sqlite' | 'postgres';
+  /** A connection that never waits for writers. Sees every acknowledged write. */
+  readonly read: Reader;
+  /**
+   * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects.
+   * `work` must only await statements on `tx`. Commit listeners of `changes` are called after it.
+   */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  readonly changes: ChangeSource;
+  close(): Promise<void>;
+}

@@ -1,0 +1,49 @@
+const ALPHABETS = {
+  /** RFC 4648 §6, lower case. */
+  standard: 'abcdefghijklmnopqrstuvwxyz234567',
+  /** RFC 4648 §7, lower case. */
+  hex: '0123456789abcdefghijklmnopqrstuv',
+} as const;
+
+type Alphabet = keyof typeof ALPHABETS;
+
+/** Unpadded lower-case base32. */
+export function encodeBase32(bytes: Uint8Array, alphabet: Alphabet): string {
+  const letters = ALPHABETS[alphabet];
+  let text = '';
+  let bits = 0;
+  let held = 0;
+  for (const byte of bytes) {
+    held = (held << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += letters[(held >>> bits) & 31];
+    }
+    held &= (1 << bits) - 1;
+  }
+  return bits > 0 ? text + letters[(held << (5 - bits)) & 31] : text;
+}
+
+/** Decodes unpadded base32 of any case; null for a foreign letter, an impossible length or unused bits that are set. */
+export function decodeBase32(text: string, alphabet: Alphabet): Uint8Array | null {
+  const letters = ALPHABETS[alphabet];
+  const lower = text.toLowerCase();
+  const bytes = new Uint8Array(Math.floor((lower.length * 5) / 8));
+  let at = 0;
+  let bits = 0;
+  let held = 0;
+  for (const letter of lower) {
+    const value = letters.indexOf(letter);
+    if (value < 0) return null;
+    held = (held << 5) | value;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[at++] = held >>> bits;
+      held &= (1 << bits) - 1;
+    }
+  }
+  // 1, 3 and 6 letters over a multiple of eight spell no whole byte more than one letter less does.
+  return bits >= 5 || held !== 0 ? null : bytes;
+}

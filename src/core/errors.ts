@@ -1,0 +1,87 @@
+/** REST error codes and the status each leaves with (specification, Errors; decisions, section 2). */
+export const ERROR_CODES = {
+  authentication_error: 401,
+  authorization_error: 403,
+  not_found: 404,
+  validation_error: 422,
+  quota_exceeded: 422,
+  rate_limit_exceeded: 429,
+  server_error: 500,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Statuses of a request whose shape, not meaning, is wrong. All carry `validation_error`, but for an unknown route. */
+export type ShapeStatus = 400 | 405 | 413 | 415;
+
+interface AppErrorOptions {
+  readonly status?: number;
+  /** Whole seconds, at least 1; only with `rate_limit_exceeded`. */
+  readonly retryAfter?: number;
+}
+
+/**
+ * A refusal that the caller is told about. The messages are static or made of field names and limits: never a secret,
+ * a payload or another customer's identifier.
+ */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly messages: readonly string[];
+  /** True when the body is `{"errors": [...]}`, the form of failed validations. */
+  readonly plural: boolean;
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode, messages: string | readonly string[], options: AppErrorOptions = {}) {
+    const list = typeof messages === 'string' ? [messages] : messages;
+    super(list.join('; '));
+    this.name = 'AppError';
+    this.code = code;
+    this.status = options.status ?? ERROR_CODES[code];
+    this.messages = list;
+    this.plural = typeof messages !== 'string';
+    this.retryAfter = options.retryAfter;
+  }
+}
+
+/** 422 with one message a fault; every message begins with the field's name. */
+export function invalid(...messages: readonly string[]): AppError {
+  return new AppError('validation_error', messages);
+}
+
+/** A request whose form cannot be read at all. */
+export function malformed(status: ShapeStatus, message: string): AppError {
+  return new AppError('validation_error', message, { status });
+}
+
+/** 404 for what is not there, and for what belongs to another customer: the two must look alike. */
+export function notFound(what: string): AppError {
+  return new AppError('not_found', `${what} not found`);
+}
+
+export function forbidden(message: string): AppError {
+  return new AppError('authorization_error', message);
+}
+
+export function unauthenticated(message: string): AppError {
+  return new AppError('authentication_error', message);
+}
+
+/** Envelope error codes with their static texts (decisions, section 5). E014 is reserved and never emitted. */
+export const ENVELOPE_ERRORS = {
+  E001: 'bad name',
+  E002: 'bad operation',
+  E003: 'bad version',
+  E004: 'not found',
+  E005: 'invalid input',
+  E006: 'unauthorised',
+  E007: 'unknown resource',
+  E008: 'too large',
+  E009: 'provider unavailable',
+  E010: 'rate limit',
+  E011: 'timeout',
+  E012: 'internal error',
+  E013: 'not enabled',
+} as const;
+
+export type EnvelopeErrorCode = keyof typeof ENVELOPE_ERRORS;

@@ -1,0 +1,22 @@
+import { LIMITS } from './limits.ts';
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
+const VERSION = /^v[1-9][0-9]*$/;
+
+/** First bytes of the label that carries a query token. */
+export const AUTH_PREFIX = 'auth-';
+
+/** Operator-reserved resource (specification, Key and version rules, 4). */
+export const DATASETS_RESOURCE = 'datasets';
+
+export const PUBLIC_NAMESPACE = 'public';
+
+/** One label of a query name or key, already in lower case: 1 to 63 of `[a-z0-9-]`, alphanumeric at both ends. */
+export function isLabel(label: string): boolean {
+  return label.length <= LIMITS.label && LABEL.test(label);
+}
+
+/** A resource version in its canonical spelling, lower case (specification, Key and version rules, 2). */
+export function isVersion(label: string): boolean {
+  return label.length <= LIMITS.label && VERSION.test(label);
+}

@@ -1,0 +1,55 @@
+/**
+ * Every limit of the product. Each has a test on both sides of it; docs/OPERATIONS.md prints this table and a test
+ * compares the two. Bytes, unless the name says otherwise.
+ */
+export const LIMITS = {
+  /** Decoded bytes of a record (specification, Limits). */
+  recordData: 2586,
+  /** One DNS label (RFC 1035 §2.3.4). */
+  label: 63,
+  /** A query name in text, without the trailing dot (specification, Limits). */
+  queryName: 253,
+  /** A rendered TXT value, and a schema served over DNS. */
+  txtValue: 3500,
+  /** One character string of a TXT record (RFC 1035 §3.3). */
+  txtChunk: 255,
+  namespaceNameMin: 3,
+  namespaceNameMax: 32,
+  contentType: 127,
+  apiKeyName: 100,
+  apiKeyNamespaces: 100,
+  queryTokenName: 100,
+  queryTokenDaysMax: 365,
+  queryTokenDaysDefault: 30,
+  queryTokensPerNamespace: 100,
+  namespacesPerCustomer: 1000,
+  apiKeysPerCustomer: 100,
+  /** Largest `ttl_seconds`: DNS TTLs are 31 bits (RFC 2181 §8). */
+  ttlSecondsMax: 2_147_483_647,
+  ttlSecondsDefault: 300,
+  /** Latest storage expiry: 9999-12-31T23:59:59.999Z. */
+  expiresAtMax: 253_402_300_799_999,
+  pageRecordsMax: 500,
+  pageMax: 100,
+  bulkItems: 500,
+  /** A REST request body; the bulk route has its own, 500 records of full size. */
+  requestBody: 65_536,
+  bulkBody: 4_194_304,
+  /** Unauthenticated REST requests a minute per address (IPv4) or /64 (IPv6). */
+  unauthenticatedPerMinute: 100,
+  authenticatedPerMinute: 1000,
+  writesPerMinute: 60,
+  writesPerHour: 600,
+  /** Payload that we advertise, and never exceed on UDP (RFC 9715). */
+  udpPayload: 1232,
+  /** A DNS message over any transport that we would send. */
+  dnsMessage: 65_535,
+  /** Idle time of a TCP connection, milliseconds (RFC 7766 §6.2.3). */
+  tcpIdleMs: 10_000,
+  tcpConnections: 4096,
+  tcpConnectionsPerAddress: 100,
+  /** Queries in flight on one TCP connection; above it reading pauses. */
+  tcpPipeline: 128,
+  dohBody: 65_535,
+  dohStreams: 100,
+} as const;

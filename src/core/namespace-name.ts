@@ -1,0 +1,22 @@
+import { AUTH_PREFIX } from './labels.ts';
+import { LIMITS } from './limits.ts';
+import { RESERVED_NAMES } from './reserved-names.ts';
+
+const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
+
+/**
+ * Judges a namespace name that a customer wants (specification, Namespace, Name rules).
+ *
+ * @returns null when it may be taken, else one message
+ */
+export function namespaceNameFault(name: string): string | null {
+  const { namespaceNameMin: min, namespaceNameMax: max } = LIMITS;
+  if (name.length < min || name.length > max) return `Name must have ${min} to ${max} characters`;
+  if (!NAME.test(name)) {
+    return 'Name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
+  }
+  // A label that begins so can only be a token: such a namespace could never be asked for.
+  if (name.startsWith(AUTH_PREFIX)) return 'Name must not start with auth-';
+  if (RESERVED_NAMES.has(name)) return 'Name is reserved';
+  return null;
+}

@@ -1,0 +1,75 @@
+import type { EnvelopeErrorCode } from './errors.ts';
+import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
+import { OPERATIONS, type Operation, type Query } from './query.ts';
+
+/** Labels of the shortest query: operation, resource, namespace, version. */
+const SHORTEST = 4;
+
+/**
+ * A coordinate pair is one label of the public services, the one place where `_` and a leading `-` occur
+ * (specification, Public services, coordinates).
+ */
+const COORDINATES = /^-?[0-9]{1,3}(?:d[0-9]+)?_-?[0-9]{1,3}(?:d[0-9]+)?$/;
+
+const operations: ReadonlySet<string> = new Set(OPERATIONS);
+
+export type ParsedName =
+  | { readonly kind: 'query'; readonly query: Query }
+  /** Fewer labels than any query has: asked by resolvers that minimise names, answered NODATA (RFC 9156). */
+  | { readonly kind: 'short' }
+  | { readonly kind: 'malformed'; readonly code: EnvelopeErrorCode };
+
+const SHORT: ParsedName = { kind: 'short' };
+const BAD_NAME: ParsedName = { kind: 'malformed', code: 'E001' };
+const BAD_OPERATION: ParsedName = { kind: 'malformed', code: 'E002' };
+const BAD_VERSION: ParsedName = { kind: 'malformed', code: 'E003' };
+
+/**
+ * Parses the part of a query name below the zone (specification, Query name structure).
+ *
+ * @param name lower-case text without a trailing dot, zone removed; '' is the apex
+ * @returns the query, `short` below four labels, or `malformed` with the envelope code that says why
+ */
+export function parseQueryName(name: string): ParsedName {
+  if (name === '') return SHORT;
+  const labels = name.split('.');
+  const count = labels.length;
+  if (count < SHORTEST) return SHORT;
+
+  const operation = labels[0]!;
+  const version = labels[count - 1]!;
+  const namespace = labels[count - 2]!;
+  const resource = labels[count - 3]!;
+  if (!isLabel(namespace) || namespace.startsWith(AUTH_PREFIX)) return BAD_NAME;
+  if (!isLabel(resource) || resource.startsWith(AUTH_PREFIX)) return BAD_NAME;
+  if (!isVersion(version)) return BAD_VERSION;
+  if (!isOperation(operation)) return BAD_OPERATION;
+
+  // The token, when there is one, is the first label after the operation and nowhere else.
+  const first = labels[1]!;
+  const hasToken = count > SHORTEST && first.startsWith(AUTH_PREFIX);
+  if (hasToken && !isLabel(first)) return BAD_NAME;
+  const paramsAt = hasToken ? 2 : 1;
+  const params = labels.slice(paramsAt, count - 3);
+  const open = namespace === PUBLIC_NAMESPACE;
+  for (const param of params) {
+    if (param.startsWith(AUTH_PREFIX)) return BAD_NAME;
+    if (!isLabel(param) && !(open && COORDINATES.test(param))) return BAD_NAME;
+  }
+  return {
+    kind: 'query',
+    query: {
+      operation,
+      token: hasToken ? first.slice(AUTH_PREFIX.length) : null,
+      params,
+      resource,
+      namespace,
+      version,
+      key: labels.slice(paramsAt).join('.'),
+    },
+  };
+}
+
+function isOperation(label: string): label is Operation {
+  return operations.has(label);
+}

@@ -1,0 +1,41 @@
+import { AUTH_PREFIX, DATASETS_RESOURCE, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
+import { LIMITS } from './limits.ts';
+
+/** A key that can be stored: canonical lower case, with its last three labels by name. */
+export interface RecordKey {
+  readonly key: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly version: string;
+}
+
+/** Bytes that a query adds around a key: `get.`, `auth-` with its 56-letter token and a dot, and the dot before the zone. */
+const AROUND = 'get.'.length + AUTH_PREFIX.length + 56 + 1 + 1;
+
+/**
+ * Parses the key of a record write (specification, Key and version rules). Case is folded, as DNS does.
+ *
+ * @param zoneLength letters of the longest configured zone, without a trailing dot: every accepted record must be
+ *   queryable with a token in front
+ * @returns the key, or one message that says what is wrong with it
+ */
+export function parseRecordKey(text: string, zoneLength: number): RecordKey | string {
+  const key = text.toLowerCase();
+  const labels = key.split('.');
+  if (labels.length < 3) return 'Key must be [<params>.]<resource>.<namespace>.<version>';
+  for (const label of labels) {
+    if (!isLabel(label)) return 'Key has a label that is not 1 to 63 letters, digits or inner hyphens';
+    if (label.startsWith(AUTH_PREFIX)) return 'Key must not contain a label starting with auth-';
+  }
+  const version = labels[labels.length - 1]!;
+  const namespace = labels[labels.length - 2]!;
+  const resource = labels[labels.length - 3]!;
+  if (!isVersion(version)) return 'Key must end in a version of the form v[1-9][0-9]*';
+  if (resource === DATASETS_RESOURCE) return 'Key uses the reserved resource datasets';
+  if (namespace === PUBLIC_NAMESPACE && (labels[0] === 'manifest' || labels[0] === 'identity')) {
+    return 'Key is reserved';
+  }
+  const room = LIMITS.queryName - AROUND - zoneLength;
+  if (key.length > room) return `Key is longer than ${room} characters`;
+  return { key, resource, namespace, version };
+}

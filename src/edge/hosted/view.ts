@@ -1,0 +1,48 @@
+import type { ChangeBody } from '../../core/change.ts';
+
+export interface HostedNamespace {
+  readonly publicRead: boolean;
+  readonly suspended: boolean;
+}
+
+export interface HostedToken {
+  readonly namespace: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+export interface HostedRecord {
+  /** Decoded payload, at most 2,586 bytes. */
+  readonly data: Uint8Array;
+  /** The envelope's `f`. */
+  readonly format: string;
+  readonly ttlSeconds: number;
+  /** Milliseconds since the epoch, or null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** The read side: synchronous, so that an answer needs no promise. Names, keys and digests are in lower case. */
+export interface HostedView {
+  namespace(name: string): HostedNamespace | null;
+  /** @param digest lower-case hex SHA-256 of the presented token */
+  token(digest: string): HostedToken | null;
+  /** Includes records past their `expiresAt` that the erasure has not reached yet: the caller drops them. */
+  record(key: string): HostedRecord | null;
+  /** Whether any record's key equals the labels of `suffix` or ends with them (`res.ns.v1`, `ns.v1`). */
+  anyBelow(suffix: string): boolean;
+  /** Makes the next read see everything committed so far. Cheap when nothing was. */
+  refresh(): void;
+}
+
+/** The write side, held by the follower alone. */
+export interface ViewWriter {
+  /** `seq` of the last change applied, or null for a view that holds nothing and must be rebuilt. */
+  cursor(): number | null;
+  /** Applies the bodies in order and moves the cursor, in one transaction: after a crash both are there or neither. */
+  apply(changes: readonly ChangeBody[], cursor: number): Promise<void>;
+  /** Empties the view and forgets the cursor. */
+  clear(): Promise<void>;
+  /** Adds bodies without moving the cursor: the pages of a rebuild, void until `apply` sets a cursor. */
+  load(changes: readonly ChangeBody[]): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,21 @@
+export type TransportName = 'udp' | 'tcp' | 'dot' | 'doh';
+
+/**
+ * One query in, one reply out. It is told the transport (size limits and some EDNS options differ) and never an address.
+ * Neither method throws or rejects.
+ */
+export interface PacketHandler {
+  /**
+   * Answers from the packet cache, into the caller's buffer.
+   *
+   * @param request the message, at `request[0..length)`
+   * @returns octets written to `out`, or 0: not cached, use `slow`
+   */
+  hot(request: Uint8Array, length: number, transport: TransportName, out: Buffer): number;
+  /**
+   * Answers anything. Synchronous unless a service has to wait. The bytes given are the caller's to keep.
+   *
+   * @returns the reply, or null for silence (RFC 8906: only what is no query at all)
+   */
+  slow(request: Uint8Array, transport: TransportName): Uint8Array | null | Promise<Uint8Array | null>;
+}
