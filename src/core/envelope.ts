@@ -2,35 +2,37 @@ import { ENVELOPE_VERSION } from './brand.ts';
 import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from './errors.ts';
 
 /** `f` of an envelope by media type: 1 to 7 letters, so that the head never outgrows 52 bytes (decisions, section 2). */
-const FORMATS: Readonly<Record<string, string>> = {
-  'application/json': 'json',
-  'application/xml': 'xml',
-  'text/xml': 'xml',
-  'application/yaml': 'yaml',
-  'application/x-yaml': 'yaml',
-  'text/yaml': 'yaml',
-  'application/toml': 'toml',
-  'application/cbor': 'cbor',
-  'application/pdf': 'pdf',
-  'application/javascript': 'js',
-  'text/javascript': 'js',
-  'text/plain': 'text',
-  'text/html': 'html',
-  'text/css': 'css',
-  'text/csv': 'csv',
-  'text/markdown': 'md',
-  'image/png': 'png',
-  'image/jpeg': 'jpeg',
-  'image/gif': 'gif',
-  'image/webp': 'webp',
-  'image/svg+xml': 'svg',
-};
+const FORMATS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    'application/json': 'json',
+    'application/xml': 'xml',
+    'text/xml': 'xml',
+    'application/yaml': 'yaml',
+    'application/x-yaml': 'yaml',
+    'text/yaml': 'yaml',
+    'application/toml': 'toml',
+    'application/cbor': 'cbor',
+    'application/pdf': 'pdf',
+    'application/javascript': 'js',
+    'text/javascript': 'js',
+    'text/plain': 'text',
+    'text/html': 'html',
+    'text/css': 'css',
+    'text/csv': 'csv',
+    'text/markdown': 'md',
+    'image/png': 'png',
+    'image/jpeg': 'jpeg',
+    'image/gif': 'gif',
+    'image/webp': 'webp',
+    'image/svg+xml': 'svg',
+  }),
+);
 
 /** The envelope's `f` for a stored content type; parameters are ignored, `+json` and `+xml` suffixes count. */
 export function contentFormat(contentType: string): string {
   const semicolon = contentType.indexOf(';');
   const media = (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase();
-  const known = FORMATS[media];
+  const known = FORMATS.get(media);
   if (known !== undefined) return known;
   if (media.endsWith('+json')) return 'json';
   if (media.endsWith('+xml')) return 'xml';

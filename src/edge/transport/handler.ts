@@ -13,7 +13,8 @@ export interface PacketHandler {
    */
   hot(request: Uint8Array, length: number, transport: TransportName, out: Buffer): number;
   /**
-   * Answers anything. Synchronous unless a service has to wait. The bytes given are the caller's to keep.
+   * Answers anything. Synchronous unless a service has to wait. The reply stays in a cache: it may be kept and queued,
+   * but never changed.
    *
    * @returns the reply, or null for silence (RFC 8906: only what is no query at all)
    */

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { decodeBase32, encodeBase32 } from './base32.ts';
+import { decodeBase64 } from './base64.ts';
+import { contentFormat, errorEnvelope, hostedEnvelope, parseEnvelope } from './envelope.ts';
+import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from './errors.ts';
+import { LIMITS } from './limits.ts';
+import { namespaceNameFault } from './namespace-name.ts';
+import { decodeParam } from './params.ts';
+import { queryTokenDigest, spellQueryToken } from './query-token.ts';
+import { RESERVED_NAMES } from './reserved-names.ts';
+
+test('strict Base64: what decodes, and what does not', () => {
+  for (const text of ['', 'TQ==', 'TWE=', 'TWFu', '+/+/', 'AAAA']) {
+    assert.equal(decodeBase64(text)?.toString('base64'), text);
+  }
+  for (const text of [
+    'TQ',
+    'TQ=',
+    'TR==',
+    'TWF=',
+    'TWFu\n',
+    ' TWFu',
+    '-_-_',
+    'T===',
+    '====',
+    'TWFuT',
+    'TWE=TWE=',
+  ]) {
+    assert.equal(decodeBase64(text), null, text);
+  }
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      assert.deepEqual(decodeBase64(Buffer.from(bytes).toString('base64')), Buffer.from(bytes));
+    }),
+  );
+});
+
+test('base32 agrees with the vectors of RFC 4648 section 10', () => {
+  const vectors = [
+    ['', '', ''],
+    ['f', 'my', 'co'],
+    ['fo', 'mzxq', 'cpng'],
+    ['foo', 'mzxw6', 'cpnmu'],
+    ['foob', 'mzxw6yq', 'cpnmuog'],
+    ['fooba', 'mzxw6ytb', 'cpnmuoj1'],
+    ['foobar', 'mzxw6ytboi', 'cpnmuoj1e8'],
+  ] as const;
+  for (const [text, standard, hex] of vectors) {
+    assert.equal(encodeBase32(Buffer.from(text), 'standard'), standard);
+    assert.equal(encodeBase32(Buffer.from(text), 'hex'), hex);
+    assert.deepEqual(Buffer.from(decodeBase32(standard.toUpperCase(), 'standard')!), Buffer.from(text));
+  }
+  for (const bad of ['m', 'mzx', 'mz1q', 'mzxw6y', 'mz', 'my='])
+    assert.equal(decodeBase32(bad, 'standard'), null, bad);
+});
+
+test('params labels decode by their prefix', () => {
+  const cases: readonly (readonly [string, string | null])[] = [
+    ['london', 'london'],
+    ['b32-mzxw6', 'foo'],
+    ['B32-MZXW6', 'foo'],
+    ['hex-c3a9', 'é'],
+    ['b64-w6k', 'é'],
+    ['hex-c3', null],
+    ['hex-', null],
+    ['hex-0', null],
+    ['b64-w6', null],
+    ['b64-!', null],
+    ['b32-1', null],
+    ['b32-', null],
+  ];
+  for (const [label, expected] of cases) assert.equal(decodeParam(label), expected, label);
+});
+
+test('the largest record fits the largest envelope exactly', () => {
+  const text = hostedEnvelope(Buffer.alloc(LIMITS.recordData), 'formats', LIMITS.ttlSecondsMax);
+  assert.equal(text.length, LIMITS.txtValue);
+});
+
+test('envelopes read back as written, with d last and whole', () => {
+  const data = Buffer.from('a;b=c;d=e');
+  const parsed = parseEnvelope(hostedEnvelope(data, 'text', 60).toString('latin1'));
+  assert.deepEqual([...(parsed?.fields.keys() ?? [])], ['v', 's', 't', 'e', 'f', 'ttl', 'd']);
+  assert.deepEqual(parsed?.data, data);
+  assert.equal(parseEnvelope('v=svc1;s=ok;t=data;e=plain;f=json;d=a;b=1;c')?.data?.toString(), 'a;b=1;c');
+  assert.equal(parseEnvelope('hello'), null);
+  assert.equal(parseEnvelope('v=svc1;oops'), null);
+});
+
+test('error envelopes carry code, status and a static text', () => {
+  assert.equal(errorEnvelope('E004'), 'v=svc1;s=notfound;t=error;code=E004;msg=not found');
+  assert.equal(errorEnvelope('E010', 7), 'v=svc1;s=ratelimit;t=error;code=E010;msg=rate limit;retry_after=7');
+  for (const code of Object.keys(ENVELOPE_ERRORS) as EnvelopeErrorCode[]) {
+    assert.equal(parseEnvelope(errorEnvelope(code))?.fields.get('code'), code);
+  }
+});
+
+test('media types map to formats of 1 to 7 letters', () => {
+  for (const [type, format] of [
+    ['application/json', 'json'],
+    ['Application/JSON; charset=utf-8', 'json'],
+    ['application/problem+json', 'json'],
+    ['image/svg+xml', 'svg'],
+    ['text/plain', 'text'],
+    ['application/octet-stream', 'bin'],
+    ['constructor', 'bin'],
+    ['', 'bin'],
+  ] as const) {
+    assert.equal(contentFormat(type), format, type);
+  }
+});
+
+test('namespace names: both sides of every rule', () => {
+  const good = ['abc', 'a1b', 'a-b', 'a'.repeat(32), 'acme', 'authx', 'a--b'];
+  const bad = [
+    'ab',
+    'a'.repeat(33),
+    '1ab',
+    '-ab',
+    'ab-',
+    'aBc',
+    'a_b',
+    'a.b',
+    'äbc',
+    '',
+    'auth-x',
+    'a b',
+    'abc\n',
+  ];
+  for (const name of good) assert.equal(namespaceNameFault(name), null, name);
+  for (const name of bad) assert.match(namespaceNameFault(name) ?? '', /^Name /, name);
+  for (const name of RESERVED_NAMES) assert.notEqual(namespaceNameFault(name), null, name);
+  assert.ok(RESERVED_NAMES.size > 22 + 40);
+});
+
+test('a query token has 56 letters, fits a label, and hashes without regard to case', () => {
+  const token = spellQueryToken(Buffer.alloc(32, 0xa7));
+  assert.match(token, /^svcq[0-9a-v]{52}$/);
+  assert.equal(`auth-${token}`.length, 61);
+  assert.equal(queryTokenDigest(token), queryTokenDigest(token.toUpperCase()));
+  assert.match(queryTokenDigest(token), /^[0-9a-f]{64}$/);
+  assert.throws(() => spellQueryToken(Buffer.alloc(31)), RangeError);
+});

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { EdgePorts, FromWorker, TlsPair, ToWorker, WorkerSettings } from './settings.ts';
+
+export interface PoolEvents {
+  /** A worker died and another takes its place. */
+  died(worker: number): void;
+  fault(transport: 'udp' | 'tcp' | 'doh', code: string): void;
+}
+
+export interface PoolOptions {
+  /** Module of the worker thread. */
+  readonly entry: URL;
+  /** Everything but what differs from worker to worker. */
+  readonly settings: Omit<WorkerSettings, 'stats'>;
+  /** One buffer of counters a worker; their number is the number of workers. */
+  readonly stats: readonly SharedArrayBuffer[];
+  readonly events: PoolEvents;
+}
+
+export interface WorkerPool {
+  readonly ports: EdgePorts;
+  /** Workers that listen at present. */
+  alive(): number;
+  reloadTls(tls: TlsPair): void;
+  /** Stops accepting, answers what is in flight, ends the threads. */
+  stop(): Promise<void>;
+}
+
+/** Between the death of a worker and the start of the next: one that dies at once must not spin. */
+const RESTART_DELAY_MS = 250;
+
+/** A listener that could not be opened at start. */
+export class ListenError extends Error {
+  readonly code: string;
+
+  constructor(code: string) {
+    super(`a DNS listener could not be opened: ${code}`);
+    this.name = 'ListenError';
+    this.code = code;
+  }
+}
+
+/**
+ * Starts the workers. Resolves once all of them listen; rejects with `ListenError` when the first start fails. Later a dead
+ * worker is replaced: the others keep the port meanwhile.
+ */
+export async function startPool(options: PoolOptions): Promise<WorkerPool> {
+  const { entry, events, stats } = options;
+  const live = new Map<number, Worker>();
+  let settings = options.settings;
+  let stopping = false;
+  const timers = new Set<NodeJS.Timeout>();
+
+  async function start(index: number): Promise<void> {
+    const worker = new Worker(entry, { workerData: { ...settings, stats: stats[index]! } });
+    const first = await firstMessage(worker);
+    if (first.type !== 'listening') {
+      await worker.terminate();
+      throw new ListenError(first.type === 'failed' ? first.code : 'EXIT');
+    }
+    settings = { ...settings, ports: first.ports };
+    live.set(index, worker);
+    worker.on('message', (message: FromWorker) => {
+      if (message.type === 'fault') events.fault(message.transport, message.code);
+    });
+    // What the thread died of is told by its exit; an error event without a listener would end the process.
+    worker.on('error', () => {});
+    worker.once('exit', () => {
+      live.delete(index);
+      if (!stopping) {
+        events.died(index);
+        restart(index);
+      }
+    });
+  }
+
+  function restart(index: number): void {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      if (!stopping) start(index).catch(() => restart(index));
+    }, RESTART_DELAY_MS);
+    timers.add(timer);
+  }
+
+  function tell(message: ToWorker): void {
+    for (const worker of live.values()) worker.postMessage(message);
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true;
+    for (const timer of timers) clearTimeout(timer);
+    const exits = [...live.values()].map((worker) => once(worker, 'exit'));
+    tell({ type: 'stop' });
+    await Promise.all(exits);
+  }
+
+  try {
+    // One after the other: the first may have to find free ports, which the rest then share.
+    for (let index = 0; index < stats.length; index++) await start(index);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    get ports() {
+      return settings.ports;
+    },
+    alive: () => live.size,
+    reloadTls(tls) {
+      settings = { ...settings, tls };
+      tell({ type: 'tls', tls });
+    },
+    stop,
+  };
+}
+
+async function firstMessage(worker: Worker): Promise<FromWorker> {
+  return await new Promise((resolve) => {
+    const gone = (): void => resolve({ type: 'stopped' });
+    worker.once('message', (message: FromWorker) => {
+      worker.off('exit', gone);
+      worker.off('error', gone);
+      resolve(message);
+    });
+    worker.once('exit', gone);
+    worker.once('error', gone);
+  });
+}

@@ -1,0 +1,42 @@
+import type { NameServer } from '../query/zones.ts';
+
+export interface TlsPair {
+  /** PEM, the leaf first. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+}
+
+/** Ports in use; 0 in a request means any free one. */
+export interface EdgePorts {
+  /** UDP and TCP. */
+  readonly dns: number;
+  readonly doh: number;
+}
+
+/** What one worker thread needs. Plain data: it is copied into the thread, the shared buffers aside. */
+export interface WorkerSettings {
+  readonly host: string;
+  readonly ports: EdgePorts;
+  readonly tls: TlsPair;
+  readonly zones: readonly string[];
+  readonly nameServers: readonly NameServer[];
+  /** See `GateSettings`. */
+  readonly sync: boolean;
+  readonly demo: boolean;
+  readonly viewPath: string;
+  readonly stamps: SharedArrayBuffer;
+  readonly stats: SharedArrayBuffer;
+  /** Whether limits that depend on the peer's address hold; off for load tests. */
+  readonly limited: boolean;
+}
+
+export type ToWorker = { readonly type: 'tls'; readonly tls: TlsPair } | { readonly type: 'stop' };
+
+export type FromWorker =
+  | { readonly type: 'listening'; readonly ports: EdgePorts }
+  /** A listener could not be opened; `code` is the system's error name, such as EADDRINUSE. */
+  | { readonly type: 'failed'; readonly code: string }
+  /** A socket went wrong while serving. */
+  | { readonly type: 'fault'; readonly transport: 'udp' | 'tcp' | 'doh'; readonly code: string }
+  | { readonly type: 'stopped' };

@@ -1,0 +1,12 @@
+import type { Outcome } from '../../core/outcome.ts';
+import type { Query } from '../../core/query.ts';
+
+/**
+ * A public service. It is given the query and the time, and nothing of whoever asks (specification, Explicit-parameter
+ * principle).
+ */
+export interface PublicService {
+  /** The resource label that selects it. */
+  readonly resource: string;
+  answer(query: Query, now: number): Outcome | Promise<Outcome>;
+}

@@ -1,0 +1,218 @@
+import { LIMITS } from '../../core/limits.ts';
+import { type FailureCause, FOREVER, type Outcome } from '../../core/outcome.ts';
+import { EDE, RCODE, RRTYPE } from '../wire/codes.ts';
+import { type EdnsOption, edeOption, NO_OPTIONS, writeOpt } from '../wire/edns.ts';
+import { isSubdomain } from '../wire/name.ts';
+import type { DnsRequest, RequestEdns, RequestFault } from '../wire/request.ts';
+import { txtChunks } from '../wire/txt.ts';
+import { MessageWriter } from '../wire/writer.ts';
+import type { Route } from './route.ts';
+import type { Rrset, Zone } from './zones.ts';
+
+/** What a reply says, before it is bytes. */
+export interface ReplyBody {
+  /** 12 bits; above 15 only with EDNS. */
+  readonly rcode: number;
+  readonly aa: boolean;
+  readonly answer: readonly Rrset[];
+  readonly authority: readonly Rrset[];
+  readonly additional: readonly Rrset[];
+  /** Encoded extended error, or null. Static text: never the name, never the token. */
+  readonly ede: EdnsOption | null;
+  /** Milliseconds since the epoch after which the reply is no longer true. */
+  readonly until: number;
+}
+
+/** A whole reply, not yet fitted to a transport. */
+export interface Reply {
+  readonly bytes: Uint8Array;
+  /** Offset of the OPT record, which comes last; the length when there is none. */
+  readonly optAt: number;
+}
+
+/** `until` of a reply that is not even true of the next packet. */
+const UNCACHED = 0;
+
+const NONE: readonly Rrset[] = [];
+const QR = 0x8000;
+const AA = 0x0400;
+const TC_OCTET = 0x02;
+const RD = 0x0100;
+const CD = 0x0010;
+const POINTER = 0xc000;
+const HEADER = 12;
+/** A pointer to the question's name, where every answer's owner is. */
+const TO_QNAME = POINTER | HEADER;
+
+const REFUSALS = {
+  outside: edeOption(EDE.NOT_AUTHORITATIVE, 'not a zone of this server'),
+  transfer: edeOption(EDE.PROHIBITED, 'zone transfer is not offered'),
+  refused: edeOption(EDE.PROHIBITED, 'not authorised'),
+} as const;
+const MALFORMED = edeOption(EDE.OTHER, 'malformed query name');
+const STALE = edeOption(EDE.STALE_ANSWER, 'source unreachable');
+const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
+  storage: edeOption(EDE.OTHER, 'storage failure'),
+  provider: edeOption(EDE.NETWORK_ERROR, 'provider failure'),
+  signing: edeOption(EDE.OTHER, 'signing failure'),
+  'too-large': edeOption(EDE.OTHER, 'answer too large'),
+  internal: edeOption(EDE.OTHER, 'internal failure'),
+};
+
+/** A route that is answered without looking anything up. */
+export function routeBody(route: Exclude<Route, { kind: 'query' }>): ReplyBody {
+  switch (route.kind) {
+    case 'outside':
+    case 'transfer':
+    case 'refused':
+      return body(RCODE.REFUSED, { ede: REFUSALS[route.kind] });
+    case 'malformed':
+      return body(RCODE.FORMERR, { ede: MALFORMED });
+    case 'nodata':
+      return body(RCODE.NOERROR, { aa: true, authority: [route.zone.soa] });
+    case 'own': {
+      const additional = route.rrset.type === RRTYPE.NS ? route.zone.glue : NONE;
+      return body(RCODE.NOERROR, { aa: true, answer: [route.rrset], additional });
+    }
+  }
+}
+
+/** What an outcome looks like to the one who asked (specification, DNS result conventions). */
+export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): ReplyBody {
+  switch (outcome.kind) {
+    case 'answer':
+      if (outcome.text.length > LIMITS.txtValue) {
+        return body(RCODE.SERVFAIL, { ede: FAILURES['too-large'], until: UNCACHED });
+      }
+      return body(RCODE.NOERROR, {
+        aa: true,
+        answer: [txtRrset(request, outcome.text, outcome.ttl)],
+        ede: outcome.stale === true ? STALE : null,
+        until: outcome.until,
+      });
+    case 'empty':
+      return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until: outcome.until });
+    case 'refused':
+      return body(RCODE.REFUSED, { ede: REFUSALS.refused, until: outcome.until });
+    case 'malformed': {
+      const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];
+      return body(RCODE.FORMERR, { aa: answer.length > 0, answer, ede: MALFORMED });
+    }
+    case 'failed':
+      return body(RCODE.SERVFAIL, { ede: FAILURES[outcome.cause], until: UNCACHED });
+  }
+}
+
+/** TTL of an error envelope, seconds (decisions, section 5). */
+const ERROR_TTL = 30;
+
+function txtRrset(request: DnsRequest, text: Uint8Array, ttl: number): Rrset {
+  return { owner: request.qname, type: RRTYPE.TXT, ttl, rdata: [txtChunks(text)] };
+}
+
+function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode'>>): ReplyBody {
+  return {
+    rcode,
+    aa: false,
+    answer: NONE,
+    authority: NONE,
+    additional: NONE,
+    ede: null,
+    until: FOREVER,
+    ...parts,
+  };
+}
+
+const writer = new MessageWriter(4096);
+
+/** Writes a reply: question as sent, owners compressed to it, OPT last and only if the query had one (RFC 6891 §6.1.1). */
+export function writeReply(request: DnsRequest, reply: ReplyBody): Reply {
+  writer.reset();
+  const flags = QR | (reply.aa ? AA : 0) | (request.rd ? RD : 0) | (request.cd ? CD : 0);
+  const { edns } = request;
+  header(request.id, flags | (reply.rcode & 0xf), 1);
+  writer.bytes(request.qname);
+  writer.u16(request.qtype);
+  writer.u16(request.qclass);
+  const counts = [reply.answer, reply.authority, reply.additional].map((section) => rrsets(section, request));
+  const optAt = writer.length;
+  if (edns !== null) writeOwnOpt(edns, reply.rcode, reply.ede === null ? NO_OPTIONS : [reply.ede]);
+  writer.patch16(6, counts[0]!);
+  writer.patch16(8, counts[1]!);
+  writer.patch16(10, counts[2]! + (edns === null ? 0 : 1));
+  return { bytes: writer.finish(), optAt };
+}
+
+/** The reply to a packet that gets a response code alone. */
+export function writeFault(fault: RequestFault): Uint8Array {
+  writer.reset();
+  const flags = QR | (fault.opcode << 11) | (fault.rd ? RD : 0) | (fault.cd ? CD : 0);
+  header(fault.id, flags | (fault.rcode & 0xf), fault.question === null ? 0 : 1);
+  if (fault.question !== null) writer.bytes(fault.question);
+  if (fault.edns !== null) {
+    writeOwnOpt(fault.edns, fault.rcode, NO_OPTIONS);
+    writer.patch16(10, 1);
+  }
+  return writer.finish();
+}
+
+/** Octets that a UDP reply to this request may have (RFC 6891 §6.2.3, RFC 9715). */
+export function udpLimit(payload: number | null): number {
+  return payload === null ? 512 : Math.max(512, Math.min(payload, LIMITS.udpPayload));
+}
+
+/** A reply cut down to header, question and OPT with TC set (RFC 2181 §9: never part of an rrset). */
+export function truncated(reply: Reply, questionEnd: number): Uint8Array {
+  const { bytes, optAt } = reply;
+  const opt = bytes.length - optAt;
+  const short = new Uint8Array(questionEnd + opt);
+  short.set(bytes.subarray(0, questionEnd));
+  short.set(bytes.subarray(optAt), questionEnd);
+  short[2]! |= TC_OCTET;
+  short.fill(0, 6, 12);
+  if (opt > 0) short[11] = 1;
+  return short;
+}
+
+function header(id: number, flags: number, qdcount: number): void {
+  writer.u16(id);
+  writer.u16(flags);
+  writer.u16(qdcount);
+  writer.u16(0);
+  writer.u16(0);
+  writer.u16(0);
+}
+
+function writeOwnOpt(edns: RequestEdns, rcode: number, options: readonly EdnsOption[]): void {
+  writeOpt(writer, {
+    payload: LIMITS.udpPayload,
+    version: 0,
+    extendedRcode: rcode >>> 4,
+    dnssecOk: edns.dnssecOk,
+    options,
+  });
+}
+
+function rrsets(section: readonly Rrset[], request: DnsRequest): number {
+  let records = 0;
+  for (const set of section) {
+    for (const rdata of set.rdata) {
+      owner(set.owner, request);
+      writer.u16(set.type);
+      writer.u16(request.qclass);
+      writer.u32(set.ttl);
+      writer.u16(rdata.length);
+      writer.bytes(rdata);
+      records++;
+    }
+  }
+  return records;
+}
+
+/** An owner that is the question's name or ends it is a pointer into the question; another is written out. */
+function owner(name: Uint8Array, request: DnsRequest): void {
+  const { qname } = request;
+  if (name === qname) writer.u16(TO_QNAME);
+  else if (isSubdomain(qname, name)) writer.u16(TO_QNAME + qname.length - name.length);
+  else writer.name(name, false);
+}

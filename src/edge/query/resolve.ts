@@ -1,0 +1,72 @@
+import { DATASETS_RESOURCE } from '../../core/labels.ts';
+import { FOREVER, type Outcome } from '../../core/outcome.ts';
+import type { Query } from '../../core/query.ts';
+import type { HostedView } from '../hosted/view.ts';
+import { demoRecord } from './demo.ts';
+import { type GateSettings, judge } from './gate.ts';
+import { hostedOutcome } from './hosted.ts';
+import type { PublicService } from './public-service.ts';
+
+export interface ResolveContext {
+  readonly view: HostedView;
+  readonly gate: GateSettings;
+  /** By resource label. */
+  readonly services: ReadonlyMap<string, PublicService>;
+}
+
+const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
+const REFUSED: Outcome = { kind: 'refused', until: FOREVER };
+const STORAGE_FAILED: Outcome = { kind: 'failed', cause: 'storage' };
+const INTERNAL: Outcome = { kind: 'failed', cause: 'internal' };
+
+/**
+ * What becomes of a query: the gate, then the service or the stored record it asks for. Never throws or rejects: a view
+ * that cannot be read, or a service that fails, is a failed outcome.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function resolve(query: Query, context: ResolveContext, now: number): Outcome | Promise<Outcome> {
+  try {
+    const verdict = judge(query, context.view, context.gate, now);
+    switch (verdict.kind) {
+      case 'refused':
+        return { kind: 'refused', until: verdict.until };
+      case 'public':
+        return servicesAnswer(query, context.services, now);
+      case 'demo': {
+        const stored = context.view.record(query.key);
+        return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), false, now);
+      }
+      case 'open':
+        return hostedOutcome(context.view.record(query.key), false, now);
+      case 'private':
+        return endingBy(verdict.until, hostedOutcome(context.view.record(query.key), true, now));
+    }
+  } catch {
+    return STORAGE_FAILED;
+  }
+}
+
+function servicesAnswer(
+  query: Query,
+  services: ReadonlyMap<string, PublicService>,
+  now: number,
+): Outcome | Promise<Outcome> {
+  // `geoip` names its argument where other operations name their service.
+  const service = services.get(query.operation === 'geoip' ? 'geoip' : query.resource);
+  if (service === undefined) return query.resource === DATASETS_RESOURCE ? REFUSED : MISSING;
+  if (query.version !== 'v1') return MISSING;
+  try {
+    const outcome = service.answer(query, now);
+    return outcome instanceof Promise ? outcome.catch(() => INTERNAL) : outcome;
+  } catch {
+    return INTERNAL;
+  }
+}
+
+/** The outcome, but true no longer than the token that opened it. */
+function endingBy(until: number, outcome: Outcome): Outcome {
+  return outcome.kind === 'answer' || outcome.kind === 'empty'
+    ? { ...outcome, until: Math.min(outcome.until, until) }
+    : outcome;
+}
