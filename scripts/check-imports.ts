@@ -1,0 +1,159 @@
+/**
+ * Checks the table of who may import whom (import-rules.ts) with dependency-cruiser, and what a graph cannot see by
+ * reading the files. Prints every fault and exits 1; exits 0 with a count of what was seen.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
+import { DOORS, ROOMS, TEST_FILES, WORDS } from './import-rules.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const FOLDERS = ['src', 'scripts', 'test', 'bench'];
+/** dependency-cruiser has been seen to see nothing, say nothing and exit 0: less than this is no whole tree. */
+const MODULES_MIN = 80;
+
+const isTest = new RegExp(TEST_FILES);
+
+/** `core` is a folder, `main.ts` a file, under src/. */
+function pathOf(room: string): string {
+  const escaped = room.replaceAll('.', String.raw`\.`);
+  return room.endsWith('.ts') ? `^src/${escaped}$` : `^src/${escaped}/`;
+}
+
+function roomRules(): IForbiddenRuleType[] {
+  return ROOMS.map(({ room, may }) => ({
+    name: `${room}-imports-a-room-that-its-row-does-not-name`,
+    severity: 'error',
+    from: { path: pathOf(room), pathNot: TEST_FILES },
+    to: { path: '^src/', pathNot: [room, ...may].map(pathOf) },
+  }));
+}
+
+/** Types cost nothing and open nothing, so a door is closed to values alone. */
+function doorRules(): IForbiddenRuleType[] {
+  return DOORS.map(({ name, module, only, why }) => ({
+    name: `${name}-is-for-${only.join('-and-')}`,
+    comment: why,
+    severity: 'error',
+    from: { path: '^src/', pathNot: [TEST_FILES, ...only.map(pathOf)] },
+    to: { path: module, dependencyTypesNot: ['type-only'] },
+  }));
+}
+
+const GENERAL_RULES: readonly IForbiddenRuleType[] = [
+  { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
+  { name: 'every-import-resolves', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  {
+    name: 'tests-are-imported-by-tests',
+    severity: 'error',
+    from: { path: '^src/', pathNot: TEST_FILES },
+    to: { path: TEST_FILES },
+  },
+  {
+    name: 'the-product-needs-no-development-package',
+    severity: 'error',
+    from: { path: '^src/', pathNot: TEST_FILES },
+    to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'src-stands-alone',
+    severity: 'error',
+    from: { path: '^src/', pathNot: TEST_FILES },
+    to: { path: '^(?:scripts|test|bench)/' },
+  },
+];
+
+/** Every TypeScript file of the project, as a path from its root. */
+function filesOnDisk(): string[] {
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+      .map((name) => `${folder}/${name.replaceAll(sep, '/')}`),
+  );
+}
+
+async function graph(): Promise<ICruiseResult> {
+  const { output } = await cruise(
+    FOLDERS,
+    {
+      baseDir: ROOT,
+      validate: true,
+      ruleSet: { forbidden: [...roomRules(), ...doorRules(), ...GENERAL_RULES] },
+      // Imports of types count: a room that knows another's types depends on it.
+      tsPreCompilationDeps: true,
+      doNotFollow: { path: 'node_modules' },
+    },
+    { conditionNames: ['node', 'import', 'default'], exportsFields: ['exports'] },
+  );
+  if (typeof output === 'string') throw new Error('dependency-cruiser gave text where a graph was asked for');
+  return output;
+}
+
+/** What was looked at must be what is there, and must have imports: else silence means nothing. */
+function blindness(result: ICruiseResult, files: readonly string[]): string[] {
+  const faults: string[] = [];
+  const seen = new Set(result.modules.map(({ source }) => source));
+  if (files.length < MODULES_MIN) faults.push(`only ${files.length} files, at least ${MODULES_MIN} expected`);
+  for (const file of files) if (!seen.has(file)) faults.push(`${file}: not seen by dependency-cruiser`);
+  const ours = result.modules.filter(({ source }) => source.startsWith('src/'));
+  const imports = ours.flatMap(({ dependencies }) => dependencies).length;
+  if (imports < ours.length) faults.push(`only ${imports} imports seen in ${ours.length} modules`);
+  return faults;
+}
+
+function violations({ summary }: ICruiseResult): string[] {
+  return summary.violations.map(({ from, to, rule, comment, cycle }) => {
+    const path = cycle === undefined ? to : cycle.map(({ name }) => name).join(' -> ');
+    return `${from} -> ${path}: ${rule.name}${comment === undefined ? '' : ` (${comment})`}`;
+  });
+}
+
+/** What a graph cannot say: files without a row, barrels, words in the wrong place. */
+function textFaults(files: readonly string[]): string[] {
+  const faults: string[] = [];
+  const rooms = ROOMS.map(({ room }) => new RegExp(pathOf(room)));
+  for (const file of files) {
+    if (/(?:^|\/)index\.ts$/.test(file)) faults.push(`${file}: no index.ts`);
+    if (!file.startsWith('src/') || isTest.test(file)) continue;
+    if (!rooms.some((room) => room.test(file)))
+      faults.push(`${file}: its room has no row in import-rules.ts`);
+    const text = withoutComments(readFileSync(ROOT + file, 'utf8'));
+    for (const { name, pattern, only, why } of WORDS) {
+      if (pattern.test(text) && !only.test(file)) faults.push(`${file}: ${name} (${why})`);
+    }
+  }
+  return faults;
+}
+
+/** Near enough for a search: blocks, and lines from ` //` on. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}
+
+/** The table of docs/ARCHITECTURE.md, which must say what is checked here. */
+function documentationFaults(): string[] {
+  const page = readFileSync(`${ROOT}docs/ARCHITECTURE.md`, 'utf8');
+  const rows = [...page.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, room, may]) => `${room}: ${may}`);
+  const printed = rows.map((row) => row.replaceAll('`', ''));
+  const wanted = ROOMS.map(({ room, may }) => `${room}: ${may.length === 0 ? 'nothing' : may.join(', ')}`);
+  return wanted
+    .filter((row) => !printed.includes(row))
+    .map((row) => `docs/ARCHITECTURE.md: its table of rooms lacks this row: ${row}`);
+}
+
+const files = filesOnDisk();
+const result = await graph();
+const faults = [
+  ...blindness(result, files),
+  ...violations(result),
+  ...textFaults(files),
+  ...documentationFaults(),
+];
+for (const fault of faults) process.stderr.write(`${fault}\n`);
+process.stdout.write(`imports: ${files.length} files, ${summaryOf(result)}, ${faults.length} faults\n`);
+process.exitCode = faults.length === 0 ? 0 : 1;
+
+function summaryOf({ summary }: ICruiseResult): string {
+  return `${summary.totalDependenciesCruised ?? 0} imports`;
+}

@@ -1,0 +1,146 @@
+/**
+ * Who may import whom. docs/ARCHITECTURE.md prints the table of rooms, and check-imports.ts compares the two. Paths are
+ * regular expressions over paths from the project's root.
+ */
+
+/** A folder of src/ (or a file at its top) and the rooms or single files that it may import besides itself. */
+interface Room {
+  readonly room: string;
+  readonly may: readonly string[];
+}
+
+const USE_CASES = ['control/accounts', 'control/keys', 'control/namespaces', 'control/records'] as const;
+/** The part of the bridge that both wings know. */
+const FEED_PORT = 'feed/change-source.ts';
+/** The parts of the view that are types and counters, not an implementation. */
+const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/stamps.ts'] as const;
+const EDGE = ['edge/wire', 'edge/transport', 'edge/hosted', 'edge/query', 'edge/node'] as const;
+
+export const ROOMS: readonly Room[] = [
+  { room: 'core', may: [] },
+  { room: 'config', may: ['core'] },
+  { room: 'telemetry', may: ['core'] },
+  { room: 'feed', may: ['core', 'edge/hosted/view.ts'] },
+  { room: 'control/store', may: ['core', FEED_PORT] },
+  { room: 'control/limits', may: ['core', 'control/store'] },
+  ...USE_CASES.map((room) => ({
+    room,
+    may: ['core', 'control/store', ...USE_CASES.filter((other) => other !== room)],
+  })),
+  { room: 'control/api', may: ['core', 'control/limits', ...USE_CASES] },
+  { room: 'edge/wire', may: [] },
+  { room: 'edge/transport', may: ['core', 'edge/wire'] },
+  { room: 'edge/hosted', may: ['core', FEED_PORT] },
+  { room: 'edge/query', may: ['core', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS] },
+  { room: 'edge/node', may: ['core', 'telemetry', ...EDGE.filter((room) => room !== 'edge/node')] },
+  { room: 'client', may: ['core', 'edge/wire'] },
+  { room: 'edge-worker.ts', may: ['core', 'telemetry', ...EDGE] },
+  {
+    room: 'cli',
+    may: [
+      'main.ts',
+      'control-wing.ts',
+      'core',
+      'config',
+      'telemetry',
+      'control/store',
+      ...USE_CASES,
+      'client',
+      'edge/wire',
+    ],
+  },
+  { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
+  {
+    room: 'control-wing.ts',
+    may: ['core', 'config', 'telemetry', 'control/store', 'control/limits', ...USE_CASES, 'control/api'],
+  },
+  { room: 'edge-wing.ts', may: ['core', 'config', 'telemetry', 'feed', ...EDGE] },
+  {
+    room: 'main.ts',
+    may: ['control-wing.ts', 'edge-wing.ts', 'core', 'config', 'telemetry', 'control/store'],
+  },
+];
+
+/** Tests and their support: they may look into any room, and nothing but tests may import them. */
+export const TEST_FILES = String.raw`\.test\.ts$|^test/|^bench/|/testing(?:/|\.ts$)|/test-support\.ts$|-suite\.ts$|/conformance\.ts$`;
+
+/** A module of Node or of npm that only some rooms may use. */
+interface Door {
+  readonly name: string;
+  /** Matched against what the import resolves to. */
+  readonly module: string;
+  readonly only: readonly string[];
+  readonly why: string;
+}
+
+function npm(name: string): string {
+  return `node_modules/${name}/`;
+}
+
+function builtin(names: string): string {
+  return `^(?:node:)?(?:${names})(?:/|$)`;
+}
+
+export const DOORS: readonly Door[] = [
+  {
+    name: 'http',
+    module: builtin('http|https|http2'),
+    only: ['outbound', 'control/api', 'edge/transport', 'client'],
+    why: 'requests leave through outbound; servers live in control/api and edge/transport',
+  },
+  {
+    name: 'dns',
+    module: builtin('dns'),
+    only: ['outbound'],
+    why: 'addresses are looked up and vetted in outbound',
+  },
+  {
+    name: 'dgram',
+    module: builtin('dgram'),
+    only: ['edge/transport', 'client'],
+    why: 'sockets belong to the transports',
+  },
+  { name: 'sqlite', module: builtin('sqlite'), only: ['control/store'], why: 'SQL lives in the store' },
+  { name: 'pg', module: npm('pg'), only: ['control/store'], why: 'SQL lives in the store' },
+  { name: 'kysely', module: npm('kysely'), only: ['control/store'], why: 'SQL lives in the store' },
+  { name: 'lmdb', module: npm('lmdb'), only: ['edge/hosted'], why: 'the view is read through its port' },
+  {
+    name: 'jose',
+    module: npm('jose'),
+    only: ['control/accounts'],
+    why: 'tokens are made and verified in one place',
+  },
+  { name: 'pino', module: npm('pino'), only: ['telemetry'], why: 'lines leave through the table of events' },
+  { name: 'prom-client', module: npm('prom-client'), only: ['telemetry'], why: 'labels are closed sets' },
+];
+
+/** Words that only some files of src/ may hold, comments and tests aside. */
+interface WordRule {
+  readonly name: string;
+  readonly pattern: RegExp;
+  readonly only: RegExp;
+  readonly why: string;
+}
+
+const COMPOSITION_ROOTS = /^src\/(?:main|edge-worker|cli)\.ts$/;
+
+export const WORDS: readonly WordRule[] = [
+  {
+    name: 'process.env',
+    pattern: /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[|\benv\b[^;]*\bfrom 'node:process'/,
+    only: /^src\/config\/env\.ts$/,
+    why: 'the environment is read in one place',
+  },
+  {
+    name: 'Date.now',
+    pattern: /\bDate\s*\.\s*now\b|\bnew Date\(\s*\)|\bDate\(\s*\)/,
+    only: COMPOSITION_ROOTS,
+    why: 'time is handed around as a Clock',
+  },
+  {
+    name: 'fetch',
+    pattern: /(?<![.\w])fetch\(/,
+    only: /^src\/outbound\//,
+    why: 'requests leave through outbound',
+  },
+];

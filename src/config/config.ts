@@ -1,0 +1,132 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import {
+  ENVIRONMENT,
+  type Environment,
+  type Role,
+  unknownVariables,
+  type ValueOf,
+  type VariableName,
+} from './env.ts';
+import type { NameServer } from './parsers.ts';
+
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What the operator decided, frozen all the way down. Paths are absolute, labels in lower case. */
+export interface Config {
+  readonly dataDir: string;
+  /** A literal address. */
+  readonly host: string;
+  /** 0 takes a free port. */
+  readonly httpPort: number;
+  readonly dnsPort: number;
+  readonly dohPort: number;
+  /** The operator's certificate, or null: a self-signed one. */
+  readonly tls: TlsFiles | null;
+  readonly marker: string;
+  readonly tlds: readonly string[];
+  /** `marker.tld` of each tld, in order, without a trailing dot. */
+  readonly zones: readonly string[];
+  readonly role: Role;
+  /** Null: SQLite in the data directory. Holds a password. */
+  readonly databaseUrl: string | null;
+  /** Null: made once in the data directory. */
+  readonly secret: string | null;
+  readonly restRate: boolean;
+  readonly demo: boolean;
+  readonly sync: boolean;
+  readonly nameServers: readonly NameServer[];
+  readonly workers: number;
+  /** Names of variables that begin with `UQRP_` and mean nothing. */
+  readonly unknown: readonly string[];
+}
+
+/** The server cannot start as it was told to. `faults` says all that is wrong and holds no value. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('; '));
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+type Values = { readonly [N in VariableName]: ValueOf<N> };
+
+/**
+ * Reads the configuration.
+ *
+ * @throws ConfigError with every fault of every variable and of their combination
+ */
+export function loadConfig(env: Environment): Config {
+  const { values, faults } = parseAll(env);
+  // Combinations are judged over the values that parsed, so that one start shows everything.
+  faults.push(...combinationFaults(values));
+  if (faults.length > 0) throw new ConfigError(faults);
+  const v = values as Values;
+  return deepFreeze({
+    dataDir: resolve(v.UQRP_DATA_DIR),
+    host: v.UQRP_HOST,
+    httpPort: v.UQRP_HTTP_PORT,
+    dnsPort: v.UQRP_DNS_PORT,
+    dohPort: v.UQRP_DOH_PORT,
+    tls:
+      v.UQRP_TLS_CERT === null || v.UQRP_TLS_KEY === null
+        ? null
+        : { cert: resolve(v.UQRP_TLS_CERT), key: resolve(v.UQRP_TLS_KEY) },
+    marker: v.UQRP_MARKER,
+    tlds: v.UQRP_TLDS,
+    zones: v.UQRP_TLDS.map((tld) => `${v.UQRP_MARKER}.${tld}`),
+    role: v.UQRP_ROLE,
+    databaseUrl: v.UQRP_DATABASE_URL,
+    secret: v.UQRP_SECRET,
+    restRate: v.UQRP_REST_RATE,
+    demo: v.UQRP_DEMO,
+    sync: v.UQRP_SYNC,
+    nameServers: v.UQRP_NS,
+    workers: v.UQRP_WORKERS ?? availableParallelism(),
+    unknown: unknownVariables(env),
+  });
+}
+
+/** Every variable parsed; those with a fault are missing from `values`. An empty value counts as unset. */
+function parseAll(env: Environment): { values: Partial<Values>; faults: string[] } {
+  const values: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const [name, row] of Object.entries(ENVIRONMENT)) {
+    const text = env[name] || row.fallback;
+    const value = text === null ? null : row.parse(text);
+    if (value === null && text !== null) faults.push(`${name} must be ${row.expects}`);
+    else values[name] = value;
+  }
+  return { values: values as Partial<Values>, faults };
+}
+
+const PORTS = ['UQRP_HTTP_PORT', 'UQRP_DNS_PORT', 'UQRP_DOH_PORT'] as const;
+
+function combinationFaults(values: Partial<Values>): string[] {
+  const faults: string[] = [];
+  const { UQRP_TLS_CERT: cert, UQRP_TLS_KEY: key } = values;
+  if (cert !== undefined && key !== undefined && (cert === null) !== (key === null)) {
+    faults.push('UQRP_TLS_CERT and UQRP_TLS_KEY must be given together');
+  }
+  if (values.UQRP_ROLE === 'edge' && values.UQRP_SYNC === true && values.UQRP_DATABASE_URL === null) {
+    faults.push('UQRP_ROLE edge needs UQRP_DATABASE_URL, the database that it follows, or UQRP_SYNC off');
+  }
+  PORTS.forEach((name, index) => {
+    const same = PORTS.slice(0, index).find((other) => values[other] === values[name]);
+    if (same !== undefined && values[name]) faults.push(`${name} must differ from ${same}`);
+  });
+  return faults;
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const inner of Object.values(value)) {
+    if (typeof inner === 'object' && inner !== null) deepFreeze(inner);
+  }
+  return Object.freeze(value);
+}

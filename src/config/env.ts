@@ -1,0 +1,185 @@
+import {
+  label,
+  labels,
+  literalAddress,
+  nameServers,
+  oneOf,
+  onOff,
+  type Parser,
+  port,
+  postgresUrl,
+  secretText,
+  text,
+  workers,
+} from './parsers.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Variable<T> {
+  readonly parse: Parser<T>;
+  /** What is parsed when the variable is unset or empty; null: there is no such text, `shown` says what happens. */
+  readonly fallback: string | null;
+  /** The default as the documentation prints it, where it is no text of its own. */
+  readonly shown?: string;
+  readonly meaning: string;
+  /** Ends the sentence "NAME must be". */
+  readonly expects: string;
+}
+
+/** Keeps each row's own type while the table checks its form. */
+function variable<T, const F extends string | null>(
+  row: Variable<T> & { readonly fallback: F },
+): Variable<T> & { readonly fallback: F } {
+  return row;
+}
+
+const PORT = 'a port, 0 to 65535';
+const SWITCH = 'on or off';
+
+/** Parts of the service that one process runs. */
+export const ROLES = ['all', 'control', 'edge'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Every variable that does something. docs/OPERATIONS.md prints this table. */
+export const ENVIRONMENT = {
+  UQRP_DATA_DIR: variable({
+    parse: text,
+    fallback: './data',
+    meaning:
+      'Directory of everything the server keeps: SQLite file, edge view, secret, self-signed certificate',
+    expects: 'a path',
+  }),
+  UQRP_HOST: variable({
+    parse: literalAddress,
+    fallback: '127.0.0.1',
+    meaning: 'Address that all listeners bind: IPv4 or IPv6, `0.0.0.0` or `::` for every one',
+    expects: 'a literal IPv4 or IPv6 address',
+  }),
+  UQRP_HTTP_PORT: variable({
+    parse: port,
+    fallback: '8080',
+    meaning: 'REST under `/api/v1`, health and metrics; 0 takes a free port',
+    expects: PORT,
+  }),
+  UQRP_DNS_PORT: variable({
+    parse: port,
+    fallback: '5300',
+    meaning: 'DNS over UDP and TCP; 0 takes a free port',
+    expects: PORT,
+  }),
+  UQRP_DOH_PORT: variable({
+    parse: port,
+    fallback: '8443',
+    meaning: 'DNS over HTTPS, h2 and http/1.1: `/dns-query`, `/resolve`; 0 takes a free port',
+    expects: PORT,
+  }),
+  UQRP_TLS_CERT: variable({
+    parse: text,
+    fallback: null,
+    shown: 'self-signed, made once as `tls/cert.pem`',
+    meaning: 'PEM file with the certificate and its chain; read again on SIGHUP',
+    expects: 'a path',
+  }),
+  UQRP_TLS_KEY: variable({
+    parse: text,
+    fallback: null,
+    shown: 'made once as `tls/key.pem`',
+    meaning: 'PEM file with the private key of that certificate; read again on SIGHUP',
+    expects: 'a path',
+  }),
+  UQRP_MARKER: variable({
+    parse: label,
+    fallback: 'uqrp',
+    meaning: 'Label before the top-level label of every query name',
+    expects: 'one label: 1 to 63 letters, digits and inner hyphens',
+  }),
+  UQRP_TLDS: variable({
+    parse: labels,
+    fallback: 'net',
+    meaning: 'Top-level labels, separated by commas; each makes a zone `MARKER.TLD` of its own',
+    expects: 'one or more different labels separated by commas',
+  }),
+  UQRP_ROLE: variable({
+    parse: oneOf(ROLES),
+    fallback: 'all',
+    meaning: '`control` serves REST, `edge` serves DNS, `all` both',
+    expects: 'all, control or edge',
+  }),
+  UQRP_DATABASE_URL: variable({
+    parse: postgresUrl,
+    fallback: null,
+    shown: 'SQLite in the data directory',
+    meaning: '`postgres://user:password@host:port/database`',
+    expects: 'a postgres:// URL',
+  }),
+  UQRP_SECRET: variable({
+    parse: secretText,
+    fallback: null,
+    shown: 'made once as `secret` in the data directory',
+    meaning: 'What keys are derived from, at least 32 characters; the same for all processes of one service',
+    expects: 'at least 32 characters',
+  }),
+  UQRP_REST_RATE: variable({
+    parse: onOff,
+    fallback: 'on',
+    meaning: 'REST rate limits; `off` for load tests',
+    expects: SWITCH,
+  }),
+  UQRP_DEMO: variable({
+    parse: onOff,
+    fallback: 'off',
+    meaning: 'Whether the demo namespaces `playground`, `playground-staging`, `playground-dev` answer',
+    expects: SWITCH,
+  }),
+  UQRP_SYNC: variable({
+    parse: onOff,
+    fallback: 'on',
+    meaning: '`off`: the edge view stays empty, and `public_read` is never honoured',
+    expects: SWITCH,
+  }),
+  UQRP_NS: variable({
+    parse: nameServers,
+    fallback: 'ns1=192.0.2.1,ns2=192.0.2.2',
+    meaning:
+      'In-zone name servers as `label=address`, separated by commas; at least two names, several addresses each',
+    expects: 'at least two name servers as label=address, separated by commas, each address once',
+  }),
+  UQRP_WORKERS: variable({
+    parse: workers,
+    fallback: null,
+    shown: 'number of cores',
+    meaning: 'DNS worker threads, 1 to 256',
+    expects: 'a number from 1 to 256',
+  }),
+} as const;
+
+export type VariableName = keyof typeof ENVIRONMENT;
+
+/** What a variable holds once parsed; null only where it has no default text. */
+export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
+  readonly parse: Parser<infer T>;
+  readonly fallback: infer F;
+}
+  ? T | (F extends null ? null : never)
+  : never;
+
+/** Names with a meaning in a richer build: one set of variables may serve several versions, so they pass in silence. */
+const RESERVED =
+  'UQRP_DOT_PORT UQRP_SMTP_URL UQRP_DNS_RATE UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_BTC UQRP_DNSSEC UQRP_GEOIP_DB ' +
+  'UQRP_OPENMETEO_URL UQRP_METNO_URL UQRP_FRANKFURTER_URL UQRP_ECB_URL UQRP_COINBASE_URL UQRP_KRAKEN_URL ' +
+  'UQRP_TWELVEDATA_URL UQRP_FINNHUB_URL UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY ' +
+  'UQRP_COINBASE_KEY UQRP_KRAKEN_KEY UQRP_TWELVEDATA_KEY UQRP_FINNHUB_KEY UQRP_WEBHOOK_SCHEDULE UQRP_RESOLVERS';
+
+const known: ReadonlySet<string> = new Set([...Object.keys(ENVIRONMENT), ...RESERVED.split(' ')]);
+
+/** Names that look like ours and mean nothing, sorted: most often a slip of the pen. */
+export function unknownVariables(env: Environment): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('UQRP_') && !known.has(name))
+    .sort();
+}
+
+/** The process's environment. The one place that reads it. */
+export function readEnvironment(): Record<string, string | undefined> {
+  return { ...process.env };
+}

@@ -1,0 +1,88 @@
+import { isIP } from 'node:net';
+import { isLabel } from '../core/labels.ts';
+
+/** Text of one variable to its value; null when it is not of the kind. */
+export type Parser<T> = (text: string) => T | null;
+
+/** An in-zone name server: one label below each zone, with one or more addresses of either family. */
+export interface NameServer {
+  readonly label: string;
+  readonly addresses: readonly string[];
+}
+
+/** Most workers that a process starts: each has its own sockets and statistics. */
+const WORKERS_MAX = 256;
+/** Fewest letters of a secret: a key of 128 bits or more in any usual spelling. */
+const SECRET_MIN = 32;
+
+export function text(value: string): string | null {
+  return value.includes('\0') ? null : value;
+}
+
+export function secretText(value: string): string | null {
+  return value.length < SECRET_MIN ? null : value;
+}
+
+/** A decimal integer in its shortest spelling, within the bounds. */
+function integer(min: number, max: number): Parser<number> {
+  return (value) => {
+    if (!/^(?:0|[1-9][0-9]{0,8})$/.test(value)) return null;
+    const number = Number(value);
+    return number >= min && number <= max ? number : null;
+  };
+}
+
+export const port = integer(0, 65_535);
+export const workers = integer(1, WORKERS_MAX);
+
+export function literalAddress(value: string): string | null {
+  return isIP(value) === 0 ? null : value;
+}
+
+export function label(value: string): string | null {
+  const lower = value.toLowerCase();
+  return isLabel(lower) ? lower : null;
+}
+
+/** Labels separated by commas: at least one, none twice. */
+export function labels(value: string): readonly string[] | null {
+  const list = value.split(',').map((part) => label(part.trim()));
+  if (list.some((one) => one === null) || new Set(list).size !== list.length) return null;
+  return list as string[];
+}
+
+const SWITCH: Readonly<Record<string, boolean>> = { on: true, off: false };
+
+export function onOff(value: string): boolean | null {
+  return Object.hasOwn(SWITCH, value) ? SWITCH[value]! : null;
+}
+
+export function oneOf<const T extends string>(members: readonly T[]): Parser<T> {
+  return (value) => members.find((member) => member === value) ?? null;
+}
+
+export function postgresUrl(value: string): string | null {
+  if (!URL.canParse(value)) return null;
+  const { protocol } = new URL(value);
+  return protocol === 'postgres:' || protocol === 'postgresql:' ? value : null;
+}
+
+/**
+ * `ns1=192.0.2.1,ns1=2001:db8::1,ns2=192.0.2.2`: at least two names (RFC 1034 §4.1), each once or more, each address once
+ * per name. The order is kept.
+ */
+export function nameServers(value: string): readonly NameServer[] | null {
+  const servers = new Map<string, string[]>();
+  for (const part of value.split(',')) {
+    const [left = '', right = '', ...rest] = part.split('=');
+    const name = label(left.trim());
+    const address = right.trim().toLowerCase();
+    // A zone index (`fe80::1%eth0`) means nothing outside this host, so it cannot be published.
+    if (name === null || rest.length > 0 || isIP(address) === 0 || address.includes('%')) return null;
+    const addresses = servers.get(name) ?? [];
+    if (addresses.includes(address)) return null;
+    addresses.push(address);
+    servers.set(name, addresses);
+  }
+  return servers.size < 2 ? null : Array.from(servers, ([name, addresses]) => ({ label: name, addresses }));
+}

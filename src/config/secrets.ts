@@ -1,0 +1,77 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from './config.ts';
+
+const FILE = 'secret';
+const FORM = /^[0-9a-f]{64}\n?$/;
+
+/** What keys are derived from: the text of UQRP_SECRET or of the file, so that one may be copied into the other. */
+export type Secret = Uint8Array;
+
+/**
+ * The server's secret: UQRP_SECRET, else `<dataDir>/secret`, made once of 32 random bytes (64 hex letters, mode 0600).
+ * Two processes that start together end with the same one.
+ *
+ * @throws ConfigError when the file is there and is no secret
+ */
+export function loadSecret(dataDir: string, fromEnv: string | null): Secret {
+  if (fromEnv !== null) return Buffer.from(fromEnv, 'utf8');
+  const path = join(dataDir, FILE);
+  const held = readIfThere(path) ?? makeSecret(dataDir, path);
+  if (!FORM.test(held)) throw new ConfigError(['the file secret in UQRP_DATA_DIR must hold 64 hex letters']);
+  return Buffer.from(held.trimEnd(), 'utf8');
+}
+
+/**
+ * A key for one purpose (HKDF-SHA256, RFC 5869): keys of different labels tell nothing of each other.
+ *
+ * @param length octets, at most 8,160
+ */
+export function deriveKey(secret: Secret, label: string, length: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `uqrp/${label}`, length));
+}
+
+/** Written whole under another name and linked into place, so nobody ever reads half a secret; the first one wins. */
+function makeSecret(dataDir: string, path: string): string {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, `${randomBytes(32).toString('hex')}\n`, { flag: 'wx', mode: 0o600, flush: true });
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  syncDirectory(dataDir);
+  return readFileSync(path, 'utf8');
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Data may be encrypted under the secret before the next sync: its name has to be on disk first. */
+function syncDirectory(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

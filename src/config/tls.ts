@@ -1,0 +1,136 @@
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import type { Clock } from '../core/clock.ts';
+import { ConfigError, type TlsFiles } from './config.ts';
+
+/** PEM texts. `cert` may hold a chain. */
+export interface CertificatePair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Makes a self-signed certificate for the given DNS names and literal addresses. */
+export type MakeSelfSigned = (options: {
+  readonly hosts: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}) => CertificatePair;
+
+export interface TlsOptions {
+  readonly dataDir: string;
+  /** Address that the listeners bind. */
+  readonly host: string;
+  /** The operator's files, or null for a self-signed pair. */
+  readonly files: TlsFiles | null;
+  readonly clock: Clock;
+  readonly makeSelfSigned: MakeSelfSigned;
+}
+
+export interface LoadedTls extends CertificatePair {
+  /** `made` and `renewed` pairs are new on disk. */
+  readonly origin: 'operator' | 'kept' | 'made' | 'renewed';
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number;
+}
+
+/** A self-signed pair is replaced this long before its end. */
+const RENEW_BEFORE_MS = 30 * 86_400_000;
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+const UNSPECIFIED: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+/**
+ * The certificate that TLS listeners present. Call it again to read the operator's files anew, or to renew.
+ *
+ * @throws ConfigError when the operator's files cannot be read, parsed, or do not belong together
+ */
+export function loadTls(options: TlsOptions): LoadedTls {
+  return options.files === null ? selfSigned(options) : operatorPair(options.files);
+}
+
+function operatorPair(files: TlsFiles): LoadedTls {
+  const faults: string[] = [];
+  const cert = readPem(files.cert, 'UQRP_TLS_CERT', faults);
+  const key = readPem(files.key, 'UQRP_TLS_KEY', faults);
+  const certificate = cert === null ? null : parseOr(() => new X509Certificate(cert));
+  const privateKey = key === null ? null : parseOr(() => createPrivateKey(key));
+  if (cert !== null && certificate === null)
+    faults.push('UQRP_TLS_CERT must be a PEM file with a certificate');
+  if (key !== null && privateKey === null) {
+    faults.push('UQRP_TLS_KEY must be a PEM file with a private key without a passphrase');
+  }
+  if (certificate !== null && privateKey !== null && !certificate.checkPrivateKey(privateKey)) {
+    faults.push('UQRP_TLS_KEY must be the key of UQRP_TLS_CERT');
+  }
+  if (faults.length > 0 || certificate === null) throw new ConfigError(faults);
+  return { cert: cert!, key: key!, origin: 'operator', notAfter: endOf(certificate) };
+}
+
+function selfSigned({ dataDir, host, clock, makeSelfSigned }: TlsOptions): LoadedTls {
+  const directory = join(dataDir, 'tls');
+  const hosts = UNSPECIFIED.has(host) || LOOPBACK.includes(host) ? LOOPBACK : [...LOOPBACK, host];
+  const now = clock();
+  const kept = keptPair(directory);
+  if (kept !== null && kept.notAfter - now > RENEW_BEFORE_MS && covers(kept.cert, hosts)) return kept;
+  const pair = makeSelfSigned({ hosts, now });
+  writePair(directory, pair);
+  return {
+    ...pair,
+    origin: kept === null ? 'made' : 'renewed',
+    notAfter: endOf(new X509Certificate(pair.cert)),
+  };
+}
+
+/** The pair on disk, or null when there is none or the two files do not belong together. */
+function keptPair(directory: string): LoadedTls | null {
+  return parseOr(() => {
+    const cert = readFileSync(join(directory, 'cert.pem'), 'utf8');
+    const key = readFileSync(join(directory, 'key.pem'), 'utf8');
+    const certificate = new X509Certificate(cert);
+    if (!certificate.checkPrivateKey(createPrivateKey(key))) return null;
+    return { cert, key, origin: 'kept', notAfter: endOf(certificate) };
+  });
+}
+
+function covers(cert: string, hosts: readonly string[]): boolean {
+  const certificate = new X509Certificate(cert);
+  return hosts.every((host) =>
+    isIP(host) === 0 ? certificate.checkHost(host) !== undefined : certificate.checkIP(host) !== undefined,
+  );
+}
+
+/** Each file is replaced whole; a crash between the two leaves a pair that does not match, and so is made again. */
+function writePair(directory: string, pair: CertificatePair): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  replaceFile(join(directory, 'key.pem'), pair.key, 0o600);
+  replaceFile(join(directory, 'cert.pem'), pair.cert, 0o644);
+}
+
+function replaceFile(path: string, content: string, mode: number): void {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(draft, content, { flag: 'wx', mode, flush: true });
+    renameSync(draft, path);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+function readPem(path: string, name: string, faults: string[]): string | null {
+  const content = parseOr(() => readFileSync(path, 'utf8'));
+  if (content === null) faults.push(`${name} must be a file that can be read`);
+  return content;
+}
+
+function endOf(certificate: X509Certificate): number {
+  return certificate.validToDate.getTime();
+}
+
+function parseOr<T>(parse: () => T): T | null {
+  try {
+    return parse();
+  } catch {
+    return null;
+  }
+}

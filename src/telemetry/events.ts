@@ -1,0 +1,77 @@
+import { FEED_STATES, METHODS, TRANSPORTS } from './vocabulary.ts';
+
+/** What a field may hold: a finite number, a boolean, or a member of the given closed set. There is no kind for text. */
+export type FieldKind = 'number' | 'boolean' | readonly string[];
+
+interface EventRow {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly fields: Readonly<Record<string, FieldKind>>;
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** Every line that the server can log. docs/OPERATIONS.md lists the names, and a test compares the two. */
+export const EVENTS = {
+  'config.unknown': {
+    level: 'warn',
+    message: 'variables that begin with UQRP_ and mean nothing',
+    fields: { count: 'number' },
+  },
+  'server.started': {
+    level: 'info',
+    message: 'everything listens',
+    fields: { role: ['all', 'control', 'edge'], workers: 'number', seconds: 'number' },
+  },
+  'server.stopping': {
+    level: 'info',
+    message: 'stop accepting, finish what is in flight',
+    fields: { signal: SIGNALS },
+  },
+  'server.stopped': { level: 'info', message: 'closed', fields: { seconds: 'number' } },
+  'server.failed': { level: 'error', message: 'the process ends', fields: {} },
+  'tls.loaded': {
+    level: 'info',
+    message: 'a certificate is in use',
+    fields: { origin: ['operator', 'kept', 'made', 'renewed'], days: 'number' },
+  },
+  'tls.failing': { level: 'error', message: 'the earlier certificate stays in use', fields: {} },
+  'listener.failing': {
+    level: 'error',
+    message: 'a socket reports a fault',
+    fields: { transport: [...TRANSPORTS, 'http'], worker: 'number' },
+  },
+  'worker.exited': {
+    level: 'error',
+    message: 'a DNS worker ended and is started again',
+    fields: { worker: 'number', restarts: 'number' },
+  },
+  'request.failed': {
+    level: 'error',
+    message: 'a REST request left with status 500',
+    fields: { method: [...METHODS] },
+  },
+  'store.failing': { level: 'error', message: 'the database reports a fault', fields: {} },
+  'sweeper.failing': { level: 'error', message: 'expired records could not be deleted', fields: {} },
+  'feed.state': {
+    level: 'info',
+    message: 'the edge view changed its state',
+    fields: { state: FEED_STATES, seq: 'number' },
+  },
+  'feed.failing': { level: 'error', message: 'the edge view lags', fields: { seconds: 'number' } },
+} as const satisfies Readonly<Record<string, EventRow>>;
+
+export type EventName = keyof typeof EVENTS;
+
+type ValueOfKind<K> = K extends 'number'
+  ? number
+  : K extends 'boolean'
+    ? boolean
+    : K extends readonly (infer M)[]
+      ? M
+      : never;
+
+/** The fields of one event: all of them, and nothing else. */
+export type FieldsOf<E extends EventName> = {
+  readonly [F in keyof (typeof EVENTS)[E]['fields']]: ValueOfKind<(typeof EVENTS)[E]['fields'][F]>;
+};

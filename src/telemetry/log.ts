@@ -1,0 +1,61 @@
+import { type DestinationStream, destination, pino } from 'pino';
+import type { Clock } from '../core/clock.ts';
+import { EVENTS, type EventName, type FieldKind, type FieldsOf } from './events.ts';
+import { describeError } from './redact.ts';
+
+export interface Log {
+  /**
+   * Writes one event of the table, with its fields and, where something was thrown, what may be told of it. Whatever is
+   * not in the table is left out, whatever the types were made to say.
+   */
+  event<E extends EventName>(name: E, fields: FieldsOf<E>, error?: unknown): void;
+}
+
+export interface LogOptions {
+  readonly clock: Clock;
+  /** Where the lines go; stderr, written at once, so that the last line before a crash is there. */
+  readonly stream?: DestinationStream;
+}
+
+/** JSON lines: `level`, `time` (ISO 8601), `event`, the event's fields, `error`, `msg`. */
+export function createLog(options: LogOptions): Log {
+  const logger = pino(
+    {
+      base: null,
+      timestamp: () => `,"time":"${new Date(options.clock()).toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+    },
+    options.stream ?? destination({ fd: 2, sync: true }),
+  );
+  return {
+    event(name, fields, error) {
+      if (!Object.hasOwn(EVENTS, name)) return;
+      const row = EVENTS[name];
+      const line = {
+        event: name,
+        ...told(row.fields, fields),
+        ...(error === undefined ? {} : { error: describeError(error) }),
+      };
+      logger[row.level](line, row.message);
+    },
+  };
+}
+
+/** The fields of the table that hold what the table says; null for a value that is of another kind. */
+function told(
+  kinds: Readonly<Record<string, FieldKind>>,
+  fields: object,
+): Record<string, number | boolean | string | null> {
+  const line: Record<string, number | boolean | string | null> = {};
+  for (const [field, kind] of Object.entries(kinds)) {
+    const value: unknown = (fields as Record<string, unknown>)[field];
+    line[field] = isOfKind(value, kind) ? value : null;
+  }
+  return line;
+}
+
+function isOfKind(value: unknown, kind: FieldKind): value is number | boolean | string {
+  if (kind === 'number') return typeof value === 'number' && Number.isFinite(value);
+  if (kind === 'boolean') return typeof value === 'boolean';
+  return typeof value === 'string' && kind.includes(value);
+}

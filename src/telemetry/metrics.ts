@@ -1,0 +1,124 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { registerEdgeMetrics } from './edge-metrics.ts';
+import { METHODS } from './vocabulary.ts';
+
+/** Where values that are not counted here come from. */
+export interface MetricSources {
+  /** Shared counters of the DNS workers (`createEdgeStats`); null in a process without them. */
+  readonly edgeStats: SharedArrayBuffer | null;
+  /** How far the view is behind: changes, and the age in seconds of the oldest one not applied. Null: nobody follows. */
+  readonly feedLag: () => { readonly seq: number; readonly seconds: number } | null;
+  /** Node's own metrics: memory, event loop, garbage collection. */
+  readonly process: boolean;
+}
+
+export interface HttpObservation {
+  /** The route's template (`/api/v1/records/:id`), undefined where no route matched. Never a URL. */
+  readonly route: string | undefined;
+  readonly method: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+export interface Metrics {
+  readonly contentType: string;
+  /** Prometheus text of everything. */
+  text(): Promise<string>;
+  http(observation: HttpObservation): void;
+  /** Changes that the follower applied to the view. */
+  applied(changes: number): void;
+  /** Expired records that the sweeper deleted. */
+  swept(records: number): void;
+  workerRestarted(): void;
+}
+
+const HTTP_BOUNDS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** A registry of its own: several may live in one process. */
+export function createMetrics(sources: MetricSources): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  if (sources.process) collectDefaultMetrics({ register: registry, prefix: 'uqrp_' });
+  if (sources.edgeStats !== null) registerEdgeMetrics(registry, sources.edgeStats);
+  registerFeedLag(registry, sources.feedLag);
+
+  const requests = new Counter({
+    registers,
+    name: 'uqrp_http_requests_total',
+    help: 'REST requests by route template, method and status',
+    labelNames: ['route', 'method', 'status'],
+  });
+  const requestSeconds = new Histogram({
+    registers,
+    name: 'uqrp_http_request_seconds',
+    help: 'Time from request to response by route template and method',
+    labelNames: ['route', 'method'],
+    buckets: HTTP_BOUNDS,
+  });
+  const applied = counter(registry, 'uqrp_feed_changes_applied_total', 'Changes applied to the edge view');
+  const swept = counter(registry, 'uqrp_records_expired_total', 'Expired records that the sweeper deleted');
+  const restarts = counter(
+    registry,
+    'uqrp_worker_restarts_total',
+    'DNS workers that ended and were started again',
+  );
+  const routeLabel = createRouteLabel();
+
+  return {
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+    http({ route, method, status, seconds }) {
+      const labels = { route: routeLabel(route), method: methodLabel(method) };
+      requests.inc({ ...labels, status });
+      requestSeconds.observe(labels, seconds);
+    },
+    applied: (changes) => applied.inc(changes),
+    swept: (records) => swept.inc(records),
+    workerRestarted: () => restarts.inc(),
+  };
+}
+
+function counter(registry: Registry, name: string, help: string): Counter {
+  return new Counter({ registers: [registry], name, help });
+}
+
+function registerFeedLag(registry: Registry, lag: MetricSources['feedLag']): void {
+  for (const [field, name, help] of [
+    ['seq', 'uqrp_feed_lag_changes', 'Changes that the edge view is behind'],
+    ['seconds', 'uqrp_feed_lag_seconds', 'Age of the oldest change that the edge view lacks'],
+  ] as const) {
+    new Gauge({
+      registers: [registry],
+      name,
+      help,
+      collect() {
+        const now = lag();
+        if (now === null) this.remove();
+        else this.set(now[field]);
+      },
+    });
+  }
+}
+
+/** Words and `:parameters`: an identifier, an address or a token does not look so. */
+const TEMPLATE = /^(?:\/(?:v[0-9]|:?[a-z_]{1,30}|\*))+$/;
+/** More than the routes there are; beyond it somebody hands in URLs, and memory must not grow by them. */
+const TEMPLATES_MAX = 64;
+
+/** Keeps the label a closed set even if a caller should pass what it must not. */
+function createRouteLabel(): (route: string | undefined) => string {
+  const seen = new Set<string>();
+  return (route) => {
+    if (route === undefined) return 'none';
+    if (seen.has(route)) return route;
+    if (seen.size === TEMPLATES_MAX || !TEMPLATE.test(route)) return 'other';
+    seen.add(route);
+    return route;
+  };
+}
+
+const methods: ReadonlySet<string> = new Set(METHODS);
+
+function methodLabel(method: string): string {
+  return methods.has(method) ? method : 'other';
+}

@@ -1,0 +1,17 @@
+/** Closed sets that logs and metrics share: whatever leaves the process as text is a member of one of them. */
+
+/** Ways that DNS messages travel. Statistics use the position as an index. */
+export const TRANSPORTS = ['udp', 'tcp', 'dot', 'doh'] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+
+/** What became of a connection. */
+export const CONNECTION_EVENTS = ['opened', 'closed', 'refused'] as const;
+export type ConnectionEvent = (typeof CONNECTION_EVENTS)[number];
+
+export const FEED_STATES = ['rebuilding', 'following', 'failing'] as const;
+
+/** Why a process is not ready. */
+export const UNREADY_REASONS = ['starting', 'feed', 'workers', 'stopping'] as const;
+export type UnreadyReason = (typeof UNREADY_REASONS)[number];
+
+export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
