@@ -29,7 +29,16 @@ export interface PacketContext extends ResolveContext {
   readonly stamps: StampReader;
   readonly clock: Clock;
   readonly cache?: PacketCacheSettings;
+  readonly observe?: CacheObserver;
 }
+
+/** Counts what the packet cache does; must neither throw nor wait. */
+export interface CacheObserver {
+  cacheHit(): void;
+  cacheMiss(): void;
+}
+
+const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {} };
 
 type QueryRoute = Extract<Route, { kind: 'query' }>;
 
@@ -44,7 +53,7 @@ const UNSTAMPED = {
 
 /** Bytes to bytes: the one door between transports and everything that answers. Never throws, never rejects. */
 export function makePacketHandler(context: PacketContext): PacketHandler {
-  const { clock, stamps, view, zones } = context;
+  const { clock, stamps, view, zones, observe = UNOBSERVED } = context;
   const cache = new PacketCache((index) => (index === NO_STRIPE ? 0 : stamps.read(index)), context.cache);
 
   /** Reads the stamps before the view, so that a change in between makes the reply void. */
@@ -88,7 +97,10 @@ export function makePacketHandler(context: PacketContext): PacketHandler {
 
   return {
     hot(request, length, transport, out) {
-      return cache.lookup(request, length, transport === 'udp', out, clock());
+      const octets = cache.lookup(request, length, transport === 'udp', out, clock());
+      if (octets === 0) observe.cacheMiss();
+      else observe.cacheHit();
+      return octets;
     },
     slow(packet, transport) {
       const request = decodeRequest(packet, packet.length);

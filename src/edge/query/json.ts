@@ -1,0 +1,157 @@
+/** The JSON API (specification, DoH JSON API; decisions, section 6): parameters to a DNS query, a reply to JSON. Pure. */
+
+import { LIMITS } from '../../core/limits.ts';
+import { CLASS, EDNS_OPTION, edeName, OPCODE, parseRrtype, RRTYPE } from '../wire/codes.ts';
+import { type EdnsOption, readEde } from '../wire/edns.ts';
+import { decodeMessage, encodeMessage, type Message, type Rr } from '../wire/message.ts';
+import { nameFromText, nameToText } from '../wire/name.ts';
+import { rdataToText } from '../wire/present.ts';
+
+/** A JSON question: the DNS query made of it, and what the answer needs to know of it besides. */
+export interface JsonQuestion {
+  readonly request: Uint8Array;
+  /** `ct=application/dns-message`: the reply is wanted as it is. */
+  readonly wire: boolean;
+  /** `edns_client_subnet` as given: echoed, never used (specification: explicit-parameter principle). */
+  readonly ecs: string | null;
+}
+
+export interface JsonRr {
+  readonly name: string;
+  readonly type: number;
+  readonly TTL: number;
+  readonly data: string;
+}
+
+export interface JsonDocument {
+  /** The response code, all 12 bits. */
+  readonly Status: number;
+  readonly TC: boolean;
+  readonly RD: boolean;
+  readonly RA: boolean;
+  readonly AD: boolean;
+  readonly CD: boolean;
+  readonly Question: readonly { readonly name: string; readonly type: number }[];
+  readonly Answer: readonly JsonRr[];
+  /** Present when not empty: the SOA of an answer without data, and its proofs with `do`. */
+  readonly Authority?: readonly JsonRr[];
+  readonly edns_client_subnet?: string;
+  /** Extended errors (RFC 8914). */
+  readonly Comment?: string;
+}
+
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['', true],
+  ['1', true],
+  ['true', true],
+  ['0', false],
+  ['false', false],
+]);
+const WIRE_TYPE = 'application/dns-message';
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+/**
+ * The DNS query that `GET /resolve` asks for. Of a repeated parameter the first counts; unknown ones are ignored, as are
+ * `random_padding` and `edns_client_subnet` but for the echo.
+ *
+ * It carries EDNS always, since only so a reply can say more about a failure than its rcode.
+ */
+export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly error: string } {
+  const qname = readName(params.get('name'));
+  if (qname === null) return { error: 'Parameter name is not a domain name of 1 to 253 characters' };
+  const qtype = readType(params.get('type'));
+  if (qtype === null) return { error: 'Parameter type is not a DNS type' };
+  const flags = {
+    cd: readFlag(params, 'cd', false),
+    dnssecOk: readFlag(params, 'do', false),
+    rd: readFlag(params, 'rd', true),
+  };
+  if (flags.cd === null) return { error: 'Parameter cd is not a boolean' };
+  if (flags.dnssecOk === null) return { error: 'Parameter do is not a boolean' };
+  if (flags.rd === null) return { error: 'Parameter rd is not a boolean' };
+  const request = encodeMessage({
+    // Zero, so that equal questions are equal octets (RFC 8484 §4.1).
+    id: 0,
+    qr: false,
+    opcode: OPCODE.QUERY,
+    aa: false,
+    tc: false,
+    rd: flags.rd,
+    ra: false,
+    ad: false,
+    cd: flags.cd,
+    rcode: 0,
+    question: [{ qname, qtype, qclass: CLASS.IN }],
+    answer: [],
+    authority: [],
+    additional: [],
+    edns: { payload: LIMITS.udpPayload, version: 0, dnssecOk: flags.dnssecOk, options: [] },
+  });
+  const wire = params.get('ct')?.toLowerCase() === WIRE_TYPE;
+  return { request, wire, ecs: params.get('edns_client_subnet') };
+}
+
+function readName(text: string | null): Uint8Array | null {
+  if (text === null) return null;
+  const bare = withoutFinalDot(text);
+  // Names in other scripts have to come as A-labels: which mapping applies is the client's affair (RFC 5891). The length
+  // counts escapes as the octets they stand for, so it is the wire form that is too long or not.
+  return PRINTABLE.test(bare) ? nameFromText(bare) : null;
+}
+
+/** One trailing dot is ignored, unless it is escaped and so part of the last label. */
+function withoutFinalDot(text: string): string {
+  const backslashes = /\\*(?=\.$)/.exec(text)?.[0].length ?? 0;
+  return text.endsWith('.') && backslashes % 2 === 0 ? text.slice(0, -1) : text;
+}
+
+function readType(text: string | null): number | null {
+  return text === null ? RRTYPE.A : parseRrtype(text);
+}
+
+function readFlag(params: URLSearchParams, name: string, absent: boolean): boolean | null {
+  const text = params.get(name);
+  return text === null ? absent : (FLAGS.get(text.toLowerCase()) ?? null);
+}
+
+/** The JSON document of a reply, or null if it is no DNS message. */
+export function jsonAnswer(query: JsonQuestion, reply: Uint8Array): JsonDocument | null {
+  const message = decodeMessage(reply);
+  if (message === null) return null;
+  const comment = commentOf(message);
+  return {
+    Status: message.rcode,
+    TC: message.tc,
+    RD: message.rd,
+    RA: message.ra,
+    AD: message.ad,
+    CD: message.cd,
+    Question: message.question.map(({ qname, qtype }) => ({ name: nameToText(qname), type: qtype })),
+    Answer: message.answer.map(renderRr),
+    ...(message.authority.length > 0 && { Authority: message.authority.map(renderRr) }),
+    ...(query.ecs !== null && { edns_client_subnet: query.ecs }),
+    ...(comment !== '' && { Comment: comment }),
+  };
+}
+
+function renderRr(rr: Rr): JsonRr {
+  return { name: nameToText(rr.owner), type: rr.type, TTL: rr.ttl, data: rdataToText(rr.type, rr.rdata) };
+}
+
+function commentOf(message: Message): string {
+  const options = message.edns?.options ?? [];
+  return options.flatMap(renderExtendedError).join('; ');
+}
+
+/** `EDE(18): Prohibited: text`, none for any other option. */
+function renderExtendedError(option: EdnsOption): string[] {
+  if (option.code !== EDNS_OPTION.EDE) return [];
+  const error = readEde(option);
+  if (error === null) return [];
+  const name = edeName(error.infoCode)
+    .toLowerCase()
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ');
+  return [`EDE(${error.infoCode}): ${name}${error.text === '' ? '' : `: ${error.text}`}`];
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import { encodeMessage } from '../wire/message.ts';
+import { nameFromText } from '../wire/name.ts';
+import { decodeRequest, isRequestFault } from '../wire/request.ts';
+import { PacketCache } from './packet-cache.ts';
+import { writeReply } from './reply.ts';
+
+const stamps = new Map<number, number>();
+const VALID = { until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
+const out = Buffer.alloc(4096);
+
+interface Asked {
+  readonly name?: string;
+  readonly id?: number;
+  readonly rd?: boolean;
+  readonly cd?: boolean;
+  readonly qtype?: number;
+  readonly edns?: {
+    payload?: number;
+    dnssecOk?: boolean;
+    version?: number;
+    options?: { code: number; data: Uint8Array }[];
+  };
+}
+
+function query(asked: Asked = {}): Uint8Array {
+  const { name = 'get.a.b.v1.uqrp.net', id = 7, rd = true, cd = false, qtype = 16, edns } = asked;
+  return encodeMessage({
+    id,
+    qr: false,
+    opcode: 0,
+    aa: false,
+    tc: false,
+    rd,
+    ra: false,
+    ad: false,
+    cd,
+    rcode: 0,
+    question: [{ qname: nameFromText(name)!, qtype, qclass: 1 }],
+    answer: [],
+    authority: [],
+    additional: [],
+    edns: edns === undefined ? null : { payload: 1232, version: 0, dnssecOk: false, options: [], ...edns },
+  });
+}
+
+/** Stores a reply with a TXT record of `size` octets. */
+function store(cache: PacketCache, packet: Uint8Array, size = 10, validity = VALID): void {
+  const request = decodeRequest(packet, packet.length);
+  assert.ok(request !== null && !isRequestFault(request));
+  const rdata = Buffer.alloc(size, 'x');
+  const reply = writeReply(request, {
+    rcode: 0,
+    aa: true,
+    answer: [{ owner: request.qname, type: 16, ttl: 60, rdata: [rdata] }],
+    authority: [],
+    additional: [],
+    ede: null,
+    until: validity.until,
+  });
+  cache.store(packet, packet.length, reply, validity);
+}
+
+describe('packet cache', () => {
+  let cache: PacketCache;
+  const look = (packet: Uint8Array, now = 0, isUdp = true) =>
+    cache.lookup(packet, packet.length, isUdp, out, now);
+
+  beforeEach(() => {
+    stamps.clear();
+    cache = new PacketCache((index) => stamps.get(index) ?? 0);
+    store(cache, query());
+  });
+
+  test('a hit carries the id, letters, RD and CD of its own query', () => {
+    const asked = query({ name: 'GeT.A.b.V1.uQRP.net', id: 999, rd: false, cd: true });
+    const octets = look(asked);
+    assert.ok(octets > 0);
+    assert.equal(out.readUInt16BE(0), 999);
+    assert.equal(out.readUInt16BE(2), 0x8410);
+    assert.equal(out.toString('latin1', 12, 12 + 21), Buffer.from(asked).toString('latin1', 12, 12 + 21));
+    look(query());
+    assert.equal(out.readUInt16BE(2), 0x8500);
+  });
+
+  test('it is void from its time on, and by a change of either stamp', () => {
+    assert.ok(look(query(), 999) > 0);
+    assert.equal(look(query(), 1000), 0);
+    assert.equal(look(query(), 0), 0, 'what was void is gone');
+    for (const stripe of [1, 2]) {
+      store(cache, query());
+      assert.ok(look(query()) > 0);
+      stamps.set(stripe, 1);
+      assert.equal(look(query()), 0);
+      stamps.clear();
+    }
+  });
+
+  test('another type, another name, EDNS and DO are other questions', () => {
+    for (const asked of [
+      { qtype: 1 },
+      { name: 'get.a.c.v1.uqrp.net' },
+      { name: 'get.a.b.v1.uqrp.nett' },
+      { edns: {} },
+      { edns: { dnssecOk: true } },
+    ]) {
+      assert.equal(look(query(asked)), 0);
+    }
+    store(cache, query({ edns: {} }));
+    assert.ok(look(query({ edns: { payload: 4000 } })) > 0, 'the payload is no part of the question');
+    assert.equal(look(query({ edns: { dnssecOk: true } })), 0);
+  });
+
+  test('what is out of the ordinary is neither stored nor served', () => {
+    const odd: readonly (readonly [string, (packet: Uint8Array) => Uint8Array])[] = [
+      ['response', (p) => patched(p, 2, 0x81)],
+      ['opcode', (p) => patched(p, 2, 0x29)],
+      ['rcode in a query', (p) => patched(p, 3, 0x01)],
+      ['two questions', (p) => patched(p, 5, 2)],
+      ['an answer', (p) => patched(p, 7, 1)],
+      ['trailing octet', (p) => Buffer.concat([p, Buffer.alloc(1)])],
+      ['cut short', (p) => p.subarray(0, p.length - 1)],
+      ['pointer', (p) => patched(p, 12, 0xc0)],
+      ['label of 64', (p) => patched(p, 12, 64)],
+      ['empty', () => new Uint8Array(0)],
+      ['header alone', (p) => p.subarray(0, 12)],
+    ];
+    for (const [what, change] of odd) assert.equal(look(change(query())), 0, what);
+    for (const edns of [{ version: 1 }, { options: [{ code: 10, data: Buffer.alloc(8) }] }]) {
+      const asked = query({ edns });
+      const plain = query({ edns: {} });
+      store(cache, plain);
+      assert.equal(look(asked), 0);
+    }
+  });
+
+  test('a UDP client whose payload is too small gets it cut down, a stream gets it whole', () => {
+    const asked = query({ edns: { payload: 512 } });
+    store(cache, asked, 600);
+    const whole = look(asked, 0, false);
+    assert.ok(whole > 600);
+    assert.equal(out.readUInt16BE(6), 1);
+    const short = look(asked);
+    assert.equal(short, 12 + 21 + 4 + 11);
+    assert.deepEqual(
+      [out.readUInt16BE(2) & 0x0200, out.readUInt16BE(6), out.readUInt16BE(10)],
+      [0x0200, 0, 1],
+    );
+    assert.ok(look(query({ edns: { payload: 1232 } })) > 600);
+    const bare = query();
+    store(cache, bare, 600);
+    assert.equal(look(bare), 12 + 21 + 4, 'without EDNS 512 octets fit');
+    assert.equal(out.readUInt16BE(10), 0);
+  });
+
+  test('memory is bounded by octets and entries, and a flood spares what is asked again', () => {
+    cache = new PacketCache(() => 0, { entries: 64, octets: 20_000 });
+    const hot = query({ name: 'get.hot.b.v1.uqrp.net' });
+    store(cache, hot);
+    for (let i = 0; i < 2000; i++) {
+      store(cache, query({ name: `get.u${i}.b.v1.uqrp.net` }), 200);
+      if (look(hot) === 0) store(cache, hot);
+      assert.ok(cache.size <= 20_000);
+    }
+    assert.ok(look(hot) > 0);
+    store(cache, query({ name: 'get.big.b.v1.uqrp.net' }), 30_000);
+    assert.ok(cache.size <= 20_000);
+  });
+
+  test('a reply that is never to be remembered is not', () => {
+    const asked = query({ name: 'get.x.b.v1.uqrp.net' });
+    store(cache, asked, 10, { ...VALID, until: 0 });
+    assert.equal(look(asked, -1), 0);
+  });
+});
+
+function patched(packet: Uint8Array, at: number, octet: number): Uint8Array {
+  const copy = Uint8Array.from(packet);
+  copy[at] = octet;
+  return copy;
+}

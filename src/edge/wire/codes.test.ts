@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EDE, edeName, parseRrtype, RCODE, RRTYPE, rcodeName, rrtypeName } from './codes.ts';
+
+test('every mnemonic is read back, in any case, as its number', () => {
+  for (const [name, type] of Object.entries(RRTYPE)) {
+    assert.equal(rrtypeName(type), name);
+    assert.equal(parseRrtype(name), type);
+    assert.equal(parseRrtype(name.toLowerCase()), type);
+    assert.equal(parseRrtype(`TYPE${type}`), type);
+  }
+});
+
+test('no two names of a table share a number', () => {
+  for (const table of [RRTYPE, RCODE, EDE]) {
+    assert.equal(new Set(Object.values(table)).size, Object.keys(table).length);
+  }
+});
+
+test('types without a mnemonic', () => {
+  assert.equal(rrtypeName(666), 'TYPE666');
+  assert.equal(rrtypeName(0), 'TYPE0');
+  const cases: readonly (readonly [string, number | null])[] = [
+    ['TYPE666', 666],
+    ['type1', 1],
+    ['16', 16],
+    ['1', 1],
+    ['65535', 65535],
+    ['TYPE65535', 65535],
+    ['0', null],
+    ['TYPE0', null],
+    ['65536', null],
+    ['TYPE65536', null],
+    ['100000', null],
+    ['016', null],
+    ['-1', null],
+    ['1.5', null],
+    ['1e3', null],
+    [' 1', null],
+    ['TYPE', null],
+    ['TYPE 1', null],
+    ['', null],
+    ['NOSUCH', null],
+    ['constructor', null],
+    ['__proto__', null],
+  ];
+  for (const [text, type] of cases) assert.equal(parseRrtype(text), type, text);
+});
+
+test('names of response codes and extended errors', () => {
+  assert.equal(rcodeName(3), 'NXDOMAIN');
+  assert.equal(rcodeName(16), 'BADVERS');
+  assert.equal(rcodeName(99), 'RCODE99');
+  assert.equal(edeName(20), 'NOT_AUTHORITATIVE');
+  assert.equal(edeName(9999), 'EDE9999');
+});

@@ -1,0 +1,213 @@
+/**
+ * Domain names in wire form: labels with a length octet each, ending in the zero octet, no compression
+ * (RFC 1035 §3.1). Case is kept as received; comparison folds ASCII only (RFC 4343).
+ */
+
+import { copyOctets } from './octets.ts';
+
+/** A whole name with its length octets and the final zero (RFC 1035 §2.3.4). */
+export const MAX_NAME_OCTETS = 255;
+/** A label without its length octet (RFC 1035 §2.3.4). */
+export const MAX_LABEL_OCTETS = 63;
+
+const HEADER_OCTETS = 12;
+const POINTER = 0xc0;
+/** A name has at most 127 labels, so an honest one needs no more jumps; a chain of pointers costs the reader time. */
+const MAX_JUMPS = 127;
+const DOT = 0x2e;
+const BACKSLASH = 0x5c;
+/** Characters with a meaning of their own in a master file. */
+const SPECIAL = new Set('."\\();@$');
+const OCTET_TEXT: readonly string[] = Array.from({ length: 256 }, (_, octet) => octetText(octet));
+
+/** A..Z to a..z, everything else itself. Safe on length octets too: they stay below 64, and 'A' is 65. */
+const LOWER = Uint8Array.from({ length: 256 }, (_, octet) =>
+  octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet,
+);
+
+const scratch = new Uint8Array(MAX_NAME_OCTETS);
+let scratchLength = 0;
+
+/** Expands the name at `offset` into `scratch`; the offset after it in the message, or -1. */
+function expand(bytes: Uint8Array, offset: number, end: number): number {
+  const limit = end < bytes.length ? end : bytes.length;
+  let at = offset;
+  let runStart = offset;
+  let next = -1;
+  let length = 0;
+  let jumps = 0;
+  while (at < limit) {
+    const octet = bytes[at]!;
+    if (octet === 0) {
+      scratch[length] = 0;
+      scratchLength = length + 1;
+      return next < 0 ? at + 1 : next;
+    }
+    if (octet >= POINTER) {
+      if (at + 1 >= limit || ++jumps > MAX_JUMPS) return -1;
+      const target = ((octet & 0x3f) << 8) | bytes[at + 1]!;
+      // Strictly below where this run of labels began: no loop can satisfy that. The header holds no names.
+      if (target >= runStart || target < HEADER_OCTETS) return -1;
+      if (next < 0) next = at + 2;
+      runStart = target;
+      at = target;
+      continue;
+    }
+    // The octets still to come include the final zero.
+    if (octet > MAX_LABEL_OCTETS || length + octet + 2 > MAX_NAME_OCTETS) return -1;
+    const labelEnd = at + 1 + octet;
+    if (labelEnd > limit) return -1;
+    while (at < labelEnd) scratch[length++] = bytes[at++]!;
+  }
+  return -1;
+}
+
+/**
+ * The name at `offset` of a message, compression undone (RFC 1035 §4.1.4), and the offset after it.
+ * Null when it runs past `end` or 255 octets, has a reserved label type, or a pointer that is not backwards.
+ */
+export function readName(
+  bytes: Uint8Array,
+  offset: number,
+  end: number,
+): { name: Uint8Array; next: number } | null {
+  const next = expand(bytes, offset, end);
+  return next < 0 ? null : { name: copyOctets(scratch, 0, scratchLength), next };
+}
+
+/** The offset after the name at `offset`, by the same rules as `readName`, or -1. */
+export function skipName(bytes: Uint8Array, offset: number, end: number): number {
+  return expand(bytes, offset, end);
+}
+
+/** The offset after an uncompressed name, or -1; for rdata that stands alone, where a pointer has no meaning. */
+export function skipPlainName(bytes: Uint8Array, offset: number, end: number): number {
+  const limit = Math.min(end, bytes.length, offset + MAX_NAME_OCTETS);
+  let at = offset;
+  while (at < limit) {
+    const octet = bytes[at]!;
+    at += 1 + octet;
+    if (octet === 0) return at;
+    if (octet > MAX_LABEL_OCTETS) return -1;
+  }
+  return -1;
+}
+
+/** Whether `name` is exactly one well-formed uncompressed name. */
+export function isWireName(name: Uint8Array): boolean {
+  return skipPlainName(name, 0, name.length) === name.length;
+}
+
+/** The name in lower case, a new array (RFC 4034 §6.2 canonical form). */
+export function foldName(name: Uint8Array): Uint8Array {
+  const folded = new Uint8Array(name.length);
+  for (let i = 0; i < name.length; i++) folded[i] = LOWER[name[i]!]!;
+  return folded;
+}
+
+/** Equality without regard to ASCII case (RFC 4343 §3). */
+export function nameEquals(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && endsWith(a, 0, b);
+}
+
+/** Whether `name` is `zone` or lies below it. */
+export function isSubdomain(name: Uint8Array, zone: Uint8Array): boolean {
+  let at = 0;
+  while (name.length - at > zone.length) at += 1 + name[at]!;
+  return name.length - at === zone.length && endsWith(name, at, zone);
+}
+
+function endsWith(name: Uint8Array, at: number, tail: Uint8Array): boolean {
+  for (let i = 0; i < tail.length; i++) {
+    if (LOWER[name[at + i]!] !== LOWER[tail[i]!]) return false;
+  }
+  return true;
+}
+
+/** The number of labels, the root not counted: 0 for `.`, 2 for `example.com.` (RFC 4034 §3.1.3, without its wildcard rule). */
+export function labelCount(name: Uint8Array): number {
+  let count = 0;
+  for (let at = 0; name[at]! > 0; at += 1 + name[at]!) count++;
+  return count;
+}
+
+function octetText(octet: number): string {
+  if (octet < 0x21 || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
+  const character = String.fromCharCode(octet);
+  return SPECIAL.has(character) ? `\\${character}` : character;
+}
+
+/**
+ * The wire form of an absolute name; the trailing dot is optional, so `''` and `'.'` are both the root.
+ * Understands `\X` and `\DDD`. Null for an empty or over-long label, an over-long name, a broken escape,
+ * a control character, or anything outside ASCII (such octets are written `\DDD`).
+ */
+export function nameFromText(text: string): Uint8Array | null {
+  if (text === '.' || text === '') return new Uint8Array(1);
+  // 255 octets of `\DDD` are the longest text that can be a name.
+  if (text.length > 4 * MAX_NAME_OCTETS) return null;
+  const wire = new Uint8Array(text.length + 2);
+  let labelAt = 0;
+  let length = 1;
+  let at = 0;
+  while (at < text.length) {
+    const code = text.charCodeAt(at);
+    if (code === DOT) {
+      if (!closeLabel(wire, labelAt, length)) return null;
+      labelAt = length++;
+      at++;
+      continue;
+    }
+    let octet = code;
+    at++;
+    if (code === BACKSLASH) {
+      octet = escapedOctet(text, at);
+      if (octet < 0) return null;
+      at += isDigit(text.charCodeAt(at)) ? 3 : 1;
+    } else if (code < 0x20 || code > 0x7e) {
+      return null;
+    }
+    wire[length++] = octet;
+  }
+  // Without a trailing dot the last label is still open; with one, its place is the final zero.
+  if (length - labelAt > 1) {
+    if (!closeLabel(wire, labelAt, length)) return null;
+    length++;
+  }
+  return length > MAX_NAME_OCTETS ? null : copyOctets(wire, 0, length);
+}
+
+function closeLabel(wire: Uint8Array, labelAt: number, length: number): boolean {
+  const octets = length - labelAt - 1;
+  wire[labelAt] = octets;
+  return octets >= 1 && octets <= MAX_LABEL_OCTETS;
+}
+
+/** The octet of the escape whose text after the backslash begins at `at`, or -1. */
+function escapedOctet(text: string, at: number): number {
+  const first = text.charCodeAt(at);
+  if (!isDigit(first)) return first >= 0x20 && first <= 0x7e ? first : -1;
+  const second = text.charCodeAt(at + 1);
+  const third = text.charCodeAt(at + 2);
+  if (!isDigit(second) || !isDigit(third)) return -1;
+  const octet = (first - 0x30) * 100 + (second - 0x30) * 10 + (third - 0x30);
+  return octet <= 255 ? octet : -1;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/** The text of a well-formed uncompressed name, absolute, with its trailing dot. */
+export function nameToText(name: Uint8Array): string {
+  if (name[0] === 0) return '.';
+  let text = '';
+  let at = 0;
+  while (at < name.length) {
+    const octets = name[at++]!;
+    if (octets === 0) break;
+    for (const labelEnd = at + octets; at < labelEnd; at++) text += OCTET_TEXT[name[at]!]!;
+    text += '.';
+  }
+  return text;
+}

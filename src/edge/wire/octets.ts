@@ -1,0 +1,41 @@
+/** Big-endian arithmetic over received octets. The caller has checked the bounds; nothing here allocates but `copyOctets`. */
+
+const SHORT_COPY = 64;
+
+/** The 16-bit number at `at`. */
+export function u16At(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 8) | bytes[at + 1]!;
+}
+
+/** The 32-bit number at `at`, unsigned. */
+export function u32At(bytes: Uint8Array, at: number): number {
+  return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
+}
+
+/**
+ * A copy of `bytes[start, end)` that never shares memory with a receive buffer.
+ * `slice` will not do: on a Buffer it is a view.
+ */
+export function copyOctets(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const length = end - start;
+  const copy = new Uint8Array(length);
+  if (length > SHORT_COPY) {
+    copy.set(bytes.subarray(start, end));
+    return copy;
+  }
+  for (let i = 0; i < length; i++) copy[i] = bytes[start + i]!;
+  return copy;
+}
+
+/** All parts one after the other. */
+export function concatOctets(parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const joined = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}

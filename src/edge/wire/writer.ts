@@ -1,0 +1,191 @@
+/** A message under construction: a buffer that grows and is used again, with name compression (RFC 1035 §4.1.4). */
+
+import { copyOctets, u16At } from './octets.ts';
+
+const FIRST_CAPACITY = 1232;
+const HEADER_OCTETS = 12;
+const MAX_MESSAGE_OCTETS = 0xffff;
+/** A pointer has 14 bits of offset. */
+const POINTER_LIMIT = 0x4000;
+const POINTER_BITS = 0xc000;
+const POINTER_OCTET = 0xc0;
+const MAX_LABELS = 127;
+/** Open addressing: a power of two, never more than half full, short probes. What is not found is written out. */
+const SLOTS = 1024;
+const MAX_ENTRIES = SLOTS / 2;
+const MAX_PROBES = 8;
+
+// One name at a time is written, so the offsets and hashes of its suffixes can live here.
+const labelAt = new Uint8Array(MAX_LABELS);
+const suffixHash = new Uint32Array(MAX_LABELS);
+
+/**
+ * Writes big-endian fields one after the other. `reset` makes it ready for the next message without a new buffer.
+ * Growing past 65535 octets throws `RangeError`.
+ */
+export class MessageWriter {
+  length = 0;
+  private buffer: Uint8Array;
+  /** Offsets of name suffixes by hash; 0 is an empty slot, since no name starts in the header. */
+  private readonly slots = new Uint16Array(SLOTS);
+  private entries = 0;
+
+  constructor(capacity: number = FIRST_CAPACITY) {
+    this.buffer = new Uint8Array(capacity);
+  }
+
+  /** Forgets everything written; views handed out before show whatever comes next. */
+  reset(): void {
+    this.length = 0;
+    if (this.entries > 0) {
+      this.slots.fill(0);
+      this.entries = 0;
+    }
+  }
+
+  /** Takes back everything from `length` on, for a record that did not fit. */
+  rewind(length: number): void {
+    if (length < 0 || length > this.length) throw new RangeError(`cannot rewind to ${length}`);
+    this.length = length;
+    // Removing single entries would break probe chains, and a lost suffix costs only some octets.
+    if (this.entries > 0) {
+      this.slots.fill(0);
+      this.entries = 0;
+    }
+  }
+
+  u8(value: number): void {
+    const at = this.advance(1);
+    this.buffer[at] = value;
+  }
+
+  u16(value: number): void {
+    const at = this.advance(2);
+    this.buffer[at] = value >>> 8;
+    this.buffer[at + 1] = value;
+  }
+
+  u32(value: number): void {
+    const at = this.advance(4);
+    this.buffer[at] = value >>> 24;
+    this.buffer[at + 1] = value >>> 16;
+    this.buffer[at + 2] = value >>> 8;
+    this.buffer[at + 3] = value;
+  }
+
+  bytes(value: Uint8Array): void {
+    const at = this.advance(value.length);
+    this.buffer.set(value, at);
+  }
+
+  /** Overwrites the 16 bits at `at`, which must have been written before. */
+  patch16(at: number, value: number): void {
+    if (at < 0 || at + 2 > this.length) throw new RangeError(`nothing written at ${at}`);
+    this.buffer[at] = value >>> 8;
+    this.buffer[at + 1] = value;
+  }
+
+  /**
+   * Writes a wire name. With `compress` the longest suffix already written is replaced by a pointer. Only a suffix
+   * with the very same octets counts: a name keeps the case it was given, so 0x20 echoes and signed names stay intact.
+   */
+  name(wire: Uint8Array, compress: boolean): void {
+    if (!compress) {
+      this.bytes(wire);
+      return;
+    }
+    const labels = hashSuffixes(wire);
+    let known = 0;
+    let target = 0;
+    while (known < labels) {
+      target = this.find(suffixHash[known]!, wire, labelAt[known]!);
+      if (target !== 0) break;
+      known++;
+    }
+    const start = this.length;
+    const literal = target === 0 ? wire.length : labelAt[known]!;
+    this.advance(literal);
+    for (let i = 0; i < literal; i++) this.buffer[start + i] = wire[i]!;
+    if (target !== 0) this.u16(POINTER_BITS | target);
+    for (let i = 0; i < known; i++) this.remember(suffixHash[i]!, start + labelAt[i]!);
+  }
+
+  /** The octets so far, sharing memory with the writer until `reset`. */
+  view(): Uint8Array {
+    return this.buffer.subarray(0, this.length);
+  }
+
+  /** A copy of the octets so far. */
+  finish(): Uint8Array {
+    return copyOctets(this.buffer, 0, this.length);
+  }
+
+  private advance(octets: number): number {
+    const at = this.length;
+    const length = at + octets;
+    if (length > this.buffer.length) this.grow(length);
+    this.length = length;
+    return at;
+  }
+
+  private grow(length: number): void {
+    if (length > MAX_MESSAGE_OCTETS) throw new RangeError('a DNS message holds at most 65535 octets');
+    const grown = new Uint8Array(Math.min(MAX_MESSAGE_OCTETS, Math.max(length, this.buffer.length * 2)));
+    grown.set(this.buffer.subarray(0, this.length));
+    this.buffer = grown;
+  }
+
+  private find(hash: number, wire: Uint8Array, from: number): number {
+    for (let probe = 0; probe < MAX_PROBES; probe++) {
+      const target = this.slots[(hash + probe) & (SLOTS - 1)]!;
+      if (target === 0) return 0;
+      if (this.matches(target, wire, from)) return target;
+    }
+    return 0;
+  }
+
+  /** Whether the name this writer put at `target` has exactly the octets of `wire` from `from` on. */
+  private matches(target: number, wire: Uint8Array, from: number): boolean {
+    const buffer = this.buffer;
+    let at = target;
+    let i = from;
+    for (;;) {
+      if (buffer[at]! >= POINTER_OCTET) at = u16At(buffer, at) & (POINTER_LIMIT - 1);
+      const octets = buffer[at]!;
+      if (octets !== wire[i]) return false;
+      if (octets === 0) return true;
+      for (const labelEnd = at + octets; at < labelEnd; ) {
+        if (buffer[++at] !== wire[++i]) return false;
+      }
+      at++;
+      i++;
+    }
+  }
+
+  private remember(hash: number, offset: number): void {
+    if (offset < HEADER_OCTETS || offset >= POINTER_LIMIT || this.entries >= MAX_ENTRIES) return;
+    for (let probe = 0; probe < MAX_PROBES; probe++) {
+      const slot = (hash + probe) & (SLOTS - 1);
+      if (this.slots[slot] !== 0) continue;
+      this.slots[slot] = offset;
+      this.entries++;
+      return;
+    }
+  }
+}
+
+/** Fills `labelAt` and `suffixHash` for each label of the name; the number of labels. */
+function hashSuffixes(wire: Uint8Array): number {
+  let labels = 0;
+  for (let at = 0; wire[at]! > 0; at += 1 + wire[at]!) labelAt[labels++] = at;
+  let hash = 0x811c9dc5;
+  let end = wire.length - 1;
+  for (let label = labels - 1; label >= 0; label--) {
+    const start = labelAt[label]!;
+    for (let i = start; i < end; i++) hash = Math.imul(hash ^ wire[i]!, 0x01000193);
+    // FNV mixes upwards only; the table is indexed by the low bits.
+    suffixHash[label] = hash ^ (hash >>> 15);
+    end = start;
+  }
+  return labels;
+}

@@ -1,0 +1,103 @@
+import type { ChangeBody } from '../../src/core/change.ts';
+import { queryTokenDigest, spellQueryToken } from '../../src/core/query-token.ts';
+import { createMemoryView } from '../../src/edge/hosted/memory-view.ts';
+import { createStamps } from '../../src/edge/hosted/stamps.ts';
+import { makePacketHandler } from '../../src/edge/query/packet.ts';
+import type { PublicService } from '../../src/edge/query/public-service.ts';
+import { makeZone } from '../../src/edge/query/zones.ts';
+import type { PacketHandler } from '../../src/edge/transport/handler.ts';
+
+export const ZONE = 'uqrp.net';
+
+export interface NodeSettings {
+  readonly sync?: boolean;
+  readonly demo?: boolean;
+  readonly services?: readonly PublicService[];
+}
+
+/** A DNS node without sockets: a packet handler over a memory view, with a clock that the test moves. */
+export class TestNode {
+  readonly handler: PacketHandler;
+  now = Date.UTC(2026, 0, 1);
+  private readonly view = createMemoryView();
+  private readonly stamps = createStamps();
+  private seq = 0;
+
+  constructor(settings: NodeSettings = {}) {
+    const sync = settings.sync ?? true;
+    this.handler = makePacketHandler({
+      view: this.view,
+      gate: { sync, demo: settings.demo ?? false },
+      services: new Map((settings.services ?? []).map((service) => [service.resource, service])),
+      zones: [
+        makeZone(ZONE, [
+          { label: 'ns1', addresses: ['192.0.2.1'] },
+          { label: 'ns2', addresses: ['192.0.2.2', '2001:db8::2'] },
+        ]),
+      ],
+      stamps: this.stamps,
+      clock: () => this.now,
+    });
+  }
+
+  async apply(...changes: readonly ChangeBody[]): Promise<void> {
+    this.seq += changes.length;
+    await this.view.apply(changes, this.seq);
+    for (const change of changes) this.stamps.bumpFor(change);
+  }
+
+  async namespace(
+    namespace: string,
+    flags: { publicRead?: boolean; suspended?: boolean } = {},
+  ): Promise<void> {
+    await this.apply({
+      type: 'namespace.upserted',
+      namespace,
+      id: '00000000-0000-4000-8000-000000000000',
+      publicRead: flags.publicRead ?? false,
+      suspended: flags.suspended ?? false,
+      recordsCount: 0,
+      createdAt: this.now,
+      updatedAt: this.now,
+    });
+  }
+
+  /** Mints a token that lives `seconds`; its plaintext depends on `label` alone. */
+  async token(label: string, namespace: string, seconds: number): Promise<string> {
+    const token = spellQueryToken(Buffer.alloc(32, label));
+    const expiresAt = this.now + seconds * 1000;
+    await this.apply({ type: 'token.minted', namespace, digest: queryTokenDigest(token), expiresAt });
+    return token;
+  }
+
+  async revoke(token: string, namespace: string): Promise<void> {
+    await this.apply({ type: 'token.revoked', namespace, digest: queryTokenDigest(token) });
+  }
+
+  async record(
+    key: string,
+    data: Buffer,
+    more: { contentType?: string; ttl?: number; expires?: number | null } = {},
+  ) {
+    const labels = key.split('.');
+    const expires = more.expires ?? null;
+    await this.apply({
+      type: 'record.upserted',
+      key,
+      namespace: labels.at(-2)!,
+      resource: labels.at(-3)!,
+      version: labels.at(-1)!,
+      data: data.toString('base64'),
+      contentType: more.contentType ?? 'text/plain',
+      ttlSeconds: more.ttl ?? 300,
+      expiresAt: expires === null ? null : this.now + expires * 1000,
+    });
+  }
+
+  /** One query, as a transport would put it. */
+  async ask(query: Uint8Array, transport: 'udp' | 'tcp' = 'udp', cached = true): Promise<Uint8Array | null> {
+    const out = Buffer.alloc(65_535);
+    const length = cached ? this.handler.hot(query, query.length, transport, out) : 0;
+    return length > 0 ? out.subarray(0, length) : await this.handler.slow(query, transport);
+  }
+}

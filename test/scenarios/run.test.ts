@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import dnsPacket from 'dns-packet';
+import { OPCODE, parseRrtype, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
+import { readEde } from '../../src/edge/wire/edns.ts';
+import { decodeMessage, encodeMessage, type Message, type Rr } from '../../src/edge/wire/message.ts';
+import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';
+import { rdataToText } from '../../src/edge/wire/present.ts';
+import { TestNode, ZONE } from './node.ts';
+
+interface Expectation {
+  readonly line: number;
+  readonly question: readonly string[];
+  readonly expected: string[];
+}
+
+type Step = (play: Play) => Promise<void>;
+
+class Play {
+  node = new TestNode();
+  /** Plaintext and namespace by label. */
+  readonly tokens = new Map<string, readonly [token: string, namespace: string]>();
+}
+
+const DIR = new URL('./', import.meta.url);
+for (const file of readdirSync(DIR).filter((name) => name.endsWith('.txt'))) {
+  test(`scenario ${file}`, async () => {
+    const play = new Play();
+    for (const step of parse(readFileSync(new URL(file, DIR), 'utf8'), file)) await step(play);
+  });
+}
+
+function parse(text: string, file: string): Step[] {
+  const steps: Step[] = [];
+  let open: Expectation | null = null;
+  for (const [index, raw] of text.split('\n').entries()) {
+    const line = raw.trim();
+    if (line === '' || line.startsWith('#')) continue;
+    const [word, ...rest] = line.split(' ') as [string, ...string[]];
+    if (word === '?') {
+      const asked: Expectation = { line: index + 1, question: rest, expected: [] };
+      open = asked;
+      steps.push((play) => check(play, asked, `${file}:${asked.line}`));
+    } else if (['=', 'an', 'ns', 'ar', 'ede'].includes(word)) {
+      assert.ok(open, `${file}:${index + 1} expects before it asks`);
+      open.expected.push(line);
+    } else {
+      const command = COMMANDS[word];
+      assert.ok(command, `${file}:${index + 1} unknown line`);
+      steps.push((play) => command(play, rest));
+    }
+  }
+  return steps;
+}
+
+const COMMANDS: Readonly<Record<string, (play: Play, words: readonly string[]) => Promise<void>>> = {
+  async settings(play, words) {
+    const on = new Map(words.map((word) => word.split('=') as [string, string]));
+    const now = play.node.now;
+    play.node = new TestNode({ sync: on.get('sync') !== 'off', demo: on.get('demo') === 'on' });
+    play.node.now = now;
+  },
+  async namespace(play, [name, ...flags]) {
+    await play.node.namespace(name!, {
+      publicRead: flags.includes('public_read'),
+      suspended: flags.includes('suspended'),
+    });
+  },
+  async token(play, [label, namespace, seconds]) {
+    play.tokens.set(label!, [await play.node.token(label!, namespace!, Number(seconds)), namespace!]);
+  },
+  async revoke(play, [label]) {
+    await play.node.revoke(...play.tokens.get(label!)!);
+  },
+  async record(play, [key, format, ttl, expires, payload]) {
+    const repeated = /^x(\d+)$/.exec(payload!);
+    const data = repeated === null ? Buffer.from(payload!) : Buffer.alloc(Number(repeated[1]), 'x');
+    const contentType = format === 'json' ? 'application/json' : 'text/plain';
+    await play.node.record(key!, data, {
+      contentType,
+      ttl: Number(ttl),
+      expires: expires === '-' ? null : Number(expires),
+    });
+  },
+  async delete(play, [key]) {
+    await play.node.apply({ type: 'record.deleted', key: key!, namespace: key!.split('.').at(-2)! });
+  },
+  async drop(play, [namespace]) {
+    await play.node.apply({ type: 'namespace.deleted', namespace: namespace!, id: '' });
+  },
+  async advance(play, [seconds]) {
+    play.node.now += Number(seconds) * 1000;
+  },
+};
+
+async function check(play: Play, asked: Expectation, where: string): Promise<void> {
+  const [nameText, type, ...flags] = asked.question;
+  const text = nameText!.replace(/\$(\w+)/, (_, label: string) => play.tokens.get(label)![0]);
+  const absolute = text.endsWith('.') ? text : `${text}.${ZONE}.`;
+  const qname = nameFromText(absolute);
+  assert.ok(qname, `${where}: no name`);
+  const transport = flags.includes('tcp') ? 'tcp' : 'udp';
+
+  // Uncached, from the cache, and in mixed case: one answer.
+  for (const [way, name] of [
+    ['uncached', qname],
+    ['cached', qname],
+    ['mixed case', mixCase(qname)],
+  ] as const) {
+    const query = encodeMessage(makeQuery(name, parseRrtype(type!)!, flags));
+    const reply = await play.node.ask(query, transport, way !== 'uncached');
+    assert.ok(reply, `${where}: silence`);
+    dnsPacket.decode(Buffer.from(reply));
+    const message = decodeMessage(reply);
+    assert.ok(message, `${where}: the reply does not decode`);
+    assert.equal(message.id, 0x1234, where);
+    assert.ok(message.qr && !message.ra && !message.ad, `${where}: QR set, RA and AD clear`);
+    assert.deepEqual(message.question[0]?.qname, name, `${where}: the question comes back as sent`);
+    assert.equal(message.edns !== null, hasEdns(flags), `${where}: OPT if and only if asked`);
+    assert.deepEqual(describe(message, asked.expected), wanted(asked.expected, flags), `${where} (${way})`);
+    if (transport === 'udp') assert.ok(reply.length <= 1232, `${where}: too long for UDP`);
+  }
+}
+
+function makeQuery(qname: Uint8Array, qtype: number, flags: readonly string[]): Message {
+  const payload = flags.find((flag) => flag.startsWith('payload='));
+  return {
+    id: 0x1234,
+    qr: false,
+    opcode: OPCODE.QUERY,
+    aa: false,
+    tc: false,
+    rd: !flags.includes('norec'),
+    ra: false,
+    ad: false,
+    cd: flags.includes('cd'),
+    rcode: 0,
+    question: [{ qname, qtype, qclass: flags.includes('ch') ? 3 : 1 }],
+    answer: [],
+    authority: [],
+    additional: [],
+    edns: hasEdns(flags)
+      ? {
+          payload: payload === undefined ? 1232 : Number(payload.slice(8)),
+          version: 0,
+          dnssecOk: flags.includes('do'),
+          options: [],
+        }
+      : null,
+  };
+}
+
+function hasEdns(flags: readonly string[]): boolean {
+  return flags.some((flag) => flag === 'edns' || flag === 'do' || flag.startsWith('payload='));
+}
+
+/** The reply in the words of the expectation. A `*` in place of rdata is taken over. */
+function describe(message: Message, expected: readonly string[]): string[] {
+  const flags = (['aa', 'tc', 'rd', 'cd'] as const).filter((flag) => message[flag]);
+  const lines = [['=', rcodeName(message.rcode), ...flags].join(' ')];
+  const wild = expected.filter((line) => /^(an|ns|ar) /.test(line)).map((line) => line.endsWith(' *'));
+  for (const [word, section] of [
+    ['an', message.answer],
+    ['ns', message.authority],
+    ['ar', message.additional],
+  ] as const) {
+    for (const rr of section) {
+      assertOwner(word, rr, message);
+      const rdata = wild[lines.length - 1] ? '*' : rdataToText(rr.type, rr.rdata);
+      lines.push(`${word} ${rr.ttl} ${rrtypeName(rr.type)} ${rdata}`);
+    }
+  }
+  const ede = message.edns?.options.map(readEde).find((option) => option !== null);
+  if (ede && expected.some((line) => line.startsWith('ede '))) lines.push(`ede ${ede.infoCode}`);
+  return lines;
+}
+
+/** Answers belong to the question's name, negative ones to the zone's apex. */
+function assertOwner(section: string, rr: Rr, message: Message): void {
+  if (section === 'an') assert.deepEqual(rr.owner, message.question[0]!.qname);
+  if (section === 'ns') assert.ok(nameEquals(rr.owner, nameFromText(ZONE)!));
+}
+
+function wanted(expected: readonly string[], flags: readonly string[]): string[] {
+  const [head, ...rest] = expected;
+  const [equals, rcode, ...named] = head!.split(' ');
+  const all = new Set([...named, ...(flags.includes('norec') ? [] : ['rd'])]);
+  const ordered = ['aa', 'tc', 'rd', 'cd'].filter((flag) => all.has(flag));
+  return [[equals, rcode, ...ordered].join(' '), ...rest];
+}
+
+function mixCase(name: Uint8Array): Uint8Array {
+  let upper = false;
+  return name.map((octet) => {
+    upper = !upper;
+    return upper && octet >= 0x61 && octet <= 0x7a ? octet - 0x20 : octet;
+  });
+}
