@@ -149,17 +149,18 @@ export class MessageWriter {
     const buffer = this.buffer;
     let at = target;
     let i = from;
-    for (;;) {
+    // Bounded by the name itself: whatever the buffer holds, this ends.
+    while (i < wire.length) {
       if (buffer[at]! >= POINTER_OCTET) at = u16At(buffer, at) & (POINTER_LIMIT - 1);
       const octets = buffer[at]!;
       if (octets !== wire[i]) return false;
-      if (octets === 0) return true;
-      for (const labelEnd = at + octets; at < labelEnd; ) {
+      for (const labelEnd = i + octets; i < labelEnd; ) {
         if (buffer[++at] !== wire[++i]) return false;
       }
       at++;
       i++;
     }
+    return true;
   }
 
   private remember(hash: number, offset: number): void {
