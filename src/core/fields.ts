@@ -1,3 +1,6 @@
+import { LIMITS } from './limits.ts';
+import { parseTime } from './time.ts';
+
 /** An upper bound on the messages of one response: a body of nothing but faults must not come back many times its size. */
 const FAULTS_MAX = 1000;
 
@@ -99,6 +102,18 @@ export class Fields {
     const value = this.#read(name, 'must be an integer', (it): it is number => Number.isInteger(it));
     if (value === undefined || (value >= min && value <= max)) return value;
     this.fault(name, `must be between ${min} and ${max}`);
+    return undefined;
+  }
+
+  /** An RFC 3339 time after `now`, both in milliseconds since the epoch. */
+  futureTime(name: string, now: number): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const time = parseTime(text);
+    if (time === null) this.fault(name, 'is not an ISO 8601 date and time with a zone');
+    else if (time <= now) this.fault(name, 'must be in the future');
+    else if (time > LIMITS.expiresAtMax) this.fault(name, 'is later than the year 9999');
+    else return time;
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-import { FEED_STATES, METHODS, TRANSPORTS } from './vocabulary.ts';
+import { FEED_STATES, TRANSPORTS } from './vocabulary.ts';
 
 /** What a field may hold: a finite number, a boolean, or a member of the given closed set. There is no kind for text. */
 export type FieldKind = 'number' | 'boolean' | readonly string[];
@@ -48,8 +48,8 @@ export const EVENTS = {
   },
   'request.failed': {
     level: 'error',
-    message: 'a REST request left with status 500',
-    fields: { method: [...METHODS] },
+    message: 'a REST request failed on our side',
+    fields: {},
   },
   'store.failing': { level: 'error', message: 'the database reports a fault', fields: {} },
   'sweeper.failing': { level: 'error', message: 'expired records could not be deleted', fields: {} },

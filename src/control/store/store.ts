@@ -14,9 +14,19 @@ export interface Store {
   readonly read: Reader;
   /**
    * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects.
-   * `work` must only await statements on `tx`. Commit listeners of `changes` are called after it.
+   * `work` must only await statements on `tx`, and may be run again after a deadlock: it keeps no state of its own. It
+   * lets a failed statement throw, for PostgreSQL runs nothing more in that transaction. Commit listeners of `changes`
+   * are called after it.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   readonly changes: ChangeSource;
+  /**
+   * Brings erasures to the disk: deleted bytes leave the files of the embedded engine, write-ahead log included. On
+   * PostgreSQL that is its own vacuum's work.
+   *
+   * @returns false when another process was in the way: call again later
+   */
+  scrub(): Promise<boolean>;
+  /** Finishes the units that wait, then closes; a later `write` rejects. */
   close(): Promise<void>;
 }

@@ -64,6 +64,8 @@ export function openLmdbReader({ path, stamps }: LmdbReaderOptions): LmdbReader 
 
 export interface LmdbWriterOptions {
   readonly path: string;
+  /** Bumped whole when the view is emptied or made anew. Single changes are announced by whoever follows the follower. */
+  readonly stamps?: Pick<Stamps, 'bumpAll'>;
   /** Idle milliseconds after an erasure before the pages that held the data are overwritten; 0 never does. */
   readonly wipeAfterMs?: number;
   /** Memory for the sorting of a rebuild, bytes. */
@@ -85,7 +87,8 @@ const AT_ONCE = 2000;
  * A rebuild (`clear`, `load`, then `apply`) sorts what it is given and writes it in the order of the keys, so that pages are full;
  * readers find nothing until `apply`, whose last transaction adds namespaces, tokens, changes and cursor together.
  */
-export function openLmdbWriter({ path, wipeAfterMs = 1000, sortBytes }: LmdbWriterOptions): LmdbViewWriter {
+export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
+  const { path, stamps, wipeAfterMs = 1000, sortBytes } = options;
   const tree = openForWriting(path);
   const state: WriterState = { staged: null, unusable: false, erased: true, timer: null, wiping: null };
   const target = treeTarget(tree, () => {
@@ -103,8 +106,7 @@ export function openLmdbWriter({ path, wipeAfterMs = 1000, sortBytes }: LmdbWrit
   };
   const wipe = async (): Promise<void> => {
     if (state.wiping !== null) return state.wiping;
-    // An empty view is about to be filled: its free pages will be taken anyhow, and the load wants to append.
-    if (!state.erased || cursor() === null) return;
+    if (!state.erased) return;
     state.erased = false;
     state.wiping = wipeFreePages(tree, touch, pause)
       .catch((error: unknown) => {
@@ -117,8 +119,8 @@ export function openLmdbWriter({ path, wipeAfterMs = 1000, sortBytes }: LmdbWrit
     return state.wiping;
   };
   const wipeLater = (): void => {
+    cancelTimer(state);
     if (!state.erased || wipeAfterMs === 0) return;
-    if (state.timer !== null) clearTimeout(state.timer);
     // A failure (a full disk) is not lost: the next erasure tries again, and the next apply will say what is wrong.
     state.timer = setTimeout(() => void wipe().catch(() => {}), wipeAfterMs).unref();
   };
@@ -128,11 +130,12 @@ export function openLmdbWriter({ path, wipeAfterMs = 1000, sortBytes }: LmdbWrit
     wipe,
     async apply(changes, next) {
       if (state.unusable) throw new Error('a rebuild was cut short: the view must be cleared');
-      await state.wiping;
       const operations = viewOperations(changes);
       const staged = stagedEntries(state);
-      if (staged.entry !== null) {
+      const rebuilt = staged.entry !== null;
+      if (rebuilt) {
         state.unusable = true;
+        await state.wiping;
         await removeFilling(tree, pause);
         await writeRecords(tree, staged);
       }
@@ -142,6 +145,7 @@ export function openLmdbWriter({ path, wipeAfterMs = 1000, sortBytes }: LmdbWrit
         tree.putSync(CURSOR_KEY, encodeCursor(next));
       });
       finishStaging(state);
+      if (rebuilt) stamps?.bumpAll();
       wipeLater();
     },
     async clear() {
@@ -151,15 +155,19 @@ export function openLmdbWriter({ path, wipeAfterMs = 1000, sortBytes }: LmdbWrit
         tree.clearSync();
         putStamp(tree);
       });
+      stamps?.bumpAll();
       state.erased = true;
+      wipeLater();
     },
     async load(changes) {
+      // The pages that the emptying freed are about to be taken anyhow.
+      cancelTimer(state);
       const operations = snapshotOperations(changes);
       state.staged ??= createSorter(`${path}-rebuild`, sortBytes);
       stage(state.staged, operations);
     },
     async close() {
-      if (state.timer !== null) clearTimeout(state.timer);
+      cancelTimer(state);
       await state.wiping;
       finishStaging(state);
       await closeWritten(tree, path);
@@ -176,6 +184,11 @@ interface WriterState {
   erased: boolean;
   timer: NodeJS.Timeout | null;
   wiping: Promise<void> | null;
+}
+
+function cancelTimer(state: WriterState): void {
+  if (state.timer !== null) clearTimeout(state.timer);
+  state.timer = null;
 }
 
 async function pause(): Promise<void> {

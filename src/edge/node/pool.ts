@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { EdgePorts, FromWorker, TlsPair, ToWorker, WorkerSettings } from './settings.ts';
+import type { EdgePorts, EdgeTransport, FromWorker, TlsPair, ToWorker, WorkerSettings } from './settings.ts';
 
 export interface PoolEvents {
   /** A worker died and another takes its place. */
   died(worker: number): void;
-  fault(transport: 'udp' | 'tcp' | 'doh', code: string): void;
+  fault(worker: number, transport: EdgeTransport): void;
 }
 
 export interface PoolOptions {
   /** Module of the worker thread. */
   readonly entry: URL;
   /** Everything but what differs from worker to worker. */
-  readonly settings: Omit<WorkerSettings, 'stats'>;
-  /** One buffer of counters a worker; their number is the number of workers. */
-  readonly stats: readonly SharedArrayBuffer[];
+  readonly settings: Omit<WorkerSettings, 'worker'>;
+  /** Number of workers, at least 1. */
+  readonly workers: number;
   readonly events: PoolEvents;
 }
 
@@ -46,14 +46,14 @@ export class ListenError extends Error {
  * worker is replaced: the others keep the port meanwhile.
  */
 export async function startPool(options: PoolOptions): Promise<WorkerPool> {
-  const { entry, events, stats } = options;
+  const { entry, events, workers } = options;
   const live = new Map<number, Worker>();
   let settings = options.settings;
   let stopping = false;
   const timers = new Set<NodeJS.Timeout>();
 
   async function start(index: number): Promise<void> {
-    const worker = new Worker(entry, { workerData: { ...settings, stats: stats[index]! } });
+    const worker = new Worker(entry, { workerData: { ...settings, worker: index } });
     const first = await firstMessage(worker);
     if (first.type !== 'listening') {
       await worker.terminate();
@@ -62,7 +62,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     settings = { ...settings, ports: first.ports };
     live.set(index, worker);
     worker.on('message', (message: FromWorker) => {
-      if (message.type === 'fault') events.fault(message.transport, message.code);
+      if (message.type === 'fault') events.fault(index, message.transport);
     });
     // What the thread died of is told by its exit; an error event without a listener would end the process.
     worker.on('error', () => {});
@@ -97,7 +97,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
 
   try {
     // One after the other: the first may have to find free ports, which the rest then share.
-    for (let index = 0; index < stats.length; index++) await start(index);
+    for (let index = 0; index < workers; index++) await start(index);
   } catch (error) {
     await stop();
     throw error;

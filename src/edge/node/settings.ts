@@ -16,6 +16,8 @@ export interface EdgePorts {
 
 /** What one worker thread needs. Plain data: it is copied into the thread, the shared buffers aside. */
 export interface WorkerSettings {
+  /** Number of this worker, from 0. */
+  readonly worker: number;
   readonly host: string;
   readonly ports: EdgePorts;
   readonly tls: TlsPair;
@@ -26,10 +28,13 @@ export interface WorkerSettings {
   readonly demo: boolean;
   readonly viewPath: string;
   readonly stamps: SharedArrayBuffer;
+  /** Counters, one row a worker. */
   readonly stats: SharedArrayBuffer;
   /** Whether limits that depend on the peer's address hold; off for load tests. */
   readonly limited: boolean;
 }
+
+export type EdgeTransport = 'udp' | 'tcp' | 'doh';
 
 export type ToWorker = { readonly type: 'tls'; readonly tls: TlsPair } | { readonly type: 'stop' };
 
@@ -38,5 +43,5 @@ export type FromWorker =
   /** A listener could not be opened; `code` is the system's error name, such as EADDRINUSE. */
   | { readonly type: 'failed'; readonly code: string }
   /** A socket went wrong while serving. */
-  | { readonly type: 'fault'; readonly transport: 'udp' | 'tcp' | 'doh'; readonly code: string }
+  | { readonly type: 'fault'; readonly transport: EdgeTransport }
   | { readonly type: 'stopped' };

@@ -48,6 +48,8 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 const WIRE_TYPE = 'application/dns-message';
+/** The root has no label, so its length is none of 1 to 253. */
+const ROOT_OCTETS = 1;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 /**
@@ -92,17 +94,10 @@ export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly er
 }
 
 function readName(text: string | null): Uint8Array | null {
-  if (text === null) return null;
-  const bare = withoutFinalDot(text);
   // Names in other scripts have to come as A-labels: which mapping applies is the client's affair (RFC 5891). The length
   // counts escapes as the octets they stand for, so it is the wire form that is too long or not.
-  return PRINTABLE.test(bare) ? nameFromText(bare) : null;
-}
-
-/** One trailing dot is ignored, unless it is escaped and so part of the last label. */
-function withoutFinalDot(text: string): string {
-  const backslashes = /\\*(?=\.$)/.exec(text)?.[0].length ?? 0;
-  return text.endsWith('.') && backslashes % 2 === 0 ? text.slice(0, -1) : text;
+  const name = text !== null && PRINTABLE.test(text) ? nameFromText(text) : null;
+  return name === null || name.length === ROOT_OCTETS ? null : name;
 }
 
 function readType(text: string | null): number | null {

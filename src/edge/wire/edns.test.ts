@@ -56,6 +56,7 @@ test('options are read within their bounds', () => {
 test('extended errors read back', () => {
   assert.deepEqual(readEde(edeOption(EDE.OTHER, '')), { infoCode: 0, text: '' });
   assert.deepEqual(readEde(edeOption(EDE.INVALID_QUERY_TYPE, 'é')), { infoCode: 30, text: 'é' });
+  assert.deepEqual(readEde(edeOption(0xfedc, 'x')), { infoCode: 0xfedc, text: 'x' });
   assert.equal(readEde({ code: 15, data: Uint8Array.of(0) }), null);
 });
 

@@ -1,0 +1,24 @@
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}
+
+/** @param share 0 to 1 */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+}
+
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** A row of a table: the first cell to the left, the rest to the right. */
+export function row(cells: readonly (string | number)[], width = 12): string {
+  return cells
+    .map((cell, i) =>
+      i === 0 ? String(cell).padEnd(24) : (typeof cell === 'number' ? cell.toFixed(2) : cell).padStart(width),
+    )
+    .join('');
+}

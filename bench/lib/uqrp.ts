@@ -1,0 +1,126 @@
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { start, stop } from './process.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+
+export interface UqrpPorts {
+  readonly http: number;
+  readonly dns: number;
+  readonly doh: number;
+}
+
+export interface Uqrp {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly dataDir: string;
+  readonly ports: UqrpPorts;
+  /** Runs a CLI command on the same data; its standard output. */
+  cli(args: readonly string[], input?: string): string;
+  stop(): Promise<void>;
+  /** Ends it and removes its data. */
+  remove(): Promise<void>;
+}
+
+/** Starts the server as a user would, on free ports and data of its own. */
+export async function startUqrp(env: NodeJS.ProcessEnv = {}, dataDir?: string): Promise<Uqrp> {
+  const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'uqrp-bench-'));
+  const all = {
+    UQRP_DATA_DIR: dir,
+    UQRP_HTTP_PORT: '0',
+    UQRP_DNS_PORT: '0',
+    UQRP_DOH_PORT: '0',
+    UQRP_REST_RATE: 'off',
+    UQRP_DNS_RATE: '0',
+    ...env,
+  };
+  const child = start(process.execPath, [CLI, 'serve', '--json'], all);
+  const ports = await readPorts(child);
+  return {
+    child,
+    pid: child.pid!,
+    dataDir: dir,
+    ports,
+    cli: (args, input) =>
+      execFileSync(process.execPath, [CLI, ...args], {
+        env: { ...process.env, ...all },
+        encoding: 'utf8',
+        maxBuffer: 1 << 30,
+        ...(input === undefined ? {} : { input }),
+      }),
+    stop: () => stop(child),
+    async remove() {
+      await stop(child);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The first line that `serve --json` prints: an object with the ports, once everything listens. */
+function readPorts(child: ChildProcess): Promise<UqrpPorts> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    let errors = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      if (errors.length < 10_000) errors += chunk.toString();
+    });
+    child.stdout?.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      const end = text.indexOf('\n');
+      if (end < 0) return;
+      const { ports } = JSON.parse(text.slice(0, end)) as { ports: UqrpPorts };
+      resolve(ports);
+    });
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${errors}`)));
+  });
+}
+
+export interface Account {
+  readonly token: string;
+  readonly base: string;
+  call(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+}
+
+/** Makes a customer and gives the way to call the API in its name. */
+export function account(server: Uqrp, email = 'bench@example.net', tier = 'enterprise'): Account {
+  server.cli(['user', 'create', email, '--tier', tier]);
+  const token = server.cli(['user', 'token', email]).trim();
+  const base = `http://127.0.0.1:${server.ports.http}/api/v1`;
+  return {
+    token,
+    base,
+    async call(method, path, body) {
+      const response = await fetch(base + path, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    },
+  };
+}
+
+/** Writes records in bulk requests of 500. */
+export async function writeRecords(
+  as: Account,
+  records: Iterable<{ key: string; data: string; content_type?: string }>,
+): Promise<void> {
+  let batch: unknown[] = [];
+  const flush = async (): Promise<void> => {
+    const { status, body } = await as.call('POST', '/records/bulk', { records: batch });
+    if (status !== 200 && status !== 201) throw new Error(`bulk write: ${status} ${JSON.stringify(body)}`);
+    batch = [];
+  };
+  for (const record of records) {
+    batch.push(record);
+    if (batch.length === 500) await flush();
+  }
+  if (batch.length > 0) await flush();
+}

@@ -1,0 +1,77 @@
+/**
+ * From a write to its answer: a record is updated over REST, and the moment the response is there its name is asked over UDP
+ * until the new value comes. Measured from the start of the request, so the write itself is part of it, and from the
+ * response.
+ */
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { encodeMessage } from '../src/edge/wire/message.ts';
+import { nameFromText } from '../src/edge/wire/name.ts';
+import { print, quantile, row } from './lib/figures.ts';
+import { account, startUqrp } from './lib/uqrp.ts';
+
+const WRITES = Number(process.argv[2] ?? 1000);
+const server = await startUqrp();
+const customer = account(server);
+await customer.call('POST', '/namespaces', { namespace: { name: 'bench' } });
+server.cli(['namespace', 'public-read', 'bench', 'on']);
+const socket = createSocket('udp4');
+socket.connect(server.ports.dns, '127.0.0.1');
+await once(socket, 'connect');
+
+try {
+  const { body } = await customer.call('POST', '/records', {
+    record: { key: 'value.bench.v1', data: 'AAAA', content_type: 'text/plain' },
+  });
+  const { id } = body as { id: string };
+  const fromRequest: number[] = [];
+  const fromResponse: number[] = [];
+  for (let i = 0; i < WRITES; i++) {
+    const data = Buffer.from(`value ${String(i).padStart(8, '0')}`).toString('base64');
+    const asked = performance.now();
+    const { status } = await customer.call('PATCH', `/records/${id}`, { record: { data } });
+    if (status !== 200) throw new Error(`write: ${status}`);
+    const acknowledged = performance.now();
+    while (!(await ask(i)).includes(data)) {
+      // Not there yet: ask again at once.
+    }
+    const answered = performance.now();
+    fromRequest.push(answered - asked);
+    fromResponse.push(answered - acknowledged);
+  }
+  print(`${WRITES} writes, milliseconds`);
+  print(row(['', 'p50', 'p99', 'most']));
+  for (const [name, all] of [
+    ['request to answer', fromRequest],
+    ['response to answer', fromResponse],
+  ] as const) {
+    print(row([name, quantile(all, 0.5), quantile(all, 0.99), Math.max(...all)]));
+  }
+  print(row(['limit', '5.00', '20.00', '']));
+} finally {
+  socket.close();
+  await server.remove();
+}
+
+async function ask(id: number): Promise<string> {
+  const query = encodeMessage({
+    id: id & 0xffff,
+    qr: false,
+    opcode: 0,
+    aa: false,
+    tc: false,
+    rd: false,
+    ra: false,
+    ad: false,
+    cd: false,
+    rcode: 0,
+    question: [{ qname: nameFromText('get.value.bench.v1.uqrp.net')!, qtype: 16, qclass: 1 }],
+    answer: [],
+    authority: [],
+    additional: [],
+    edns: null,
+  });
+  const reply = once(socket, 'message') as Promise<[Buffer]>;
+  socket.send(query);
+  return (await reply)[0].toString('latin1');
+}

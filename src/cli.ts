@@ -1,0 +1,78 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { namespaceFlag, userCreate, userList, userTier, userToken } from './cli/operator.ts';
+import { EXIT, report } from './cli/output.ts';
+import { type QueryOptions, query } from './cli/query.ts';
+import { serveCommand } from './cli/serve.ts';
+import { exportNamespace, importNamespace } from './cli/transfer.ts';
+
+const clock = Date.now;
+const program = new Command('uqrp')
+  .description('Small records written over REST, read by everyone over DNS')
+  .exitOverride()
+  .configureHelp({ showGlobalOptions: true })
+  .option('--json', 'print JSON for machines');
+
+const json = (): boolean => program.opts<{ json?: boolean }>().json === true;
+
+/** A subcommand that takes `--json` behind its name as well as before it. */
+function command(parent: Command, usage: string, about: string): Command {
+  return parent
+    .command(usage)
+    .description(about)
+    .exitOverride()
+    .option('--json', 'print JSON for machines')
+    .hook('preAction', (_program, action) => {
+      if (action.opts<{ json?: boolean }>().json === true) program.setOptionValue('json', true);
+    });
+}
+
+command(program, 'serve', 'run the server until a signal ends it').action(() => serveCommand(clock, json()));
+
+const user = program.command('user').description('customers').exitOverride();
+command(user, 'create <email>', 'open an account')
+  .option('--tier <tier>', 'free, pro, team or enterprise', 'free')
+  .action((email: string, options: { tier: string }) => userCreate(clock, email, options.tier, json()));
+command(user, 'token <email>', 'print a customer JWT, good for 12 hours').action((email: string) =>
+  userToken(clock, email, json()),
+);
+command(user, 'tier <email> <tier>', 'move an account to another tier').action(
+  (email: string, tier: string) => userTier(clock, email, tier, json()),
+);
+command(user, 'list', 'list all accounts').action(() => userList(clock, json()));
+
+const namespace = program
+  .command('namespace')
+  .description('flags that only the operator sets')
+  .exitOverride();
+command(namespace, 'public-read <name> <on|off>', 'let everyone read a namespace without a token').action(
+  (name: string, value: string) => namespaceFlag(clock, 'public-read', name, value, json()),
+);
+command(namespace, 'suspend <name> <on|off>', 'refuse every read of a namespace').action(
+  (name: string, value: string) => namespaceFlag(clock, 'suspend', name, value, json()),
+);
+
+command(program, 'query <name>', 'ask for a name and decode the envelope')
+  .option('--server <address>', 'address of the server')
+  .option('--port <port>', 'its port')
+  .option('--tcp', 'ask over TCP')
+  .option('--dot', 'ask over TLS')
+  .option('--doh', 'ask over HTTPS')
+  .action((name: string, options: QueryOptions) => query(name, { ...options, json: json() }));
+
+command(program, 'export <namespace>', 'print the records of a namespace as JSON lines').action(
+  (name: string) => exportNamespace(clock, name),
+);
+command(
+  program,
+  'import <namespace> <file>',
+  'store the records of a JSON lines file; - is standard input',
+).action((name: string, file: string) => importNamespace(clock, name, file, json()));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has printed its own message; --help and --version end with 0.
+  process.exitCode =
+    error instanceof CommanderError ? (error.exitCode === 0 ? EXIT.ok : EXIT.usage) : report(error);
+}

@@ -1,0 +1,57 @@
+import { createUser, issueToken, listUsers, setTier } from '../control/accounts/users.ts';
+import { setPublicRead, setSuspended } from '../control/namespaces/operator.ts';
+import type { Clock } from '../core/clock.ts';
+import { isTier, TIERS, type Tier } from '../core/tiers.ts';
+import { withStore } from './context.ts';
+import { print, table, UsageError } from './output.ts';
+
+export async function userCreate(clock: Clock, email: string, tier: string, json: boolean): Promise<void> {
+  const user = await withStore(clock, ({ deps }) => createUser(deps, email, parseTier(tier)));
+  print(json ? JSON.stringify(user) : `${user.email} ${user.tier} ${user.id}`);
+}
+
+/** Prints a customer JWT and nothing else, so that it can be taken by `$(...)`. */
+export async function userToken(clock: Clock, email: string, json: boolean): Promise<void> {
+  const { token, expiresAt } = await withStore(clock, ({ deps }) => issueToken(deps, email));
+  print(json ? JSON.stringify({ token, expires_at: new Date(expiresAt).toISOString() }) : token);
+}
+
+export async function userTier(clock: Clock, email: string, tier: string, json: boolean): Promise<void> {
+  await withStore(clock, ({ deps }) => setTier(deps, email, parseTier(tier)));
+  print(json ? JSON.stringify({ email, tier }) : `${email} ${tier}`);
+}
+
+export async function userList(clock: Clock, json: boolean): Promise<void> {
+  const users = await withStore(clock, ({ deps }) => listUsers(deps));
+  if (json) {
+    print(JSON.stringify(users));
+    return;
+  }
+  const rows = users.map((user) => [
+    user.email,
+    user.tier,
+    String(user.records_count),
+    user.created_at,
+    user.id,
+  ]);
+  print(table([['EMAIL', 'TIER', 'RECORDS', 'CREATED', 'ID'], ...rows]));
+}
+
+const FLAGS = { 'public-read': setPublicRead, suspend: setSuspended } as const;
+
+export async function namespaceFlag(
+  clock: Clock,
+  flag: keyof typeof FLAGS,
+  name: string,
+  value: string,
+  json: boolean,
+): Promise<void> {
+  if (value !== 'on' && value !== 'off') throw new UsageError('the last argument must be on or off');
+  await withStore(clock, ({ deps }) => FLAGS[flag](deps, name, value === 'on'));
+  print(json ? JSON.stringify({ namespace: name, [flag]: value === 'on' }) : `${name} ${flag} ${value}`);
+}
+
+function parseTier(text: string): Tier {
+  if (!isTier(text)) throw new UsageError(`a tier is one of ${Object.keys(TIERS).join(', ')}`);
+  return text;
+}

@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { type Config, loadConfig } from '../config/config.ts';
+import { readEnvironment } from '../config/env.ts';
+import type { Clock } from '../core/clock.ts';
+import { type RunningServer, type ServerPorts, serve } from '../main.ts';
+import { createLog } from '../telemetry/log.ts';
+import { print } from './output.ts';
+
+/** A stop that takes longer than this is cut short: the store is safe at any moment. */
+const STOP_LIMIT_MS = 9500;
+
+/** Runs the server until SIGTERM or SIGINT. SIGHUP reads the certificate anew. */
+export async function serveCommand(clock: Clock, json: boolean): Promise<void> {
+  const config = loadConfig(readEnvironment());
+  const log = createLog({ clock });
+  const server = await serve(config, clock, log).catch((error: unknown) => {
+    log.event('server.failed', {}, error);
+    throw error;
+  });
+  print(
+    json ? JSON.stringify({ ports: server.ports, data_dir: config.dataDir }) : summary(config, server.ports),
+  );
+  process.on('SIGHUP', () => server.reloadTls());
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        log.event('server.stopping', { signal });
+        resolve();
+      });
+    }
+  });
+  const stoppedAt = clock();
+  await stopInTime(server);
+  log.event('server.stopped', { seconds: (clock() - stoppedAt) / 1000 });
+}
+
+async function stopInTime(server: RunningServer): Promise<void> {
+  const patience = setTimeout(() => process.exit(0), STOP_LIMIT_MS);
+  await server.stop();
+  clearTimeout(patience);
+}
+
+/** What a person needs next: where it listens, two lines that work as pasted, where the data lie, how to get a token. */
+function summary(config: Config, ports: ServerPorts): string {
+  const host = reachable(config.host);
+  const url = host.includes(':') ? `[${host}]` : host;
+  const zone = config.zones[0];
+  const lines = ['', `uqrp serves ${config.zones.join(', ')}`, ''];
+  if (config.role !== 'edge') lines.push(`  REST   http://${url}:${ports.http}/api/v1`);
+  lines.push(`  health http://${url}:${ports.http}/readyz`);
+  if (ports.dns !== null) {
+    lines.push(
+      `  DNS    ${host} port ${ports.dns}, UDP and TCP`,
+      `  DoH    https://${url}:${ports.doh}/dns-query and /resolve`,
+      '',
+      `  dig @${host} -p ${ports.dns} ${zone} SOA`,
+      `  curl --cacert ${certificate(config)} 'https://${url}:${ports.doh}/resolve?name=${zone}&type=SOA'`,
+    );
+  }
+  lines.push('', `  data   ${config.databaseUrl === null ? config.dataDir : 'PostgreSQL'}`);
+  if (config.role !== 'edge') {
+    lines.push(
+      '  token  npm run -s uqrp -- user create you@example.net',
+      '         TOKEN=$(npm run -s uqrp -- user token you@example.net)',
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** An address that a client on this machine can use. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
+
+function certificate(config: Config): string {
+  return config.tls?.cert ?? join(config.dataDir, 'tls', 'cert.pem');
+}

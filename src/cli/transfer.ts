@@ -1,0 +1,108 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { ownerActor } from '../control/namespaces/owner.ts';
+import { writeBulk } from '../control/records/bulk.ts';
+import { streamRecords } from '../control/records/list.ts';
+import type { RecordResource } from '../control/records/record.ts';
+import type { Clock } from '../core/clock.ts';
+import { AppError } from '../core/errors.ts';
+import { LIMITS } from '../core/limits.ts';
+import { withStore } from './context.ts';
+import { print, UsageError } from './output.ts';
+
+/** Prints every record of a namespace, one JSON object a line, in the form that `import` and the API take. */
+export async function exportNamespace(clock: Clock, namespace: string): Promise<void> {
+  await withStore(clock, async ({ deps }) => {
+    const owner = await ownerActor(deps, namespace);
+    for await (const batch of streamRecords(deps, owner, { namespace: namespace.toLowerCase() })) {
+      // A pipe that is full must hold us up, or a million records would wait in memory.
+      const lines = batch.map((record) => `${JSON.stringify(exported(record))}\n`).join('');
+      if (!process.stdout.write(lines)) await new Promise((resolve) => process.stdout.once('drain', resolve));
+    }
+  });
+}
+
+type ExportedRecord = Pick<RecordResource, 'key' | 'data' | 'content_type' | 'ttl_seconds' | 'expires_at'>;
+
+function exported({ key, data, content_type, ttl_seconds, expires_at }: RecordResource): ExportedRecord {
+  return { key, data, content_type, ttl_seconds, expires_at };
+}
+
+/**
+ * Stores the records of a file, replacing those with the same key, 500 a unit of work. A fault stops it at its unit and
+ * names the line; the units before it stay, and the same file can be imported again.
+ */
+export async function importNamespace(
+  clock: Clock,
+  namespace: string,
+  file: string,
+  json: boolean,
+): Promise<void> {
+  const name = namespace.toLowerCase();
+  const count = await withStore(clock, async ({ deps }) => {
+    const owner = await ownerActor(deps, name);
+    let stored = 0;
+    for await (const { line, records } of batches(file, name, clock())) {
+      await writeBulk(deps, owner, { records }).catch((error: unknown) => {
+        throw new UsageError(`from line ${line}: ${messageOf(error)}`);
+      });
+      stored += records.length;
+    }
+    return stored;
+  });
+  print(json ? JSON.stringify({ namespace: name, records: count }) : `${name}: ${count} records`);
+}
+
+interface Batch {
+  /** Number of its first line. */
+  readonly line: number;
+  readonly records: object[];
+}
+
+async function* batches(file: string, namespace: string, now: number): AsyncGenerator<Batch> {
+  const input = file === '-' ? process.stdin : createReadStream(file);
+  let batch: Batch = { line: 1, records: [] };
+  let line = 0;
+  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    line++;
+    if (text.trim() === '') continue;
+    const record = parseLine(text, line, namespace, now);
+    if (record === null) continue;
+    if (batch.records.length === 0) batch = { line, records: [] };
+    batch.records.push(record);
+    if (batch.records.length === LIMITS.bulkItems) {
+      yield batch;
+      batch = { line: line + 1, records: [] };
+    }
+  }
+  if (batch.records.length > 0) yield batch;
+}
+
+/** One record of the file; null for one whose time has passed since the export. */
+function parseLine(text: string, line: number, namespace: string, now: number): object | null {
+  const value = parseObject(text);
+  if (value === null) throw new UsageError(`line ${line} is not a JSON object`);
+  const { key, expires_at: expiresAt, ...rest } = value;
+  if (typeof key !== 'string' || key.toLowerCase().split('.').at(-2) !== namespace) {
+    throw new UsageError(`line ${line} has a key outside the namespace`);
+  }
+  if (expiresAt === null || expiresAt === undefined) return { key, ...rest };
+  if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now) return null;
+  return { key, expires_at: expiresAt, ...rest };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof AppError) return error.messages.join('; ');
+  return error instanceof Error ? error.message : 'failed';
+}

@@ -1,0 +1,87 @@
+/** The write wing of a process: the API over the store, and what keeps the store tidy. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config/config.ts';
+import type { Secret } from './config/secrets.ts';
+import type { Deps } from './control/accounts/deps.ts';
+import { openSessions } from './control/accounts/sessions.ts';
+import { createApi } from './control/api/server.ts';
+import { memoryLimiter, unlimited } from './control/limits/limiter.ts';
+import { sharedLimiter } from './control/limits/shared-limiter.ts';
+import { startSweeper } from './control/records/expiry.ts';
+import type { Store } from './control/store/store.ts';
+import { startUpkeep } from './control/store/upkeep.ts';
+import type { Clock } from './core/clock.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+
+export interface ControlWing {
+  /** Not listening yet. */
+  readonly app: FastifyInstance;
+  stop(): Promise<void>;
+}
+
+export interface ControlWingOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly secret: Secret;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'http' | 'swept'>;
+}
+
+/** Changes stay in the log so long; a node that was away for longer begins from a snapshot. */
+const KEEP_LOG_MS = 7 * 86_400_000;
+
+/** What the use cases are handed, by the server and by the operator's commands alike. */
+export function makeDeps(config: Pick<Config, 'zones'>, store: Store, secret: Secret, clock: Clock): Deps {
+  const newId = randomUUID;
+  return {
+    store,
+    clock,
+    random: randomBytes,
+    newId,
+    zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
+    sessions: openSessions({ store, clock, newId }, secret),
+  };
+}
+
+export function openControlWing(options: ControlWingOptions): ControlWing {
+  const { config, store, secret, clock, log, metrics } = options;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const limiter = !config.restRate
+    ? unlimited
+    : store.engine === 'postgres'
+      ? sharedLimiter(store, clock)
+      : memoryLimiter(clock);
+  const app = createApi({
+    ...makeDeps(config, store, secret, clock),
+    limiter,
+    observe: (observation) => metrics.http(observation),
+    onError: (error) => log.event('request.failed', {}, error),
+  });
+  const loops = [
+    startSweeper({
+      store,
+      clock,
+      signal,
+      onSwept: (records) => metrics.swept(records),
+      onError: (error) => log.event('sweeper.failing', {}, error),
+    }),
+    startUpkeep({
+      store,
+      clock,
+      signal,
+      keepLog: KEEP_LOG_MS,
+      onError: (error) => log.event('store.failing', {}, error),
+    }),
+  ];
+  return {
+    app,
+    async stop() {
+      ending.abort();
+      await Promise.all(loops);
+    },
+  };
+}

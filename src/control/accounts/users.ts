@@ -1,0 +1,102 @@
+import { invalid, notFound } from '../../core/errors.ts';
+import type { Tier } from '../../core/tiers.ts';
+import { formatTime } from '../../core/time.ts';
+import {
+  findUserByEmail,
+  findUserWithCounts,
+  insertUser,
+  listUsersWithCounts,
+  type UserRow,
+  type UserWithCounts,
+  updateTier,
+} from '../store/users.ts';
+import { type Actor, requireSession } from './actor.ts';
+import type { Deps } from './deps.ts';
+import type { IssuedToken } from './sessions.ts';
+
+/** The current user as the API shows it (specification, Current user). */
+export interface UserResource {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'user' | 'admin';
+  readonly records_count: number;
+  readonly api_keys_count: number;
+  readonly namespaces_count: number;
+  readonly created_at: string;
+}
+
+/** What the operator sees of a customer besides. */
+export interface UserListing extends UserResource {
+  readonly tier: Tier;
+}
+
+/** A mailbox and a host with a dot, or a host alone such as localhost; no spaces, at most 254 bytes (RFC 5321 §4.5.3.1). */
+const EMAIL =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
+const EMAIL_MAX = 254;
+
+/** Folds an address to the form in which it is stored; null when it is none. */
+export function normalizeEmail(text: string): string | null {
+  const email = text.trim().toLowerCase();
+  return email.length <= EMAIL_MAX && EMAIL.test(email) && !email.includes('..') ? email : null;
+}
+
+function userResource(user: UserWithCounts): UserResource {
+  return {
+    id: user.id,
+    email: user.email,
+    role: user.role,
+    records_count: user.records_count,
+    api_keys_count: user.api_keys_count,
+    namespaces_count: user.namespaces_count,
+    created_at: formatTime(user.created_at),
+  };
+}
+
+/** GET /me. @throws AppError 403 for an API key */
+export async function currentUser({ store }: Deps, actor: Actor): Promise<UserResource> {
+  requireSession(actor);
+  const user = await findUserWithCounts(store.read, actor.customerId);
+  if (user === null) throw notFound('User');
+  return userResource(user);
+}
+
+type CreateDeps = Pick<Deps, 'store' | 'clock' | 'newId'>;
+
+/** Opens an account; for the operator. @throws AppError 422 for an address that is none or is taken */
+export async function createUser(deps: CreateDeps, email: string, tier: Tier): Promise<UserListing> {
+  const address = normalizeEmail(email);
+  if (address === null) throw invalid('Email is not an email address');
+  const user: UserRow = {
+    id: deps.newId(),
+    email: address,
+    role: 'user',
+    tier,
+    records_count: 0,
+    created_at: deps.clock(),
+  };
+  if (!(await deps.store.write((tx) => insertUser(tx, user)))) throw invalid('Email has already been taken');
+  return { ...userResource({ ...user, namespaces_count: 0, api_keys_count: 0 }), tier };
+}
+
+/** Moves a customer to another tier. Records above a lower cap stay; none can be added. @throws AppError 404 */
+export async function setTier({ store }: Pick<Deps, 'store'>, email: string, tier: Tier): Promise<void> {
+  const user = await store.write((tx) => updateTier(tx, email.trim().toLowerCase(), tier));
+  if (user === null) throw notFound('User');
+}
+
+/** Every customer, oldest first; for the operator. */
+export async function listUsers({ store }: Pick<Deps, 'store'>): Promise<UserListing[]> {
+  const users = await listUsersWithCounts(store.read);
+  return users.map((user) => ({ ...userResource(user), tier: user.tier }));
+}
+
+/** Signs a customer in on the operator's word: a JWT and its session. @throws AppError 404 */
+export async function issueToken(
+  { store, sessions }: Pick<Deps, 'store' | 'sessions'>,
+  email: string,
+): Promise<IssuedToken> {
+  const user = await findUserByEmail(store.read, email.trim().toLowerCase());
+  if (user === null) throw notFound('User');
+  return store.write((tx) => sessions.begin(tx, user.id));
+}

@@ -1,0 +1,20 @@
+import { describe, test } from 'node:test';
+import { openStore } from '../store/open.ts';
+import { postgresDatabase, postgresMissing } from '../store/testing/postgres.ts';
+import { apiScenarios } from './scenarios/all.ts';
+
+const missing = postgresMissing();
+
+if (missing === null) {
+  apiScenarios('PostgreSQL', async () => {
+    const database = await postgresDatabase();
+    const store = await openStore({ dataDir: '', databaseUrl: database.url, clock: Date.now });
+    return {
+      store,
+      close: async () => {
+        await store.close();
+        await database.drop();
+      },
+    };
+  });
+} else describe('the API on PostgreSQL', () => test('is not tested', { skip: missing }, () => {}));

@@ -1,0 +1,38 @@
+import type { FastifyRequest } from 'fastify';
+import { invalid, malformed, notFound } from '../../core/errors.ts';
+import { Faults, Fields, isJsonObject, type JsonObject } from '../../core/fields.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/**
+ * An id in the path, in lower case.
+ *
+ * @param what the resource, for the message
+ * @throws AppError 404 for what is no UUID: nothing can be under it
+ */
+export function pathId(request: FastifyRequest, name: string, what: string): string {
+  const id = (request.params as Readonly<Record<string, string>>)[name] ?? '';
+  if (!UUID.test(id)) throw notFound(what);
+  return id.toLowerCase();
+}
+
+/** The request's body. @throws AppError 400 when it is not a JSON object */
+export function jsonBody(request: FastifyRequest): JsonObject {
+  if (!isJsonObject(request.body)) throw malformed(400, 'Body must be a JSON object');
+  return request.body;
+}
+
+/**
+ * The resource inside a body's envelope (specification, Endpoints).
+ *
+ * @throws AppError 400 without the envelope, 422 for anything beside it
+ */
+export function envelope(request: FastifyRequest, name: string): JsonObject {
+  const body = jsonBody(request);
+  const resource = Object.hasOwn(body, name) ? body[name] : undefined;
+  if (!isJsonObject(resource)) throw malformed(400, `Body must have an object ${name}`);
+  const faults = new Faults();
+  new Fields(body, [name], faults);
+  if (faults.any) throw invalid(...faults.messages);
+  return resource;
+}

@@ -1,0 +1,30 @@
+import type { Actor } from '../accounts/actor.ts';
+import type { Sessions } from '../accounts/sessions.ts';
+import type { ApiKeys } from '../keys/authenticate.ts';
+
+/** Far longer than any credential of ours. */
+const CREDENTIAL_MAX = 2048;
+
+/** RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). */
+const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
+const API_KEY = /^[0-9a-f]{64}$/;
+const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/**
+ * The actor behind an `Authorization` header: three dot-separated parts are a customer JWT, 64 lower-case hexadecimal
+ * letters an API key (decisions, section 2).
+ *
+ * @returns null for anything that does not count
+ */
+export async function resolvePrincipal(
+  header: string | undefined,
+  sessions: Sessions,
+  apiKeys: ApiKeys,
+): Promise<Actor | null> {
+  if (header === undefined || header.length > CREDENTIAL_MAX) return null;
+  const credential = BEARER.exec(header)?.[1];
+  if (credential === undefined) return null;
+  if (API_KEY.test(credential)) return apiKeys.authenticate(credential);
+  if (JWT.test(credential)) return sessions.authenticate(credential);
+  return null;
+}

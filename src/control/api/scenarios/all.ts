@@ -1,0 +1,40 @@
+import { describe, test } from 'node:test';
+import type { Store } from '../../store/store.ts';
+import { apiKeyScenarios } from './api-keys.ts';
+import { authenticationScenarios } from './authentication.ts';
+import { bulkScenarios } from './bulk.ts';
+import { errorScenarios } from './errors.ts';
+import { limitScenarios } from './limits.ts';
+import { listingScenarios } from './listing.ts';
+import { namespaceScenarios } from './namespaces.ts';
+import { queryTokenScenarios } from './query-tokens.ts';
+import { recordScenarios } from './records.ts';
+import type { Scenarios } from './world.ts';
+
+const ALL: Readonly<Record<string, Scenarios>> = {
+  records: recordScenarios,
+  listing: listingScenarios,
+  bulk: bulkScenarios,
+  namespaces: namespaceScenarios,
+  'query tokens': queryTokenScenarios,
+  'API keys': apiKeyScenarios,
+  authentication: authenticationScenarios,
+  errors: errorScenarios,
+  limits: limitScenarios,
+};
+
+/** Registers every scenario of the API against a store; `open` is called before the first and `close` after the last. */
+export function apiScenarios(
+  engine: string,
+  open: () => Promise<{ store: Store; close(): Promise<void> }>,
+): void {
+  describe(`the API on ${engine}`, async () => {
+    const opened = await open();
+    for (const [group, scenarios] of Object.entries(ALL)) {
+      describe(group, () => {
+        for (const [name, run] of Object.entries(scenarios)) test(name, () => run(opened.store));
+      });
+    }
+    test('the store closes', () => opened.close());
+  });
+}

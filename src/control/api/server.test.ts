@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { openSessions } from '../accounts/sessions.ts';
+import { unlimited } from '../limits/limiter.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { createApi } from './server.ts';
+
+/** Requests as bytes on a socket, and the status that each brings; the answer is JSON all the same. */
+const RAW: readonly (readonly [string, string, number, string])[] = [
+  ['no request at all', 'hello\r\n\r\n', 400, 'Request is malformed'],
+  ['an unknown method', 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'Request is malformed'],
+  ['a header without a colon', 'GET / HTTP/1.1\r\nHost: x\r\nbad\r\n\r\n', 400, 'Request is malformed'],
+  [
+    'two lengths',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx',
+    400,
+    'Request is malformed',
+  ],
+  [
+    'a length beside chunks',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    400,
+    'Request is malformed',
+  ],
+  ['no host', 'GET /api/v1/me HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'Host is missing'],
+  [
+    'headers too large',
+    `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+    431,
+    'Headers are too large',
+  ],
+  [
+    'a method that is known to HTTP only',
+    'PROPFIND /api/v1/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+    405,
+    'Method is not allowed here',
+  ],
+];
+
+describe('the API on a socket', () => {
+  let app: FastifyInstance;
+  let store: Store;
+  let dataDir: string;
+  let port: number;
+
+  before(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'uqrp-api-'));
+    const clock = Date.now;
+    const newId = (): string => randomUUID();
+    store = await openStore({ dataDir, databaseUrl: null, clock });
+    const sessions = openSessions({ store, clock, newId }, randomBytes(32));
+    const random = (bytes: number): Uint8Array => randomBytes(bytes);
+    app = createApi({ store, clock, newId, random, sessions, zoneLength: 8, limiter: unlimited });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    port = (app.server.address() as AddressInfo).port;
+  });
+  after(async () => {
+    await app.close();
+    await store.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  /** Everything that the server says until it closes the connection. */
+  const talk = (bytes: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
+      let text = '';
+      socket.setEncoding('utf8');
+      socket.on('data', (chunk) => {
+        text += chunk;
+      });
+      socket.on('error', reject);
+      socket.on('close', () => resolve(text));
+    });
+
+  for (const [label, bytes, status, message] of RAW) {
+    test(`${label}: ${status}`, async () => {
+      const answer = await talk(bytes);
+      const [head, body] = answer.split('\r\n\r\n', 2) as [string, string];
+      assert.match(head, new RegExp(`^HTTP/1.1 ${status} `));
+      assert.match(head, /content-type: application\/json/i);
+      assert.deepEqual(JSON.parse(body), { error: message, code: 'validation_error' });
+    });
+  }
+
+  test('a connection that is cut short harms nobody', async () => {
+    await new Promise<void>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.write('POST /api/v1/records HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+        socket.resetAndDestroy();
+        resolve();
+      });
+    });
+    assert.match(await talk('GET /api/v1/me HTTP/1.0\r\n\r\n'), /^HTTP\/1\.[01] 401 /);
+  });
+
+  test('slow requests are cut off', () => {
+    const { server } = app;
+    assert.ok(server.headersTimeout > 0 && server.headersTimeout <= server.requestTimeout);
+    assert.ok(server.requestTimeout <= 60_000);
+    assert.ok(server.timeout > 0);
+  });
+});

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { AppError, invalid, notFound } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/fields.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { formatTime, formatTimeOrNull } from '../../core/time.ts';
+import { type Actor, type ApiOperation, requireSession } from '../accounts/actor.ts';
+import type { Deps } from '../accounts/deps.ts';
+import { type ApiKeyRow, countApiKeys, deleteApiKey, insertApiKey, listApiKeys } from '../store/api-keys.ts';
+import { findNamespacesByName } from '../store/namespaces.ts';
+import { lockUser } from '../store/users.ts';
+import { parseNewApiKey } from './input.ts';
+
+const TOKEN_BYTES = 32;
+
+/** An API key as the API shows it (specification, API key). */
+export interface ApiKeyResource {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: { readonly operations: readonly ApiOperation[]; readonly namespaces: readonly string[] };
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+}
+
+/** The response to a create, the only one with the token: 64 lower-case hexadecimal letters. */
+export interface CreatedApiKey extends ApiKeyResource {
+  readonly token: string;
+}
+
+/** What is stored of a token: lower-case hex SHA-256. */
+export function apiKeyDigest(token: string): string {
+  return createHash('sha256').update(token, 'latin1').digest('hex');
+}
+
+function apiKeyResource(row: ApiKeyRow): ApiKeyResource {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: { operations: JSON.parse(row.operations), namespaces: JSON.parse(row.namespaces) },
+    last_used_at: formatTimeOrNull(row.last_used_at),
+    expires_at: formatTimeOrNull(row.expires_at),
+    created_at: formatTime(row.created_at),
+  };
+}
+
+/** @throws AppError 403 for an API key; 422 for faults, namespaces that are not the customer's, too many keys */
+export async function createApiKey(deps: Deps, actor: Actor, body: JsonObject): Promise<CreatedApiKey> {
+  requireSession(actor);
+  const now = deps.clock();
+  const { name, operations, namespaces, expiresAt } = parseNewApiKey(body, now);
+  const token = Buffer.from(deps.random(TOKEN_BYTES)).toString('hex');
+  const row: ApiKeyRow = {
+    id: deps.newId(),
+    user_id: actor.customerId,
+    name,
+    digest: apiKeyDigest(token),
+    operations: JSON.stringify(operations),
+    namespaces: JSON.stringify(namespaces),
+    last_used_at: null,
+    expires_at: expiresAt,
+    created_at: now,
+  };
+  return deps.store.write(async (tx) => {
+    await lockUser(tx, actor.customerId);
+    const owned = await findNamespacesByName(tx, namespaces, actor.customerId);
+    if (!namespaces.every((it) => owned.has(it))) {
+      throw invalid('scopes.namespaces has a namespace that does not exist');
+    }
+    if ((await countApiKeys(tx, actor.customerId)) >= LIMITS.apiKeysPerCustomer) {
+      throw new AppError('quota_exceeded', 'API key limit of the account reached');
+    }
+    await insertApiKey(tx, row);
+    return { ...apiKeyResource(row), token };
+  });
+}
+
+/** Oldest first. @throws AppError 403 for an API key */
+export async function listOwnApiKeys(deps: Deps, actor: Actor): Promise<ApiKeyResource[]> {
+  requireSession(actor);
+  return (await listApiKeys(deps.store.read, actor.customerId)).map(apiKeyResource);
+}
+
+/** Revokes a key at once and for good. @throws AppError 403 for an API key, 404 */
+export async function deleteOwnApiKey(deps: Deps, actor: Actor, id: string): Promise<void> {
+  requireSession(actor);
+  const deleted = await deps.store.write((tx) => deleteApiKey(tx, id, actor.customerId));
+  if (!deleted) throw notFound('API key');
+}

@@ -1,0 +1,63 @@
+import type { Actor, ApiOperation } from '../accounts/actor.ts';
+import type { Deps } from '../accounts/deps.ts';
+import { findLiveApiKey, touchApiKey } from '../store/api-keys.ts';
+import { apiKeyDigest } from './api-keys.ts';
+
+const BOTH: readonly ApiOperation[] = ['read', 'write'];
+
+/** `last_used_at` moves at most this often (decisions, section 2). Milliseconds. */
+const TOUCH_EVERY = 60_000;
+
+/** Keys whose last use is remembered; above it all are forgotten, and the database says again. */
+const TOUCHED_MAX = 10_000;
+
+export interface ApiKeys {
+  /** The actor behind a token, or null: unknown, revoked or past its expiry. Asks the database every time. */
+  authenticate(token: string): Promise<Actor | null>;
+  /** Waits for the notes of last uses that are being written. */
+  settle(): Promise<void>;
+}
+
+/**
+ * @param onError told of a last use that could not be noted, which delays and fails no request
+ */
+export function openApiKeys(
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  onError: (error: unknown) => void,
+): ApiKeys {
+  const touched = new Map<string, number>();
+  const writing = new Set<Promise<void>>();
+
+  const touch = (id: string, lastUsedAt: number | null): void => {
+    const now = clock();
+    const last = Math.max(lastUsedAt ?? -Infinity, touched.get(id) ?? -Infinity);
+    if (now - last < TOUCH_EVERY) return;
+    if (touched.size >= TOUCHED_MAX) touched.clear();
+    touched.set(id, now);
+    const note: Promise<void> = store
+      .write((tx) => touchApiKey(tx, id, now, now - TOUCH_EVERY))
+      .catch(onError)
+      .finally(() => writing.delete(note));
+    writing.add(note);
+  };
+
+  return {
+    async authenticate(token) {
+      const key = await findLiveApiKey(store.read, apiKeyDigest(token), clock());
+      if (key === null) return null;
+      touch(key.id, key.last_used_at);
+      const operations: readonly ApiOperation[] = JSON.parse(key.operations);
+      const namespaces: readonly string[] = JSON.parse(key.namespaces);
+      return {
+        customerId: key.user_id,
+        tier: key.tier,
+        via: 'api_key',
+        operations: new Set(operations.length === 0 ? BOTH : operations),
+        namespaces: namespaces.length === 0 ? null : new Set(namespaces),
+      };
+    },
+    async settle() {
+      await Promise.all(writing);
+    },
+  };
+}

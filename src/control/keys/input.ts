@@ -1,0 +1,49 @@
+import { invalid } from '../../core/errors.ts';
+import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
+import { isLabel } from '../../core/labels.ts';
+import { LIMITS } from '../../core/limits.ts';
+import type { ApiOperation } from '../accounts/actor.ts';
+
+/** An API key that a customer wants. Lists without repetition; empty means both operations, or all namespaces. */
+export interface NewApiKey {
+  readonly name: string;
+  readonly operations: readonly ApiOperation[];
+  readonly namespaces: readonly string[];
+  /** Milliseconds since the epoch, or null: never. */
+  readonly expiresAt: number | null;
+}
+
+const NO_SCOPES: Pick<NewApiKey, 'operations' | 'namespaces'> = { operations: [], namespaces: [] };
+
+/** Reads the body of POST /api_keys. @throws AppError 422 with every fault */
+export function parseNewApiKey(body: JsonObject, now: number): NewApiKey {
+  const faults = new Faults();
+  const fields = new Fields(body, ['name', 'scopes', 'expires_at'], faults);
+  const name = fields.requiredName('name', LIMITS.apiKeyName);
+  const scopes = fields.object('scopes');
+  const lists = scopes === undefined ? NO_SCOPES : readScopes(scopes, faults);
+  const expiresAt = fields.isNull('expires_at') ? null : fields.futureTime('expires_at', now);
+  if (faults.any || name === undefined) throw invalid(...faults.messages);
+  return { name, ...lists, expiresAt: expiresAt ?? null };
+}
+
+function readScopes(scopes: JsonObject, faults: Faults): Pick<NewApiKey, 'operations' | 'namespaces'> {
+  const fields = new Fields(scopes, ['operations', 'namespaces'], faults, 'scopes');
+  const operations = fields.list('operations', LIMITS.apiKeyNamespaces) ?? [];
+  if (!operations.every(isOperation)) fields.fault('operations', 'must have only read and write');
+  const namespaces = fields.list('namespaces', LIMITS.apiKeyNamespaces) ?? [];
+  if (!namespaces.every(isText)) fields.fault('namespaces', 'must have only strings');
+  else if (!namespaces.every(isLabel)) fields.fault('namespaces', 'has a namespace that does not exist');
+  return {
+    operations: [...new Set(operations.filter(isOperation))],
+    namespaces: [...new Set(namespaces.filter(isText))],
+  };
+}
+
+function isOperation(value: unknown): value is ApiOperation {
+  return value === 'read' || value === 'write';
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import type { Clock } from '../../core/clock.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { postgresDatabase, postgresMissing } from '../store/testing/postgres.ts';
+import { type Limiter, memoryLimiter, unlimited } from './limiter.ts';
+import { BUDGETS } from './rules.ts';
+import { sharedLimiter } from './shared-limiter.ts';
+
+interface Opened {
+  /** Two handles on one set of windows, as two processes have. */
+  readonly handles: readonly [Limiter, Limiter];
+  close(): Promise<void>;
+}
+
+/** What every limiter does. */
+function limiterSuite(
+  name: string,
+  open: (clock: Clock) => Promise<Opened>,
+  options: { skip?: string },
+): void {
+  describe(name, options, () => {
+    const scenario = (title: string, run: (opened: Opened, advance: (ms: number) => void) => Promise<void>) =>
+      test(title, async () => {
+        let time = 1_700_000_000_000;
+        const opened = await open(() => time);
+        try {
+          await run(opened, (ms) => {
+            time += ms;
+          });
+        } finally {
+          await opened.close();
+        }
+      });
+
+    scenario(
+      'admits up to the limit, then says how long to wait',
+      async ({ handles: [limiter] }, advance) => {
+        for (let i = 0; i < 100; i++) assert.equal(await limiter.take('unauthenticated', 'a'), 0);
+        assert.equal(await limiter.take('unauthenticated', 'a'), 60);
+        assert.equal(await limiter.take('unauthenticated', 'b'), 0);
+        assert.equal(await limiter.take('authenticated', 'a'), 0);
+        advance(59_999);
+        assert.equal(await limiter.take('unauthenticated', 'a'), 1);
+        advance(1);
+        assert.equal(await limiter.take('unauthenticated', 'a'), 0);
+      },
+    );
+
+    scenario('counts in both windows or in neither', async ({ handles: [limiter] }, advance) => {
+      for (let minute = 0; minute < 10; minute++) {
+        for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);
+        // Refused by the minute, and not counted by the hour; the tenth time the hour is full as well.
+        const wait = minute < 9 ? 60 : 3060;
+        for (let i = 0; i < 5; i++) assert.equal(await limiter.take('writes', 'a'), wait);
+        advance(60_000);
+      }
+      // Refused by the hour: not counted by the minute.
+      for (let i = 0; i < 5; i++) assert.equal(await limiter.take('writes', 'a'), 3000);
+      advance(3_000_000);
+      for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);
+      assert.equal(await limiter.take('writes', 'a'), 60);
+    });
+
+    scenario('200 hits at once, over two handles: exactly 60 pass', async ({ handles }) => {
+      const waits = await Promise.all(
+        Array.from({ length: 200 }, async (_, i) => handles[i % 2 === 0 ? 0 : 1].take('writes', 'a')),
+      );
+      assert.equal(waits.filter((wait) => wait === 0).length, 60);
+    });
+  });
+}
+
+limiterSuite(
+  'the limiter in memory',
+  async (clock) => {
+    const limiter = memoryLimiter(clock);
+    return { handles: [limiter, limiter], close: async () => {} };
+  },
+  {},
+);
+
+const shared = (stores: readonly [Store, Store], clock: Clock): Opened['handles'] => [
+  sharedLimiter(stores[0], clock),
+  sharedLimiter(stores[1], clock),
+];
+
+limiterSuite(
+  'the shared limiter on SQLite',
+  async (clock) => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-limits-'));
+    const store = await openStore({ dataDir, databaseUrl: null, clock });
+    return {
+      handles: shared([store, store], clock),
+      close: async () => {
+        await store.close();
+        rmSync(dataDir, { recursive: true, force: true });
+      },
+    };
+  },
+  {},
+);
+
+const missing = postgresMissing();
+limiterSuite(
+  'the shared limiter on PostgreSQL',
+  async (clock) => {
+    const database = await postgresDatabase();
+    const options = { dataDir: '', databaseUrl: database.url, clock };
+    const stores = [await openStore(options), await openStore(options)] as const;
+    return {
+      handles: shared(stores, clock),
+      close: async () => {
+        for (const store of stores) await store.close();
+        await database.drop();
+      },
+    };
+  },
+  missing === null ? {} : { skip: missing },
+);
+
+test('the shared limiter forgets windows that are over', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-limits-'));
+  let time = 1_700_000_000_000;
+  const store = await openStore({ dataDir, databaseUrl: null, clock: () => time });
+  const limiter = sharedLimiter(store, () => time);
+  for (const key of ['a', 'b', 'c']) await limiter.take('writes', key);
+  const rows = () => store.read.selectFrom('rate_windows').select('key').orderBy('key').execute();
+  assert.equal((await rows()).length, 6);
+  time += 3_600_000;
+  await limiter.take('authenticated', 'd');
+  assert.deepEqual(
+    (await rows()).map((row) => row.key),
+    ['authenticated:60000:d'],
+  );
+  await store.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+test('memory is bounded: windows that are over leave first, then the oldest', () => {
+  let time = 1_700_000_000_000;
+  const limiter = memoryLimiter(() => time, 10);
+  const fill = (key: string): void => {
+    for (const { limit } of BUDGETS.unauthenticated) {
+      for (let i = 0; i < limit; i++) limiter.take('unauthenticated', key);
+    }
+  };
+  fill('over');
+  time += 60_000;
+  for (let i = 0; i < 9; i++) fill(`k${i}`);
+  // The eleventh key takes the place of the one that is over.
+  fill('k9');
+  for (let i = 0; i < 10; i++) assert.equal(limiter.take('unauthenticated', `k${i}`), 60);
+  // The next takes the place of the oldest, which begins anew.
+  fill('k10');
+  assert.equal(limiter.take('unauthenticated', 'k9'), 60);
+  assert.equal(limiter.take('unauthenticated', 'k0'), 0);
+});
+
+test('a limiter that is off admits everything', () => {
+  for (let i = 0; i < 5000; i++) assert.equal(unlimited.take('writes', 'a'), 0);
+});

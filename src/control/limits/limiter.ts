@@ -1,0 +1,63 @@
+import type { Clock } from '../../core/clock.ts';
+import { BUDGETS, type Budget } from './rules.ts';
+import { hit, isOver, secondsToWait, type Window, type WindowRule } from './window.ts';
+
+export interface Limiter {
+  /**
+   * Counts one hit, or refuses it without counting.
+   *
+   * @param key an address key or a customer's id
+   * @returns 0 when it was admitted, else whole seconds until the next is (Retry-After, at least 1)
+   */
+  take(budget: Budget, key: string): number | Promise<number>;
+}
+
+/** A limiter that admits everything (UQRP_REST_RATE=off). */
+export const unlimited: Limiter = { take: () => 0 };
+
+/** Keys remembered per budget. Above it the longest known are forgotten first, so memory stays bounded under a flood. */
+const KEYS_MAX = 100_000;
+
+type KeyedWindows = Map<string, readonly (Window | undefined)[]>;
+
+/** Budgets in the memory of this process. Each has a map of its own: a flood of addresses displaces no customer. */
+export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): Limiter {
+  const maps = new Map<Budget, KeyedWindows>();
+  return {
+    take(budget, key) {
+      const rules: readonly WindowRule[] = BUDGETS[budget];
+      const now = clock();
+      const map = mapOf(maps, budget);
+      const windows = map.get(key) ?? [];
+      const wait = Math.max(...rules.map((rule, i) => secondsToWait(windows[i], rule, now)));
+      if (wait > 0) return wait;
+      if (!map.has(key) && map.size >= keysMax) makeRoom(map, rules, now, keysMax);
+      map.set(
+        key,
+        rules.map((rule, i) => hit(windows[i], rule.length, now)),
+      );
+      return 0;
+    },
+  };
+}
+
+function mapOf(maps: Map<Budget, KeyedWindows>, budget: Budget): KeyedWindows {
+  const known = maps.get(budget);
+  if (known !== undefined) return known;
+  const made: KeyedWindows = new Map();
+  maps.set(budget, made);
+  return made;
+}
+
+/** Drops windows that are over; when all still count, the tenth that was first seen longest ago. */
+function makeRoom(map: KeyedWindows, rules: readonly WindowRule[], now: number, keysMax: number): void {
+  for (const [key, windows] of map) {
+    const over = rules.every((rule, i) => windows[i] === undefined || isOver(windows[i], rule.length, now));
+    if (over) map.delete(key);
+  }
+  let excess = map.size < keysMax ? 0 : Math.ceil(keysMax / 10);
+  for (const key of map.keys()) {
+    if (excess-- <= 0) return;
+    map.delete(key);
+  }
+}

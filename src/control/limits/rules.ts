@@ -1,0 +1,23 @@
+import { LIMITS } from '../../core/limits.ts';
+import type { WindowRule } from './window.ts';
+
+const MINUTE = 60_000;
+const HOUR = 3_600_000;
+
+/** The budgets of the REST API. A hit must find room in every window of its budget (specification, Limits). */
+export const BUDGETS = {
+  /** Per address; requests without credentials, with bad ones, and to unknown routes. */
+  unauthenticated: [{ limit: LIMITS.unauthenticatedPerMinute, length: MINUTE }],
+  /** Per customer, whichever credential is used. */
+  authenticated: [{ limit: LIMITS.authenticatedPerMinute, length: MINUTE }],
+  /** Per customer: POST, PATCH and DELETE. */
+  writes: [
+    { limit: LIMITS.writesPerMinute, length: MINUTE },
+    { limit: LIMITS.writesPerHour, length: HOUR },
+  ],
+} as const satisfies Readonly<Record<string, readonly WindowRule[]>>;
+
+export type Budget = keyof typeof BUDGETS;
+
+/** The longest any window lasts, in milliseconds: older ones can be forgotten. */
+export const LONGEST_WINDOW = HOUR;

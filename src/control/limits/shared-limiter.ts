@@ -1,0 +1,48 @@
+import type { Clock } from '../../core/clock.ts';
+import { countHit, forgetWindows, readWindows } from '../store/rate-windows.ts';
+import type { Store } from '../store/store.ts';
+import type { Limiter } from './limiter.ts';
+import { BUDGETS, type Budget, LONGEST_WINDOW } from './rules.ts';
+import { secondsToWait, type WindowRule } from './window.ts';
+
+/** Thrown inside a unit of work to take its counts back; never leaves this file. */
+class Refused extends Error {}
+
+/** How often old windows are deleted, in milliseconds. */
+const FORGET_EVERY = 60_000;
+
+/**
+ * Budgets in the database, so that several API processes on one PostgreSQL count together. One unit of work per hit: the
+ * windows of a budget are counted all or none.
+ */
+export function sharedLimiter(store: Store, clock: Clock): Limiter {
+  let forgottenAt = clock();
+  return {
+    async take(budget, key) {
+      const now = clock();
+      if (now - forgottenAt >= FORGET_EVERY) {
+        forgottenAt = now;
+        await store.write((tx) => forgetWindows(tx, now - LONGEST_WINDOW));
+      }
+      const rules: readonly WindowRule[] = BUDGETS[budget];
+      const keys = rules.map((rule) => windowKey(budget, rule, key));
+      try {
+        await store.write(async (tx) => {
+          for (const [i, rule] of rules.entries()) {
+            if (!(await countHit(tx, keys[i]!, rule.limit, rule.length, now))) throw new Refused();
+          }
+        });
+        return 0;
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+      }
+      const windows = await readWindows(store.read, keys);
+      const waits = rules.map((rule, i) => secondsToWait(windows.get(keys[i]!), rule, now));
+      return Math.max(1, ...waits);
+    },
+  };
+}
+
+function windowKey(budget: Budget, rule: WindowRule, key: string): string {
+  return `${budget}:${rule.length}:${key}`;
+}

@@ -1,0 +1,109 @@
+import { AppError, forbidden, invalid, notFound } from '../../core/errors.ts';
+import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { namespaceNameFault } from '../../core/namespace-name.ts';
+import { formatTime } from '../../core/time.ts';
+import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
+import type { Deps } from '../accounts/deps.ts';
+import { appendChanges, type NewChange } from '../store/change-log.ts';
+import {
+  countNamespaces,
+  findNamespace,
+  insertNamespace,
+  listNamespaces,
+  type NamespaceRow,
+} from '../store/namespaces.ts';
+import { lockUser } from '../store/users.ts';
+
+/** A namespace as the API shows it (specification, Namespace). */
+export interface NamespaceResource {
+  readonly id: string;
+  readonly name: string;
+  readonly records_count: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export function namespaceResource(row: NamespaceRow): NamespaceResource {
+  return {
+    id: row.id,
+    name: row.name,
+    records_count: row.records_count,
+    created_at: formatTime(row.created_at),
+    updated_at: formatTime(row.updated_at),
+  };
+}
+
+export function namespaceChange(row: NamespaceRow): NewChange {
+  return {
+    type: 'namespace.upserted',
+    owner: row.user_id,
+    cause: 'direct',
+    namespace: row.name,
+    id: row.id,
+    publicRead: row.public_read === 1,
+    suspended: row.suspended === 1,
+    recordsCount: row.records_count,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** @throws AppError 422 for a name that may not be had or an account with too many; 403 for a namespace-scoped key */
+export async function createNamespace(
+  deps: Deps,
+  actor: Actor,
+  body: JsonObject,
+): Promise<NamespaceResource> {
+  // A key that is confined to namespaces could not even see the one it makes.
+  if (actor.namespaces !== null) throw forbidden('API key is confined to namespaces and cannot create one');
+  const name = parseName(body);
+  const now = deps.clock();
+  return deps.store.write(async (tx) => {
+    await lockUser(tx, actor.customerId);
+    if ((await countNamespaces(tx, actor.customerId)) >= LIMITS.namespacesPerCustomer) {
+      throw new AppError('quota_exceeded', 'Namespace limit of the account reached');
+    }
+    const row: NamespaceRow = {
+      id: deps.newId(),
+      name,
+      user_id: actor.customerId,
+      public_read: 0,
+      suspended: 0,
+      records_count: 0,
+      created_at: now,
+      updated_at: now,
+    };
+    if (!(await insertNamespace(tx, row))) throw invalid('Name has already been taken');
+    await appendChanges(tx, [namespaceChange(row)], now);
+    return namespaceResource(row);
+  });
+}
+
+function parseName(body: JsonObject): string {
+  const faults = new Faults();
+  const name = new Fields(body, ['name'], faults).requiredText('name');
+  const fault = name === undefined ? null : namespaceNameFault(name);
+  if (fault !== null) faults.add(fault);
+  if (faults.any || name === undefined) throw invalid(...faults.messages);
+  return name;
+}
+
+/** Those within the actor's reach, by name. */
+export async function listOwnNamespaces(deps: Deps, actor: Actor): Promise<NamespaceResource[]> {
+  const rows = await listNamespaces(deps.store.read, actor.customerId);
+  return rows.filter((row) => reaches(actor, row.name)).map(namespaceResource);
+}
+
+/** @throws AppError 404, or 403 outside the key's allowlist */
+export async function getNamespace(deps: Deps, actor: Actor, id: string): Promise<NamespaceResource> {
+  return namespaceResource(await ownNamespace(deps, actor, id));
+}
+
+/** The customer's namespace. @throws AppError 404, or 403 outside the key's allowlist */
+export async function ownNamespace({ store }: Deps, actor: Actor, id: string): Promise<NamespaceRow> {
+  const row = await findNamespace(store.read, id, actor.customerId);
+  if (row === null) throw notFound('Namespace');
+  requireReach(actor, row.name);
+  return row;
+}

@@ -1,0 +1,191 @@
+import { invalid } from '../../core/errors.ts';
+import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { parseRecordKey, type RecordKey } from '../../core/record-key.ts';
+import { type Actor, requireReach } from '../accounts/actor.ts';
+import type { Deps } from '../accounts/deps.ts';
+import { appendChanges, eraseKeys, type NewChange } from '../store/change-log.ts';
+import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../store/namespaces.ts';
+import { deleteRecords, holdKnownRecords, type KnownRecord, upsertRecords } from '../store/records.ts';
+import type { RecordsTable } from '../store/schema.ts';
+import type { Tx } from '../store/store.ts';
+import { addToRecordsCount, lockUser } from '../store/users.ts';
+import { type NewRecord, type RecordContext, readNewRecord } from './input.ts';
+import { deletedChange, upsertedChange } from './record.ts';
+import { newRow, recordCap, recordQuotaExceeded } from './records.ts';
+
+/** A batch as it was asked for; no key occurs twice in it. */
+export interface Bulk {
+  readonly records: readonly NewRecord[];
+  readonly delete: readonly RecordKey[];
+}
+
+/** Ids in the order of the request; null where there was nothing to delete. */
+export interface BulkResult {
+  readonly records: readonly { readonly id: string; readonly key: string }[];
+  readonly deleted: readonly (string | null)[];
+}
+
+/** Reads the body of a bulk write. @throws AppError 422 with every fault, each with the index of its item */
+export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
+  const faults = new Faults();
+  const fields = new Fields(body, ['records', 'delete'], faults);
+  const records = fields.list('records', LIMITS.bulkItems) ?? [];
+  const keys = fields.list('delete', LIMITS.bulkItems) ?? [];
+  const items = records.length + keys.length;
+  if (!faults.any && (items === 0 || items > LIMITS.bulkItems)) {
+    faults.add(`Records and delete must have 1 to ${LIMITS.bulkItems} items together`);
+  }
+  if (faults.any) throw invalid(...faults.messages);
+
+  const seen = new Set<string>();
+  const unique = <T extends RecordKey>(item: T | null, path: string): T[] => {
+    if (item === null) return [];
+    if (seen.has(item.key)) faults.add(`${path} occurs twice`);
+    seen.add(item.key);
+    return [item];
+  };
+  const bulk: Bulk = {
+    records: records.flatMap((item, i) => {
+      const at = `records[${i}]`;
+      return unique(readNewRecord(item, context, faults, at), `${at}.key`);
+    }),
+    delete: keys.flatMap((item, i) => unique(readKey(item, context, faults, `delete[${i}]`), `delete[${i}]`)),
+  };
+  if (faults.any) throw invalid(...faults.messages);
+  return bulk;
+}
+
+function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, at: string): RecordKey | null {
+  const key = typeof item === 'string' ? parseRecordKey(item, zoneLength) : 'Key must be a string';
+  if (typeof key !== 'string') return key;
+  faults.add(key.replace(/^Key/, at));
+  return null;
+}
+
+/**
+ * Writes a batch, all of it or nothing: records are stored or replaced by key, keys under `delete` go.
+ *
+ * @throws AppError 422 for faults, namespaces that are not the customer's, a full account; 403 outside the key's allowlist
+ */
+export async function writeBulk(deps: Deps, actor: Actor, body: JsonObject): Promise<BulkResult> {
+  const now = deps.clock();
+  const bulk = parseBulk(body, { now, zoneLength: deps.zoneLength });
+  return deps.store.write(async (tx) => {
+    await lockUser(tx, actor.customerId);
+    const namespaces = await resolveNamespaces(tx, actor, bulk);
+    const keys = [...bulk.records, ...bulk.delete].map((item) => item.key);
+    const known = await holdKnownRecords(tx, keys);
+    const plan = planBulk(bulk, namespaces, known, deps.newId, now);
+
+    const dropped = [...plan.expired, ...plan.deleted];
+    const gone = new Set((await deleteRecords(tx, dropped.map(idOf))).map(idOf));
+    await count(tx, actor, plan, gone);
+    if (plan.rows.length > 0) await upsertRecords(tx, plan.rows);
+    await eraseKeys(tx, dropped.map(keyOf));
+    await appendChanges(tx, changesOf(plan, gone, actor.customerId), now);
+    return {
+      records: plan.rows.map(({ id, key }) => ({ id, key })),
+      deleted: bulk.delete.map(({ key }) => plan.deleted.find((item) => item.key === key)?.id ?? null),
+    };
+  });
+}
+
+async function resolveNamespaces(
+  tx: Tx,
+  actor: Actor,
+  bulk: Bulk,
+): Promise<ReadonlyMap<string, NamespaceRow>> {
+  const names = new Set([...bulk.records, ...bulk.delete].map((item) => item.namespace));
+  const namespaces = await findNamespacesByName(tx, [...names], actor.customerId);
+  const faults = new Faults();
+  for (const [i, { namespace }] of bulk.records.entries()) {
+    if (!namespaces.has(namespace)) faults.add(`records[${i}].namespace does not exist`);
+  }
+  if (faults.any) throw invalid(...faults.messages);
+  for (const name of namespaces.keys()) requireReach(actor, name);
+  return namespaces;
+}
+
+/** A record that leaves, with the name of its namespace. */
+type Leaving = Pick<KnownRecord, 'id' | 'key'> & { readonly namespace: string };
+
+interface Plan {
+  /** To be stored, in the order of the request. */
+  readonly rows: readonly RecordsTable[];
+  /** Name of the namespace of each row that is new, not a replacement. */
+  readonly added: readonly string[];
+  readonly deleted: readonly Leaving[];
+  /** Past their expiry and not yet erased: they no longer take their keys. */
+  readonly expired: readonly Leaving[];
+}
+
+/** Decides what happens to each key, without touching the database. */
+function planBulk(
+  bulk: Bulk,
+  namespaces: ReadonlyMap<string, NamespaceRow>,
+  known: ReadonlyMap<string, KnownRecord>,
+  newId: () => string,
+  now: number,
+): Plan {
+  const rows: RecordsTable[] = [];
+  const added: string[] = [];
+  const deleted: Leaving[] = [];
+  const expired: Leaving[] = [];
+  for (const item of bulk.records) {
+    const old = known.get(item.key);
+    const isExpired = old?.expires_at != null && old.expires_at <= now;
+    if (isExpired) expired.push({ id: old.id, key: old.key, namespace: item.namespace });
+    const replaced = isExpired ? undefined : old;
+    if (replaced === undefined) added.push(item.namespace);
+    const row = newRow(item, replaced?.id ?? newId(), namespaces.get(item.namespace)!.id, now);
+    rows.push(
+      replaced === undefined
+        ? row
+        : { ...row, created_at: replaced.created_at, updated_at: Math.max(now, replaced.updated_at + 1) },
+    );
+  }
+  for (const { key, namespace } of bulk.delete) {
+    const old = known.get(key);
+    // A key in a namespace of somebody else is like one that is not there.
+    if (old === undefined || !namespaces.has(namespace)) continue;
+    const isExpired = old.expires_at !== null && old.expires_at <= now;
+    (isExpired ? expired : deleted).push({ id: old.id, key, namespace });
+  }
+  return { rows, added, deleted, expired };
+}
+
+/** Keeps the counts of customer and namespaces true. @throws AppError 422 when the account is full */
+async function count(tx: Tx, actor: Actor, plan: Plan, gone: ReadonlySet<string>): Promise<void> {
+  const deltas = new Map<string, number>();
+  const add = (name: string, by: number) => deltas.set(name, (deltas.get(name) ?? 0) + by);
+  for (const name of plan.added) add(name, 1);
+  for (const { id, namespace } of [...plan.expired, ...plan.deleted]) if (gone.has(id)) add(namespace, -1);
+  const total = [...deltas.values()].reduce((sum, delta) => sum + delta, 0);
+  if (total !== 0 && !(await addToRecordsCount(tx, actor.customerId, total, recordCap(actor)))) {
+    throw recordQuotaExceeded();
+  }
+  for (const [name, delta] of [...deltas].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (delta !== 0) await addToNamespaceCount(tx, name, actor.customerId, delta);
+  }
+}
+
+function changesOf(plan: Plan, gone: ReadonlySet<string>, owner: string): NewChange[] {
+  const left = (items: readonly Leaving[], cause: NewChange['cause']) =>
+    items
+      .filter((item) => gone.has(item.id))
+      .map(({ key, namespace }) => deletedChange(key, namespace, owner, cause));
+  return [
+    ...left(plan.expired, 'expiry'),
+    ...plan.rows.map((row) => upsertedChange(row, namespaceOf(row.key), owner)),
+    ...left(plan.deleted, 'direct'),
+  ];
+}
+
+/** The namespace label of a valid key: the last but one. */
+function namespaceOf(key: string): string {
+  return key.split('.').at(-2)!;
+}
+
+const idOf = ({ id }: { readonly id: string }): string => id;
+const keyOf = ({ key }: { readonly key: string }): string => key;

@@ -1,0 +1,59 @@
+import { formatTime, formatTimeOrNull } from '../../core/time.ts';
+import { base64, type NewChange } from '../store/change-log.ts';
+import type { RecordsTable } from '../store/schema.ts';
+
+/** A record as the API shows it (specification, Record). */
+export interface RecordResource {
+  readonly id: string;
+  readonly key: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly version: string;
+  readonly data: string;
+  readonly content_type: string;
+  readonly ttl_seconds: number;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export function recordResource(row: RecordsTable, namespace: string): RecordResource {
+  return {
+    id: row.id,
+    key: row.key,
+    resource: row.resource,
+    namespace,
+    version: row.version,
+    data: base64(row.data) ?? '',
+    content_type: row.content_type,
+    ttl_seconds: row.ttl_seconds,
+    expires_at: formatTimeOrNull(row.expires_at),
+    created_at: formatTime(row.created_at),
+    updated_at: formatTime(row.updated_at),
+  };
+}
+
+export function upsertedChange(row: RecordsTable, namespace: string, owner: string): NewChange {
+  return {
+    type: 'record.upserted',
+    owner,
+    cause: 'direct',
+    key: row.key,
+    namespace,
+    resource: row.resource,
+    version: row.version,
+    data: base64(row.data),
+    contentType: row.content_type,
+    ttlSeconds: row.ttl_seconds,
+    expiresAt: row.expires_at,
+  };
+}
+
+export function deletedChange(
+  key: string,
+  namespace: string,
+  owner: string,
+  cause: NewChange['cause'],
+): NewChange {
+  return { type: 'record.deleted', owner, cause, key, namespace };
+}

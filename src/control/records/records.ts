@@ -1,0 +1,137 @@
+import { AppError, invalid, notFound } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/fields.ts';
+import { TIERS } from '../../core/tiers.ts';
+import { type Actor, requireReach } from '../accounts/actor.ts';
+import type { Deps } from '../accounts/deps.ts';
+import { appendChanges, eraseKeys, type NewChange } from '../store/change-log.ts';
+import { addToNamespaceCount } from '../store/namespaces.ts';
+import {
+  deleteRecords,
+  findRecord,
+  holdKnownRecords,
+  insertRecord,
+  type RecordRow,
+  updateRecord,
+} from '../store/records.ts';
+import type { RecordsTable } from '../store/schema.ts';
+import type { Tx } from '../store/store.ts';
+import { addToRecordsCount } from '../store/users.ts';
+import { type NewRecord, parseNewRecord, parseRecordPatch } from './input.ts';
+import { deletedChange, type RecordResource, recordResource, upsertedChange } from './record.ts';
+
+// A unit takes its rows in one order, customer first, so that units never wait for each other in a circle.
+
+/**
+ * Stores a record.
+ *
+ * @throws AppError 422 for faults in the body, a namespace that is not the customer's, a key that is taken, a full account;
+ *   403 for a namespace outside the key's allowlist
+ */
+export async function createRecord(deps: Deps, actor: Actor, body: JsonObject): Promise<RecordResource> {
+  const now = deps.clock();
+  const record = parseNewRecord(body, { now, zoneLength: deps.zoneLength });
+  return deps.store.write(async (tx) => {
+    const owner = actor.customerId;
+    if (!(await addToRecordsCount(tx, owner, 1, recordCap(actor)))) throw recordQuotaExceeded();
+    const namespaceId = await addToNamespaceCount(tx, record.namespace, owner, 1);
+    if (namespaceId === null) throw invalid('Namespace does not exist');
+    requireReach(actor, record.namespace);
+    const row = newRow(record, deps.newId(), namespaceId, now);
+    const changes: NewChange[] = [];
+    if (!(await insertRecord(tx, row))) {
+      changes.push(...(await replaceExpired(tx, actor, row, record.namespace, now)));
+    }
+    changes.push(upsertedChange(row, record.namespace, owner));
+    await appendChanges(tx, changes, now);
+    return recordResource(row, record.namespace);
+  });
+}
+
+/** Inserts in place of a record that is past its expiry and not yet erased: such a record no longer takes the key. */
+async function replaceExpired(
+  tx: Tx,
+  { customerId }: Actor,
+  row: RecordsTable,
+  namespace: string,
+  now: number,
+): Promise<readonly NewChange[]> {
+  const known = (await holdKnownRecords(tx, [row.key])).get(row.key);
+  const expired = known?.expires_at != null && known.expires_at <= now;
+  const gone = expired ? await deleteRecords(tx, [known.id]) : [];
+  if (gone.length > 0) {
+    await addToRecordsCount(tx, customerId, -1, 0);
+    await addToNamespaceCount(tx, namespace, customerId, -1);
+    await eraseKeys(tx, [row.key]);
+  }
+  if (!(await insertRecord(tx, row))) throw invalid('Key has already been taken');
+  return gone.map(({ key }) => deletedChange(key, namespace, customerId, 'expiry'));
+}
+
+/** @throws AppError 404, or 403 for a namespace outside the key's allowlist */
+export async function getRecord(deps: Deps, actor: Actor, id: string): Promise<RecordResource> {
+  const row = await ownRecord(deps, actor, id);
+  return recordResource(row, row.namespace);
+}
+
+/** Changes the supplied fields; `updated_at` always advances. @throws AppError 404, 403, 422 */
+export async function patchRecord(
+  deps: Deps,
+  actor: Actor,
+  id: string,
+  body: JsonObject,
+): Promise<RecordResource> {
+  const { namespace } = await ownRecord(deps, actor, id);
+  const now = deps.clock();
+  const patch = parseRecordPatch(body, now);
+  return deps.store.write(async (tx) => {
+    const row = await updateRecord(tx, id, patch, now);
+    if (row === null) throw notFound('Record');
+    await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);
+    return recordResource(row, namespace);
+  });
+}
+
+/** Deletes for good, the payloads in the change log too. @throws AppError 404, 403 */
+export async function deleteRecord(deps: Deps, actor: Actor, id: string): Promise<void> {
+  const { key, namespace } = await ownRecord(deps, actor, id);
+  const owner = actor.customerId;
+  await deps.store.write(async (tx) => {
+    await addToRecordsCount(tx, owner, -1, 0);
+    await addToNamespaceCount(tx, namespace, owner, -1);
+    if ((await deleteRecords(tx, [id])).length === 0) throw notFound('Record');
+    await eraseKeys(tx, [key]);
+    await appendChanges(tx, [deletedChange(key, namespace, owner, 'direct')], deps.clock());
+  });
+}
+
+async function ownRecord({ store, clock }: Deps, actor: Actor, id: string): Promise<RecordRow> {
+  const row = await findRecord(store.read, id, actor.customerId, clock());
+  if (row === null) throw notFound('Record');
+  requireReach(actor, row.namespace);
+  return row;
+}
+
+export function newRow(record: NewRecord, id: string, namespaceId: string, now: number): RecordsTable {
+  return {
+    id,
+    namespace_id: namespaceId,
+    key: record.key,
+    resource: record.resource,
+    version: record.version,
+    data: record.data,
+    content_type: record.contentType,
+    ttl_seconds: record.ttlSeconds,
+    expires_at: record.expiresAt,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+/** How many records the customer's tier allows. */
+export function recordCap(actor: Actor): number {
+  return TIERS[actor.tier].records;
+}
+
+export function recordQuotaExceeded(): AppError {
+  return new AppError('quota_exceeded', 'Record limit of the account reached');
+}

@@ -1,0 +1,15 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/** Column types that the engines spell differently. */
+export interface EngineTypes {
+  /** 64-bit integer. */
+  readonly int: RawBuilder<unknown>;
+  readonly bytes: RawBuilder<unknown>;
+  /** Ends a table: SQLite checks column types only where told to (sqlite.org/stricttables.html). */
+  readonly strict: RawBuilder<unknown>;
+}
+
+export const ENGINE_TYPES: Readonly<Record<'sqlite' | 'postgres', EngineTypes>> = {
+  sqlite: { int: sql`integer`, bytes: sql`blob`, strict: sql`strict` },
+  postgres: { int: sql`bigint`, bytes: sql`bytea`, strict: sql`` },
+};

@@ -1,0 +1,28 @@
+import type { Kysely } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import type { Tx } from '../store.ts';
+import { firstTables } from './0001-first-tables.ts';
+import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
+
+type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
+
+/** In order, forward only. A name that was released is never changed or removed. */
+const STEPS: Readonly<Record<string, Step>> = {
+  '0001-first-tables': firstTables,
+};
+
+/**
+ * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none.
+ *
+ * @throws when a step fails, or when the database was already migrated by a newer release
+ */
+export async function migrate(tx: Tx, engine: keyof typeof ENGINE_TYPES): Promise<void> {
+  const types = ENGINE_TYPES[engine];
+  const migrations: Record<string, Migration> = {};
+  for (const [name, step] of Object.entries(STEPS)) {
+    migrations[name] = { up: (db: Kysely<unknown>) => step(db, types) };
+  }
+  const migrator = new Migrator({ db: tx, provider: { getMigrations: async () => migrations } });
+  const { error } = await migrator.migrateToLatest();
+  if (error !== undefined) throw error;
+}

@@ -1,0 +1,21 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../core/clock.ts';
+import { openPostgresStore } from './postgres.ts';
+import { openSqliteStore } from './sqlite.ts';
+import type { Store } from './store.ts';
+
+interface StoreOptions {
+  /** Where the embedded engine keeps its file; made for the owner alone when missing. */
+  readonly dataDir: string;
+  /** `postgres://...`, or null for the embedded engine. */
+  readonly databaseUrl: string | null;
+  readonly clock: Clock;
+}
+
+/** Opens the store that the configuration asks for, with its tables up to date. */
+export async function openStore({ dataDir, databaseUrl, clock }: StoreOptions): Promise<Store> {
+  if (databaseUrl !== null) return openPostgresStore(databaseUrl, clock);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  return openSqliteStore(join(dataDir, 'uqrp.sqlite'), clock);
+}

@@ -1,0 +1,95 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  PostgresDialect,
+  PostgresDriver,
+} from 'kysely';
+import { type CustomTypesConfig, Pool, type PoolConfig, types } from 'pg';
+
+/** Milliseconds. A process that hangs inside a unit must not hold the log's row for ever. */
+const CONNECT_TIMEOUT = 5_000;
+const STATEMENT_TIMEOUT = 30_000;
+/** The client's own limit, for a network that swallows the answer. */
+const QUERY_TIMEOUT = 35_000;
+
+const OID = { bytea: 17, int8: 20, numeric: 1700 };
+
+/** Both engines give the same types: numbers for 64-bit integers (ours stay below 2^53) and sums, plain bytes for bytea. */
+const PARSERS: Readonly<Record<number, (text: string) => unknown>> = {
+  [OID.bytea]: (text) => {
+    const bytes = Buffer.from(text.slice(2), 'hex');
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  },
+  [OID.int8]: Number,
+  [OID.numeric]: Number,
+};
+
+const TYPES: CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    (format !== 'binary' && PARSERS[oid]) || types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+};
+
+/** What every connection of ours, pooled or not, is made with. */
+export function connectionConfig(url: string): PoolConfig {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    statement_timeout: STATEMENT_TIMEOUT,
+    idle_in_transaction_session_timeout: STATEMENT_TIMEOUT,
+    query_timeout: QUERY_TIMEOUT,
+    keepAlive: true,
+    application_name: 'uqrp',
+    types: TYPES,
+  };
+}
+
+/** A pool that survives its server: a connection lost while idle is only taken out. */
+export function newPool(url: string, max: number): Pool {
+  const pool = new Pool({ ...connectionConfig(url), max });
+  pool.on('error', () => {});
+  // A client reports a loss between statements too, while it is checked out; the next statement then rejects.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
+}
+
+/** Kysely's dialect over a pool, with errors that tell nothing of what is stored. */
+export class StoreDialect extends PostgresDialect {
+  readonly #pool: Pool;
+
+  constructor(pool: Pool) {
+    super({ pool });
+    this.#pool = pool;
+  }
+
+  override createDriver(): Driver {
+    return new StoreDriver({ pool: this.#pool });
+  }
+}
+
+class StoreDriver extends PostgresDriver {
+  readonly #seen = new WeakSet<DatabaseConnection>();
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const connection = await super.acquireConnection();
+    if (this.#seen.has(connection)) return connection;
+    this.#seen.add(connection);
+    const execute = connection.executeQuery.bind(connection);
+    connection.executeQuery = async <R>(query: CompiledQuery) => {
+      try {
+        return await execute<R>(query);
+      } catch (error) {
+        throw withoutValues(error);
+      }
+    };
+    return connection;
+  }
+}
+
+/** `detail` and `where` quote the values of the row that failed. */
+function withoutValues(error: unknown): unknown {
+  if (error instanceof Error) {
+    for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field);
+  }
+  return error;
+}

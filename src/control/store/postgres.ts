@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, sql } from 'kysely';
+import type { Clock } from '../../core/clock.ts';
+import { changeSource } from './change-reader.ts';
+import { CommitSignal } from './commit-signal.ts';
+import { isTransient } from './engine-errors.ts';
+import { migrate } from './migrations/migrate.ts';
+import { newPool, StoreDialect } from './postgres-driver.ts';
+import { Notifier, watchNotices } from './postgres-notice.ts';
+import type { Database } from './schema.ts';
+import type { Store, Tx } from './store.ts';
+
+/** Connections of a process. Writers queue for the log's one row in any case. */
+const WRITE_POOL = 10;
+const READ_POOL = 10;
+
+/** How often a unit is run again after a deadlock or serialization failure. */
+const ATTEMPTS = 6;
+
+/** Any 64-bit number that nobody else uses: the advisory lock around migrations. */
+const MIGRATION_LOCK = 7_352_114_901_223;
+
+/** Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached. */
+export async function openPostgresStore(url: string, clock: Clock): Promise<Store> {
+  const writePool = newPool(url, WRITE_POOL);
+  const readPool = newPool(url, READ_POOL);
+  const writer = new Kysely<Database>({ dialect: new StoreDialect(writePool) });
+  const read = new Kysely<Database>({ dialect: new StoreDialect(readPool) });
+  try {
+    await writer.transaction().execute(async (tx) => {
+      // Migrations may take longer than any statement of the service does.
+      await sql`set local statement_timeout = 0`.execute(tx);
+      await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx);
+      await migrate(tx, 'postgres');
+    });
+  } catch (error) {
+    await Promise.allSettled([writePool.end(), readPool.end()]);
+    throw error;
+  }
+  const notifier = new Notifier(writePool);
+  const signal = new CommitSignal(() => watchNotices(url, () => signal.fire()));
+  const pending = new Set<Promise<unknown>>();
+  let closed = false;
+  return {
+    engine: 'postgres',
+    read,
+    write: (work) => {
+      if (closed) return Promise.reject(new Error('the store is closed'));
+      const unit = runUnit(writer, work).then((value) => {
+        notifier.poke();
+        signal.fire();
+        return value;
+      });
+      const settled = unit.catch(() => {}).finally(() => pending.delete(settled));
+      pending.add(settled);
+      return unit;
+    },
+    changes: changeSource(read, signal, clock),
+    scrub: async () => true,
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      signal.stop();
+      await Promise.all(pending);
+      await notifier.idle();
+      await Promise.all([writePool.end(), readPool.end()]);
+    },
+  };
+}
+
+/**
+ * Runs a unit in a transaction of its own. When the connection is lost while it commits, nobody knows whether it did:
+ * the promise rejects, and the caller has to look.
+ */
+async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    let fault: { error: unknown } | undefined;
+    try {
+      return await writer
+        .transaction()
+        .setIsolationLevel('read committed')
+        .execute((tx) =>
+          work(tx).catch((error: unknown) => {
+            fault = { error };
+            throw error;
+          }),
+        );
+    } catch (error) {
+      // A lost connection fails the rollback as well; what the unit died of says more.
+      const first = fault === undefined ? error : fault.error;
+      if (attempt >= ATTEMPTS || !isTransient(first)) throw first;
+    }
+    // Those who met in a deadlock should not meet again.
+    await sleep(Math.random() * 10 * 2 ** attempt);
+  }
+}

@@ -1,0 +1,25 @@
+import { describe } from 'node:test';
+import { expiryConformance } from './conformance-expiry.ts';
+import { logConformance } from './conformance-log.ts';
+import { snapshotConformance } from './conformance-snapshot.ts';
+import { unitConformance } from './conformance-units.ts';
+import type { TestDatabase } from './fixtures.ts';
+
+/**
+ * What every engine of the store has to do. Run by each engine's test file.
+ *
+ * @param create makes an empty database; called once a scenario
+ * @param skip why the engine cannot be tested here, or null
+ */
+export function storeConformance(
+  engine: string,
+  create: () => Promise<TestDatabase>,
+  skip: string | null = null,
+): void {
+  describe(`store on ${engine}`, { skip: skip ?? false }, () => {
+    unitConformance(create);
+    logConformance(create);
+    snapshotConformance(create);
+    expiryConformance(create);
+  });
+}

@@ -1,0 +1,131 @@
+/** The read wing of a process: the view, the follower that keeps it, and the DNS workers that read it. */
+import { join } from 'node:path';
+import type { Config } from './config/config.ts';
+import { loadTls } from './config/tls.ts';
+import type { Clock } from './core/clock.ts';
+import { openLmdbWriter } from './edge/hosted/lmdb-view.ts';
+import { createStamps } from './edge/hosted/stamps.ts';
+import { startPool } from './edge/node/pool.ts';
+import type { EdgePorts } from './edge/node/settings.ts';
+import { makeSelfSigned } from './edge/transport/self-signed.ts';
+import type { ChangeSource } from './feed/change-source.ts';
+import { type Follower, startFollower } from './feed/follower.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import type { UnreadyReason } from './telemetry/vocabulary.ts';
+
+export interface EdgeWing {
+  readonly ports: EdgePorts;
+  /** Resolves once the view holds everything that was committed before it was opened. */
+  readonly caughtUp: Promise<void>;
+  unready(): readonly UnreadyReason[];
+  lag(): { readonly seq: number; readonly seconds: number } | null;
+  /** Reads the certificate anew; the one in use stays when that fails. */
+  reloadTls(): void;
+  stop(): Promise<void>;
+}
+
+export interface EdgeWingOptions {
+  readonly config: Config;
+  /** What to follow, or null on a node without synchronisation: its view stays empty. */
+  readonly source: ChangeSource | null;
+  readonly stats: SharedArrayBuffer;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'applied' | 'workerRestarted'>;
+}
+
+const DAY_MS = 86_400_000;
+/** A feed is behind, and the node not ready, when the oldest change it lacks is older than this. */
+const LAG_LIMIT_SECONDS = 30;
+
+/** Opens the view, starts the workers, and resolves when they listen; the follower may still be catching up. */
+export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> {
+  const { config, source, clock, log, metrics } = options;
+  const viewPath = join(config.dataDir, 'view');
+  const stamps = createStamps();
+  const view = openLmdbWriter({ path: viewPath });
+  let follower: Follower | null = null;
+  let restarts = 0;
+
+  const readTls = () =>
+    loadTls({ dataDir: config.dataDir, host: config.host, files: config.tls, clock, makeSelfSigned });
+  const tls = readTls();
+  log.event('tls.loaded', { origin: tls.origin, days: Math.floor((tls.notAfter - clock()) / DAY_MS) });
+
+  if (source === null) {
+    await view.clear();
+  } else {
+    follower = startFollower({
+      source,
+      view,
+      clock,
+      onApplied(changes) {
+        for (const change of changes) stamps.bumpFor(change);
+        metrics.applied(changes.length);
+      },
+      onState: (state, seq) => log.event('feed.state', { state, seq }),
+      onError: (error) => log.event('feed.failing', { seconds: follower?.lag().seconds ?? 0 }, error),
+    });
+  }
+
+  const pool = await startPool({
+    entry: new URL('./edge-worker.ts', import.meta.url),
+    settings: {
+      host: config.host,
+      ports: { dns: config.dnsPort, doh: config.dohPort },
+      tls: { cert: tls.cert, key: tls.key },
+      zones: config.zones,
+      nameServers: config.nameServers,
+      sync: config.sync,
+      demo: config.demo,
+      viewPath,
+      stamps: stamps.buffer,
+      stats: options.stats,
+      limited: config.restRate,
+    },
+    workers: config.workers,
+    events: {
+      died(worker) {
+        restarts++;
+        metrics.workerRestarted();
+        log.event('worker.exited', { worker, restarts });
+      },
+      fault: (worker, transport) => log.event('listener.failing', { transport, worker }),
+    },
+  });
+
+  return {
+    get ports() {
+      return pool.ports;
+    },
+    caughtUp: follower?.ready ?? Promise.resolve(),
+    unready() {
+      const reasons: UnreadyReason[] = [];
+      if (
+        follower !== null &&
+        (follower.state() === 'rebuilding' || follower.lag().seconds > LAG_LIMIT_SECONDS)
+      ) {
+        reasons.push('feed');
+      }
+      if (pool.alive() === 0) reasons.push('workers');
+      return reasons;
+    },
+    lag: () => follower?.lag() ?? null,
+    reloadTls() {
+      try {
+        const next = readTls();
+        pool.reloadTls({ cert: next.cert, key: next.key });
+        const days = Math.floor((next.notAfter - clock()) / DAY_MS);
+        log.event('tls.loaded', { origin: next.origin, days });
+      } catch (error) {
+        log.event('tls.failing', {}, error);
+      }
+    },
+    async stop() {
+      await pool.stop();
+      await follower?.stop();
+      await view.close();
+    },
+  };
+}

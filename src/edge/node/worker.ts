@@ -1,0 +1,92 @@
+import type { Clock } from '../../core/clock.ts';
+import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
+import { openLmdbReader } from '../hosted/lmdb-view.ts';
+import { attachStamps } from '../hosted/stamps.ts';
+import { jsonAnswer, jsonQuery } from '../query/json.ts';
+import { makePacketHandler } from '../query/packet.ts';
+import { makeZone } from '../query/zones.ts';
+import { type DohListener, listenDoh } from '../transport/doh.ts';
+import type { Listener } from '../transport/listener.ts';
+import { listenTcp } from '../transport/tcp.ts';
+import { listenUdp } from '../transport/udp.ts';
+import type { EdgePorts, EdgeTransport, TlsPair, WorkerSettings } from './settings.ts';
+
+export interface WorkerHost {
+  readonly clock: Clock;
+  fault(transport: EdgeTransport): void;
+}
+
+export interface EdgeWorker {
+  readonly ports: EdgePorts;
+  reloadTls(tls: TlsPair): void;
+  stop(): Promise<void>;
+}
+
+/** Time for queries in flight when stopping, milliseconds. */
+const GRACE_MS = 5000;
+/** A free UDP port may be taken on TCP: so many others are tried. */
+const PORT_TRIES = 10;
+
+/** Opens the view and the listeners. Rejects with the system's error when a port cannot be had. */
+export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
+  const stamps = attachStamps(settings.stamps);
+  const stats = edgeStatsWriter(settings.stats, settings.worker);
+  const view = openLmdbReader({ path: settings.viewPath, stamps });
+  const handler = makePacketHandler({
+    view,
+    gate: { sync: settings.sync, demo: settings.demo },
+    services: new Map(),
+    zones: settings.zones.map((zone) => makeZone(zone, settings.nameServers)),
+    stamps,
+    clock: host.clock,
+    observe: stats,
+  });
+  const common = (transport: EdgeTransport) => ({
+    host: settings.host,
+    handler,
+    clock: host.clock,
+    observe: stats,
+    reusePort: true,
+    onFault: () => host.fault(transport),
+  });
+  const limits = settings.limited ? {} : { connectionsPerAddress: 0 };
+
+  const [udp, tcp] = await listenBoth(settings.ports.dns, async (port) => {
+    const udp = await listenUdp({ ...common('udp'), port });
+    try {
+      return [udp, await listenTcp({ ...common('tcp'), port: udp.address.port, limits })];
+    } catch (error) {
+      await udp.close(0);
+      throw error;
+    }
+  });
+  const doh: DohListener = await listenDoh({
+    ...common('doh'),
+    port: settings.ports.doh,
+    tls: settings.tls,
+    json: { query: jsonQuery, answer: jsonAnswer },
+    limits,
+  });
+  return {
+    ports: { dns: udp.address.port, doh: doh.address.port },
+    reloadTls: (tls) => doh.reloadTls(tls),
+    async stop() {
+      await Promise.all([udp, tcp, doh].map((listener) => listener.close(GRACE_MS)));
+      await view.close();
+    },
+  };
+}
+
+/** Opens UDP and TCP on one port; with port 0 on any that is free for both. */
+async function listenBoth(
+  port: number,
+  open: (port: number) => Promise<readonly [Listener, Listener]>,
+): Promise<readonly [Listener, Listener]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open(port);
+    } catch (error) {
+      if (port !== 0 || attempt === PORT_TRIES) throw error;
+    }
+  }
+}

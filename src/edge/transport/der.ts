@@ -1,0 +1,77 @@
+/** Distinguished encoding rules (ITU-T X.690), as much as an X.509 certificate takes. Each function gives one element. */
+
+const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  oid: 0x06,
+  utf8: 0x0c,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  set: 0x31,
+} as const;
+
+/** From 2050 on dates are in the long form (RFC 5280 §4.1.2.5). */
+const LONG_YEAR = 2050;
+
+/** Any element: a tag octet, the length in its shortest form, the content. */
+export function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
+  const body = Buffer.concat(content);
+  return Buffer.concat([Buffer.of(tag), lengthOctets(body.length), body]);
+}
+
+function lengthOctets(length: number): Buffer {
+  if (length < 0x80) return Buffer.of(length);
+  const octets: number[] = [];
+  for (let rest = length; rest > 0; rest >>>= 8) octets.unshift(rest & 0xff);
+  return Buffer.of(0x80 | octets.length, ...octets);
+}
+
+export const sequence = (...items: readonly Uint8Array[]): Buffer => element(TAG.sequence, ...items);
+export const set = (...items: readonly Uint8Array[]): Buffer => element(TAG.set, ...items);
+export const octetString = (octets: Uint8Array): Buffer => element(TAG.octetString, octets);
+export const utf8 = (text: string): Buffer => element(TAG.utf8, Buffer.from(text));
+export const TRUE: Buffer = element(TAG.boolean, Buffer.of(0xff));
+
+/** `[number]` with the content of a primitive type in place of its tag (IMPLICIT). */
+export const implicit = (number: number, content: Uint8Array): Buffer => element(0x80 | number, content);
+/** `[number]` around whole elements (EXPLICIT, or a constructed IMPLICIT type). */
+export const explicit = (number: number, ...items: readonly Uint8Array[]): Buffer =>
+  element(0xa0 | number, ...items);
+
+/** A non-negative number of any length, most significant octet first. */
+export function integer(octets: Uint8Array): Buffer {
+  let start = 0;
+  while (start < octets.length - 1 && octets[start] === 0) start++;
+  const digits = octets.subarray(start);
+  // With its top bit set it would read as negative.
+  return digits[0]! >= 0x80 ? element(TAG.integer, Buffer.of(0), digits) : element(TAG.integer, digits);
+}
+
+/** @param unused bits at the end of the last octet that do not count */
+export function bitString(octets: Uint8Array, unused = 0): Buffer {
+  return element(TAG.bitString, Buffer.of(unused), octets);
+}
+
+/** An object identifier from dotted decimals. */
+export function oid(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
+  return element(TAG.oid, Buffer.from([first * 40 + second, ...rest].flatMap(base128)));
+}
+
+function base128(value: number): number[] {
+  const octets = [value & 0x7f];
+  for (let rest = value >>> 7; rest > 0; rest >>>= 7) octets.unshift(0x80 | (rest & 0x7f));
+  return octets;
+}
+
+/** A moment, to the second, as a certificate writes it. @param at milliseconds since the epoch */
+export function time(at: number): Buffer {
+  const date = new Date(at);
+  const digits = `${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
+  return date.getUTCFullYear() < LONG_YEAR
+    ? element(TAG.utcTime, Buffer.from(digits.slice(2)))
+    : element(TAG.generalizedTime, Buffer.from(digits));
+}

@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import * as http2 from 'node:http2';
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import { after, before, test } from 'node:test';
+import { connect as tlsConnect } from 'node:tls';
+import { type DohListener, type DohOptions, listenDoh } from './doh.ts';
+import type { JsonApi } from './doh-answer.ts';
+import { makeSelfSigned } from './self-signed.ts';
+import { labelOf, query, type Setting, setting, until } from './testing.ts';
+
+const tls = makeSelfSigned({ hosts: [], now: Date.now() });
+const DNS = 'application/dns-message';
+
+/** Takes the name for the question, and says in JSON what came back. */
+const json: JsonApi = {
+  query: (params) => {
+    const name = params.get('name');
+    if (name === null || name === '') return { error: 'Parameter name is required' };
+    return { request: query(0, name), wire: params.get('ct') === DNS };
+  },
+  answer: (_query, reply) =>
+    labelOf(reply).startsWith('odd') ? null : { Status: reply[3], label: labelOf(reply) },
+};
+
+const schema: NonNullable<DohOptions['schema']> = async (q) =>
+  q === null ? { status: 400, body: { error: 'q is required' } } : { status: 200, body: { title: q } };
+
+interface Ask {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: Uint8Array;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Record<string, unknown>;
+  readonly body: Buffer;
+}
+
+type Client = (ask: Ask) => Promise<Reply>;
+
+interface Scene {
+  readonly options: Setting;
+  readonly listener: DohListener;
+  readonly clients: Record<'h2' | 'http/1.1', Client>;
+  readonly session: http2.ClientHttp2Session;
+}
+
+async function withDoh(extra: Partial<DohOptions>, scenario: (scene: Scene) => Promise<void>): Promise<void> {
+  const options = setting();
+  const listener = await listenDoh({ ...options, tls, json, schema, ...extra });
+  const origin = `https://localhost:${listener.address.port}`;
+  const session = http2.connect(origin, { ca: tls.cert });
+  session.on('error', () => session.destroy());
+  const agent = new Agent({ ca: tls.cert, keepAlive: true });
+  try {
+    await scenario({
+      options,
+      listener,
+      session,
+      clients: { h2: over2(session), 'http/1.1': over1(listener, agent) },
+    });
+  } finally {
+    session.destroy();
+    agent.destroy();
+    await listener.close(0);
+  }
+}
+
+function over1(listener: DohListener, agent: Agent): Client {
+  return ({ method = 'GET', path, headers = {}, body }) =>
+    new Promise((resolve, reject) => {
+      const target: RequestOptions = {
+        host: 'localhost',
+        port: listener.address.port,
+        agent,
+        method,
+        path,
+        headers,
+      };
+      const request = httpsRequest(target, async (response) => {
+        const octets = await gather(response);
+        resolve({ status: response.statusCode!, headers: response.headers, body: octets });
+      });
+      request.on('error', reject);
+      request.end(body);
+    });
+}
+
+function over2(session: http2.ClientHttp2Session): Client {
+  return ({ method = 'GET', path, headers = {}, body }) =>
+    new Promise((resolve, reject) => {
+      const stream = session.request({ ':method': method, ':path': path, ...headers });
+      stream.on('error', reject);
+      stream.on('response', async (received) => {
+        resolve({ status: received[':status']!, headers: received, body: await gather(stream) });
+      });
+      stream.end(body);
+    });
+}
+
+async function gather(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function get(label: string): string {
+  return `/dns-query?dns=${query(0, label).toString('base64url')}`;
+}
+
+function post(label: string): Ask {
+  return { method: 'POST', path: '/dns-query', headers: { 'content-type': DNS }, body: query(0, label) };
+}
+
+let shared: Scene;
+let release: () => void;
+let finished: Promise<void>;
+
+before(async () => {
+  const done = Promise.withResolvers<void>();
+  release = done.resolve;
+  await new Promise<void>((ready) => {
+    finished = withDoh({}, async (scene) => {
+      shared = scene;
+      ready();
+      await done.promise;
+    });
+  });
+});
+
+after(async () => {
+  release();
+  await finished;
+});
+
+for (const version of ['h2', 'http/1.1'] as const) {
+  test(`${version}: a DNS message by GET and by POST`, async () => {
+    for (const label of ['hot', 'echo', 'fail', 'big']) {
+      for (const ask of [{ path: get(label) }, post(label)]) {
+        const { status, headers, body } = await shared.clients[version](ask);
+        assert.equal(status, 200);
+        assert.equal(headers['content-type'], DNS);
+        assert.equal(headers['content-length'], String(body.length));
+        assert.equal(headers['cache-control'], 'no-store');
+        assert.equal(labelOf(body), label);
+        assert.equal(body.length, label === 'big' ? 65_535 : query(0, label).length);
+      }
+    }
+  });
+
+  const table: [name: string, ask: Ask, status: number, body: object | null][] = [
+    ['JSON', { path: '/resolve?name=echo' }, 200, { Status: 0, label: 'echo' }],
+    ['JSON of a failure', { path: '/resolve?name=fail' }, 200, { Status: 2, label: 'fail' }],
+    ['JSON under the other path', { path: '/dns-query?name=echo' }, 200, { Status: 0, label: 'echo' }],
+    ['JSON without a name', { path: '/resolve' }, 400, { error: 'Parameter name is required' }],
+    ['a reply that cannot be rendered', { path: '/resolve?name=odd' }, 500, { error: 'Internal error' }],
+    ['a handler that throws', { path: '/resolve?name=throw' }, 500, { error: 'Internal error' }],
+    ['a handler that rejects', { path: get('reject') }, 500, { error: 'Internal error' }],
+    ['neither dns nor name', { path: '/dns-query' }, 400, { error: 'Parameter dns or name is required' }],
+    ['an empty message', { path: '/dns-query?dns=' }, 400, { error: 'Not a DNS query' }],
+    ['a message of 11 octets', { path: '/dns-query?dns=AAAAAAAAAAAAAAA' }, 400, { error: 'Not a DNS query' }],
+    ['silence', { path: get('mute') }, 400, { error: 'Not a DNS query' }],
+    ['an empty body', { ...post('echo'), body: Buffer.alloc(0) }, 400, { error: 'Not a DNS query' }],
+    ['another path', { path: '/' }, 404, { error: 'Not found' }],
+    ['another path, POST', { ...post('echo'), path: '/dns-query/' }, 404, { error: 'Not found' }],
+    ['schema', { path: '/schema?q=x' }, 200, { title: 'x' }],
+    ['schema without q', { path: '/schema' }, 400, { error: 'q is required' }],
+    ['DELETE', { method: 'DELETE', path: '/dns-query' }, 405, { error: 'Method not allowed' }],
+    ['POST of JSON', { method: 'POST', path: '/resolve?name=echo' }, 405, { error: 'Method not allowed' }],
+    [
+      'another media type',
+      { ...post('echo'), headers: { 'content-type': 'application/json' } },
+      415,
+      { error: `Content-Type must be ${DNS}` },
+    ],
+    ['no media type', { ...post('echo'), headers: {} }, 415, { error: `Content-Type must be ${DNS}` }],
+    ['8,192 octets of target', { path: `/dns-query?a=${'b'.repeat(8179)}` }, 400, null],
+    ['a DNS message of 45,000 octets', { path: `/dns-query?dns=${'A'.repeat(60_000)}` }, 414, null],
+    ['8,193 octets of target', { path: `/dns-query?a=${'b'.repeat(8180)}` }, 414, { error: 'URI too long' }],
+  ];
+  test(`${version}: requests and what becomes of them`, async () => {
+    for (const [name, ask, status, expected] of table) {
+      const { status: got, headers, body } = await shared.clients[version](ask);
+      assert.equal(got, status, name);
+      assert.equal(headers['content-type'], 'application/json', name);
+      assert.equal(headers['content-length'], String(body.length), name);
+      assert.equal(headers['access-control-allow-origin'], '*', name);
+      assert.equal(headers['x-content-type-options'], 'nosniff', name);
+      assert.equal(headers['referrer-policy'], 'no-referrer', name);
+      if (status !== 200) assert.equal(headers['cache-control'], 'no-store', name);
+      if (expected !== null) assert.deepEqual(JSON.parse(body.toString()), expected, name);
+    }
+  });
+
+  test(`${version}: wire on request of the JSON API, and a tolerated media type parameter`, async () => {
+    const wire = await shared.clients[version]({ path: `/resolve?name=echo&ct=${DNS}` });
+    assert.equal(wire.headers['content-type'], DNS);
+    assert.equal(labelOf(wire.body), 'echo');
+    const headers = { 'content-type': 'Application/DNS-Message; charset=utf-8' };
+    assert.equal((await shared.clients[version]({ ...post('echo'), headers })).status, 200);
+  });
+
+  test(`${version}: 405 says what is allowed, OPTIONS too, HEAD is GET without the body`, async () => {
+    const ask = shared.clients[version];
+    for (const [path, allow] of [
+      ['/dns-query', 'GET, HEAD, POST, OPTIONS'],
+      ['/resolve', 'GET, HEAD, OPTIONS'],
+      ['/schema', 'GET, HEAD, OPTIONS'],
+    ] as const) {
+      assert.equal((await ask({ method: 'PUT', path })).headers.allow, allow);
+      const preflight = await ask({ method: 'OPTIONS', path, headers: { origin: 'https://page.example' } });
+      assert.equal(preflight.status, 204);
+      assert.equal(preflight.headers['access-control-allow-methods'], allow);
+      assert.equal(preflight.headers['access-control-allow-origin'], '*');
+      assert.equal(preflight.headers['content-length'], undefined);
+    }
+    const head = await ask({ method: 'HEAD', path: get('echo') });
+    assert.equal(head.status, 200);
+    assert.equal(head.body.length, 0);
+    assert.equal(head.headers['content-length'], String(query(0, 'echo').length));
+  });
+
+  test(`${version}: a body at the limit, and one octet more, with and without its length announced`, async () => {
+    const ask = shared.clients[version];
+    const padded = (octets: number): Buffer => Buffer.concat([query(0, 'echo')], octets);
+    const announced = (octets: number): Ask => ({
+      ...post('echo'),
+      headers: { 'content-type': DNS, 'content-length': String(octets) },
+      body: padded(octets),
+    });
+    assert.equal((await ask(announced(65_535))).status, 200);
+    assert.equal((await ask(announced(65_536))).status, 413);
+    assert.equal((await ask({ ...post('echo'), body: padded(65_535) })).status, 200);
+    assert.equal((await ask({ ...post('echo'), body: padded(65_536) })).status, 413);
+    assert.equal((await ask({ path: get('echo') })).status, 200);
+  });
+}
+
+test('a hundred streams at once, answered as their answers come', async () => {
+  await withDoh({}, async ({ options, clients }) => {
+    const waiting = Array.from({ length: 50 }, () => clients.h2({ path: get('wait') }));
+    const rest = await Promise.all(Array.from({ length: 50 }, () => clients.h2({ path: get('hot') })));
+    assert.ok(rest.every(({ status }) => status === 200));
+    options.handler.gate.open();
+    assert.ok((await Promise.all(waiting)).every(({ status }) => status === 200));
+    assert.equal(options.observe.count('doh reply 0'), 100);
+  });
+});
+
+test('requests pipelined over HTTP/1.1 are answered in order', async () => {
+  await withDoh({}, async ({ options, listener }) => {
+    const socket = tlsConnect({ host: '127.0.0.1', port: listener.address.port, ca: tls.cert });
+    const paths = ['/resolve?name=wait', '/resolve?name=hot', '/resolve?name=echo'];
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk));
+    socket.write(paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''));
+    await until(() => options.handler.asked.length === 3);
+    options.handler.gate.open();
+    await until(() => text.split('"label"').length === 4);
+    assert.deepEqual(text.match(/(?<="label":")\w+/g), ['wait', 'hot', 'echo']);
+    socket.destroy();
+  });
+});
+
+test('what is no HTTP/1.1 gets an error in JSON and a closed connection', async () => {
+  await withDoh({}, async ({ listener }) => {
+    const cases: [sent: string, status: number][] = [
+      ['\0\0\0\0\r\n\r\n', 400],
+      [`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'a'.repeat(100_000)}`, 431],
+      [`GET /${'a'.repeat(100_000)}`, 431],
+    ];
+    for (const [sent, status] of cases) {
+      const socket = tlsConnect({ host: '127.0.0.1', port: listener.address.port, ca: tls.cert });
+      socket.write(sent);
+      const answer = (await gather(socket)).toString();
+      assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `));
+      assert.match(answer, /\r\naccess-control-allow-origin: \*\r\n/);
+      assert.match(answer, /\{"error":"[^"]+"\}$/);
+    }
+  });
+});
+
+test('a request that does not become whole is given up, over both versions', async () => {
+  await withDoh({ limits: { requestMs: 200 } }, async ({ options, listener, session }) => {
+    const half = tlsConnect({ host: '127.0.0.1', port: listener.address.port, ca: tls.cert });
+    half.write('GET /dns-query HTTP/1.1\r\nHost: local');
+    assert.match((await gather(half)).toString(), /^HTTP\/1.1 408 /);
+    const dripping = session.request({ ':method': 'POST', ':path': '/dns-query', 'content-type': DNS });
+    dripping.on('error', () => {});
+    const drip = setInterval(() => dripping.write('x'), 20);
+    const [headers] = (await once(dripping, 'response')) as [http2.IncomingHttpHeaders];
+    clearInterval(drip);
+    assert.equal(headers[':status'], 408);
+    assert.deepEqual(options.faults, []);
+  });
+});
+
+test('idle connections are closed, over both versions', async () => {
+  await withDoh({ limits: { idleMs: 200 } }, async ({ options, clients, session }) => {
+    await clients.h2({ path: get('hot') });
+    await clients['http/1.1']({ path: get('hot') });
+    await until(() => session.closed && options.observe.count('doh closed') === 2);
+  });
+});
+
+test('peers that reset their streams at once cost the session in the end, not the server', async () => {
+  await withDoh({}, async ({ options, clients, session }) => {
+    await clients.h2({ path: get('hot') });
+    while (options.observe.count('doh closed') === 0) {
+      for (let i = 0; i < 50 && !session.closed && !session.destroyed; i++) {
+        const stream = session.request({ ':path': get('wait') });
+        stream.on('error', () => {});
+        setTimeout(() => stream.close(http2.constants.NGHTTP2_CANCEL), 1);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    assert.ok(options.handler.asked.length < 1000);
+    options.handler.gate.open();
+    assert.equal((await clients['http/1.1']({ path: get('echo') })).status, 200);
+    assert.deepEqual(options.faults, []);
+  });
+});
+
+test('the rate limit answers 429 with the time to come back', async () => {
+  const seen = new Set<string>();
+  const admit = (address: string): number => {
+    seen.add(address);
+    return 7;
+  };
+  await withDoh({ admit }, async ({ clients, options }) => {
+    for (const version of ['h2', 'http/1.1'] as const) {
+      const { status, headers, body } = await clients[version]({ path: get('echo') });
+      assert.equal(status, 429);
+      assert.equal(headers['retry-after'], '7');
+      assert.deepEqual(JSON.parse(body.toString()), { error: 'Rate limit exceeded' });
+    }
+    assert.deepEqual(options.handler.asked, []);
+    assert.ok([...seen].every((address) => /^(::ffff:)?127\.0\.0\.1$/.test(address)));
+  });
+});
+
+test('without a schema function there is no /schema', async () => {
+  await withDoh({ schema: null }, async ({ clients }) => {
+    assert.equal((await clients.h2({ path: '/schema?q=x' })).status, 404);
+  });
+});
+
+test('connections of one address: the limit, and one more', async () => {
+  await withDoh({ limits: { connectionsPerAddress: 2 } }, async ({ options, listener, clients }) => {
+    await clients.h2({ path: get('hot') });
+    await clients['http/1.1']({ path: get('hot') });
+    const third = tlsConnect({ host: '127.0.0.1', port: listener.address.port, ca: tls.cert });
+    third.on('error', () => {});
+    await new Promise<void>((resolve) => third.once('close', () => resolve()));
+    assert.equal(options.observe.count('doh refused'), 1);
+    assert.equal((await clients.h2({ path: get('hot') })).status, 200);
+  });
+});
+
+test('another certificate is taken into use for new connections', async () => {
+  await withDoh({}, async ({ listener, clients }) => {
+    await clients.h2({ path: get('hot') });
+    const other = makeSelfSigned({ hosts: ['other.example'], now: Date.now() });
+    listener.reloadTls(other);
+    const options = {
+      host: '127.0.0.1',
+      port: listener.address.port,
+      ca: other.cert,
+      servername: 'other.example',
+    };
+    const socket = tlsConnect({ ...options, ALPNProtocols: ['h2'] });
+    await once(socket, 'secureConnect');
+    assert.equal(socket.alpnProtocol, 'h2');
+    socket.destroy();
+    assert.throws(() => listener.reloadTls({ cert: other.cert, key: tls.key }));
+    const again = tlsConnect(options);
+    await once(again, 'secureConnect');
+    again.destroy();
+    assert.equal((await clients.h2({ path: get('hot') })).status, 200);
+  });
+});
+
+test('TLS below 1.2 is refused', async () => {
+  await withDoh({}, async ({ listener }) => {
+    const old = tlsConnect({
+      host: '127.0.0.1',
+      port: listener.address.port,
+      ca: tls.cert,
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    });
+    await assert.rejects(once(old, 'secureConnect'));
+  });
+});
+
+test('closing lets requests in flight end, over both versions', async () => {
+  await withDoh({}, async ({ options, listener, clients }) => {
+    await clients.h2({ path: get('hot') });
+    const owed = [clients.h2({ path: get('wait') }), clients['http/1.1']({ path: get('wait') })];
+    await until(() => options.handler.asked.filter((label) => label === 'wait').length === 2);
+    const closed = listener.close(60_000);
+    options.handler.gate.open();
+    for (const { status } of await Promise.all(owed)) assert.equal(status, 200);
+    await closed;
+  });
+});

@@ -1,0 +1,113 @@
+/** The two-octet length prefix of DNS over streams (RFC 1035 §4.2.2, RFC 7766 §8). Pure: octets in, messages out. */
+
+const LENGTH_OCTETS = 2;
+const LONGEST = 0xffff;
+const EMPTY = new Uint8Array(0);
+/** What an announced message is given to begin with: a length field alone must not cost its sender's victim 64 KiB. */
+const FIRST_PARTIAL_OCTETS = 512;
+
+/**
+ * Cuts a stream into messages. Push a chunk, then call `next` until it says null.
+ *
+ * A message that lies within one chunk is a view of it; one that spans chunks is gathered in a buffer that doubles, so
+ * every octet is copied a bounded number of times and what is held is at most twice what was received, never over
+ * 64 KiB beside the chunk.
+ */
+export class FrameSplitter {
+  /** A length of zero was announced: no message is that short, so the stream is out of step and of no more use. */
+  fault = false;
+  #chunk: Uint8Array = EMPTY;
+  #at = 0;
+  /** Octets of the length field seen so far, and their value. */
+  #lengthSeen = 0;
+  #length = 0;
+  #partial: Uint8Array = EMPTY;
+  #gathered = 0;
+
+  /** Takes the next octets. Whatever `next` has not taken of the chunk before is copied in front of them. */
+  push(chunk: Uint8Array): void {
+    const rest = this.#chunk.length - this.#at;
+    if (rest === 0) {
+      this.#chunk = chunk;
+    } else {
+      const joined = new Uint8Array(rest + chunk.length);
+      joined.set(this.#chunk.subarray(this.#at));
+      joined.set(chunk, rest);
+      this.#chunk = joined;
+    }
+    this.#at = 0;
+  }
+
+  /** Octets of a message have come that is not complete yet (or that `next` has not been asked for). */
+  get pending(): boolean {
+    return this.#lengthSeen > 0 || this.#at < this.#chunk.length;
+  }
+
+  /** The next whole message, without its length field; null when more octets are needed, or after a fault. */
+  next(): Uint8Array | null {
+    if (this.fault || !this.#readLength()) return null;
+    const missing = this.#length - this.#gathered;
+    const available = this.#chunk.length - this.#at;
+    if (available < missing) {
+      this.#gather(available);
+      return null;
+    }
+    if (this.#gathered === 0) {
+      const message = this.#chunk.subarray(this.#at, this.#at + missing);
+      this.#at += missing;
+      this.#reset();
+      return message;
+    }
+    this.#gather(missing);
+    const message = this.#partial.subarray(0, this.#length);
+    this.#reset();
+    return message;
+  }
+
+  #readLength(): boolean {
+    while (this.#lengthSeen < LENGTH_OCTETS) {
+      if (this.#at === this.#chunk.length) return this.#release();
+      this.#length = ((this.#length << 8) | this.#chunk[this.#at]!) & LONGEST;
+      this.#at++;
+      this.#lengthSeen++;
+    }
+    if (this.#length === 0) this.fault = true;
+    return !this.fault;
+  }
+
+  #gather(octets: number): void {
+    const needed = this.#gathered + octets;
+    if (needed > this.#partial.length) {
+      const grown = new Uint8Array(Math.min(this.#length, Math.max(FIRST_PARTIAL_OCTETS, needed * 2)));
+      grown.set(this.#partial.subarray(0, this.#gathered));
+      this.#partial = grown;
+    }
+    this.#partial.set(this.#chunk.subarray(this.#at, this.#at + octets), this.#gathered);
+    this.#gathered = needed;
+    this.#at += octets;
+    if (this.#at === this.#chunk.length) this.#release();
+  }
+
+  /** Lets go of a chunk that has been read to its end. */
+  #release(): false {
+    this.#chunk = EMPTY;
+    this.#at = 0;
+    return false;
+  }
+
+  #reset(): void {
+    this.#lengthSeen = 0;
+    this.#length = 0;
+    this.#gathered = 0;
+    this.#partial = EMPTY;
+  }
+}
+
+/** A message with its length in front, for one write (RFC 7766 §8: both in the same segment). */
+export function frame(message: Uint8Array, length: number): Buffer {
+  const framed = Buffer.allocUnsafe(LENGTH_OCTETS + length);
+  framed[0] = length >> 8;
+  framed[1] = length & 0xff;
+  framed.set(length === message.length ? message : message.subarray(0, length), LENGTH_OCTETS);
+  return framed;
+}

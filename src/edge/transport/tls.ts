@@ -1,0 +1,57 @@
+import type { SecureContextOptions, Server, TlsOptions } from 'node:tls';
+import type { Listener } from './listener.ts';
+
+/** What a TLS listener shows its peers. PEM texts. */
+export interface TlsMaterial {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface TlsListenOptions {
+  readonly tls: TlsMaterial;
+  /** 48 secret octets. Threads that share a port share them too, else a session resumes only on the thread that made it. */
+  readonly ticketKeys?: Buffer;
+}
+
+export interface TlsListener extends Listener {
+  /**
+   * New connections get the new certificate, open ones keep theirs.
+   *
+   * @throws when the key does not fit the certificate or either is no PEM; the old ones then stay in use
+   */
+  reloadTls(tls: TlsMaterial): void;
+}
+
+/** A peer has this long for its TLS handshake. */
+const HANDSHAKE_MS = 10_000;
+
+/** RFC 9325 and RFC 8996: TLS 1.2 at least. What is left of 1.2 is then only the suites with forward secrecy and AEAD. */
+const FLOOR = {
+  minVersion: 'TLSv1.2',
+  ciphers: [
+    'TLS_AES_128_GCM_SHA256',
+    'TLS_AES_256_GCM_SHA384',
+    'TLS_CHACHA20_POLY1305_SHA256',
+    'ECDHE-ECDSA-AES128-GCM-SHA256',
+    'ECDHE-RSA-AES128-GCM-SHA256',
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-RSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-CHACHA20-POLY1305',
+    'ECDHE-RSA-CHACHA20-POLY1305',
+  ].join(':'),
+} as const satisfies SecureContextOptions;
+
+/** The options a TLS server of ours is made with, ALPN excepted. */
+export function tlsOptions(options: TlsListenOptions): TlsOptions {
+  return { ...secureContext(options), handshakeTimeout: HANDSHAKE_MS };
+}
+
+function secureContext({ tls, ticketKeys }: TlsListenOptions): SecureContextOptions & TlsOptions {
+  return { ...FLOOR, cert: tls.cert, key: tls.key, ...(ticketKeys && { ticketKeys }) };
+}
+
+/** See `TlsListener.reloadTls`. */
+export function reloadTls(server: Server, options: TlsListenOptions, tls: TlsMaterial): void {
+  // The context is replaced whole, so the floor and the ticket keys have to be said again.
+  server.setSecureContext(secureContext({ ...options, tls }));
+}

@@ -1,0 +1,172 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { headerRcode, type Listener, type ListenOptions, once } from './listener.ts';
+
+/** Decides about each reply before it leaves, by the address it goes to: response rate limiting. */
+export interface ReplyLimiter {
+  /**
+   * @param reply `reply[0..length)` is the message; it may be rewritten in place to a shorter one (truncated, TC set)
+   * @returns octets to send, 0 to stay silent
+   */
+  admit(address: string, reply: Uint8Array, length: number): number;
+}
+
+export interface UdpOptions extends ListenOptions {
+  readonly limiter?: ReplyLimiter | null;
+  /** Queries waiting for a service at one time; above it further ones are dropped, as a full receive buffer would. */
+  readonly inFlight?: number;
+}
+
+/** Largest UDP reply (decisions, section 5). */
+const UDP_OCTETS = 4096;
+const IN_FLIGHT = 10_000;
+/** Asked of the kernel, which may give less: room for a burst while a turn of the event loop is busy. */
+const SOCKET_BUFFER_OCTETS = 4 * 1024 * 1024;
+/** Replies waiting for the kernel. UDP may lose packets, and what waits this long is asked again anyway. */
+const SEND_QUEUE = 1024;
+
+/** DNS over UDP (RFC 1035 §4.2.1). An IPv6 host of `::` takes both families. */
+export async function listenUdp(options: UdpOptions): Promise<Listener> {
+  const family = isIPv6(options.host) ? 6 : 4;
+  const socket = createSocket({
+    type: family === 6 ? 'udp6' : 'udp4',
+    reusePort: options.reusePort,
+    // The peer's address is one already. Answering in the same call spares every packet a turn through the resolver.
+    lookup: (host, _options, done) => done(null, host, family),
+  });
+  await bound(socket, options);
+  enlargeBuffers(socket);
+  socket.on('error', options.onFault);
+
+  const replies = new UdpReplies(socket, options);
+  socket.on('message', (query, peer) => replies.onQuery(query, peer));
+  const { address, port } = socket.address();
+  return {
+    transport: 'udp',
+    address: { host: address, port },
+    close: once(async (graceMs) => {
+      await replies.finish(graceMs);
+      await new Promise<void>((resolve) => socket.close(resolve));
+    }),
+  };
+}
+
+function bound(socket: Socket, { host, port }: UdpOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject);
+    socket.bind({ address: host, port }, () => {
+      socket.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+function enlargeBuffers(socket: Socket): void {
+  try {
+    socket.setRecvBufferSize(SOCKET_BUFFER_OCTETS);
+    socket.setSendBufferSize(SOCKET_BUFFER_OCTETS);
+  } catch {
+    // Some kernels refuse what others cut down; the default serves too.
+  }
+}
+
+class UdpReplies {
+  readonly #socket: Socket;
+  readonly #options: UdpOptions;
+  readonly #limiter: ReplyLimiter | null;
+  readonly #inFlightMax: number;
+  #inFlight = 0;
+  /** Replies that the kernel had no room for when the last one was sent. */
+  #queued = 0;
+  #closed = false;
+  #finished: (() => void) | null = null;
+  #out = Buffer.allocUnsafeSlow(UDP_OCTETS);
+  /** Views of `#out` by length, made when first needed: replies have few lengths, and a view costs more than a copy. */
+  #views: (Uint8Array | undefined)[] = new Array(UDP_OCTETS + 1);
+
+  constructor(socket: Socket, options: UdpOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#limiter = options.limiter ?? null;
+    this.#inFlightMax = options.inFlight ?? IN_FLIGHT;
+  }
+
+  /** Nothing thrown leaves here: it would end the process. */
+  onQuery(query: Buffer, peer: RemoteInfo): void {
+    // A reply to port 0 cannot be sent; only a forged query comes from there.
+    if (peer.port === 0 || this.#finished !== null) return;
+    try {
+      const octets = this.#options.handler.hot(query, query.length, 'udp', this.#out);
+      if (octets > 0) this.#sendHot(octets, peer);
+      else this.#askSlow(query, peer);
+    } catch (fault) {
+      this.#options.onFault(fault);
+    }
+  }
+
+  #sendHot(length: number, peer: RemoteInfo): void {
+    const octets = this.#limiter === null ? length : this.#limiter.admit(peer.address, this.#out, length);
+    if (octets === 0) return;
+    this.#options.observe.reply('udp', octets, headerRcode(this.#out), 0);
+    this.#views[octets] ??= this.#out.subarray(0, octets);
+    this.#send(this.#views[octets], peer);
+    // Sent means copied into the kernel, except when its buffer was full: then the octets wait in `#out`, which is
+    // therefore left to them.
+    if (this.#queued === 0) return;
+    this.#out = Buffer.allocUnsafeSlow(UDP_OCTETS);
+    this.#views = new Array(UDP_OCTETS + 1);
+  }
+
+  #askSlow(query: Buffer, peer: RemoteInfo): void {
+    const { handler, clock, onFault } = this.#options;
+    if (this.#inFlight >= this.#inFlightMax) return;
+    const askedAt = clock();
+    const reply = handler.slow(query, 'udp');
+    if (!(reply instanceof Promise)) {
+      this.#sendSlow(reply, peer, askedAt);
+      return;
+    }
+    this.#inFlight++;
+    reply
+      .then((late) => this.#sendSlow(late, peer, askedAt))
+      .catch(onFault)
+      .finally(() => {
+        this.#inFlight--;
+        if (this.#inFlight === 0) this.#finished?.();
+      });
+  }
+
+  #sendSlow(reply: Uint8Array | null, peer: RemoteInfo, askedAt: number): void {
+    const { observe, clock } = this.#options;
+    if (reply === null) {
+      observe.malformed('udp');
+      return;
+    }
+    const octets =
+      this.#limiter === null ? reply.length : this.#limiter.admit(peer.address, reply, reply.length);
+    if (octets === 0) return;
+    observe.reply('udp', octets, headerRcode(reply), (clock() - askedAt) / 1000);
+    this.#send(octets === reply.length ? reply : reply.subarray(0, octets), peer);
+  }
+
+  /** Without a callback: what the kernel will not send (no route, no permission) is lost, as UDP may. */
+  #send(reply: Uint8Array, peer: RemoteInfo): void {
+    if (this.#closed) return;
+    if (this.#queued >= SEND_QUEUE && this.#socket.getSendQueueCount() >= SEND_QUEUE) return;
+    this.#socket.send(reply, peer.port, peer.address);
+    this.#queued = this.#socket.getSendQueueCount();
+  }
+
+  /** Resolves when nothing is in flight any more, or after `graceMs`. Queries that come in the meantime are dropped. */
+  finish(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#finished = () => {
+        clearTimeout(patience);
+        this.#closed = true;
+        resolve();
+      };
+      const patience = setTimeout(this.#finished, graceMs);
+      if (this.#inFlight === 0) this.#finished();
+    });
+  }
+}

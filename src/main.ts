@@ -1,0 +1,109 @@
+/**
+ * Composition root of the process: open, wire, run, close. With its two wings the only file that knows every room;
+ * `edge-worker.ts` is its counterpart inside a DNS thread.
+ */
+import type { AddressInfo } from 'node:net';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Config } from './config/config.ts';
+import { loadSecret } from './config/secrets.ts';
+import { openStore } from './control/store/open.ts';
+import type { Store } from './control/store/store.ts';
+import { type ControlWing, openControlWing } from './control-wing.ts';
+import type { Clock } from './core/clock.ts';
+import { type EdgeWing, openEdgeWing } from './edge-wing.ts';
+import { createEdgeStats } from './telemetry/edge-stats.ts';
+import type { Log } from './telemetry/log.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { opsRoutes, type Readiness } from './telemetry/ops-routes.ts';
+
+export interface ServerPorts {
+  readonly http: number;
+  /** Null in a process of the control role. */
+  readonly dns: number | null;
+  readonly doh: number | null;
+}
+
+export interface RunningServer {
+  readonly ports: ServerPorts;
+  readiness(): Readiness;
+  reloadTls(): void;
+  /** Stops accepting, finishes what is in flight, flushes, closes. */
+  stop(): Promise<void>;
+}
+
+/** Starts everything that the role asks for. Resolves when all of it listens and the view has caught up. */
+export async function serve(config: Config, clock: Clock, log: Log): Promise<RunningServer> {
+  const startedAt = clock();
+  const hasControl = config.role !== 'edge';
+  const hasEdge = config.role !== 'control';
+  if (config.unknown.length > 0) log.event('config.unknown', { count: config.unknown.length });
+
+  const secret = loadSecret(config.dataDir, config.secret);
+  const opened: (() => Promise<void>)[] = [];
+  let state: 'starting' | 'running' | 'stopping' = 'starting';
+  let edge: EdgeWing | null = null;
+  let control: ControlWing | null = null;
+
+  const stats = hasEdge ? createEdgeStats(config.workers) : null;
+  const metrics = createMetrics({ edgeStats: stats, feedLag: () => edge?.lag() ?? null, process: true });
+
+  function readiness(): Readiness {
+    if (state !== 'running') return { ready: false, reasons: [state] };
+    const reasons = edge?.unready() ?? [];
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  async function close(): Promise<void> {
+    state = 'stopping';
+    // In the reverse order of opening: the doors first, what stands behind them last.
+    for (const step of opened.toReversed()) await step();
+  }
+
+  try {
+    let store: Store | null = null;
+    if (hasControl || config.sync) {
+      const opening = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, clock });
+      store = opening;
+      opened.push(() => opening.close());
+    }
+    if (hasControl && store !== null) {
+      const wing = openControlWing({ config, store, secret, clock, log, metrics });
+      control = wing;
+      opened.push(() => wing.stop());
+    }
+    const app = control?.app ?? fastify();
+    app.register(opsRoutes, { readiness, metrics });
+    const http = await listen(app, config);
+    opened.push(() => app.close());
+    if (stats !== null) {
+      const wing = await openEdgeWing({
+        config,
+        source: config.sync ? (store?.changes ?? null) : null,
+        stats,
+        clock,
+        log,
+        metrics,
+      });
+      edge = wing;
+      opened.push(() => wing.stop());
+      await wing.caughtUp;
+    }
+    state = 'running';
+    const workers = hasEdge ? config.workers : 0;
+    log.event('server.started', { role: config.role, workers, seconds: (clock() - startedAt) / 1000 });
+    return {
+      ports: { http, dns: edge?.ports.dns ?? null, doh: edge?.ports.doh ?? null },
+      readiness,
+      reloadTls: () => edge?.reloadTls(),
+      stop: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function listen(app: FastifyInstance, config: Config): Promise<number> {
+  await app.listen({ host: config.host, port: config.httpPort });
+  return (app.server.address() as AddressInfo).port;
+}

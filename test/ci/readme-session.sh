@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Plays the session of the README as it is printed there, against `npm start`, and checks what each reader of the record saw.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+for program in dig kdig curl; do
+  command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 0; }
+done
+
+work=$(mktemp -d)
+git ls-files -z | grep -zv '^test/' | xargs -0 cp --parents -t "$work"
+ln -s "$PWD/node_modules" "$work/node_modules"
+cd "$work"
+npm start >server.log 2>&1 &
+npm_pid=$!
+trap 'pkill -TERM -P "$npm_pid" 2>/dev/null || true; kill "$npm_pid" 2>/dev/null || true; wait "$npm_pid" 2>/dev/null || true; rm -rf "$work"' EXIT
+
+for _ in $(seq 100); do
+  curl -fsS http://127.0.0.1:8080/readyz >/dev/null 2>&1 && break
+  sleep 0.2
+done
+
+# The block of the README that is marked as shell.
+sed -n '/^```sh$/,/^```$/p' README.md | sed '1d;$d' >session.sh
+bash -eu session.sh >session.out 2>session.err || { echo 'the session failed:'; cat session.out session.err; exit 1; }
+cat session.out
+
+value='v=svc1;s=ok;t=data;e=b64;f=text;ttl=300;d=aGVsbG8='
+seen=$(grep -cF "$value" session.out)
+refused=$(grep -cF 'status: REFUSED' session.out)
+json=$(grep -cF '"Status":0' session.out)
+decoded=$(grep -cx '  hello' session.out)
+tried=$(grep -cF 'Trying 192.0.2' session.out)
+echo "answers with the envelope: $seen, refused: $refused, JSON: $json, decoded: $decoded, curl by DoH: $tried"
+[ "$seen" -ge 6 ] && [ "$refused" -eq 1 ] && [ "$json" -eq 1 ] && [ "$decoded" -eq 1 ] && [ "$tried" -ge 1 ]
