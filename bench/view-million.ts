@@ -168,8 +168,8 @@ async function measure(path: string): Promise<void> {
 const STEPS = [build, measure, change];
 
 async function main(): Promise<void> {
-  const path = process.env['VIEW_PATH'];
-  const step = process.env['VIEW_STEP'];
+  const path = process.env.VIEW_PATH;
+  const step = process.env.VIEW_STEP;
   const chosen = STEPS.find(({ name }) => name === step);
   if (path !== undefined && chosen !== undefined) return chosen(path);
   const directory = mkdtempSync(join(tmpdir(), 'view-million-'));

@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { ChangeBody } from '../../core/change.ts';
+import type { HostedView, ViewWriter } from './view.ts';
+
+/** One view under test: a writer, and a reader of the same content. */
+export interface ViewFixture {
+  readonly writer: ViewWriter;
+  readonly reader: HostedView;
+  /** Closes both and opens them again over what was kept. */
+  reopen(): Promise<ViewFixture>;
+  dispose(): Promise<void>;
+}
+
+export function upserted(key: string, text = key, rest: Partial<RecordUpsert> = {}): ChangeBody {
+  const [version, namespace, resource] = key.split('.').reverse() as [string, string, string];
+  const data = Buffer.from(text).toString('base64');
+  return {
+    type: 'record.upserted',
+    key,
+    namespace,
+    resource,
+    version,
+    data,
+    contentType: 'text/plain',
+    ttlSeconds: 300,
+    expiresAt: null,
+    ...rest,
+  };
+}
+
+type RecordUpsert = Extract<ChangeBody, { type: 'record.upserted' }>;
+
+export function deleted(key: string): ChangeBody {
+  return { type: 'record.deleted', key, namespace: key.split('.').at(-2)! };
+}
+
+export function namespaceUpserted(namespace: string, publicRead = false, suspended = false): ChangeBody {
+  const id = '00000000-0000-4000-8000-000000000000';
+  return {
+    type: 'namespace.upserted',
+    namespace,
+    id,
+    publicRead,
+    suspended,
+    recordsCount: 0,
+    createdAt: 0,
+    updatedAt: 0,
+  };
+}
+
+export function namespaceDeleted(namespace: string): ChangeBody {
+  return { type: 'namespace.deleted', namespace, id: '00000000-0000-4000-8000-000000000000' };
+}
+
+export function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+export function minted(namespace: string, token: string, expiresAt = 1_900_000_000_000): ChangeBody {
+  return { type: 'token.minted', namespace, digest: digestOf(token), expiresAt };
+}
+
+export function revoked(namespace: string, token: string): ChangeBody {
+  return { type: 'token.revoked', namespace, digest: digestOf(token) };
+}
+
+/** What both implementations of the two ports must do alike. */
+export function describeView(name: string, open: () => Promise<ViewFixture>): void {
+  describe(name, () => {
+    let fixture: ViewFixture;
+    beforeEach(async () => {
+      fixture = await open();
+    });
+    afterEach(() => fixture.dispose());
+
+    async function apply(changes: readonly ChangeBody[], cursor: number): Promise<void> {
+      await fixture.writer.apply(changes, cursor);
+      fixture.reader.refresh();
+    }
+    const text = (key: string): string | null => {
+      const record = fixture.reader.record(key);
+      return record === null ? null : Buffer.from(record.data).toString();
+    };
+
+    it('holds nothing at first', () => {
+      assert.equal(fixture.writer.cursor(), null);
+      assert.equal(fixture.reader.namespace('ns'), null);
+      assert.equal(fixture.reader.token(digestOf('t')), null);
+      assert.equal(fixture.reader.record('res.ns.v1'), null);
+      assert.equal(fixture.reader.anyBelow(''), false);
+    });
+
+    it('puts, replaces and deletes a record', async () => {
+      const key = 'a.b.res.ns.v1';
+      const expiresAt = 253_402_300_799_999;
+      await apply(
+        [upserted(key, '{}', { contentType: 'application/json', ttlSeconds: 2_147_483_647, expiresAt })],
+        1,
+      );
+      const { data, ...rest } = fixture.reader.record(key)!;
+      assert.equal(Buffer.from(data).toString(), '{}');
+      assert.deepEqual(rest, { format: 'json', ttlSeconds: 2_147_483_647, expiresAt });
+      await apply([upserted(key, '', { ttlSeconds: 0 })], 2);
+      const replaced = fixture.reader.record(key)!;
+      assert.equal(replaced.data.length, 0);
+      assert.deepEqual([replaced.format, replaced.ttlSeconds, replaced.expiresAt], ['text', 0, null]);
+      await apply([deleted(key)], 3);
+      assert.equal(fixture.reader.record(key), null);
+      await apply([deleted(key)], 4);
+      assert.equal(fixture.writer.cursor(), 4);
+    });
+
+    it('keeps what it returned when the next read comes', async () => {
+      await apply([upserted('a.res.ns.v1', 'first'), upserted('b.res.ns.v1', 'other')], 1);
+      const first = fixture.reader.record('a.res.ns.v1')!;
+      fixture.reader.record('b.res.ns.v1');
+      assert.equal(Buffer.from(first.data).toString(), 'first');
+    });
+
+    it('holds the largest payload and the longest key', async () => {
+      const largest = 'x'.repeat(2586);
+      const longest = `${'p'.repeat(63)}.${'q'.repeat(63)}.${'r'.repeat(63)}.ns.v1`;
+      await apply([upserted(longest, largest)], 1);
+      assert.equal(text(longest), largest);
+      assert.equal(fixture.reader.record(`x${longest}`), null);
+      assert.equal(fixture.reader.record('x'.repeat(300)), null);
+    });
+
+    it('applies changes in their order', async () => {
+      await apply(
+        [
+          upserted('res.ns.v1', '1'),
+          upserted('res.ns.v1', '22'),
+          deleted('res.ns.v1'),
+          upserted('res.ns.v1', '3'),
+        ],
+        4,
+      );
+      assert.equal(text('res.ns.v1'), '3');
+    });
+
+    it('takes a blanked upsert for nothing', async () => {
+      await apply([upserted('res.ns.v1', 'old')], 1);
+      await apply([upserted('res.ns.v1', '', { data: null }), upserted('new.ns.v1', '', { data: null })], 3);
+      assert.equal(text('res.ns.v1'), 'old');
+      assert.equal(text('new.ns.v1'), null);
+      assert.equal(fixture.writer.cursor(), 3);
+    });
+
+    it('keeps both flags of a namespace', async () => {
+      for (const [i, [publicRead, suspended]] of [
+        [false, false],
+        [true, false],
+        [false, true],
+        [true, true],
+      ].entries()) {
+        await apply([namespaceUpserted('ns', publicRead, suspended)], i);
+        assert.deepEqual({ ...fixture.reader.namespace('ns') }, { publicRead, suspended });
+      }
+      assert.equal(fixture.reader.namespace('n'), null);
+      assert.equal(fixture.reader.namespace('ns2'), null);
+    });
+
+    it('finds tokens by digest until they are revoked', async () => {
+      await apply([minted('ns', 'one', 123), minted('other', 'two', 456)], 2);
+      assert.deepEqual(fixture.reader.token(digestOf('one')), { namespace: 'ns', expiresAt: 123 });
+      assert.deepEqual(fixture.reader.token(digestOf('two')), { namespace: 'other', expiresAt: 456 });
+      assert.equal(fixture.reader.token('00'), null);
+      await apply([revoked('ns', 'one'), revoked('ns', 'never')], 4);
+      assert.equal(fixture.reader.token(digestOf('one')), null);
+      assert.notEqual(fixture.reader.token(digestOf('two')), null);
+    });
+
+    it('drops a namespace with all its tokens and records, and nothing else', async () => {
+      const others = ['res.ns-2.v1', 'res.ns2.v1', 'res.n.v1', 'ns.other.v1'];
+      await apply(
+        [
+          ...['ns', 'ns-2', 'ns2', 'n', 'other'].map((name) => namespaceUpserted(name)),
+          ...['res.ns.v1', 'a.res.ns.v1', 'res.ns.v2', ...others].map((key) => upserted(key)),
+          ...['ns', 'ns-2', 'ns2', 'n'].map((name) => minted(name, `token of ${name}`)),
+        ],
+        1,
+      );
+      await apply([namespaceDeleted('ns')], 2);
+      assert.equal(fixture.reader.namespace('ns'), null);
+      assert.equal(fixture.reader.token(digestOf('token of ns')), null);
+      for (const key of ['res.ns.v1', 'a.res.ns.v1', 'res.ns.v2']) assert.equal(text(key), null, key);
+      assert.equal(fixture.reader.anyBelow('ns.v1'), false);
+      assert.equal(fixture.reader.anyBelow('v2'), false);
+      for (const name of ['ns-2', 'ns2', 'n']) {
+        assert.notEqual(fixture.reader.namespace(name), null, name);
+        assert.notEqual(fixture.reader.token(digestOf(`token of ${name}`)), null, name);
+      }
+      for (const key of others) assert.equal(text(key), key);
+    });
+
+    it('lets a token go with the namespace it belongs to now', async () => {
+      await apply([minted('ns', 'moved'), minted('other', 'moved')], 2);
+      await apply([namespaceDeleted('ns')], 3);
+      assert.equal(fixture.reader.token(digestOf('moved'))?.namespace, 'other');
+      await apply([namespaceDeleted('other')], 4);
+      assert.equal(fixture.reader.token(digestOf('moved')), null);
+    });
+
+    it('drops a large namespace', async () => {
+      const keys = Array.from({ length: 2500 }, (_, i) => `k${i}.res.ns.v1`);
+      await apply([upserted('res.nt.v1'), ...keys.map((key) => upserted(key))], 1);
+      await apply([namespaceDeleted('ns')], 2);
+      assert.equal(fixture.reader.anyBelow('ns.v1'), false);
+      assert.equal(text('res.nt.v1'), 'res.nt.v1');
+    });
+
+    const BELOW: readonly (readonly [records: readonly string[], suffix: string, found: boolean])[] = [
+      [['res.ns.v1'], 'res.ns.v1', true],
+      [['res.ns.v1'], 'ns.v1', true],
+      [['res.ns.v1'], 'v1', true],
+      [['res.ns.v1'], '', true],
+      [['a.res.ns.v1'], 'res.ns.v1', true],
+      [['a.b.res.ns.v1'], 'b.res.ns.v1', true],
+      [['a.b.res.ns.v1'], 'a.res.ns.v1', false],
+      [['res.ns.v1'], 'a.res.ns.v1', false],
+      [['res2.ns.v1'], 'res.ns.v1', false],
+      [['res-2.ns.v1'], 'res.ns.v1', false],
+      [['res.ns.v1'], 'res2.ns.v1', false],
+      [['res-0.ns.v1', 'a.res.ns.v1'], 'res.ns.v1', true],
+      [['a-b.res.ns.v1'], 'b.res.ns.v1', false],
+      [['a.b.res.ns.v1'], 'a-b.res.ns.v1', false],
+      [['a-b.res.ns.v1', 'b.res.ns.v1'], 'a.res.ns.v1', false],
+      [['res.ns-2.v1'], 'ns.v1', false],
+      [['res.ns2.v1'], 'ns.v1', false],
+      [['res.ns.v1'], 'ns.v2', false],
+      [['res.ns.v1'], 'ns.v10', false],
+      [['res.ns.v10'], 'ns.v1', false],
+      [['res.ns.v10'], 'v1', false],
+      [['res.ns.v1'], 'v10', false],
+      [['v1.ns.v2'], 'v1', false],
+      [['res.zz.v1'], 'aa.v1', false],
+      [['res.aa.v1'], 'zz.v1', false],
+      [['res.ns.v1'], 'ns', false],
+      [[], 'ns.v1', false],
+    ];
+    for (const [records, suffix, found] of BELOW) {
+      it(`finds ${found ? 'something' : 'nothing'} below '${suffix}' in [${records}]`, async () => {
+        await apply([namespaceUpserted('v1'), minted('v1', 't'), ...records.map((key) => upserted(key))], 1);
+        assert.equal(fixture.reader.anyBelow(suffix), found);
+      });
+    }
+
+    it('finds nothing below a version once its last record is gone', async () => {
+      await apply([upserted('a.res.ns.v2'), upserted('b.res.ns.v2'), upserted('res.other.v2')], 1);
+      for (const [key, rest] of [
+        ['a.res.ns.v2', true],
+        ['res.other.v2', true],
+        ['b.res.ns.v2', false],
+      ] as const) {
+        await apply([deleted(key)], 2);
+        assert.equal(fixture.reader.anyBelow('v2'), rest);
+      }
+    });
+
+    it('moves the cursor with the data, or neither', async () => {
+      await apply([upserted('res.ns.v1', 'kept')], 7);
+      const bad = upserted('res.ns.v1', 'lost', { key: 'x'.repeat(300) });
+      if (fixture.reader.constructor === Object && name.startsWith('LMDB')) {
+        await assert.rejects(fixture.writer.apply([upserted('res.ns.v1', 'lost'), bad], 8), RangeError);
+        fixture.reader.refresh();
+      }
+      assert.equal(text('res.ns.v1'), 'kept');
+      assert.equal(fixture.writer.cursor(), 7);
+    });
+
+    it('rebuilds: what is loaded shows when the cursor is set, all of it at once', async () => {
+      const { writer, reader } = fixture;
+      await apply([namespaceUpserted('old'), minted('old', 'old'), upserted('res.old.v1')], 9);
+      await writer.clear();
+      reader.refresh();
+      assert.equal(writer.cursor(), null);
+      assert.equal(reader.namespace('old'), null);
+      assert.equal(reader.token(digestOf('old')), null);
+      assert.equal(text('res.old.v1'), null);
+      assert.equal(reader.anyBelow(''), false);
+      await writer.load([namespaceUpserted('ns'), minted('ns', 'new')]);
+      const keys = Array.from({ length: 5000 }, (_, i) => `k${(i * 7919) % 5000}.res.ns.v1`);
+      for (let from = 0; from < keys.length; from += 500) {
+        await writer.load(keys.slice(from, from + 500).map((key) => upserted(key)));
+      }
+      await writer.load([upserted('k1.res.ns.v1', 'twice: the later one counts')]);
+      reader.refresh();
+      assert.equal(reader.namespace('ns'), null);
+      assert.equal(writer.cursor(), null);
+      await apply([deleted('k0.res.ns.v1'), namespaceUpserted('ns', true)], 20);
+      assert.equal(writer.cursor(), 20);
+      assert.deepEqual({ ...reader.namespace('ns') }, { publicRead: true, suspended: false });
+      assert.equal(reader.token(digestOf('new'))?.namespace, 'ns');
+      assert.equal(text('k0.res.ns.v1'), null);
+      assert.equal(text('k1.res.ns.v1'), 'twice: the later one counts');
+      for (const key of keys.slice(2)) {
+        if (key !== 'k0.res.ns.v1' && key !== 'k1.res.ns.v1') assert.equal(text(key), key);
+      }
+    });
+
+    it('rebuilds from nothing', async () => {
+      await fixture.writer.clear();
+      await apply([], 0);
+      assert.equal(fixture.writer.cursor(), 0);
+    });
+
+    it('takes only upserts for a rebuild', async () => {
+      await fixture.writer.clear();
+      await assert.rejects(fixture.writer.load([deleted('res.ns.v1')]), RangeError);
+      await assert.rejects(fixture.writer.load([namespaceDeleted('ns')]), RangeError);
+    });
+
+    it('begins again when a rebuild is given up', async () => {
+      await fixture.writer.clear();
+      await fixture.writer.load([namespaceUpserted('half'), upserted('res.half.v1')]);
+      await fixture.writer.clear();
+      await fixture.writer.load([namespaceUpserted('ns')]);
+      await apply([], 3);
+      assert.equal(fixture.reader.namespace('half'), null);
+      assert.equal(text('res.half.v1'), null);
+      assert.notEqual(fixture.reader.namespace('ns'), null);
+    });
+
+    it('keeps everything over a restart', async () => {
+      await apply([namespaceUpserted('ns', true), minted('ns', 't'), upserted('res.ns.v1')], 42);
+      fixture = await fixture.reopen();
+      assert.equal(fixture.writer.cursor(), 42);
+      assert.equal(text('res.ns.v1'), 'res.ns.v1');
+      assert.equal(fixture.reader.namespace('ns')?.publicRead, true);
+      assert.equal(fixture.reader.token(digestOf('t'))?.namespace, 'ns');
+    });
+
+    it('forgets a rebuild that a restart cut short', async () => {
+      await apply([upserted('res.ns.v1')], 42);
+      await fixture.writer.clear();
+      await fixture.writer.load([namespaceUpserted('half')]);
+      fixture = await fixture.reopen();
+      assert.equal(fixture.writer.cursor(), null);
+      assert.equal(fixture.reader.namespace('half'), null);
+    });
+  });
+}
