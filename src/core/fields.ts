@@ -7,8 +7,7 @@ const FAULTS_MAX = 1000;
 /** Names that may be repeated in a message as they came. */
 const PRINTABLE_NAME = /^[\w.-]{1,64}$/;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that a name must not have
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
 /** A JSON object as it came from outside. */
 export type JsonObject = Readonly<Record<string, unknown>>;

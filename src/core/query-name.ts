@@ -65,7 +65,7 @@ export function parseQueryName(name: string): ParsedName {
       resource,
       namespace,
       version,
-      key: labels.slice(paramsAt).join('.'),
+      key: name.slice(operation.length + 1 + (hasToken ? first.length + 1 : 0)),
     },
   };
 }

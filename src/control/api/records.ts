@@ -52,7 +52,7 @@ function nextLink(
   cursor: string,
 ): string {
   const parameters = new URLSearchParams({ ...query, limit: String(limit), cursor });
-  return `<${url.split('?', 1)[0]}?${parameters}>; rel="next"`;
+  return `<${url.slice(0, url.indexOf('?'))}?${parameters.toString()}>; rel="next"`;
 }
 
 /** The text of one JSON array, batch by batch. */

@@ -4,9 +4,10 @@ const MAPPED_V4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
  * The rate key of a client address: an IPv4 address as it is (IPv4-mapped IPv6 too), an IPv6 address by its /64, which is
  * what one subscriber commonly holds (decisions, section 2).
  *
- * @param address as `socket.remoteAddress` gives it
+ * @param address as `socket.remoteAddress` gives it: undefined once the client is gone
  */
-export function addressKey(address: string): string {
+export function addressKey(address: string | undefined): string {
+  if (address === undefined) return 'gone';
   const mapped = MAPPED_V4.exec(address);
   if (mapped !== null) return mapped[1]!;
   if (!address.includes(':')) return address;

@@ -24,8 +24,11 @@ function limiterSuite(
   options: { skip?: string },
 ): void {
   describe(name, options, () => {
-    const scenario = (title: string, run: (opened: Opened, advance: (ms: number) => void) => Promise<void>) =>
-      test(title, async () => {
+    const scenario = (
+      title: string,
+      run: (opened: Opened, advance: (ms: number) => void) => Promise<void>,
+    ): void => {
+      void test(title, async () => {
         let time = 1_700_000_000_000;
         const opened = await open(() => time);
         try {
@@ -36,6 +39,7 @@ function limiterSuite(
           await opened.close();
         }
       });
+    };
 
     scenario(
       'admits up to the limit, then says how long to wait',

@@ -12,6 +12,11 @@ export interface Limiter {
   take(budget: Budget, key: string): number | Promise<number>;
 }
 
+/** A limiter that answers at once. */
+interface MemoryLimiter extends Limiter {
+  take(budget: Budget, key: string): number;
+}
+
 /** A limiter that admits everything (UQRP_REST_RATE=off). */
 export const unlimited: Limiter = { take: () => 0 };
 
@@ -21,7 +26,7 @@ const KEYS_MAX = 100_000;
 type KeyedWindows = Map<string, readonly (Window | undefined)[]>;
 
 /** Budgets in the memory of this process. Each has a map of its own: a flood of addresses displaces no customer. */
-export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): Limiter {
+export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): MemoryLimiter {
   const maps = new Map<Budget, KeyedWindows>();
   return {
     take(budget, key) {

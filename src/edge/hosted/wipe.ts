@@ -5,10 +5,13 @@ import { type Bytes, FIRST } from './view-keys.ts';
 const FILLING = Buffer.alloc(3900);
 
 /**
- * Pages that are never filled: the last two transactions' own, which cannot be reused yet. Filling those too would make the
- * file grow with every wipe (measured; with fewer left out it does, with more some bytes survive a large erasure).
+ * Free pages that are not filled: about those that the last two transactions freed, which cannot be reused yet. Filling as
+ * many as there are would make the file grow with every wipe.
  */
 const LEFT_OUT = 10;
+
+/** Transactions that change nothing: each copies a path of the tree, three pages and more, over the oldest free pages. */
+const TOUCHES = 12;
 
 /** Pages a transaction fills: a few milliseconds of the event loop. */
 const PAGES_AT_ONCE = 1000;
@@ -25,7 +28,7 @@ function fillingKey(index: number): Bytes {
  * the old copy on disk, though never served, until the page is taken again; this takes all of them, writes zeros and
  * gives them back.
  *
- * @param touch commits a transaction that changes nothing: pages can be taken two transactions after they were freed
+ * @param touch commits a transaction that changes nothing, but copies a page
  * @param pause awaited between transactions
  */
 export async function wipeFreePages(
@@ -35,9 +38,8 @@ export async function wipeFreePages(
 ): Promise<void> {
   // What a reader that was killed still seems to read would count as free and yet not be taken.
   tree.readerCheck();
-  touch();
-  touch();
-  const values = 2 * Math.max(1, freePages(tree) - LEFT_OUT);
+  for (let i = 0; i < TOUCHES; i++) touch();
+  const values = 2 * Math.max(0, freePages(tree) - LEFT_OUT);
   try {
     for (let from = 0; from < values; from += 2 * PAGES_AT_ONCE) {
       tree.transactionSync(() => {
@@ -49,6 +51,7 @@ export async function wipeFreePages(
   } finally {
     await removeFilling(tree, pause);
   }
+  for (let i = 0; i < TOUCHES; i++) touch();
 }
 
 /** Gives the pages back; also what a wipe left behind that a crash cut short. */

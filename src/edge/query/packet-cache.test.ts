@@ -4,7 +4,7 @@ import { encodeMessage } from '../wire/message.ts';
 import { nameFromText } from '../wire/name.ts';
 import { decodeRequest, isRequestFault } from '../wire/request.ts';
 import { PacketCache } from './packet-cache.ts';
-import { writeReply } from './reply.ts';
+import { routeBody, writeReply } from './reply.ts';
 
 const stamps = new Map<number, number>();
 const VALID = { until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
@@ -59,6 +59,8 @@ function store(cache: PacketCache, packet: Uint8Array, size = 10, validity = VAL
     ede: null,
     until: validity.until,
   });
+  // The first sight is only noted.
+  cache.store(packet, packet.length, reply, validity);
   cache.store(packet, packet.length, reply, validity);
 }
 
@@ -166,6 +168,19 @@ describe('packet cache', () => {
     assert.ok(look(hot) > 0);
     store(cache, query({ name: 'get.big.b.v1.uqrp.net' }), 30_000);
     assert.ok(cache.size <= 20_000);
+  });
+
+  test('a question seen once is not kept', () => {
+    const asked = query({ name: 'get.once.b.v1.uqrp.net' });
+    const size = cache.size;
+    const request = decodeRequest(asked, asked.length);
+    assert.ok(request !== null && !isRequestFault(request));
+    const reply = writeReply(request, routeBody({ kind: 'outside' }));
+    cache.store(asked, asked.length, reply, VALID);
+    assert.equal(look(asked), 0);
+    assert.equal(cache.size, size);
+    cache.store(asked, asked.length, reply, VALID);
+    assert.ok(look(asked) > 0);
   });
 
   test('a reply that is never to be remembered is not', () => {

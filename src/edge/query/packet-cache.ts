@@ -57,12 +57,15 @@ export interface PacketCacheSettings {
 
 export const PACKET_CACHE_DEFAULTS: PacketCacheSettings = { entries: 65_536, octets: 33_554_432 };
 
+/** Questions whose first sight is remembered, a power of two. */
+const SEEN = 65_536;
+
 /**
  * Ready replies by raw question: name without regard to case, type, class, and the EDNS bits that change the answer. Id,
  * letters of the name, RD and CD are patched in; a UDP client whose payload is too small gets the same reply cut down.
  *
- * A bucket holds four entries; a newcomer takes the place of a void one, else of one that was not asked for again, so
- * that a flood of unique names does not drive out what is hot. A lookup allocates nothing.
+ * A reply is kept when its question comes for the second time, and a bucket of four spares what was asked again: a flood
+ * of unique names costs no memory and drives out nothing that is hot. A lookup allocates nothing.
  */
 export class PacketCache {
   private readonly slots: (Entry | null)[];
@@ -70,6 +73,8 @@ export class PacketCache {
   private readonly maxOctets: number;
   private readonly readStamp: ReadStamp;
   private octets = 0;
+  /** Hashes of questions seen once, each in the slot that its low bits choose. */
+  private readonly seen = new Uint32Array(SEEN);
   // What `scan` found. One packet at a time is looked at, so this needs no object.
   private readonly key = new Uint8Array(KEY_MAX);
   private keyLength = 0;
@@ -108,9 +113,17 @@ export class PacketCache {
     return 0;
   }
 
-  /** Remembers the reply to `request[0, length)`. Requests that `lookup` would not look for are ignored. */
+  /**
+   * Remembers the reply to `request[0, length)`, if its question was seen before. Requests that `lookup` would not look for
+   * are ignored.
+   */
   store(request: Uint8Array, length: number, reply: Reply, validity: Validity): void {
     if (validity.until === 0 || !this.scan(request, length)) return;
+    const slot = this.hash & (SEEN - 1);
+    if (this.seen[slot] !== this.hash) {
+      this.seen[slot] = this.hash;
+      return;
+    }
     const size = this.keyLength + reply.bytes.length;
     const at = this.place((this.hash & this.mask) * WAYS);
     const old = this.slots[at] ?? null;
@@ -118,7 +131,8 @@ export class PacketCache {
     if (this.octets + size > this.maxOctets && !this.makeRoom(size, at)) return;
     this.octets += size;
     this.slots[at] = {
-      bytes: reply.bytes,
+      // A copy of its own: the reply came from a pool that would be held along with it.
+      bytes: new Uint8Array(reply.bytes),
       optAt: reply.optAt,
       until: validity.until,
       namespaceStripe: validity.namespaceStripe,

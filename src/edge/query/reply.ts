@@ -110,16 +110,24 @@ function txtRrset(request: DnsRequest, text: Uint8Array, ttl: number): Rrset {
   return { owner: request.qname, type: RRTYPE.TXT, ttl, rdata: [txtChunks(text)] };
 }
 
-function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode'>>): ReplyBody {
+interface Parts {
+  readonly aa?: boolean;
+  readonly answer?: readonly Rrset[];
+  readonly authority?: readonly Rrset[];
+  readonly additional?: readonly Rrset[];
+  readonly ede?: EdnsOption | null;
+  readonly until?: number;
+}
+
+function body(rcode: number, parts: Parts): ReplyBody {
   return {
     rcode,
-    aa: false,
-    answer: NONE,
-    authority: NONE,
-    additional: NONE,
-    ede: null,
-    until: FOREVER,
-    ...parts,
+    aa: parts.aa ?? false,
+    answer: parts.answer ?? NONE,
+    authority: parts.authority ?? NONE,
+    additional: parts.additional ?? NONE,
+    ede: parts.ede ?? null,
+    until: parts.until ?? FOREVER,
   };
 }
 
@@ -134,12 +142,14 @@ export function writeReply(request: DnsRequest, reply: ReplyBody): Reply {
   writer.bytes(request.qname);
   writer.u16(request.qtype);
   writer.u16(request.qclass);
-  const counts = [reply.answer, reply.authority, reply.additional].map((section) => rrsets(section, request));
+  const answers = rrsets(reply.answer, request);
+  const authorities = rrsets(reply.authority, request);
+  const additionals = rrsets(reply.additional, request);
   const optAt = writer.length;
   if (edns !== null) writeOwnOpt(edns, reply.rcode, reply.ede === null ? NO_OPTIONS : [reply.ede]);
-  writer.patch16(6, counts[0]!);
-  writer.patch16(8, counts[1]!);
-  writer.patch16(10, counts[2]! + (edns === null ? 0 : 1));
+  writer.patch16(6, answers);
+  writer.patch16(8, authorities);
+  writer.patch16(10, additionals + (edns === null ? 0 : 1));
   return { bytes: writer.finish(), optAt };
 }
 

@@ -7,7 +7,7 @@ import { listenDot } from './dot.ts';
 import { FrameSplitter, frame } from './framing.ts';
 import { makeSelfSigned } from './self-signed.ts';
 import type { StreamLimits } from './stream-server.ts';
-import { idOf, query, type Setting, setting, until } from './testing.ts';
+import { idOf, query, type Setting, setting, until } from './testing/fakes.ts';
 import type { TlsListener } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });

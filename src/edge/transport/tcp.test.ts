@@ -6,7 +6,7 @@ import { FrameSplitter, frame } from './framing.ts';
 import type { Listener } from './listener.ts';
 import type { StreamLimits } from './stream-server.ts';
 import { listenTcp } from './tcp.ts';
-import { idOf, labelOf, query, type Setting, setting, until } from './testing.ts';
+import { idOf, labelOf, query, type Setting, setting, until } from './testing/fakes.ts';
 
 interface Peer {
   readonly socket: Socket;

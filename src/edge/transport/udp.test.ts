@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import { echo, header, idOf, labelOf, makeGate, query, setting, until } from './testing.ts';
+import { echo, header, idOf, labelOf, makeGate, query, setting, until } from './testing/fakes.ts';
 import { listenUdp, type UdpOptions } from './udp.ts';
 
 /** Some containers have no IPv6 at all. */

@@ -142,11 +142,12 @@ class UdpReplies {
       observe.malformed('udp');
       return;
     }
-    const octets =
-      this.#limiter === null ? reply.length : this.#limiter.admit(peer.address, reply, reply.length);
+    // A cache may hold the reply too, and a limiter rewrites what it is given.
+    const own = this.#limiter === null ? reply : Buffer.from(reply);
+    const octets = this.#limiter === null ? own.length : this.#limiter.admit(peer.address, own, own.length);
     if (octets === 0) return;
-    observe.reply('udp', octets, headerRcode(reply), (clock() - askedAt) / 1000);
-    this.#send(octets === reply.length ? reply : reply.subarray(0, octets), peer);
+    observe.reply('udp', octets, headerRcode(own), (clock() - askedAt) / 1000);
+    this.#send(octets === own.length ? own : own.subarray(0, octets), peer);
   }
 
   /** Without a callback: what the kernel will not send (no route, no permission) is lost, as UDP may. */

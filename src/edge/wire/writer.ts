@@ -1,6 +1,6 @@
 /** A message under construction: a buffer that grows and is used again, with name compression (RFC 1035 §4.1.4). */
 
-import { copyOctets, u16At } from './octets.ts';
+import { u16At } from './octets.ts';
 
 const FIRST_CAPACITY = 1232;
 const HEADER_OCTETS = 12;
@@ -25,13 +25,13 @@ const suffixHash = new Uint32Array(MAX_LABELS);
  */
 export class MessageWriter {
   length = 0;
-  private buffer: Uint8Array;
+  private buffer: Buffer;
   /** Offsets of name suffixes by hash; 0 is an empty slot, since no name starts in the header. */
   private readonly slots = new Uint16Array(SLOTS);
   private entries = 0;
 
   constructor(capacity: number = FIRST_CAPACITY) {
-    this.buffer = new Uint8Array(capacity);
+    this.buffer = Buffer.allocUnsafeSlow(capacity);
   }
 
   /** Forgets everything written; views handed out before show whatever comes next. */
@@ -115,9 +115,11 @@ export class MessageWriter {
     return this.buffer.subarray(0, this.length);
   }
 
-  /** A copy of the octets so far. */
-  finish(): Uint8Array {
-    return copyOctets(this.buffer, 0, this.length);
+  /** A copy of the octets so far, from Node's pool: small ones share a slab, so what is kept for long is copied again. */
+  finish(): Buffer {
+    const copy = Buffer.allocUnsafe(this.length);
+    this.buffer.copy(copy, 0, 0, this.length);
+    return copy;
   }
 
   private advance(octets: number): number {
@@ -130,7 +132,9 @@ export class MessageWriter {
 
   private grow(length: number): void {
     if (length > MAX_MESSAGE_OCTETS) throw new RangeError('a DNS message holds at most 65535 octets');
-    const grown = new Uint8Array(Math.min(MAX_MESSAGE_OCTETS, Math.max(length, this.buffer.length * 2)));
+    const grown = Buffer.allocUnsafeSlow(
+      Math.min(MAX_MESSAGE_OCTETS, Math.max(length, this.buffer.length * 2)),
+    );
     grown.set(this.buffer.subarray(0, this.length));
     this.buffer = grown;
   }

@@ -3,6 +3,7 @@ import type { Store } from '../../store/store.ts';
 import { apiKeyScenarios } from './api-keys.ts';
 import { authenticationScenarios } from './authentication.ts';
 import { bulkScenarios } from './bulk.ts';
+import { changeScenarios } from './changes.ts';
 import { errorScenarios } from './errors.ts';
 import { limitScenarios } from './limits.ts';
 import { listingScenarios } from './listing.ts';
@@ -19,6 +20,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   'query tokens': queryTokenScenarios,
   'API keys': apiKeyScenarios,
   authentication: authenticationScenarios,
+  changes: changeScenarios,
   errors: errorScenarios,
   limits: limitScenarios,
 };

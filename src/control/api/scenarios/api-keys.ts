@@ -119,7 +119,7 @@ export const apiKeyScenarios: Scenarios = {
       for (const [method, path, body, status] of await requests()) {
         const needs = method === 'GET' || method === 'HEAD' ? 'read' : 'write';
         const answer = await key.send(method, path, body);
-        const label = `${operations} ${method} ${path}`;
+        const label = `${operations.join(' ')} ${method} ${path}`;
         if (operations.length === 0 || operations.includes(needs)) {
           assert.equal(answer.status, status, label);
         } else if (method === 'HEAD') {

@@ -28,7 +28,7 @@ async function keysAt(caller: Caller, path: string): Promise<string[]> {
 }
 
 function nextOf(link: unknown): string | null {
-  const match = /^<\/api\/v1(\/[^>]+)>; rel="next"$/.exec(String(link ?? ''));
+  const match = /^<\/api\/v1(\/[^>]+)>; rel="next"$/.exec(typeof link === 'string' ? link : '');
   return match?.[1] ?? null;
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../../core/limits.ts';
+import { ACCEPTED, REFUSED, REFUSED_KEYS } from './record-tables.ts';
 import { assertFailure, created, openWorld, type Scenarios, ZONE_LENGTH } from './world.ts';
 
 const FIELDS = [
@@ -17,8 +18,6 @@ const FIELDS = [
 ];
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-const bytes = (length: number): string => Buffer.alloc(length, 7).toString('base64');
-
 /** Key room with a token in front: 253 less `get.`, `auth-` and 56 letters, two dots and the zone. */
 const KEY_MAX = LIMITS.queryName - 4 - 61 - 1 - 1 - ZONE_LENGTH;
 
@@ -32,100 +31,6 @@ function longKey(ns: string, length: number): string {
   }
   return head + tail;
 }
-
-/** Fields beside key and data, and what they become. */
-const ACCEPTED: readonly (readonly [string, object, object])[] = [
-  [
-    'defaults',
-    {},
-    { content_type: 'application/octet-stream', ttl_seconds: 300, expires_at: null, data: 'aGk=' },
-  ],
-  ['empty data', { data: '' }, { data: '' }],
-  ['largest data', { data: bytes(2586) }, { data: bytes(2586) }],
-  ['unpadded length', { data: 'AAAA' }, { data: 'AAAA' }],
-  ['ttl 0', { ttl_seconds: 0 }, { ttl_seconds: 0 }],
-  ['largest ttl', { ttl_seconds: 2147483647 }, { ttl_seconds: 2147483647 }],
-  [
-    'content type',
-    { content_type: 'text/plain; charset=utf-8' },
-    { content_type: 'text/plain; charset=utf-8' },
-  ],
-  [
-    'longest content type',
-    { content_type: `a/${'b'.repeat(125)}` },
-    { content_type: `a/${'b'.repeat(125)}` },
-  ],
-  ['expires_in', { expires_in: 1 }, { expires_at: '2026-01-01T00:00:01.000Z' }],
-  ['expires_in 0 is permanent', { expires_in: 0 }, { expires_at: null }],
-  ['expires_at', { expires_at: '2026-01-01T01:00:00.5+01:00' }, { expires_at: '2026-01-01T00:00:00.500Z' }],
-  ['expires_at null is permanent', { expires_at: null }, { expires_at: null }],
-  ['latest expiry', { expires_at: '9999-12-31T23:59:59.999Z' }, { expires_at: '9999-12-31T23:59:59.999Z' }],
-];
-
-/** Fields beside a valid key and data, and every message that they bring. `undefined` takes a field away. */
-const REFUSED: readonly (readonly [Record<string, unknown>, ...string[]])[] = [
-  [{ data: undefined }, 'Data is required'],
-  [{ data: null }, 'Data must be a string'],
-  [{ data: 5 }, 'Data must be a string'],
-  [{ data: 'aGk' }, 'Data is not strict Base64'],
-  [{ data: 'aGk=\n' }, 'Data is not strict Base64'],
-  [{ data: 'aGl=' }, 'Data is not strict Base64'],
-  [{ data: 'a-_=' }, 'Data is not strict Base64'],
-  [{ data: bytes(2587) }, 'Data is longer than 2586 bytes'],
-  [{ data: bytes(40_000) }, 'Data is longer than 2586 bytes'],
-  [{ key: undefined }, 'Key is required'],
-  [{ key: 7 }, 'Key must be a string'],
-  [{ ttl_seconds: '60' }, 'Ttl_seconds must be an integer'],
-  [{ ttl_seconds: null }, 'Ttl_seconds must be an integer'],
-  [{ ttl_seconds: 1.5 }, 'Ttl_seconds must be an integer'],
-  [{ ttl_seconds: -1 }, 'Ttl_seconds must be between 0 and 2147483647'],
-  [{ ttl_seconds: 2147483648 }, 'Ttl_seconds must be between 0 and 2147483647'],
-  [{ content_type: 1 }, 'Content_type must be a string'],
-  [{ content_type: '' }, 'Content_type is not a media type'],
-  [{ content_type: 'text' }, 'Content_type is not a media type'],
-  [{ content_type: 'text/plain\u0000' }, 'Content_type is not a media type'],
-  [{ content_type: `a/${'b'.repeat(126)}` }, 'Content_type must have at most 127 characters'],
-  [{ expires_in: -1 }, 'Expires_in must be between 0 and 251635075199'],
-  [{ expires_in: 251635075200 }, 'Expires_in must be between 0 and 251635075199'],
-  [{ expires_in: '5' }, 'Expires_in must be an integer'],
-  [{ expires_in: null }, 'Expires_in must be an integer'],
-  [{ expires_in: 5, expires_at: null }, 'Expires_in and expires_at must not be given together'],
-  [{ expires_at: '2026-01-01T00:00:00Z' }, 'Expires_at must be in the future'],
-  [{ expires_at: '2025-12-31T23:59:59Z' }, 'Expires_at must be in the future'],
-  [{ expires_at: '2027-02-30T00:00:00Z' }, 'Expires_at is not an ISO 8601 date and time with a zone'],
-  [{ expires_at: '2027-01-01T00:00:00' }, 'Expires_at is not an ISO 8601 date and time with a zone'],
-  [{ expires_at: 1893456000 }, 'Expires_at must be a string'],
-  [{ expires_at: '9999-12-31T23:59:59-01:00' }, 'Expires_at is later than the year 9999'],
-  [{ colour: 'red' }, 'colour is not a known field'],
-  [{ id: 'x' }, 'id is not a known field'],
-  [
-    { colour: 1, data: '*', ttl_seconds: '1', expires_in: true },
-    'colour is not a known field',
-    'Data is not strict Base64',
-    'Ttl_seconds must be an integer',
-    'Expires_in must be an integer',
-  ],
-];
-
-/** Keys, with `NS` for the namespace, and the message that each brings. */
-const REFUSED_KEYS: readonly (readonly [string, string])[] = [
-  ['', 'Key must be [<params>.]<resource>.<namespace>.<version>'],
-  ['NS.v1', 'Key must be [<params>.]<resource>.<namespace>.<version>'],
-  ['.r.NS.v1', 'Key has a label that is not 1 to 63 letters, digits or inner hyphens'],
-  ['r.NS.v1.', 'Key has a label that is not 1 to 63 letters, digits or inner hyphens'],
-  ['r_x.NS.v1', 'Key has a label that is not 1 to 63 letters, digits or inner hyphens'],
-  [`${'a'.repeat(64)}.NS.v1`, 'Key has a label that is not 1 to 63 letters, digits or inner hyphens'],
-  ['auth-x.r.NS.v1', 'Key must not contain a label starting with auth-'],
-  ['r.NS.1', 'Key must end in a version of the form v[1-9][0-9]*'],
-  ['r.NS.v0', 'Key must end in a version of the form v[1-9][0-9]*'],
-  ['r.NS.v01', 'Key must end in a version of the form v[1-9][0-9]*'],
-  ['r.NS.v', 'Key must end in a version of the form v[1-9][0-9]*'],
-  ['datasets.NS.v1', 'Key uses the reserved resource datasets'],
-  ['manifest.datasets.public.v1', 'Key uses the reserved resource datasets'],
-  ['manifest.r.public.v1', 'Key is reserved'],
-  ['r.public.v1', 'Namespace does not exist'],
-  ['r.never-made.v1', 'Namespace does not exist'],
-];
 
 export const recordScenarios: Scenarios = {
   'a record is created, fetched, changed and deleted': async (store) => {

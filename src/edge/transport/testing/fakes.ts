@@ -1,7 +1,7 @@
 /** Fakes that the tests of this folder share: a handler that answers by the first label, and an observer that counts. */
 
-import type { PacketHandler } from './handler.ts';
-import type { ListenOptions, TransportObserver } from './listener.ts';
+import type { PacketHandler } from '../handler.ts';
+import type { ListenOptions, TransportObserver } from '../listener.ts';
 
 export const HEADER_OCTETS = 12;
 
