@@ -1,4 +1,5 @@
 /** The read wing of a process: the view, the follower that keeps it, and the DNS workers that read it. */
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from './config/config.ts';
 import { loadTls } from './config/tls.ts';
@@ -75,6 +76,7 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       host: config.host,
       ports: { dns: config.dnsPort, doh: config.dohPort },
       tls: { cert: tls.cert, key: tls.key },
+      ticketKeys: randomBytes(48),
       zones: config.zones,
       nameServers: config.nameServers,
       sync: config.sync,

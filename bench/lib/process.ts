@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** Clock ticks a second of /proc/PID/stat: 100 on every Linux that Node runs on. */
 const TICKS = 100;
@@ -40,9 +40,4 @@ export async function stop(child: ChildProcess): Promise<void> {
   const gone = once(child, 'exit');
   child.kill('SIGTERM');
   await gone;
-}
-
-/** Threads of a process, for a note on what was measured. */
-export function threadCount(pid: number): number {
-  return readdirSync(`/proc/${pid}/task`).length;
 }

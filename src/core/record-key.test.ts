@@ -40,9 +40,9 @@ test('valid keys come out in canonical lower case', () => {
 test('invalid keys give one message that begins with the field', () => {
   for (const [text, message] of INVALID) {
     const result = parseRecordKey(text, ZONE);
-    assert.equal(typeof result, 'string', text);
-    assert.match(String(result), message);
-    assert.match(String(result), /^Key /);
+    assert.ok(typeof result === 'string', text);
+    assert.match(result, message);
+    assert.match(result, /^Key /);
   }
 });
 
@@ -54,7 +54,9 @@ test('the longest key is one whose query with a token has 253 characters', () =>
   const params = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(room - 128)}`;
   assert.equal(`get.auth-${token}.${params}${tail}.uqrp.net`.length, 253);
   assert.equal(typeof parseRecordKey(params + tail, ZONE), 'object');
-  assert.match(String(parseRecordKey(`${params}c${tail}`, ZONE)), /longer than 178/);
+  const fault = parseRecordKey(`${params}c${tail}`, ZONE);
+  assert.ok(typeof fault === 'string');
+  assert.match(fault, /longer than 178/);
 });
 
 test('every accepted key can be asked for', () => {

@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test';
 import { openStore } from '../store/open.ts';
 import { postgresDatabase, postgresMissing } from '../store/testing/postgres.ts';
-import { apiScenarios } from './scenarios/all.ts';
+import { apiScenarios } from './testing/all.ts';
 
 const missing = postgresMissing();
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '../store/open.ts';
-import { apiScenarios } from './scenarios/all.ts';
+import { apiScenarios } from './testing/all.ts';
 
 apiScenarios('SQLite', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-api-'));

@@ -21,6 +21,8 @@ export interface WorkerSettings {
   readonly host: string;
   readonly ports: EdgePorts;
   readonly tls: TlsPair;
+  /** 48 octets, the same for all workers, so that a TLS session resumes on any of them. */
+  readonly ticketKeys: Uint8Array;
   readonly zones: readonly string[];
   readonly nameServers: readonly NameServer[];
   /** See `GateSettings`. */

@@ -64,6 +64,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     ...common('doh'),
     port: settings.ports.doh,
     tls: settings.tls,
+    ticketKeys: Buffer.from(settings.ticketKeys),
     json: { query: jsonQuery, answer: jsonAnswer },
     limits,
   });
