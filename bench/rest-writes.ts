@@ -10,7 +10,7 @@ import { account, startUqrp } from './lib/uqrp.ts';
 const ROUNDS = Number(process.argv[2] ?? 5);
 const SECONDS = Number(process.argv[3] ?? 5);
 const CONNECTIONS = 16;
-const BULKS = 40;
+const BULKS = Number(process.argv[4] ?? 40);
 const BULK_SIZE = 500;
 
 const server = await startUqrp({ UQRP_WORKERS: '1' });

@@ -1,5 +1,5 @@
 /** The write wing of a process: the API over the store, and what keeps the store tidy. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import type { Secret } from './config/secrets.ts';
@@ -12,6 +12,7 @@ import { startSweeper } from './control/records/expiry.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
 import type { Clock } from './core/clock.ts';
+import { timeOrderedUuid } from './core/uuid.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
@@ -35,7 +36,7 @@ const KEEP_LOG_MS = 7 * 86_400_000;
 
 /** What the use cases are handed, by the server and by the operator's commands alike. */
 export function makeDeps(config: Pick<Config, 'zones'>, store: Store, secret: Secret, clock: Clock): Deps {
-  const newId = randomUUID;
+  const newId = (): string => timeOrderedUuid(clock());
   return {
     store,
     clock,

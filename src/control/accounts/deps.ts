@@ -8,7 +8,7 @@ export interface Deps {
   readonly clock: Clock;
   /** Cryptographically secure random bytes: tokens are made of them. */
   readonly random: (bytes: number) => Uint8Array;
-  /** A new UUIDv4 in lower case. */
+  /** A new UUID in lower case. */
   readonly newId: () => string;
   /** Letters of the longest configured zone, without a trailing dot: it bounds record keys. */
   readonly zoneLength: number;

@@ -106,7 +106,6 @@ async function hosted(db: Kysely<unknown>, { int, bytes, strict }: EngineTypes):
     .addColumn('updated_at', int, (c) => c.notNull())
     .modifyEnd(strict)
     .execute();
-  await db.schema.createIndex('records_namespace').on('records').columns(['namespace_id', 'id']).execute();
   await db.schema
     .createIndex('records_listing')
     .on('records')
