@@ -11,10 +11,10 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hostedEnvelope } from '../src/core/envelope.ts';
+import { cpuSeconds, requirePrograms } from '../test/support/process.ts';
+import { account, startUqrp, writeRecords } from '../test/support/server-process.ts';
 import { median, print, row } from './lib/figures.ts';
 import { type Peer, startBind, startNsd } from './lib/peers.ts';
-import { cpuSeconds, requirePrograms } from './lib/process.ts';
-import { account, startUqrp, writeRecords } from './lib/uqrp.ts';
 
 const RECORDS = 10_000;
 const UNIQUE = 400_000;

@@ -3,9 +3,9 @@
  * write is on disk. The load generator runs beside the server and shares its two cores.
  */
 import autocannon from 'autocannon';
+import { cpuSeconds } from '../test/support/process.ts';
+import { account, startUqrp } from '../test/support/server-process.ts';
 import { median, print, row } from './lib/figures.ts';
-import { cpuSeconds } from './lib/process.ts';
-import { account, startUqrp } from './lib/uqrp.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 5);
 const SECONDS = Number(process.argv[3] ?? 5);

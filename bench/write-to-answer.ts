@@ -7,8 +7,8 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { encodeMessage } from '../src/edge/wire/message.ts';
 import { nameFromText } from '../src/edge/wire/name.ts';
+import { account, startUqrp } from '../test/support/server-process.ts';
 import { print, quantile, row } from './lib/figures.ts';
-import { account, startUqrp } from './lib/uqrp.ts';
 
 const WRITES = Number(process.argv[2] ?? 1000);
 const server = await startUqrp();

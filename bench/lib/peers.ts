@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { start, stop } from './process.ts';
+import { start, stop } from '../../test/support/process.ts';
 
 export interface Peer {
   readonly name: string;

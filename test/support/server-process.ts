@@ -27,7 +27,7 @@ export interface Uqrp {
 
 /** Starts the server as a user would, on free ports and data of its own. */
 export async function startUqrp(env: NodeJS.ProcessEnv = {}, dataDir?: string): Promise<Uqrp> {
-  const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'uqrp-bench-'));
+  const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'uqrp-test-'));
   const all = {
     UQRP_DATA_DIR: dir,
     UQRP_HTTP_PORT: '0',
@@ -81,17 +81,24 @@ function readPorts(child: ChildProcess): Promise<UqrpPorts> {
 export interface Account {
   readonly token: string;
   readonly base: string;
+  /** Rejects with a TypeError when the server is gone. */
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
+  /** The same customer at another address. */
+  at(base: string): Account;
 }
 
 /** Makes a customer and gives the way to call the API in its name. */
-export function account(server: Uqrp, email = 'bench@example.net', tier = 'enterprise'): Account {
+export function account(server: Uqrp, email = 'test@example.net', tier = 'enterprise'): Account {
   server.cli(['user', 'create', email, '--tier', tier]);
   const token = server.cli(['user', 'token', email]).trim();
-  const base = `http://127.0.0.1:${server.ports.http}/api/v1`;
+  return accountAt(`http://127.0.0.1:${server.ports.http}/api/v1`, token);
+}
+
+function accountAt(base: string, token: string): Account {
   return {
     token,
     base,
+    at: (other) => accountAt(other, token),
     async call(method, path, body) {
       const response = await fetch(base + path, {
         method,

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ask } from '../../src/client/ask.ts';
+import { parseEnvelope } from '../../src/core/envelope.ts';
+import { RRTYPE } from '../../src/edge/wire/codes.ts';
+import { type Rng, seededRng } from '../../src/edge/wire/fuzz.ts';
+import { nameFromText } from '../../src/edge/wire/name.ts';
+import { txtValue } from '../../src/edge/wire/txt.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+
+const NAMESPACE = 'crash';
+const WRITERS = 6;
+const BULK = 20;
+/** Records that end soon live this long, seconds. */
+const SHORT_LIFE = 1;
+
+/** Values that a key may hold: one when its last write was answered, more while an answer is outstanding. Null: none. */
+type Possible = ReadonlySet<string | null>;
+
+interface Ledger {
+  readonly possible: Map<string, Possible>;
+  /** Records that end soon, with the time from which they must be gone. */
+  readonly short: Map<string, number>;
+  writes: number;
+}
+
+export interface KillReport {
+  readonly kills: number;
+  readonly acknowledged: number;
+  readonly checked: number;
+}
+
+/**
+ * Kills the server with SIGKILL at random moments while writes go on, starts it again on the same data, and compares: no
+ * acknowledged write is lost, a bulk is there whole or not at all, DNS says what REST says, and what has expired is gone.
+ */
+export async function killRepeatedly(kills: number, seed: number): Promise<KillReport> {
+  const rng = seededRng(seed);
+  const dir = mkdtempSync(join(tmpdir(), 'uqrp-kill-'));
+  const ledger: Ledger = { possible: new Map(), short: new Map(), writes: 0 };
+  let checked = 0;
+  try {
+    let server = await startUqrp({ UQRP_WORKERS: '1' }, dir);
+    let customer = account(server, 'crash@example.net');
+    await customer.call('POST', '/namespaces', { namespace: { name: NAMESPACE } });
+    server.cli(['namespace', 'public-read', NAMESPACE, 'on']);
+    for (let round = 0; round < kills; round++) {
+      await writeUntilKilled(server, customer, ledger, rng, round);
+      server = await startUqrp({ UQRP_WORKERS: '1' }, dir);
+      customer = customer.at(`http://127.0.0.1:${server.ports.http}/api/v1`);
+      checked += await compare(server, customer, ledger);
+    }
+    await server.stop();
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+  return { kills, acknowledged: ledger.writes, checked };
+}
+
+async function writeUntilKilled(
+  server: Uqrp,
+  customer: Account,
+  ledger: Ledger,
+  rng: Rng,
+  round: number,
+): Promise<void> {
+  const gone = once(server.child, 'exit');
+  const timer = setTimeout(() => server.child.kill('SIGKILL'), 10 + rng(300));
+  const writers = Array.from({ length: WRITERS }, (_, w) =>
+    writeOn(customer, ledger, seededRng(rng(2 ** 31)), w, round),
+  );
+  await Promise.all(writers);
+  await gone;
+  clearTimeout(timer);
+}
+
+/** One writer with keys of its own, until the connection breaks. */
+async function writeOn(
+  customer: Account,
+  ledger: Ledger,
+  rng: Rng,
+  writer: number,
+  round: number,
+): Promise<void> {
+  for (let i = 0; ; i++) {
+    const value = Buffer.from(`${round}-${writer}-${i}`).toString('base64');
+    try {
+      const kind = rng(4);
+      if (kind === 0) await writeGroup(customer, ledger, writer, rng(5), value);
+      else if (kind === 1)
+        await writeShort(customer, ledger, `s${round}-${writer}-${i}.${NAMESPACE}.v1`, value);
+      else
+        await writeOne(customer, ledger, `k${writer}-${rng(40)}.${NAMESPACE}.v1`, kind === 2 ? value : null);
+    } catch (error) {
+      if (error instanceof TypeError) return;
+      throw error;
+    }
+  }
+}
+
+/** A bulk with one item: stores under the key, or deletes it. */
+async function writeOne(customer: Account, ledger: Ledger, key: string, value: string | null): Promise<void> {
+  const body = value === null ? { delete: [key] } : { records: [{ key, data: value }] };
+  await settle(customer, ledger, [key], value, body);
+}
+
+async function writeGroup(
+  customer: Account,
+  ledger: Ledger,
+  writer: number,
+  group: number,
+  value: string,
+): Promise<void> {
+  const keys = Array.from({ length: BULK }, (_, i) => `g${writer}-${group}-${i}.${NAMESPACE}.v1`);
+  await settle(customer, ledger, keys, value, { records: keys.map((key) => ({ key, data: value })) });
+}
+
+async function writeShort(customer: Account, ledger: Ledger, key: string, value: string): Promise<void> {
+  ledger.short.set(key, Date.now() + SHORT_LIFE * 1000);
+  await customer.call('POST', '/records', { record: { key, data: value, expires_in: SHORT_LIFE } });
+}
+
+async function settle(
+  customer: Account,
+  ledger: Ledger,
+  keys: readonly string[],
+  value: string | null,
+  body: object,
+): Promise<void> {
+  for (const key of keys) ledger.possible.set(key, new Set([...(ledger.possible.get(key) ?? [null]), value]));
+  const { status } = await customer.call('POST', '/records/bulk', body);
+  assert.equal(status, 200);
+  ledger.writes++;
+  for (const key of keys) ledger.possible.set(key, new Set([value]));
+}
+
+async function compare(server: Uqrp, customer: Account, ledger: Ledger): Promise<number> {
+  const { status, body } = await customer.call('GET', `/records?namespace=${NAMESPACE}`);
+  assert.equal(status, 200);
+  const stored = new Map((body as { key: string; data: string }[]).map(({ key, data }) => [key, data]));
+  const now = Date.now();
+  for (const [key, possible] of ledger.possible) {
+    const value = stored.get(key) ?? null;
+    assert.ok(possible.has(value), `${key} holds ${value}, which was not its last write`);
+    ledger.possible.set(key, new Set([value]));
+  }
+  for (const group of groups(ledger)) {
+    const values = new Set(group.map((key) => stored.get(key) ?? null));
+    assert.equal(values.size, 1, 'half a bulk');
+  }
+  for (const [key, endsAt] of ledger.short) {
+    assert.ok(endsAt > now - 1000 || !stored.has(key), `${key} is stored past its time`);
+  }
+  const keys = [...ledger.possible.keys(), ...[...ledger.short.keys()].slice(-20)];
+  for (const key of keys) {
+    const isShort = ledger.short.has(key);
+    const value = await dnsValue(server, key);
+    if (isShort)
+      assert.ok(value === null || Date.now() < ledger.short.get(key)! + 1500, `${key} answers past its time`);
+    else assert.equal(value, stored.get(key) ?? null, `${key}: DNS and REST differ`);
+  }
+  return keys.length;
+}
+
+function groups(ledger: Ledger): string[][] {
+  const byGroup = new Map<string, string[]>();
+  for (const key of ledger.possible.keys()) {
+    const group = /^(g\d+-\d+)-/.exec(key)?.[1];
+    if (group !== undefined) byGroup.set(group, [...(byGroup.get(group) ?? []), key]);
+  }
+  return [...byGroup.values()];
+}
+
+async function dnsValue(server: Uqrp, key: string): Promise<string | null> {
+  const reply = await ask(nameFromText(`get.${key}.uqrp.net`)!, RRTYPE.TXT, {
+    server: { host: '127.0.0.1', port: server.ports.dns, ca: null },
+    transport: 'udp',
+    deadlineMs: 3000,
+  });
+  assert.equal(reply.rcode, 0);
+  const rdata = reply.answer[0]?.rdata;
+  if (rdata === undefined) return null;
+  return parseEnvelope(Buffer.from(txtValue(rdata)!).toString('latin1'))?.fields.get('d') ?? null;
+}
