@@ -12,7 +12,7 @@ import { startSweeper } from './control/records/expiry.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
 import type { Clock } from './core/clock.ts';
-import { timeOrderedUuid } from './core/uuid.ts';
+import { timeOrderedUuids } from './core/uuid.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
@@ -36,7 +36,7 @@ const KEEP_LOG_MS = 7 * 86_400_000;
 
 /** What the use cases are handed, by the server and by the operator's commands alike. */
 export function makeDeps(config: Pick<Config, 'zones'>, store: Store, secret: Secret, clock: Clock): Deps {
-  const newId = (): string => timeOrderedUuid(clock());
+  const newId = timeOrderedUuids(clock);
   return {
     store,
     clock,

@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { timeOrderedUuid } from './uuid.ts';
+import { timeOrderedUuids } from './uuid.ts';
 
 const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-test('ids are UUIDv7 and ascend with time', () => {
-  const first = timeOrderedUuid(Date.UTC(2026, 0, 1));
-  const second = timeOrderedUuid(Date.UTC(2026, 0, 1) + 1);
-  assert.match(first, FORM);
-  assert.ok(first < second);
-  assert.notEqual(timeOrderedUuid(0), timeOrderedUuid(0));
-  assert.match(timeOrderedUuid(0), /^00000000-0000-7/);
-  // RFC 9562 appendix A.6: 2022-02-22 14:22:22.00 GMT-05:00.
-  assert.match(timeOrderedUuid(0x017f22e279b0), /^017f22e2-79b0-7/);
+test('ids are UUIDv7 of their millisecond', () => {
+  // The time of RFC 9562 appendix A.6.
+  const next = timeOrderedUuids(() => 0x017f22e279b0);
+  const id = next();
+  assert.match(id, FORM);
+  assert.match(id, /^017f22e2-79b0-7000-/);
+  assert.match(next(), /^017f22e2-79b0-7001-/);
+});
+
+test('ids ascend within a millisecond, past 4096 of it, and when the clock is set back', () => {
+  const times = [5, ...Array<number>(10_000).fill(5), 4, 6, 7];
+  const next = timeOrderedUuids(() => times.shift()!);
+  const ids = Array.from({ length: 10_004 }, next);
+  for (const [i, id] of ids.entries()) {
+    assert.match(id, FORM);
+    if (i > 0) assert.ok(id > ids[i - 1]!);
+  }
 });

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { ask, type ClientTransport } from '../../src/client/ask.ts';
+import { parseEnvelope } from '../../src/core/envelope.ts';
+import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
+import { nameFromText } from '../../src/edge/wire/name.ts';
+import { txtValue } from '../../src/edge/wire/txt.ts';
+import type { Uqrp } from '../support/server-process.ts';
+
+export interface Answer {
+  readonly rcode: string;
+  /** Decoded payload of the answer's envelope as text, or null. */
+  readonly payload: string | null;
+  readonly ttl: number | null;
+}
+
+/** Asks a running server for a TXT record below `uqrp.net`. */
+export async function read(server: Uqrp, name: string, transport: ClientTransport = 'udp'): Promise<Answer> {
+  const reply = await ask(nameFromText(`${name}.uqrp.net`)!, RRTYPE.TXT, {
+    server: {
+      host: transport === 'doh' ? 'localhost' : '127.0.0.1',
+      port: transport === 'doh' ? server.ports.doh : server.ports.dns,
+      ca: certificate(server),
+    },
+    transport,
+    deadlineMs: 5000,
+  });
+  const answer = reply.answer[0];
+  const text = answer === undefined ? null : Buffer.from(txtValue(answer.rdata)!).toString('latin1');
+  return {
+    rcode: rcodeName(reply.rcode),
+    payload: text === null ? null : (parseEnvelope(text)?.data?.toString() ?? null),
+    ttl: answer?.ttl ?? null,
+  };
+}
+
+export function certificate(server: Uqrp): string {
+  return readFileSync(join(server.dataDir, 'tls', 'cert.pem'), 'utf8');
+}
+
+/** GET over HTTPS with the server's own certificate as the only trusted one. */
+export function getHttps(
+  server: Uqrp,
+  path: string,
+): Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }> {
+  return new Promise((resolve, reject) => {
+    request({ host: 'localhost', port: server.ports.doh, path, ca: certificate(server) }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+/** Tries until it holds; for what happens within a moment. */
+export async function eventually(check: () => Promise<boolean>, withinMs = 3000): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
