@@ -30,11 +30,15 @@ export class TestNode {
       gate: { sync, demo: settings.demo ?? false },
       services: new Map((settings.services ?? []).map((service) => [service.resource, service])),
       zones: [
-        makeZone(ZONE, [
-          { label: 'ns1', addresses: ['192.0.2.1'] },
-          { label: 'ns2', addresses: ['192.0.2.2', '2001:db8::2'] },
-        ]),
+        {
+          zone: makeZone(ZONE, [
+            { label: 'ns1', addresses: ['192.0.2.1'] },
+            { label: 'ns2', addresses: ['192.0.2.2', '2001:db8::2'] },
+          ]),
+          signer: null,
+        },
       ],
+      identity: 'test-node',
       stamps: this.stamps,
       clock: () => this.now,
     });

@@ -4,7 +4,8 @@ import { encodeMessage } from '../wire/message.ts';
 import { nameFromText } from '../wire/name.ts';
 import { decodeRequest, isRequestFault } from '../wire/request.ts';
 import { PacketCache } from './packet-cache.ts';
-import { routeBody, writeReply } from './reply.ts';
+import { writeReply } from './reply.ts';
+import { refusalBody } from './reply-body.ts';
 
 const stamps = new Map<number, number>();
 const VALID = { until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
@@ -58,6 +59,7 @@ function store(cache: PacketCache, packet: Uint8Array, size = 10, validity = VAL
     additional: [],
     ede: null,
     until: validity.until,
+    isFailure: false,
   });
   // The first sight is only noted.
   cache.store(packet, packet.length, reply, validity);
@@ -175,7 +177,7 @@ describe('packet cache', () => {
     const size = cache.size;
     const request = decodeRequest(asked, asked.length);
     assert.ok(request !== null && !isRequestFault(request));
-    const reply = writeReply(request, routeBody({ kind: 'outside' }));
+    const reply = writeReply(request, refusalBody('outside'));
     cache.store(asked, asked.length, reply, VALID);
     assert.equal(look(asked), 0);
     assert.equal(cache.size, size);

@@ -1,20 +1,14 @@
 import type { Clock } from '../../core/clock.ts';
-import type { Outcome } from '../../core/outcome.ts';
-import type { Query } from '../../core/query.ts';
 import type { PacketHandler, TransportName } from '../transport/handler.ts';
+import { EDNS_OPTION } from '../wire/codes.ts';
+import { type EdnsOption, findOption } from '../wire/edns.ts';
 import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/request.ts';
 import { PacketCache, type PacketCacheSettings, type Validity } from './packet-cache.ts';
-import {
-  outcomeBody,
-  type ReplyBody,
-  routeBody,
-  truncated,
-  udpLimit,
-  writeFault,
-  writeReply,
-} from './reply.ts';
-import { type ResolveContext, resolve } from './resolve.ts';
+import { truncated, udpLimit, writeFault, writeReply } from './reply.ts';
+import type { ReplyBody } from './reply-body.ts';
+import { type RespondContext, respond } from './respond.ts';
 import { type Route, route } from './route.ts';
+import type { ZoneSigner } from './secure.ts';
 import type { Zone } from './zones.ts';
 
 /** The counters that a Change moves (see edge/hosted/stamps.ts). */
@@ -24,8 +18,14 @@ export interface StampReader {
   stampOfNamespace(name: string): number;
 }
 
-export interface PacketContext extends ResolveContext {
-  readonly zones: readonly Zone[];
+/** A zone and who signs for it; null: answers leave unsigned, as configured. */
+export interface ServedZone {
+  readonly zone: Zone;
+  readonly signer: ZoneSigner | null;
+}
+
+export interface PacketContext extends Omit<RespondContext, 'signerOf'> {
+  readonly zones: readonly ServedZone[];
   readonly stamps: StampReader;
   readonly clock: Clock;
   readonly cache?: PacketCacheSettings;
@@ -38,9 +38,12 @@ export interface CacheObserver {
   cacheMiss(): void;
 }
 
-const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {} };
+export interface ReloadableHandler extends PacketHandler {
+  /** Other keys, or other zones: every cached reply is forgotten. */
+  reload(zones: readonly ServedZone[]): void;
+}
 
-type QueryRoute = Extract<Route, { kind: 'query' }>;
+const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {} };
 
 /** The stripe of a reply that depends on nothing stored: it never moves. */
 const NO_STRIPE = -1;
@@ -51,20 +54,41 @@ const UNSTAMPED = {
   keyStamp: 0,
 } as const;
 
-/** Bytes to bytes: the one door between transports and everything that answers. Never throws, never rejects. */
-export function makePacketHandler(context: PacketContext): PacketHandler {
-  const { clock, stamps, view, zones, observe = UNOBSERVED } = context;
-  const cache = new PacketCache((index) => (index === NO_STRIPE ? 0 : stamps.read(index)), context.cache);
+type Stamped = Omit<Validity, 'until'>;
 
-  /** Reads the stamps before the view, so that a change in between makes the reply void. */
-  function stampsOf(query: Query): Omit<Validity, 'until'> {
-    const namespaceStripe = stamps.stampOfNamespace(query.namespace);
-    const keyStripe = stamps.stampOfKey(query.key);
+/** Bytes to bytes: the one door between transports and everything that answers. Never throws, never rejects. */
+export function makePacketHandler(options: PacketContext): ReloadableHandler {
+  const { clock, stamps, view, observe = UNOBSERVED } = options;
+  const nsid: EdnsOption = { code: EDNS_OPTION.NSID, data: Buffer.from(options.identity) };
+  const newCache = (): PacketCache =>
+    new PacketCache((index) => (index === NO_STRIPE ? 0 : stamps.read(index)), options.cache);
+  let cache = newCache();
+  let zones: readonly Zone[] = [];
+  let signers: ReadonlyMap<Zone, ZoneSigner | null> = new Map();
+  const context: RespondContext = { ...options, signerOf: (zone) => signers.get(zone) ?? null };
+
+  function reload(served: readonly ServedZone[]): void {
+    zones = served.map(({ zone }) => zone);
+    signers = new Map(served.map(({ zone, signer }) => [zone, signer]));
+    cache = newCache();
+  }
+
+  /** Read before the view is, so that a change in between makes the reply void. */
+  function stampsOf(to: Route): Stamped {
+    const text = to.kind === 'text' || to.kind === 'other' ? to.text : null;
+    if (text?.kind === 'query') return stampedBy(text.query.namespace, text.query.key);
+    const labels = text?.kind === 'short' ? (text.below?.split('.') ?? []) : [];
+    return labels.length < 2 ? UNSTAMPED : stampedBy(labels.at(-2)!, null);
+  }
+
+  function stampedBy(namespace: string, key: string | null): Stamped {
+    const namespaceStripe = stamps.stampOfNamespace(namespace);
+    const keyStripe = key === null ? NO_STRIPE : stamps.stampOfKey(key);
     return {
       namespaceStripe,
       namespaceStamp: stamps.read(namespaceStripe),
       keyStripe,
-      keyStamp: stamps.read(keyStripe),
+      keyStamp: keyStripe === NO_STRIPE ? 0 : stamps.read(keyStripe),
     };
   }
 
@@ -72,30 +96,19 @@ export function makePacketHandler(context: PacketContext): PacketHandler {
     packet: Uint8Array,
     request: DnsRequest,
     body: ReplyBody,
-    stamped: Omit<Validity, 'until'>,
+    stamped: Stamped,
     transport: TransportName,
   ): Uint8Array {
-    const reply = writeReply(request, body);
+    const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
+    const reply = writeReply(request, body, wantsNsid ? nsid : null);
     cache.store(packet, packet.length, reply, { until: body.until, ...stamped });
     const fits = transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null);
     return fits ? reply.bytes : truncated(reply, request.questionEnd);
   }
 
-  function answer(
-    packet: Uint8Array,
-    request: DnsRequest,
-    to: QueryRoute,
-    transport: TransportName,
-  ): Uint8Array | Promise<Uint8Array> {
-    const stamped = stampsOf(to.query);
-    view.refresh();
-    const finish = (outcome: Outcome): Uint8Array =>
-      send(packet, request, outcomeBody(outcome, request, to.zone), stamped, transport);
-    const outcome = resolve(to.query, context, clock());
-    return outcome instanceof Promise ? outcome.then(finish) : finish(outcome);
-  }
-
+  reload(options.zones);
   return {
+    reload,
     hot(request, length, transport, out) {
       const octets = cache.lookup(request, length, transport === 'udp', out, clock());
       if (octets === 0) observe.cacheMiss();
@@ -107,8 +120,12 @@ export function makePacketHandler(context: PacketContext): PacketHandler {
       if (request === null) return null;
       if (isRequestFault(request)) return writeFault(request);
       const to = route(request, zones);
-      if (to.kind === 'query') return answer(packet, request, to, transport);
-      return send(packet, request, routeBody(to), UNSTAMPED, transport);
+      const stamped = stampsOf(to);
+      view.refresh();
+      const body = respond(request, to, context, clock());
+      return body instanceof Promise
+        ? body.then((late) => send(packet, request, late, stamped, transport))
+        : send(packet, request, body, stamped, transport);
     },
   };
 }

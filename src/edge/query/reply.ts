@@ -1,27 +1,10 @@
 import { LIMITS } from '../../core/limits.ts';
-import { type FailureCause, FOREVER, type Outcome } from '../../core/outcome.ts';
-import { EDE, RCODE, RRTYPE } from '../wire/codes.ts';
-import { type EdnsOption, edeOption, NO_OPTIONS, writeOpt } from '../wire/edns.ts';
+import { type EdnsOption, writeOpt } from '../wire/edns.ts';
 import { isSubdomain } from '../wire/name.ts';
 import type { DnsRequest, RequestEdns, RequestFault } from '../wire/request.ts';
-import { txtChunks } from '../wire/txt.ts';
 import { MessageWriter } from '../wire/writer.ts';
-import type { Route } from './route.ts';
-import type { Rrset, Zone } from './zones.ts';
-
-/** What a reply says, before it is bytes. */
-export interface ReplyBody {
-  /** 12 bits; above 15 only with EDNS. */
-  readonly rcode: number;
-  readonly aa: boolean;
-  readonly answer: readonly Rrset[];
-  readonly authority: readonly Rrset[];
-  readonly additional: readonly Rrset[];
-  /** Encoded extended error, or null. Static text: never the name, never the token. */
-  readonly ede: EdnsOption | null;
-  /** Milliseconds since the epoch after which the reply is no longer true. */
-  readonly until: number;
-}
+import type { ReplyBody } from './reply-body.ts';
+import type { Rrset } from './zones.ts';
 
 /** A whole reply, not yet fitted to a transport. */
 export interface Reply {
@@ -30,10 +13,6 @@ export interface Reply {
   readonly optAt: number;
 }
 
-/** `until` of a reply that is not even true of the next packet. */
-const UNCACHED = 0;
-
-const NONE: readonly Rrset[] = [];
 const QR = 0x8000;
 const AA = 0x0400;
 const TC_OCTET = 0x02;
@@ -44,97 +23,10 @@ const HEADER = 12;
 /** A pointer to the question's name, where every answer's owner is. */
 const TO_QNAME = POINTER | HEADER;
 
-const REFUSALS = {
-  outside: edeOption(EDE.NOT_AUTHORITATIVE, 'not a zone of this server'),
-  transfer: edeOption(EDE.PROHIBITED, 'zone transfer is not offered'),
-  refused: edeOption(EDE.PROHIBITED, 'not authorised'),
-} as const;
-const MALFORMED = edeOption(EDE.OTHER, 'malformed query name');
-const STALE = edeOption(EDE.STALE_ANSWER, 'source unreachable');
-const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
-  storage: edeOption(EDE.OTHER, 'storage failure'),
-  provider: edeOption(EDE.NETWORK_ERROR, 'provider failure'),
-  signing: edeOption(EDE.OTHER, 'signing failure'),
-  'too-large': edeOption(EDE.OTHER, 'answer too large'),
-  internal: edeOption(EDE.OTHER, 'internal failure'),
-};
-
-/** A route that is answered without looking anything up. */
-export function routeBody(route: Exclude<Route, { kind: 'query' }>): ReplyBody {
-  switch (route.kind) {
-    case 'outside':
-    case 'transfer':
-    case 'refused':
-      return body(RCODE.REFUSED, { ede: REFUSALS[route.kind] });
-    case 'malformed':
-      return body(RCODE.FORMERR, { ede: MALFORMED });
-    case 'nodata':
-      return body(RCODE.NOERROR, { aa: true, authority: [route.zone.soa] });
-    case 'own': {
-      const additional = route.rrset.type === RRTYPE.NS ? route.zone.glue : NONE;
-      return body(RCODE.NOERROR, { aa: true, answer: [route.rrset], additional });
-    }
-  }
-}
-
-/** What an outcome looks like to the one who asked (specification, DNS result conventions). */
-export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): ReplyBody {
-  switch (outcome.kind) {
-    case 'answer':
-      if (outcome.text.length > LIMITS.txtValue) {
-        return body(RCODE.SERVFAIL, { ede: FAILURES['too-large'], until: UNCACHED });
-      }
-      return body(RCODE.NOERROR, {
-        aa: true,
-        answer: [txtRrset(request, outcome.text, outcome.ttl)],
-        ede: outcome.stale === true ? STALE : null,
-        until: outcome.until,
-      });
-    case 'empty':
-      return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until: outcome.until });
-    case 'refused':
-      return body(RCODE.REFUSED, { ede: REFUSALS.refused, until: outcome.until });
-    case 'malformed': {
-      const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];
-      return body(RCODE.FORMERR, { aa: answer.length > 0, answer, ede: MALFORMED });
-    }
-    case 'failed':
-      return body(RCODE.SERVFAIL, { ede: FAILURES[outcome.cause], until: UNCACHED });
-  }
-}
-
-/** TTL of an error envelope, seconds (decisions, section 5). */
-const ERROR_TTL = 30;
-
-function txtRrset(request: DnsRequest, text: Uint8Array, ttl: number): Rrset {
-  return { owner: request.qname, type: RRTYPE.TXT, ttl, rdata: [txtChunks(text)] };
-}
-
-interface Parts {
-  readonly aa?: boolean;
-  readonly answer?: readonly Rrset[];
-  readonly authority?: readonly Rrset[];
-  readonly additional?: readonly Rrset[];
-  readonly ede?: EdnsOption | null;
-  readonly until?: number;
-}
-
-function body(rcode: number, parts: Parts): ReplyBody {
-  return {
-    rcode,
-    aa: parts.aa ?? false,
-    answer: parts.answer ?? NONE,
-    authority: parts.authority ?? NONE,
-    additional: parts.additional ?? NONE,
-    ede: parts.ede ?? null,
-    until: parts.until ?? FOREVER,
-  };
-}
-
 const writer = new MessageWriter(4096);
 
 /** Writes a reply: question as sent, owners compressed to it, OPT last and only if the query had one (RFC 6891 §6.1.1). */
-export function writeReply(request: DnsRequest, reply: ReplyBody): Reply {
+export function writeReply(request: DnsRequest, reply: ReplyBody, extra: EdnsOption | null = null): Reply {
   writer.reset();
   const flags = QR | (reply.aa ? AA : 0) | (request.rd ? RD : 0) | (request.cd ? CD : 0);
   const { edns } = request;
@@ -146,7 +38,7 @@ export function writeReply(request: DnsRequest, reply: ReplyBody): Reply {
   const authorities = rrsets(reply.authority, request);
   const additionals = rrsets(reply.additional, request);
   const optAt = writer.length;
-  if (edns !== null) writeOwnOpt(edns, reply.rcode, reply.ede === null ? NO_OPTIONS : [reply.ede]);
+  if (edns !== null) writeOwnOpt(edns, reply.rcode, [reply.ede, extra]);
   writer.patch16(6, answers);
   writer.patch16(8, authorities);
   writer.patch16(10, additionals + (edns === null ? 0 : 1));
@@ -160,7 +52,7 @@ export function writeFault(fault: RequestFault): Uint8Array {
   header(fault.id, flags | (fault.rcode & 0xf), fault.question === null ? 0 : 1);
   if (fault.question !== null) writer.bytes(fault.question);
   if (fault.edns !== null) {
-    writeOwnOpt(fault.edns, fault.rcode, NO_OPTIONS);
+    writeOwnOpt(fault.edns, fault.rcode, []);
     writer.patch16(10, 1);
   }
   return writer.finish();
@@ -193,13 +85,13 @@ function header(id: number, flags: number, qdcount: number): void {
   writer.u16(0);
 }
 
-function writeOwnOpt(edns: RequestEdns, rcode: number, options: readonly EdnsOption[]): void {
+function writeOwnOpt(edns: RequestEdns, rcode: number, options: readonly (EdnsOption | null)[]): void {
   writeOpt(writer, {
     payload: LIMITS.udpPayload,
     version: 0,
     extendedRcode: rcode >>> 4,
     dnssecOk: edns.dnssecOk,
-    options,
+    options: options.filter((option) => option !== null),
   });
 }
 

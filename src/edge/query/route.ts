@@ -7,67 +7,93 @@ import { labelCount } from '../wire/name.ts';
 import type { DnsRequest } from '../wire/request.ts';
 import { findZone, type Rrset, type Zone } from './zones.ts';
 
+/** What a TXT question at a name leads to, judged by the name alone. */
+export type TextRoute =
+  /** Too short to be a query: asked by resolvers that minimise names. */
+  | { readonly kind: 'short'; readonly zone: Zone; readonly below: string | null }
+  | { readonly kind: 'malformed'; readonly zone: Zone; readonly code: EnvelopeErrorCode }
+  | { readonly kind: 'refused'; readonly zone: Zone }
+  | { readonly kind: 'query'; readonly zone: Zone; readonly below: string; readonly query: Query };
+
 /** Where a request leads, judged by its question alone: nothing stored has been looked at. */
 export type Route =
   /** Outside our zones or our class: not ours to answer. */
   | { readonly kind: 'outside' }
   /** A zone transfer: refused. */
-  | { readonly kind: 'transfer'; readonly zone: Zone }
-  /** A record of the zone itself. */
-  | { readonly kind: 'own'; readonly zone: Zone; readonly rrset: Rrset }
-  /** A name in the zone without records of the type asked for. */
-  | { readonly kind: 'nodata'; readonly zone: Zone }
-  | { readonly kind: 'malformed'; readonly zone: Zone; readonly code: EnvelopeErrorCode }
-  | { readonly kind: 'refused'; readonly zone: Zone }
-  | { readonly kind: 'query'; readonly zone: Zone; readonly query: Query };
+  | { readonly kind: 'transfer' }
+  /** A type that cannot be asked for (RFC 6895 §3.1, RFC 9824 §3.5). */
+  | { readonly kind: 'unaskable'; readonly isNxname: boolean }
+  /** A name of the zone itself, with its rrset of the type asked for, if there is one. */
+  | {
+      readonly kind: 'own';
+      readonly zone: Zone;
+      readonly rrset: Rrset | null;
+      readonly types: readonly number[];
+    }
+  | { readonly kind: 'text'; readonly zone: Zone; readonly text: TextRoute }
+  /** Another type at a name where only TXT can be; `text` tells what a TXT question would get. */
+  | { readonly kind: 'other'; readonly zone: Zone; readonly qtype: number; readonly text: TextRoute };
 
 const OUTSIDE: Route = { kind: 'outside' };
+const TRANSFER: Route = { kind: 'transfer' };
 
 /** Labels of the shortest query below a zone (specification, Query name structure). */
 const SHORTEST = 4;
 
 const DATASET_OPERATIONS: ReadonlySet<Operation> = new Set(['manifest', 'identity']);
+const TRANSFERS: ReadonlySet<number> = new Set([RRTYPE.AXFR, RRTYPE.IXFR]);
+const UNASKABLE: ReadonlySet<number> = new Set([0, RRTYPE.OPT, RRTYPE.TSIG, RRTYPE.TKEY, RRTYPE.NXNAME]);
 
 /**
  * Routes a request. The order of the rules matters: resolvers that minimise names ask for every suffix with any type, so
  * only a full-length TXT question can be malformed (decisions, section 5; RFC 9156).
  */
 export function route(request: DnsRequest, zones: readonly Zone[]): Route {
+  const { qtype, qname, qnameLower } = request;
   if (request.qclass !== CLASS.IN) return OUTSIDE;
-  const zone = findZone(request.qname, zones);
+  const zone = findZone(qname, zones);
   if (zone === null) return OUTSIDE;
-  if (request.qtype === RRTYPE.AXFR || request.qtype === RRTYPE.IXFR) return { kind: 'transfer', zone };
-
-  const below = nameBelow(request.qnameLower, zone);
+  if (TRANSFERS.has(qtype)) return TRANSFER;
+  if (UNASKABLE.has(qtype)) return { kind: 'unaskable', isNxname: qtype === RRTYPE.NXNAME };
+  const below = nameBelow(qnameLower, zone);
   const own = below === null ? undefined : zone.own.get(below);
-  const rrset = own?.get(request.qtype);
-  if (rrset !== undefined) return { kind: 'own', zone, rrset };
-  if (own !== undefined || request.qtype !== RRTYPE.TXT) return { kind: 'nodata', zone };
+  if (own !== undefined) return ownRoute(zone, own, qtype);
+  const text = textRoute(qname, below, zone);
+  return qtype === RRTYPE.TXT ? { kind: 'text', zone, text } : { kind: 'other', zone, qtype, text };
+}
+
+/** ANY gets one rrset of the name's (RFC 8482 §4.1). */
+function ownRoute(zone: Zone, own: ReadonlyMap<number, Rrset>, qtype: number): Route {
+  const rrset = qtype === RRTYPE.ANY ? own.values().next().value : own.get(qtype);
+  return { kind: 'own', zone, rrset: rrset ?? null, types: [...own.keys(), RRTYPE.RRSIG, RRTYPE.NSEC] };
+}
+
+function textRoute(qname: Uint8Array, below: string | null, zone: Zone): TextRoute {
   if (below === null) {
-    const labels = labelCount(request.qname) - labelCount(zone.apex);
-    return labels < SHORTEST ? { kind: 'nodata', zone } : { kind: 'malformed', zone, code: 'E001' };
+    const labels = labelCount(qname) - labelCount(zone.apex);
+    return labels < SHORTEST ? { kind: 'short', zone, below } : { kind: 'malformed', zone, code: 'E001' };
   }
   const parsed = parseQueryName(below);
-  if (parsed.kind === 'short') return { kind: 'nodata', zone };
+  if (parsed.kind === 'short') return { kind: 'short', zone, below };
   if (parsed.kind === 'malformed') return { kind: 'malformed', zone, code: parsed.code };
-  return fit(parsed.query, zone);
+  return fit(parsed.query, below, zone);
 }
 
 /** Whether the operation fits the resource and the namespace, before anyone looks at what is stored. */
-function fit(query: Query, zone: Zone): Route {
+function fit(query: Query, below: string, zone: Zone): TextRoute {
   const { operation, resource, namespace } = query;
   const open = namespace === PUBLIC_NAMESPACE;
   if (resource === DATASETS_RESOURCE) {
     // Reserved in every namespace; a valid token changes nothing (specification, Datasets).
     const served = open && query.version === 'v1' && DATASET_OPERATIONS.has(operation);
-    return served ? { kind: 'query', zone, query } : { kind: 'refused', zone };
+    return served ? { kind: 'query', zone, below, query } : { kind: 'refused', zone };
   }
   if (DATASET_OPERATIONS.has(operation)) return { kind: 'malformed', zone, code: 'E002' };
   if (operation === 'geoip' && !(open && resource.startsWith('ip-'))) {
     return { kind: 'malformed', zone, code: 'E002' };
   }
   if (operation === 'info' && !open) return { kind: 'refused', zone };
-  return { kind: 'query', zone, query };
+  return { kind: 'query', zone, below, query };
 }
 
 /** The part of a lower-case name below the zone, '' at the apex; null for a name with octets outside `[a-z0-9_-]`. */
