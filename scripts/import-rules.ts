@@ -14,7 +14,7 @@ const USE_CASES = ['control/accounts', 'control/keys', 'control/namespaces', 'co
 const FEED_PORT = 'feed/change-source.ts';
 /** The parts of the view that are types and counters, not an implementation. */
 const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/stamps.ts'] as const;
-const EDGE = ['edge/wire', 'edge/transport', 'edge/hosted', 'edge/query', 'edge/node'] as const;
+const EDGE = ['edge/wire', 'edge/dnssec', 'edge/transport', 'edge/hosted', 'edge/query', 'edge/node'] as const;
 
 export const ROOMS: readonly Room[] = [
   { room: 'core', may: [] },
@@ -29,6 +29,7 @@ export const ROOMS: readonly Room[] = [
   })),
   { room: 'control/api', may: ['core', 'control/limits', ...USE_CASES] },
   { room: 'edge/wire', may: [] },
+  { room: 'edge/dnssec', may: ['core', 'edge/wire'] },
   { room: 'edge/transport', may: ['core', 'edge/wire'] },
   { room: 'edge/hosted', may: ['core', FEED_PORT] },
   { room: 'edge/query', may: ['core', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS] },
@@ -47,6 +48,7 @@ export const ROOMS: readonly Room[] = [
       ...USE_CASES,
       'client',
       'edge/wire',
+      'edge/dnssec',
     ],
   },
   { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },

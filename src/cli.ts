@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { type DnssecOptions, dnssecDs, dnssecKeys, dnssecRollover } from './cli/dnssec.ts';
 import { namespaceFlag, userCreate, userList, userTier, userToken } from './cli/operator.ts';
 import { EXIT, report } from './cli/output.ts';
 import { type QueryOptions, query } from './cli/query.ts';
@@ -51,6 +52,19 @@ command(namespace, 'public-read <name> <on|off>', 'let everyone read a namespace
 command(namespace, 'suspend <name> <on|off>', 'refuse every read of a namespace').action(
   (name: string, value: string) => namespaceFlag(clock, 'suspend', name, value, json()),
 );
+
+const dnssec = program.command('dnssec').description('keys of the zones').exitOverride();
+const ZONE = ['--zone <zone>', 'one zone instead of all'] as const;
+command(dnssec, 'ds', 'print the DS records for the parent')
+  .option(...ZONE)
+  .action((options: DnssecOptions) => dnssecDs(clock, options, json()));
+command(dnssec, 'keys', 'list the keys and what they wait for')
+  .option(...ZONE)
+  .action((options: DnssecOptions) => dnssecKeys(clock, options, json()));
+command(dnssec, 'rollover <zsk|ksk>', 'take the next step of a rollover, or say what it waits for')
+  .option(...ZONE)
+  .option('--confirm <what>', 'ds-added or ds-removed: what only you can know of the parent')
+  .action((role: string, options: DnssecOptions) => dnssecRollover(clock, role, options, json()));
 
 command(program, 'query <name>', 'ask for a name and decode the envelope')
   .option('--server <address>', 'address of the server')

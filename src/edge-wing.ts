@@ -6,6 +6,7 @@ import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
 import { openLmdbWriter } from './edge/hosted/lmdb-view.ts';
 import { createStamps } from './edge/hosted/stamps.ts';
+import { openNodeKeys } from './edge/node/keys.ts';
 import { startPool } from './edge/node/pool.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
 import { makeSelfSigned } from './edge/transport/self-signed.ts';
@@ -65,11 +66,28 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
         for (const change of changes) stamps.bumpFor(change);
         metrics.applied(changes.length);
       },
-      onState: (state, seq) => log.event('feed.state', { state, seq }),
+      onState(state, seq) {
+        // A view made anew says nothing of what changed in it.
+        stamps.bumpAll();
+        log.event('feed.state', { state, seq });
+      },
       onError: (error) => log.event('feed.failing', { seconds: follower?.lag().seconds ?? 0 }, error),
     });
   }
 
+  const keys =
+    config.dnssec === 'off'
+      ? null
+      : openNodeKeys({
+          dataDir: config.dataDir,
+          zones: config.zones,
+          clock,
+          onChanged(changed) {
+            pool.reloadKeys(changed);
+            log.event('keys.loaded', { zones: changed.length });
+          },
+          onError: (error) => log.event('keys.failing', {}, error),
+        });
   const pool = await startPool({
     entry: new URL('./edge-worker.ts', import.meta.url),
     settings: {
@@ -79,6 +97,9 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       ticketKeys: randomBytes(48),
       zones: config.zones,
       nameServers: config.nameServers,
+      signing: config.dnssec === 'split' ? 'split' : 'full',
+      keys: keys?.keys ?? [],
+      nodeName: config.nodeName,
       sync: config.sync,
       demo: config.demo,
       viewPath,
@@ -125,6 +146,7 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       }
     },
     async stop() {
+      keys?.stop();
       await pool.stop();
       await follower?.stop();
       await view.close();

@@ -17,6 +17,7 @@ try {
   });
   port.on('message', (message: ToWorker) => {
     if (message.type === 'tls') worker.reloadTls(message.tls);
+    else if (message.type === 'keys') worker.reloadKeys(message.keys);
     else void worker.stop().then(() => port.close());
   });
   tell({ type: 'listening', ports: worker.ports });

@@ -4,6 +4,7 @@ import {
   ENVIRONMENT,
   type Environment,
   type Role,
+  type Signing,
   unknownVariables,
   type ValueOf,
   type VariableName,
@@ -39,6 +40,9 @@ export interface Config {
   readonly demo: boolean;
   readonly sync: boolean;
   readonly nameServers: readonly NameServer[];
+  readonly dnssec: Signing;
+  /** What the node calls itself. */
+  readonly nodeName: string;
   readonly workers: number;
   /** Names of variables that begin with `UQRP_` and mean nothing. */
   readonly unknown: readonly string[];
@@ -88,6 +92,8 @@ export function loadConfig(env: Environment): Config {
     demo: v.UQRP_DEMO,
     sync: v.UQRP_SYNC,
     nameServers: v.UQRP_NS,
+    dnssec: v.UQRP_DNSSEC,
+    nodeName: v.UQRP_NODE,
     workers: v.UQRP_WORKERS ?? availableParallelism(),
     unknown: unknownVariables(env),
   });

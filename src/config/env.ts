@@ -40,6 +40,10 @@ const SWITCH = 'on or off';
 export const ROLES = ['all', 'control', 'edge'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** Whether and how answers are signed (decisions, section 5). */
+export const SIGNING = ['full', 'split', 'off'] as const;
+export type Signing = (typeof SIGNING)[number];
+
 /** Every variable that does something. docs/OPERATIONS.md prints this table. */
 export const ENVIRONMENT = {
   UQRP_DATA_DIR: variable({
@@ -144,6 +148,18 @@ export const ENVIRONMENT = {
       'In-zone name servers as `label=address`, separated by commas; at least two names, several addresses each',
     expects: 'at least two name servers as label=address, separated by commas, each address once',
   }),
+  UQRP_DNSSEC: variable({
+    parse: oneOf(SIGNING),
+    fallback: 'full',
+    meaning: '`full`: every key signs every answer; `split`: the KSK signs the keys alone; `off`: unsigned',
+    expects: 'full, split or off',
+  }),
+  UQRP_NODE: variable({
+    parse: label,
+    fallback: 'uqrp',
+    meaning: 'What this node calls itself in `id.server` and NSID',
+    expects: 'one label: 1 to 63 letters, digits and inner hyphens',
+  }),
   UQRP_WORKERS: variable({
     parse: workers,
     fallback: null,
@@ -165,7 +181,7 @@ export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
 
 /** Names with a meaning in a richer build: one set of variables may serve several versions, so they pass in silence. */
 const RESERVED =
-  'UQRP_DOT_PORT UQRP_SMTP_URL UQRP_DNS_RATE UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_BTC UQRP_DNSSEC UQRP_GEOIP_DB ' +
+  'UQRP_DOT_PORT UQRP_SMTP_URL UQRP_DNS_RATE UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_BTC UQRP_GEOIP_DB ' +
   'UQRP_OPENMETEO_URL UQRP_METNO_URL UQRP_FRANKFURTER_URL UQRP_ECB_URL UQRP_COINBASE_URL UQRP_KRAKEN_URL ' +
   'UQRP_TWELVEDATA_URL UQRP_FINNHUB_URL UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY ' +
   'UQRP_COINBASE_KEY UQRP_KRAKEN_KEY UQRP_TWELVEDATA_KEY UQRP_FINNHUB_KEY UQRP_WEBHOOK_SCHEDULE UQRP_RESOLVERS';

@@ -50,6 +50,10 @@ export const LIMITS = {
   tcpConnectionsPerAddress: 100,
   /** Queries in flight on one TCP connection; above it reading pauses. */
   tcpPipeline: 128,
+  /** Queries a second of an IPv4 address or IPv6 /64, over TCP and DoT together; above it reading pauses. */
+  streamQueriesPerSecond: 1000,
   dohBody: 65_535,
   dohStreams: 100,
+  /** Requests a minute of an IPv4 address or IPv6 /64. */
+  dohRequestsPerMinute: 6000,
 } as const;

@@ -70,7 +70,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
       for (const body of bodies) {
         log.push({ ...body, seq: log.length + 1, at: (log.length + 1) * 1000, owner: null, cause: 'direct' });
       }
-      if (source.announcing) for (const listener of listeners) listener();
+      if (source.announcing && bodies.length > 0) for (const listener of listeners) listener();
     },
     prune(seq) {
       oldest = seq + 1;

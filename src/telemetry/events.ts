@@ -36,6 +36,8 @@ export const EVENTS = {
     fields: { origin: ['operator', 'kept', 'made', 'renewed'], days: 'number' },
   },
   'tls.failing': { level: 'error', message: 'the earlier certificate stays in use', fields: {} },
+  'keys.loaded': { level: 'info', message: 'changed signing keys are in use', fields: { zones: 'number' } },
+  'keys.failing': { level: 'error', message: 'the earlier signing keys stay in use', fields: {} },
   'listener.failing': {
     level: 'error',
     message: 'a socket reports a fault',

@@ -72,7 +72,7 @@ export function canonicalRdata(type: number, rdata: Uint8Array): Uint8Array {
 /** The rdata of an rrset in canonical form and order (§6.3), each once. */
 export function canonicalRdatas({ type, rdata }: SignableRrset): readonly Uint8Array[] {
   if (rdata.length === 1) return [canonicalRdata(type, rdata[0]!)];
-  const sorted = rdata.map((one) => canonicalRdata(type, one)).sort(Buffer.compare);
+  const sorted = rdata.map((one) => canonicalRdata(type, one)).sort((a, b) => Buffer.compare(a, b));
   return sorted.filter((one, i) => i === 0 || Buffer.compare(one, sorted[i - 1]!) !== 0);
 }
 

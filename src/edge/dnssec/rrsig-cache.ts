@@ -19,9 +19,10 @@ export interface RrsigCacheSettings {
 
 export const RRSIG_CACHE_DEFAULTS: RrsigCacheSettings = { entries: 32_768, octets: 33_554_432 };
 
-interface Entry extends Signed {
+interface Entry {
   readonly ttl: number;
   readonly rdata: readonly Uint8Array[];
+  readonly signed: Signed;
 }
 
 /** What an entry and its arrays cost beside their octets. */
@@ -60,15 +61,15 @@ export class RrsigCache {
     const key = keyOf(rrset);
     const young = this.young.get(key);
     const entry = young ?? this.old.get(key);
-    if (entry === undefined || now >= entry.renewAt || !isSame(entry, rrset)) return null;
+    if (entry === undefined || now >= entry.signed.renewAt || !isSame(entry, rrset)) return null;
     if (young === undefined) this.put(key, entry);
-    return entry;
+    return entry.signed;
   }
 
   /** Remembers the signatures of an rrset, of which it takes a copy. */
-  set(rrset: SignableRrset, { rrsigs, renewAt }: Signed): void {
+  set(rrset: SignableRrset, signed: Signed): void {
     const rdata = rrset.rdata.map((one) => copyOctets(one, 0, one.length));
-    this.put(keyOf(rrset), { ttl: rrset.ttl, rdata, rrsigs, renewAt });
+    this.put(keyOf(rrset), { ttl: rrset.ttl, rdata, signed });
   }
 
   private put(key: string, entry: Entry): void {
@@ -93,7 +94,7 @@ export class RrsigCache {
 function keyOf({ owner, type }: SignableRrset): string {
   const folded = foldName(owner);
   // A character an octet: two names are the same text only if they are the same octets.
-  const name = Buffer.from(folded.buffer, folded.byteOffset, folded.length).latin1Slice();
+  const name = Buffer.from(folded.buffer, folded.byteOffset, folded.length).toString('latin1');
   return name + String.fromCharCode(type);
 }
 
@@ -105,9 +106,9 @@ function isSame(entry: Entry, { ttl, rdata }: SignableRrset): boolean {
   return true;
 }
 
-function octetsOf(key: string, { rdata, rrsigs }: Entry): number {
+function octetsOf(key: string, { rdata, signed }: Entry): number {
   let octets = ENTRY_OVERHEAD + key.length;
   for (const one of rdata) octets += one.length;
-  for (const one of rrsigs) octets += one.length;
+  for (const one of signed.rrsigs) octets += one.length;
   return octets;
 }

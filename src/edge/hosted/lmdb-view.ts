@@ -16,7 +16,7 @@ import {
   tokenKey,
 } from './view-keys.ts';
 import { decodeCursor, decodeNamespace, decodeRecord, decodeToken, encodeCursor } from './view-values.ts';
-import { removeFilling, wipeFreePages } from './wipe.ts';
+import { createWiper, removeFilling } from './wipe.ts';
 
 export interface LmdbReaderOptions {
   readonly path: string;
@@ -66,15 +66,15 @@ export interface LmdbWriterOptions {
   readonly path: string;
   /** Bumped whole when the view is emptied or made anew. Single changes are announced by whoever follows the follower. */
   readonly stamps?: Pick<Stamps, 'bumpAll'>;
-  /** Idle milliseconds after an erasure before the pages that held the data are overwritten; 0 never does. */
+  /** Milliseconds without a change, after an erasure, until the pages that held the data are overwritten; 0 never does. */
   readonly wipeAfterMs?: number;
   /** Memory for the sorting of a rebuild, bytes. */
   readonly sortBytes?: number;
 }
 
 export interface LmdbViewWriter extends ViewWriter {
-  /** Overwrites erased data in the free pages of the file now. Does nothing when nothing was erased since. */
-  wipe(): Promise<void>;
+  /** Overwrites what was erased in the free pages of the file now, as far as `wipe.ts` can. */
+  wipe(): void;
 }
 
 /** Records that one transaction of a rebuild writes: a few milliseconds of the event loop. */
@@ -90,44 +90,16 @@ const AT_ONCE = 2000;
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   const { path, stamps, wipeAfterMs = 1000, sortBytes } = options;
   const tree = openForWriting(path);
-  const state: WriterState = { staged: null, unusable: false, erased: true, timer: null, wiping: null };
-  const target = treeTarget(tree, () => {
-    state.erased = true;
-  });
-
-  const cursor = (): number | null => {
-    const bytes = tree.getBinaryFast(CURSOR_KEY);
-    return bytes === undefined ? null : decodeCursor(bytes);
-  };
-  const touch = (): void => {
-    tree.transactionSync(() => {
-      putStamp(tree);
-    });
-  };
-  const wipe = async (): Promise<void> => {
-    if (state.wiping !== null) return state.wiping;
-    if (!state.erased) return;
-    state.erased = false;
-    state.wiping = wipeFreePages(tree, touch, pause)
-      .catch((error: unknown) => {
-        state.erased = true;
-        throw error;
-      })
-      .finally(() => {
-        state.wiping = null;
-      });
-    return state.wiping;
-  };
-  const wipeLater = (): void => {
-    cancelTimer(state);
-    if (!state.erased || wipeAfterMs === 0) return;
-    // A failure (a full disk) is not lost: the next erasure tries again, and the next apply will say what is wrong.
-    state.timer = setTimeout(() => void wipe().catch(() => {}), wipeAfterMs).unref();
-  };
+  const state: WriterState = { staged: null, unusable: false };
+  const wiper = createWiper(tree, wipeAfterMs);
+  const target = treeTarget(tree, wiper.erased);
 
   return {
-    cursor,
-    wipe,
+    wipe: wiper.now,
+    cursor() {
+      const bytes = tree.getBinaryFast(CURSOR_KEY);
+      return bytes === undefined ? null : decodeCursor(bytes);
+    },
     async apply(changes, next) {
       if (state.unusable) throw new Error('a rebuild was cut short: the view must be cleared');
       const operations = viewOperations(changes);
@@ -135,8 +107,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       const rebuilt = staged.entry !== null;
       if (rebuilt) {
         state.unusable = true;
-        await state.wiping;
-        await removeFilling(tree, pause);
+        removeFilling(tree);
         await writeRecords(tree, staged);
       }
       tree.transactionSync(() => {
@@ -146,29 +117,27 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       });
       finishStaging(state);
       if (rebuilt) stamps?.bumpAll();
-      wipeLater();
+      wiper.later();
     },
     async clear() {
-      await state.wiping;
       finishStaging(state);
       tree.transactionSync(() => {
         tree.clearSync();
         putStamp(tree);
       });
       stamps?.bumpAll();
-      state.erased = true;
-      wipeLater();
+      wiper.erased();
+      wiper.later();
     },
     async load(changes) {
       // The pages that the emptying freed are about to be taken anyhow.
-      cancelTimer(state);
+      wiper.cancel();
       const operations = snapshotOperations(changes);
       state.staged ??= createSorter(`${path}-rebuild`, sortBytes);
       stage(state.staged, operations);
     },
     async close() {
-      cancelTimer(state);
-      await state.wiping;
+      wiper.cancel();
       finishStaging(state);
       await closeWritten(tree, path);
     },
@@ -180,19 +149,6 @@ interface WriterState {
   staged: Sorter | null;
   /** A rebuild failed half way: what the tree holds is no state at all. */
   unusable: boolean;
-  /** Something was erased since the last wipe; at the start too, for nobody knows what the last process left. */
-  erased: boolean;
-  timer: NodeJS.Timeout | null;
-  wiping: Promise<void> | null;
-}
-
-function cancelTimer(state: WriterState): void {
-  if (state.timer !== null) clearTimeout(state.timer);
-  state.timer = null;
-}
-
-async function pause(): Promise<void> {
-  await nextTurn();
 }
 
 function stage(sorter: Sorter, operations: readonly ViewOperation[]): void {
@@ -224,7 +180,7 @@ async function writeRecords(tree: Tree, staged: Staged): Promise<void> {
     tree.transactionSync(() => {
       for (let n = 0; n < AT_ONCE && isRecord(); n++) append(tree, staged);
     });
-    await pause();
+    await nextTurn();
   }
 }
 

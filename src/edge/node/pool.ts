@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { KeySetData } from '../dnssec/keys.ts';
 import type { EdgePorts, EdgeTransport, FromWorker, TlsPair, ToWorker, WorkerSettings } from './settings.ts';
 
 export interface PoolEvents {
@@ -23,6 +24,7 @@ export interface WorkerPool {
   /** Workers that listen at present. */
   alive(): number;
   reloadTls(tls: TlsPair): void;
+  reloadKeys(keys: readonly KeySetData[]): void;
   /** Stops accepting, answers what is in flight, ends the threads. */
   stop(): Promise<void>;
 }
@@ -110,6 +112,10 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     reloadTls(tls) {
       settings = { ...settings, tls };
       tell({ type: 'tls', tls });
+    },
+    reloadKeys(keys) {
+      settings = { ...settings, keys };
+      tell({ type: 'keys', keys });
     },
     stop,
   };

@@ -1,3 +1,5 @@
+import type { KeySetData } from '../dnssec/keys.ts';
+import type { SigningMode } from '../dnssec/signer.ts';
 import type { NameServer } from '../query/zones.ts';
 
 export interface TlsPair {
@@ -25,6 +27,11 @@ export interface WorkerSettings {
   readonly ticketKeys: Uint8Array;
   readonly zones: readonly string[];
   readonly nameServers: readonly NameServer[];
+  readonly signing: SigningMode;
+  /** Of each zone; none where answers are not signed. */
+  readonly keys: readonly KeySetData[];
+  /** What the node calls itself. */
+  readonly nodeName: string;
   /** See `GateSettings`. */
   readonly sync: boolean;
   readonly demo: boolean;
@@ -38,7 +45,10 @@ export interface WorkerSettings {
 
 export type EdgeTransport = 'udp' | 'tcp' | 'doh';
 
-export type ToWorker = { readonly type: 'tls'; readonly tls: TlsPair } | { readonly type: 'stop' };
+export type ToWorker =
+  | { readonly type: 'tls'; readonly tls: TlsPair }
+  | { readonly type: 'keys'; readonly keys: readonly KeySetData[] }
+  | { readonly type: 'stop' };
 
 export type FromWorker =
   | { readonly type: 'listening'; readonly ports: EdgePorts }

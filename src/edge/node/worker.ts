@@ -1,14 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
+import type { KeySetData } from '../dnssec/keys.ts';
 import { openLmdbReader } from '../hosted/lmdb-view.ts';
 import { attachStamps } from '../hosted/stamps.ts';
 import { jsonAnswer, jsonQuery } from '../query/json.ts';
 import { makePacketHandler } from '../query/packet.ts';
-import { makeZone } from '../query/zones.ts';
 import { type DohListener, listenDoh } from '../transport/doh.ts';
 import type { Listener } from '../transport/listener.ts';
 import { listenTcp } from '../transport/tcp.ts';
 import { listenUdp } from '../transport/udp.ts';
+import { servedZones } from './served-zones.ts';
 import type { EdgePorts, EdgeTransport, TlsPair, WorkerSettings } from './settings.ts';
 
 export interface WorkerHost {
@@ -19,6 +20,8 @@ export interface WorkerHost {
 export interface EdgeWorker {
   readonly ports: EdgePorts;
   reloadTls(tls: TlsPair): void;
+  /** The keys in use stay when the new ones are of no use. */
+  reloadKeys(keys: readonly KeySetData[]): void;
   stop(): Promise<void>;
 }
 
@@ -32,12 +35,20 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const stamps = attachStamps(settings.stamps);
   const stats = edgeStatsWriter(settings.stats, settings.worker);
   const view = openLmdbReader({ path: settings.viewPath, stamps });
+  const zonesOf = (keys: readonly KeySetData[]) =>
+    servedZones({
+      zones: settings.zones,
+      nameServers: settings.nameServers,
+      mode: settings.signing,
+      keys,
+      clock: host.clock,
+    });
   const handler = makePacketHandler({
     view,
     gate: { sync: settings.sync, demo: settings.demo },
     services: new Map(),
-    zones: settings.zones.map((zone) => ({ zone: makeZone(zone, settings.nameServers), signer: null })),
-    identity: 'uqrp',
+    zones: zonesOf(settings.keys),
+    identity: settings.nodeName,
     stamps,
     clock: host.clock,
     observe: stats,
@@ -72,6 +83,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   return {
     ports: { dns: udp.address.port, doh: doh.address.port },
     reloadTls: (tls) => doh.reloadTls(tls),
+    reloadKeys: (keys) => handler.reload(zonesOf(keys)),
     async stop() {
       await Promise.all([udp, tcp, doh].map((listener) => listener.close(GRACE_MS)));
       await view.close();

@@ -36,8 +36,10 @@ const STABLE_TTL = 3600;
 /**
  * The zone `text` with its SOA, NS and name servers' addresses (decisions, section 5). The serial is constant: all nodes
  * agree on it, and transfers, its only use, are refused.
+ *
+ * @param keys rrsets at the apex that tell of its keys: DNSKEY, CDS, CDNSKEY
  */
-export function makeZone(text: string, servers: readonly NameServer[]): Zone {
+export function makeZone(text: string, servers: readonly NameServer[], keys: readonly Rrset[] = []): Zone {
   const apex = wireName(text);
   const hosts = servers.map(({ label }) => wireName(`${label}.${text}`));
   const soa = rrset(apex, RRTYPE.SOA, NEGATIVE_TTL, [
@@ -53,7 +55,7 @@ export function makeZone(text: string, servers: readonly NameServer[]): Zone {
   ]);
   const ns = rrset(apex, RRTYPE.NS, STABLE_TTL, hosts.map(nsRdata));
   const addresses = servers.flatMap(({ addresses }, i) => addressRrsets(hosts[i]!, addresses));
-  const own = new Map<string, Map<number, Rrset>>([['', byType([soa, ns])]]);
+  const own = new Map<string, Map<number, Rrset>>([['', byType([soa, ns, ...keys])]]);
   for (const [i, { label }] of servers.entries()) {
     own.set(label, byType(addresses.filter(({ owner }) => owner === hosts[i])));
   }

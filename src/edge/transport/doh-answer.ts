@@ -2,6 +2,7 @@
 
 import { LIMITS } from '../../core/limits.ts';
 import { cacheSeconds } from './cache-seconds.ts';
+import type { ReplyDecorator } from './decorator.ts';
 import { DNS_MESSAGE, type DohError, type DohPlan } from './doh-route.ts';
 import { headerRcode, type ListenOptions } from './listener.ts';
 
@@ -36,14 +37,18 @@ export interface DohResponse {
 export interface DohApi extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
   readonly json: JsonApi;
   readonly schema?: SchemaApi | null;
+  readonly decorator: ReplyDecorator;
 }
+
+/** The peer's address, for the transport alone: a cookie is made for it. */
+export type PeerAddress = () => string;
 
 const EMPTY = new Uint8Array(0);
 const JSON_TYPE = 'application/json';
 const NO_STORE = 'no-store';
 const SCHEMA_SECONDS = 3600;
 const PREFLIGHT_SECONDS = '86400';
-/** Where a hot reply is built, before it is copied into its response. */
+/** Where a hot reply is built and options are added, before it is copied into its response. */
 const scratch = Buffer.allocUnsafeSlow(LIMITS.dnsMessage);
 
 /** On every response: any page may ask, and nothing it asked travels on (decisions, section 6). */
@@ -72,6 +77,7 @@ export function throttled(seconds: number): DohResponse {
 export function answerPlan(
   plan: Exclude<DohPlan, { kind: 'body' }>,
   api: DohApi,
+  peer: PeerAddress,
 ): DohResponse | Promise<DohResponse> {
   switch (plan.kind) {
     case 'error':
@@ -79,9 +85,9 @@ export function answerPlan(
     case 'preflight':
       return preflight(plan.allow);
     case 'wire':
-      return thenMap(ask(plan.message, api), (reply) => wireResponse(reply, api));
+      return thenMap(ask(plan.message, api, peer), (reply) => wireResponse(reply, api));
     case 'json':
-      return answerJson(plan.params, api);
+      return answerJson(plan.params, api, peer);
     case 'schema':
       return answerSchema(plan.query, api);
   }
@@ -109,13 +115,17 @@ function wireResponse(reply: Uint8Array | null, api: DohApi): DohResponse {
   };
 }
 
-function answerJson(params: URLSearchParams, api: DohApi): DohResponse | Promise<DohResponse> {
+function answerJson(
+  params: URLSearchParams,
+  api: DohApi,
+  peer: PeerAddress,
+): DohResponse | Promise<DohResponse> {
   const query = api.json.query(params);
   if ('error' in query) {
     api.observe.malformed('doh');
     return errorResponse({ kind: 'error', status: 400, error: query.error });
   }
-  return thenMap(ask(query.request, api), (reply) => {
+  return thenMap(ask(query.request, api, peer), (reply) => {
     if (query.wire) return wireResponse(reply, api);
     const body = reply === null ? null : api.json.answer(query, reply);
     if (reply === null || body === null) return INTERNAL;
@@ -150,18 +160,37 @@ function cacheControl(seconds: number): string {
 }
 
 /** The reply to a DNS message, or null: it was no query. */
-function ask(message: Uint8Array, api: DohApi): Uint8Array | null | Promise<Uint8Array | null> {
-  const { handler, clock, observe } = api;
-  const octets = handler.hot(message, message.length, 'doh', scratch);
+function ask(
+  message: Uint8Array,
+  api: DohApi,
+  peer: PeerAddress,
+): Uint8Array | null | Promise<Uint8Array | null> {
+  const { handler, decorator, clock, observe } = api;
+  let octets = handler.hot(message, message.length, 'doh', scratch);
   if (octets > 0) {
+    if (decorator.read(message)) octets = decorator.finish(peer(), scratch, octets);
     observe.reply('doh', octets, headerRcode(scratch), 0);
     return Buffer.copyBytesFrom(scratch, 0, octets);
   }
   const askedAt = clock();
   return thenMap(handler.slow(message, 'doh'), (reply) => {
-    if (reply !== null) observe.reply('doh', reply.length, headerRcode(reply), (clock() - askedAt) / 1000);
-    return reply;
+    if (reply === null) return null;
+    const own = finished(message, reply, decorator, peer);
+    observe.reply('doh', own.length, headerRcode(own), (clock() - askedAt) / 1000);
+    return own;
   });
+}
+
+/** The reply itself, or a copy with options: a cache may hold the reply too. */
+function finished(
+  message: Uint8Array,
+  reply: Uint8Array,
+  decorator: ReplyDecorator,
+  peer: PeerAddress,
+): Uint8Array {
+  if (!decorator.read(message)) return reply;
+  scratch.set(reply);
+  return Buffer.copyBytesFrom(scratch, 0, decorator.finish(peer(), scratch, reply.length));
 }
 
 /** `then` that stays synchronous when it can: most answers need no promise. */

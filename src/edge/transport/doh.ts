@@ -8,6 +8,7 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../../core/limits.ts';
+import { ReplyDecorator } from './decorator.ts';
 import {
   answerPlan,
   type DohApi,
@@ -45,8 +46,11 @@ export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi
   /** Those not given are the product's. */
   readonly limits?: Partial<DohLimits>;
   /** Rate limiting: 0 lets a request pass, n answers it 429 with `Retry-After: n` (seconds). */
-  readonly admit?: (address: string) => number;
+  readonly admit?: ((address: string) => number) | null;
 }
+
+/** The options, and what is made of them once. */
+type DohContext = DohOptions & DohApi;
 
 export type DohListener = TlsListener;
 
@@ -63,6 +67,8 @@ const RESET_RATE = 40;
 /** DNS over HTTPS (RFC 8484) and its JSON form, over HTTP/2 and HTTP/1.1. */
 export async function listenDoh(options: DohOptions): Promise<DohListener> {
   const limits = { ...DOH_LIMITS, ...options.limits };
+  const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
+  const context: DohContext = { ...options, decorator };
   const server = createSecureServer(serverOptions(options, limits));
   // For HTTP/1.1 it also ends a response nobody reads; for HTTP/2 it is the idle time of a session.
   server.setTimeout(limits.idleMs);
@@ -77,7 +83,7 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     void serve(
       http1Exchange(request, response, () => closing),
-      options,
+      context,
       limits,
     );
   });
@@ -86,7 +92,7 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
   server.removeAllListeners('stream');
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     const address = sessions.get(stream.session as ServerHttp2Session) ?? '';
-    void serve(http2Exchange(stream, headers, address), options, limits);
+    void serve(http2Exchange(stream, headers, address), context, limits);
   });
   server.on('clientError', (fault: NodeJS.ErrnoException, socket: Socket) => {
     if (socket.writable) socket.end(http1ErrorText(fault));
@@ -128,26 +134,26 @@ function serverOptions(options: DohOptions, limits: DohLimits): SecureServerOpti
 }
 
 /** One request, from either version of the protocol. Never rejects. */
-async function serve(exchange: Exchange, options: DohOptions, limits: DohLimits): Promise<void> {
+async function serve(exchange: Exchange, context: DohContext, limits: DohLimits): Promise<void> {
   try {
-    const response = await answer(exchange, options, limits);
+    const response = await answer(exchange, context, limits);
     if (response !== null) exchange.respond(response);
   } catch (fault) {
-    options.onFault(fault);
+    context.onFault(fault);
     exchange.respond(internalError());
   }
 }
 
 async function answer(
   exchange: Exchange,
-  options: DohOptions,
+  context: DohContext,
   limits: DohLimits,
 ): Promise<DohResponse | null> {
-  const wait = options.admit?.(exchange.address()) ?? 0;
+  const wait = context.admit?.(exchange.address()) ?? 0;
   if (wait > 0) return throttled(wait);
   const plan = planRequest(exchange.head);
-  if (plan.kind !== 'body') return answerPlan(plan, options);
+  if (plan.kind !== 'body') return answerPlan(plan, context, exchange.address);
   const body = await readBody(exchange.body, LIMITS.dohBody, limits.requestMs);
   if (body === null) return null;
-  return 'kind' in body ? errorResponse(body) : answerPlan({ kind: 'wire', message: body }, options);
+  return 'kind' in body ? errorResponse(body) : answerPlan({ kind: 'wire', message: body }, context, exchange.address);
 }

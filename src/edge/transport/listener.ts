@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { ServerCookies } from './cookies.ts';
 import type { PacketHandler, TransportName } from './handler.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface ListenOptions {
   readonly handler: PacketHandler;
   readonly clock: Clock;
   readonly observe: TransportObserver;
+  /** Without them COOKIE options are ignored. */
+  readonly cookies?: ServerCookies | null;
   /** Several threads listen on one port, and the kernel spreads the clients over them (SO_REUSEPORT). */
   readonly reusePort: boolean;
   /** An error that cost no more than one packet or connection; for a log. Never called with anything of a client's. */

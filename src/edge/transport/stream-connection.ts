@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net';
+import type { ReplyDecorator } from './decorator.ts';
 import { FrameSplitter, frame } from './framing.ts';
 import type { TransportName } from './handler.ts';
 import { headerRcode, type ListenOptions } from './listener.ts';
+import type { QueryMeter } from './rate-limit.ts';
 
 /** Reading pauses while a socket holds this much that its peer has not taken. Also the socket's high-water mark. */
 export const WRITE_BUFFER_OCTETS = 65_536;
@@ -11,18 +13,20 @@ const QUERIES_A_TURN = 128;
 const LINGER_MS = 500;
 const LONGEST = 0xffff;
 
-/** Where a hot reply is built. One suffices: it is copied into its frame before the next query is looked at. */
+/** Where a hot reply is built, and one that gets options. One suffices: it is copied into its frame before the next query is looked at. */
 const scratch = Buffer.allocUnsafeSlow(LONGEST);
 
 export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
   readonly transport: TransportName;
+  readonly decorator: ReplyDecorator;
+  readonly meter?: ((address: string) => QueryMeter) | null;
   /** Queries in flight above which reading pauses. */
   readonly pipeline: number;
 }
 
 /**
  * One DNS conversation over a stream (RFC 7766): queries are answered as their answers come, in any order, and reading
- * stops while the peer has too many in flight or does not take its replies.
+ * stops while the peer has too many in flight, does not take its replies, or asks faster than it may.
  */
 export class StreamConnection {
   /** When the peer last completed a query, was sent a reply, or began a message after a silence. */
@@ -33,6 +37,12 @@ export class StreamConnection {
   readonly #socket: Socket;
   readonly #context: ConnectionContext;
   readonly #splitter = new FrameSplitter();
+  /** As it was when the connection came: a socket that is gone has none. */
+  readonly #address: string;
+  readonly #meter: QueryMeter | null;
+  /** A query that came too soon, and what wakes it. */
+  #held: Uint8Array | null = null;
+  #waking: NodeJS.Timeout | undefined;
   #peerEnded = false;
   #draining = false;
   #hungUp = false;
@@ -42,9 +52,12 @@ export class StreamConnection {
     this.#socket = socket;
     this.#context = context;
     this.activeAt = context.clock();
+    this.#address = socket.remoteAddress ?? '';
+    this.#meter = context.meter?.(this.#address) ?? null;
     socket.setNoDelay(true);
     // Resets and time-outs of a peer are its own affair; 'close' follows and does the accounting.
     socket.on('error', () => socket.destroy());
+    socket.once('close', () => clearTimeout(this.#waking));
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('drain', () => this.#onDrain());
     socket.on('end', () => {
@@ -55,7 +68,7 @@ export class StreamConnection {
 
   /** Nothing is owed to the peer and it is not in the middle of a message. */
   get idle(): boolean {
-    return this.inFlight === 0 && !this.#splitter.pending;
+    return this.inFlight === 0 && this.#waking === undefined && !this.#splitter.pending;
   }
 
   /** Takes no further octets, answers the queries at hand, hangs up. */
@@ -81,7 +94,9 @@ export class StreamConnection {
   }
 
   get #paused(): boolean {
-    return this.stalledAt !== null || this.inFlight >= this.#context.pipeline;
+    return (
+      this.stalledAt !== null || this.#waking !== undefined || this.inFlight >= this.#context.pipeline
+    );
   }
 
   /** Answers the messages at hand, and writes everything that was ready at once together. */
@@ -91,7 +106,7 @@ export class StreamConnection {
     let octets = 0;
     let budget = QUERIES_A_TURN;
     while (!this.#paused && budget > 0 && octets < WRITE_BUFFER_OCTETS) {
-      const query = this.#splitter.next();
+      const query = this.#next();
       if (query === null) break;
       budget--;
       const reply = this.#answer(query);
@@ -101,6 +116,23 @@ export class StreamConnection {
     }
     if (ready.length > 0) this.#write(ready.length === 1 ? ready[0]! : Buffer.concat(ready, octets));
     this.#steer(budget === 0 || octets >= WRITE_BUFFER_OCTETS);
+  }
+
+  /** The next query, unless the peer has to wait: then it is kept, and reading stops until the window of its rate turns. */
+  #next(): Uint8Array | null {
+    const query = this.#held ?? this.#splitter.next();
+    this.#held = null;
+    const waitMs = query === null || this.#meter === null ? 0 : this.#meter();
+    if (waitMs === 0) return query;
+    this.#held = query;
+    // It is we who keep the peer waiting: that is no idleness of its own.
+    this.activeAt = this.#context.clock();
+    this.#waking = setTimeout(() => {
+      this.#waking = undefined;
+      this.#turn();
+    }, waitMs);
+    this.#waking.unref();
+    return null;
   }
 
   /** Decides what comes next: stop, another turn, or more reading. */
@@ -127,20 +159,21 @@ export class StreamConnection {
 
   /** A framed reply that was at hand, or null: it comes later, or never. */
   #answer(query: Uint8Array): Buffer | null {
-    const { handler, transport, clock, observe, onFault } = this.#context;
+    const { handler, transport, decorator, clock, observe, onFault } = this.#context;
     const askedAt = clock();
     this.activeAt = askedAt;
     try {
-      const octets = handler.hot(query, query.length, transport, scratch);
+      let octets = handler.hot(query, query.length, transport, scratch);
       if (octets > 0) {
+        if (decorator.read(query)) octets = decorator.finish(this.#address, scratch, octets);
         observe.reply(transport, octets, headerRcode(scratch), 0);
         return frame(scratch, octets);
       }
       const reply = handler.slow(query, transport);
-      if (!(reply instanceof Promise)) return this.#framed(reply, askedAt);
+      if (!(reply instanceof Promise)) return this.#framed(query, reply, askedAt);
       this.inFlight++;
       reply.then(
-        (late) => this.#finish(this.#framed(late, askedAt)),
+        (late) => this.#finish(this.#framed(query, late, askedAt)),
         (fault: unknown) => {
           onFault(fault);
           this.#finish(null);
@@ -152,8 +185,8 @@ export class StreamConnection {
     return null;
   }
 
-  #framed(reply: Uint8Array | null, askedAt: number): Buffer | null {
-    const { transport, clock, observe, onFault } = this.#context;
+  #framed(query: Uint8Array, reply: Uint8Array | null, askedAt: number): Buffer | null {
+    const { transport, decorator, clock, observe, onFault } = this.#context;
     if (reply === null) {
       observe.malformed(transport);
       return null;
@@ -162,8 +195,15 @@ export class StreamConnection {
       onFault(new RangeError('reply exceeds the length field'));
       return null;
     }
-    observe.reply(transport, reply.length, headerRcode(reply), (clock() - askedAt) / 1000);
-    return frame(reply, reply.length);
+    let [own, octets] = [reply, reply.length];
+    if (decorator.read(query)) {
+      // A cache may hold the reply too.
+      scratch.set(reply);
+      own = scratch;
+      octets = decorator.finish(this.#address, scratch, octets);
+    }
+    observe.reply(transport, octets, headerRcode(own), (clock() - askedAt) / 1000);
+    return frame(own, octets);
   }
 
   #finish(reply: Buffer | null): void {

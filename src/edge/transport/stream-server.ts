@@ -1,8 +1,10 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../core/limits.ts';
+import { ReplyDecorator } from './decorator.ts';
 import { ConnectionGate, closeWithin, type GateLimits, guard } from './gate.ts';
 import type { TransportName } from './handler.ts';
 import { type Listener, type ListenOptions, once } from './listener.ts';
+import type { QueryMeter } from './rate-limit.ts';
 import { StreamConnection } from './stream-connection.ts';
 
 export interface StreamLimits extends GateLimits {
@@ -25,6 +27,8 @@ export const STREAM_LIMITS: StreamLimits = {
 export interface StreamOptions extends ListenOptions {
   /** Those not given are the product's. */
   readonly limits?: Partial<StreamLimits>;
+  /** Rate limiting: what counts the queries of one peer. */
+  readonly meter?: ((address: string) => QueryMeter) | null;
 }
 
 /** A crowded listener has this much less patience with the idle. */
@@ -48,7 +52,10 @@ export async function serveStreams(
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const gate = new ConnectionGate(limits);
   const open = new Map<Socket, StreamConnection>();
-  const context = { ...options, transport, pipeline: limits.pipeline };
+  const idleMs = (): number => (gate.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
+  // What peers are told is what they are held to.
+  const decorator = new ReplyDecorator(transport, { cookies: options.cookies ?? null, idleMs });
+  const context = { ...options, transport, decorator, pipeline: limits.pipeline };
 
   let closing = false;
   const sockets = guard(server, transport, gate, options.observe, () => evictOldestIdle(open));
@@ -61,7 +68,7 @@ export async function serveStreams(
   });
 
   const sweeper = setInterval(
-    () => sweep(open.values(), options.clock(), limits, gate.crowded),
+    () => sweep(open.values(), options.clock(), idleMs(), limits.drainMs),
     Math.max(10, Math.min(limits.idleMs, limits.drainMs) / SWEEPS),
   );
   sweeper.unref();
@@ -97,12 +104,11 @@ function evictOldestIdle(open: Map<Socket, StreamConnection>): boolean {
   return open.delete(oldest);
 }
 
-function sweep(open: Iterable<StreamConnection>, now: number, limits: StreamLimits, crowded: boolean): void {
-  const idleMs = crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs;
+function sweep(open: Iterable<StreamConnection>, now: number, idleMs: number, drainMs: number): void {
   for (const connection of open) {
     const { activeAt, stalledAt, inFlight } = connection;
     const idleTooLong = inFlight === 0 && now - activeAt >= idleMs;
-    const stalledTooLong = stalledAt !== null && now - stalledAt >= limits.drainMs;
+    const stalledTooLong = stalledAt !== null && now - stalledAt >= drainMs;
     if (idleTooLong || stalledTooLong) connection.destroy();
   }
 }

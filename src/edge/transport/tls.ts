@@ -11,6 +11,8 @@ export interface TlsListenOptions {
   readonly tls: TlsMaterial;
   /** 48 secret octets. Threads that share a port share them too, else a session resumes only on the thread that made it. */
   readonly ticketKeys?: Buffer;
+  /** Milliseconds that a peer has for its TLS handshake; the product's when not given. */
+  readonly handshakeMs?: number;
 }
 
 export interface TlsListener extends Listener {
@@ -22,7 +24,6 @@ export interface TlsListener extends Listener {
   reloadTls(tls: TlsMaterial): void;
 }
 
-/** A peer has this long for its TLS handshake. */
 const HANDSHAKE_MS = 10_000;
 
 /** RFC 9325 and RFC 8996: TLS 1.2 at least. What is left of 1.2 is then only the suites with forward secrecy and AEAD. */
@@ -43,7 +44,7 @@ const FLOOR = {
 
 /** The options a TLS server of ours is made with, ALPN excepted. */
 export function tlsOptions(options: TlsListenOptions): TlsOptions {
-  return { ...secureContext(options), handshakeTimeout: HANDSHAKE_MS };
+  return { ...secureContext(options), handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS };
 }
 
 function secureContext({ tls, ticketKeys }: TlsListenOptions): SecureContextOptions & TlsOptions {

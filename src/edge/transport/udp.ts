@@ -1,8 +1,9 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { ReplyDecorator } from './decorator.ts';
 import { headerRcode, type Listener, type ListenOptions, once } from './listener.ts';
 
-/** Decides about each reply before it leaves, by the address it goes to: response rate limiting. */
+/** Decides about each reply to an unproven address before it leaves: response rate limiting. */
 export interface ReplyLimiter {
   /**
    * @param reply `reply[0..length)` is the message; it may be rewritten in place to a shorter one (truncated, TC set)
@@ -74,6 +75,7 @@ class UdpReplies {
   readonly #socket: Socket;
   readonly #options: UdpOptions;
   readonly #limiter: ReplyLimiter | null;
+  readonly #decorator: ReplyDecorator;
   readonly #inFlightMax: number;
   #inFlight = 0;
   /** Replies that the kernel had no room for when the last one was sent. */
@@ -88,6 +90,7 @@ class UdpReplies {
     this.#socket = socket;
     this.#options = options;
     this.#limiter = options.limiter ?? null;
+    this.#decorator = new ReplyDecorator('udp', { cookies: options.cookies ?? null });
     this.#inFlightMax = options.inFlight ?? IN_FLIGHT;
   }
 
@@ -97,17 +100,18 @@ class UdpReplies {
     if (peer.port === 0 || this.#finished !== null) return;
     try {
       const octets = this.#options.handler.hot(query, query.length, 'udp', this.#out);
-      if (octets > 0) this.#sendHot(octets, peer);
+      if (octets > 0) this.#reply(query, peer, octets, 0);
       else this.#askSlow(query, peer);
     } catch (fault) {
       this.#options.onFault(fault);
     }
   }
 
-  #sendHot(length: number, peer: RemoteInfo): void {
-    const octets = this.#limiter === null ? length : this.#limiter.admit(peer.address, this.#out, length);
+  /** Sends the reply in `#out[0, length)`, less what the limiter and plus what the query's options make of it. */
+  #reply(query: Uint8Array, peer: RemoteInfo, length: number, seconds: number): void {
+    const octets = this.#finish(query, peer.address, length);
     if (octets === 0) return;
-    this.#options.observe.reply('udp', octets, headerRcode(this.#out), 0);
+    this.#options.observe.reply('udp', octets, headerRcode(this.#out), seconds);
     this.#views[octets] ??= this.#out.subarray(0, octets);
     this.#send(this.#views[octets], peer);
     // Sent means copied into the kernel, except when its buffer was full: then the octets wait in `#out`, which is
@@ -117,18 +121,28 @@ class UdpReplies {
     this.#views = new Array(UDP_OCTETS + 1);
   }
 
+  #finish(query: Uint8Array, address: string, length: number): number {
+    const decorator = this.#decorator;
+    const asked = decorator.read(query);
+    // A valid server cookie exempts: the address is no one's but the client's.
+    const isProven = asked && decorator.prove(address);
+    const limited = this.#limiter !== null && !isProven;
+    const octets = limited ? this.#limiter.admit(address, this.#out, length) : length;
+    return asked && octets > 0 ? decorator.apply(this.#out, octets) : octets;
+  }
+
   #askSlow(query: Buffer, peer: RemoteInfo): void {
     const { handler, clock, onFault } = this.#options;
     if (this.#inFlight >= this.#inFlightMax) return;
     const askedAt = clock();
     const reply = handler.slow(query, 'udp');
     if (!(reply instanceof Promise)) {
-      this.#sendSlow(reply, peer, askedAt);
+      this.#sendSlow(query, reply, peer, askedAt);
       return;
     }
     this.#inFlight++;
     reply
-      .then((late) => this.#sendSlow(late, peer, askedAt))
+      .then((late) => this.#sendSlow(query, late, peer, askedAt))
       .catch(onFault)
       .finally(() => {
         this.#inFlight--;
@@ -136,18 +150,15 @@ class UdpReplies {
       });
   }
 
-  #sendSlow(reply: Uint8Array | null, peer: RemoteInfo, askedAt: number): void {
+  #sendSlow(query: Uint8Array, reply: Uint8Array | null, peer: RemoteInfo, askedAt: number): void {
     const { observe, clock } = this.#options;
     if (reply === null) {
       observe.malformed('udp');
       return;
     }
-    // A cache may hold the reply too, and a limiter rewrites what it is given.
-    const own = this.#limiter === null ? reply : Buffer.from(reply);
-    const octets = this.#limiter === null ? own.length : this.#limiter.admit(peer.address, own, own.length);
-    if (octets === 0) return;
-    observe.reply('udp', octets, headerRcode(own), (clock() - askedAt) / 1000);
-    this.#send(octets === own.length ? own : own.subarray(0, octets), peer);
+    // A cache may hold the reply too, and it is about to be written to.
+    this.#out.set(reply);
+    this.#reply(query, peer, reply.length, (clock() - askedAt) / 1000);
   }
 
   /** Without a callback: what the kernel will not send (no route, no permission) is lost, as UDP may. */

@@ -1,0 +1,34 @@
+import type { Clock } from '../../core/clock.ts';
+import { type KeySetData, readKeySet } from '../dnssec/keys.ts';
+import { nsecRdata } from '../dnssec/nsec.ts';
+import { makeSigner, type Signer, type SigningMode } from '../dnssec/signer.ts';
+import type { ServedZone } from '../query/packet.ts';
+import type { ZoneSigner } from '../query/secure.ts';
+import { makeZone, type NameServer } from '../query/zones.ts';
+
+export interface ServedZoneSettings {
+  readonly zones: readonly string[];
+  readonly nameServers: readonly NameServer[];
+  readonly mode: SigningMode;
+  /** One key set a zone; none where answers are not signed. */
+  readonly keys: readonly KeySetData[];
+  readonly clock: Clock;
+}
+
+/** The zones of a node, each with its signer and the rrsets that tell of its keys. @throws KeyError for keys of no use */
+export function servedZones({ zones, nameServers, mode, keys, clock }: ServedZoneSettings): ServedZone[] {
+  return zones.map((text) => {
+    const data = keys.find(({ zone }) => zone === text);
+    if (data === undefined) return { zone: makeZone(text, nameServers), signer: null };
+    const signer = makeSigner({ keys: readKeySet(data), mode, clock });
+    const apex = [signer.dnskey, signer.cds, signer.cdnskey];
+    return { zone: makeZone(text, nameServers, apex), signer: zoneSigner(signer) };
+  });
+}
+
+function zoneSigner(signer: Signer): ZoneSigner {
+  return {
+    sign: (rrset) => signer.sign(rrset),
+    nsec: (qname, types) => nsecRdata(qname, types, signer.apex),
+  };
+}
