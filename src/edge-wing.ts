@@ -9,6 +9,7 @@ import { createStamps } from './edge/hosted/stamps.ts';
 import { openNodeKeys } from './edge/node/keys.ts';
 import { startPool } from './edge/node/pool.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
+import { createRateMemory } from './edge/transport/rate-table.ts';
 import { makeSelfSigned } from './edge/transport/self-signed.ts';
 import type { ChangeSource } from './feed/change-source.ts';
 import { type Follower, startFollower } from './feed/follower.ts';
@@ -31,6 +32,8 @@ export interface EdgeWingOptions {
   readonly config: Config;
   /** What to follow, or null on a node without synchronisation: its view stays empty. */
   readonly source: ChangeSource | null;
+  /** What server cookies are made with. */
+  readonly cookieKey: Uint8Array;
   readonly stats: SharedArrayBuffer;
   readonly clock: Clock;
   readonly log: Log;
@@ -92,7 +95,7 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
     entry: new URL('./edge-worker.ts', import.meta.url),
     settings: {
       host: config.host,
-      ports: { dns: config.dnsPort, doh: config.dohPort },
+      ports: { dns: config.dnsPort, dot: config.dotPort, doh: config.dohPort },
       tls: { cert: tls.cert, key: tls.key },
       ticketKeys: randomBytes(48),
       zones: config.zones,
@@ -105,7 +108,9 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       viewPath,
       stamps: stamps.buffer,
       stats: options.stats,
-      limited: config.restRate,
+      cookieKey: options.cookieKey,
+      rate: config.dnsRate,
+      rates: createRateMemory(),
     },
     workers: config.workers,
     events: {

@@ -5,7 +5,7 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
-import { loadSecret } from './config/secrets.ts';
+import { deriveKey, loadSecret } from './config/secrets.ts';
 import { openStore } from './control/store/open.ts';
 import type { Store } from './control/store/store.ts';
 import { type ControlWing, openControlWing } from './control-wing.ts';
@@ -20,6 +20,7 @@ export interface ServerPorts {
   readonly http: number;
   /** Null in a process of the control role. */
   readonly dns: number | null;
+  readonly dot: number | null;
   readonly doh: number | null;
 }
 
@@ -30,6 +31,8 @@ export interface RunningServer {
   /** Stops accepting, finishes what is in flight, flushes, closes. */
   stop(): Promise<void>;
 }
+
+const COOKIE_KEY_OCTETS = 32;
 
 /** Starts everything that the role asks for. Resolves when all of it listens and the view has caught up. */
 export async function serve(config: Config, clock: Clock, log: Log): Promise<RunningServer> {
@@ -79,6 +82,7 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
       const wing = await openEdgeWing({
         config,
         source: config.sync ? (store?.changes ?? null) : null,
+        cookieKey: deriveKey(secret, 'dns-cookie', COOKIE_KEY_OCTETS),
         stats,
         clock,
         log,
@@ -92,7 +96,12 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
     const workers = hasEdge ? config.workers : 0;
     log.event('server.started', { role: config.role, workers, seconds: (clock() - startedAt) / 1000 });
     return {
-      ports: { http, dns: edge?.ports.dns ?? null, doh: edge?.ports.doh ?? null },
+      ports: {
+        http,
+        dns: edge?.ports.dns ?? null,
+        dot: edge?.ports.dot ?? null,
+        doh: edge?.ports.doh ?? null,
+      },
       readiness,
       reloadTls: () => edge?.reloadTls(),
       stop: close,

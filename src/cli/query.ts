@@ -37,7 +37,7 @@ export async function query(name: string, options: QueryOptions): Promise<void> 
   const ports: Readonly<Record<ClientTransport, number>> = {
     udp: config.dnsPort,
     tcp: config.dnsPort,
-    dot: 8853,
+    dot: config.dotPort,
     doh: config.dohPort,
   };
   const server: Server = {

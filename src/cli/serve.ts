@@ -51,6 +51,7 @@ function summary(config: Config, ports: ServerPorts): string {
   if (ports.dns !== null) {
     lines.push(
       `  DNS    ${host} port ${ports.dns}, UDP and TCP`,
+      `  DoT    ${host} port ${ports.dot}`,
       `  DoH    https://${url}:${ports.doh}/dns-query and /resolve`,
       '',
       `  dig @${host} -p ${ports.dns} ${zone} SOA`,

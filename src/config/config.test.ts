@@ -51,6 +51,7 @@ const VALUES: readonly [VariableName, readonly string[], readonly string[]][] = 
       'ns1=192.0.2.1,ns1=192.0.2.1,ns2=192.0.2.2',
     ],
   ],
+  ['UQRP_DNS_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
   ['UQRP_WORKERS', ['1', '256'], ['0', '257', 'all']],
 ];
 
@@ -62,6 +63,7 @@ describe('loadConfig', () => {
       host: '127.0.0.1',
       httpPort: 8080,
       dnsPort: 5300,
+      dotPort: 8853,
       dohPort: 8443,
       tls: null,
       marker: 'uqrp',
@@ -71,12 +73,15 @@ describe('loadConfig', () => {
       databaseUrl: null,
       secret: null,
       restRate: true,
+      dnsRate: 200,
       demo: false,
       sync: true,
       nameServers: [
         { label: 'ns1', addresses: ['192.0.2.1'] },
         { label: 'ns2', addresses: ['192.0.2.2'] },
       ],
+      dnssec: 'full',
+      nodeName: 'uqrp',
       workers: availableParallelism(),
       unknown: [],
     });
@@ -141,11 +146,13 @@ describe('loadConfig', () => {
 
     assert.deepEqual(faultsOf({ UQRP_DNS_PORT: '8080' }), ['UQRP_DNS_PORT must differ from UQRP_HTTP_PORT']);
     assert.deepEqual(faultsOf({ UQRP_DOH_PORT: '5300' }), ['UQRP_DOH_PORT must differ from UQRP_DNS_PORT']);
-    assert.deepEqual(faultsOf({ UQRP_HTTP_PORT: '0', UQRP_DNS_PORT: '0', UQRP_DOH_PORT: '0' }), []);
+    assert.deepEqual(faultsOf({ UQRP_DOT_PORT: '5300' }), ['UQRP_DOT_PORT must differ from UQRP_DNS_PORT']);
+    const free = { UQRP_HTTP_PORT: '0', UQRP_DNS_PORT: '0', UQRP_DOT_PORT: '0', UQRP_DOH_PORT: '0' };
+    assert.deepEqual(faultsOf(free), []);
   });
 
   it('lists names that mean nothing, and passes those of later versions in silence', () => {
-    const { unknown } = loadConfig({ UQRP_PROT: '1', UQRP_DOT_PORT: '853', HOME: '/', UQRP_A: '' });
+    const { unknown } = loadConfig({ UQRP_PROT: '1', UQRP_SMTP_URL: 'smtp://h', HOME: '/', UQRP_A: '' });
     assert.deepEqual(unknown, ['UQRP_A', 'UQRP_PROT']);
   });
 

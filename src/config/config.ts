@@ -24,6 +24,7 @@ export interface Config {
   /** 0 takes a free port. */
   readonly httpPort: number;
   readonly dnsPort: number;
+  readonly dotPort: number;
   readonly dohPort: number;
   /** The operator's certificate, or null: a self-signed one. */
   readonly tls: TlsFiles | null;
@@ -37,6 +38,8 @@ export interface Config {
   /** Null: made once in the data directory. */
   readonly secret: string | null;
   readonly restRate: boolean;
+  /** UDP replies a second of one class to one network; 0 switches off every DNS limit by address. */
+  readonly dnsRate: number;
   readonly demo: boolean;
   readonly sync: boolean;
   readonly nameServers: readonly NameServer[];
@@ -77,6 +80,7 @@ export function loadConfig(env: Environment): Config {
     host: v.UQRP_HOST,
     httpPort: v.UQRP_HTTP_PORT,
     dnsPort: v.UQRP_DNS_PORT,
+    dotPort: v.UQRP_DOT_PORT,
     dohPort: v.UQRP_DOH_PORT,
     tls:
       v.UQRP_TLS_CERT === null || v.UQRP_TLS_KEY === null
@@ -89,6 +93,7 @@ export function loadConfig(env: Environment): Config {
     databaseUrl: v.UQRP_DATABASE_URL,
     secret: v.UQRP_SECRET,
     restRate: v.UQRP_REST_RATE,
+    dnsRate: v.UQRP_DNS_RATE,
     demo: v.UQRP_DEMO,
     sync: v.UQRP_SYNC,
     nameServers: v.UQRP_NS,
@@ -112,7 +117,7 @@ function parseAll(env: Environment): { values: Partial<Values>; faults: string[]
   return { values: values as Partial<Values>, faults };
 }
 
-const PORTS = ['UQRP_HTTP_PORT', 'UQRP_DNS_PORT', 'UQRP_DOH_PORT'] as const;
+const PORTS = ['UQRP_HTTP_PORT', 'UQRP_DNS_PORT', 'UQRP_DOT_PORT', 'UQRP_DOH_PORT'] as const;
 
 function combinationFaults(values: Partial<Values>): string[] {
   const faults: string[] = [];

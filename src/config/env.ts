@@ -8,6 +8,7 @@ import {
   type Parser,
   port,
   postgresUrl,
+  rate,
   secretText,
   text,
   workers,
@@ -71,6 +72,12 @@ export const ENVIRONMENT = {
     meaning: 'DNS over UDP and TCP; 0 takes a free port',
     expects: PORT,
   }),
+  UQRP_DOT_PORT: variable({
+    parse: port,
+    fallback: '8853',
+    meaning: 'DNS over TLS; 0 takes a free port',
+    expects: PORT,
+  }),
   UQRP_DOH_PORT: variable({
     parse: port,
     fallback: '8443',
@@ -129,6 +136,13 @@ export const ENVIRONMENT = {
     meaning: 'REST rate limits; `off` for load tests',
     expects: SWITCH,
   }),
+  UQRP_DNS_RATE: variable({
+    parse: rate,
+    fallback: '200',
+    meaning:
+      'UDP replies a second of one class to one source network; 0 switches off every DNS limit by address, for load tests',
+    expects: 'a number from 0 to 1000000',
+  }),
   UQRP_DEMO: variable({
     parse: onOff,
     fallback: 'off',
@@ -181,7 +195,7 @@ export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
 
 /** Names with a meaning in a richer build: one set of variables may serve several versions, so they pass in silence. */
 const RESERVED =
-  'UQRP_DOT_PORT UQRP_SMTP_URL UQRP_DNS_RATE UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_BTC UQRP_GEOIP_DB ' +
+  'UQRP_SMTP_URL UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_BTC UQRP_GEOIP_DB ' +
   'UQRP_OPENMETEO_URL UQRP_METNO_URL UQRP_FRANKFURTER_URL UQRP_ECB_URL UQRP_COINBASE_URL UQRP_KRAKEN_URL ' +
   'UQRP_TWELVEDATA_URL UQRP_FINNHUB_URL UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY ' +
   'UQRP_COINBASE_KEY UQRP_KRAKEN_KEY UQRP_TWELVEDATA_KEY UQRP_FINNHUB_KEY UQRP_WEBHOOK_SCHEDULE UQRP_RESOLVERS';

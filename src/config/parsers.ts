@@ -12,6 +12,8 @@ export interface NameServer {
 
 /** Most workers that a process starts: each has its own sockets and statistics. */
 const WORKERS_MAX = 256;
+/** Replies a second, more than one network's line carries. */
+const RATE_MAX = 1_000_000;
 /** Fewest letters of a secret: a key of 128 bits or more in any usual spelling. */
 const SECRET_MIN = 32;
 
@@ -34,6 +36,7 @@ function integer(min: number, max: number): Parser<number> {
 
 export const port = integer(0, 65_535);
 export const workers = integer(1, WORKERS_MAX);
+export const rate = integer(0, RATE_MAX);
 
 export function literalAddress(value: string): string | null {
   return isIP(value) === 0 ? null : value;

@@ -10,6 +10,7 @@ const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 export interface UqrpPorts {
   readonly http: number;
   readonly dns: number;
+  readonly dot: number;
   readonly doh: number;
 }
 
@@ -32,6 +33,7 @@ export async function startUqrp(env: NodeJS.ProcessEnv = {}, dataDir?: string): 
     UQRP_DATA_DIR: dir,
     UQRP_HTTP_PORT: '0',
     UQRP_DNS_PORT: '0',
+    UQRP_DOT_PORT: '0',
     UQRP_DOH_PORT: '0',
     UQRP_REST_RATE: 'off',
     UQRP_DNS_RATE: '0',

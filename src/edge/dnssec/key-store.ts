@@ -115,16 +115,22 @@ function parse(text: string, zone: string): KeySet {
 }
 
 function takeLock(lock: string, zone: string, now: number): void {
+  if (tryLock(lock)) return;
+  const held = statSync(lock, { throwIfNoEntry: false });
+  if (held === undefined || now - held.mtimeMs >= LOCK_LIFE_MS) {
+    rmSync(lock, { force: true });
+    if (tryLock(lock)) return;
+  }
+  throw new KeyError(`another process is changing the keys of ${zone}`);
+}
+
+function tryLock(lock: string): boolean {
   try {
     writeFileSync(lock, '', { flag: 'wx', mode: FILE_MODE });
+    return true;
   } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw error;
-    const held = statSync(lock, { throwIfNoEntry: false });
-    if (held !== undefined && now - held.mtimeMs < LOCK_LIFE_MS) {
-      throw new KeyError(`another process is changing the keys of ${zone}`);
-    }
-    rmSync(lock, { force: true });
-    writeFileSync(lock, '', { flag: 'wx', mode: FILE_MODE });
+    if (isErrno(error, 'EEXIST')) return false;
+    throw error;
   }
 }
 

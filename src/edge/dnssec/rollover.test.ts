@@ -228,6 +228,8 @@ test('every wait is needed: the model notices when one is too short', () => {
     ['zsk', 'split', 'maxTtl', 'data', 0],
     ['ksk', 'full', 'maxTtl', 'data', slack],
     ['ksk', 'full', 'parentDsTtl', 'DNSKEY', 0],
+    // The parent looks at CDS one try after the withdrawal.
+    ['ksk', 'full', 'dnskeyTtl', 'DNSKEY', EAGER],
     ['ksk', 'split', 'parentDsTtl', 'DNSKEY', 0],
   ];
   for (const [role, mode, time, expected, spare] of cases) {

@@ -27,33 +27,41 @@ const ZEROS = Buffer.alloc(4096);
 /** Keys that a range is read by at once, so that the deletion of a large namespace holds few of them. */
 const KEYS_AT_ONCE = 1000;
 
-/** Hands over the entries that an upsert writes; key and value are valid until the call returns. */
-export function emitEntries(operation: ViewOperation, emit: (key: Bytes, value: Uint8Array) => void): void {
-  switch (operation.kind) {
-    case 'put-record': {
-      const { key, record } = operation;
-      emit(mustFit(recordKey(key)), encodeRecord(record));
-      emit(versionKey(key), PRESENT);
-      return;
-    }
-    case 'put-namespace':
-      emit(mustFit(namespaceKey(operation.name)), encodeNamespace(operation.namespace));
-      return;
-    case 'put-token': {
-      const { digest, token } = operation;
-      emit(mustFit(tokenKey(digest)), encodeToken(token));
-      emit(tokenOfKey(token.namespace, digest), PRESENT);
-      return;
-    }
-    default:
-      throw new RangeError('only an upsert has entries');
-  }
+/**
+ * Hands over the entries that an upsert writes; key and value are valid until the call returns. A name that no question can
+ * ask for has none: one such change must not keep the view from all that follow.
+ */
+export function emitEntries(operation: ViewOperation, emit: Emit): void {
+  const put = ENTRIES[operation.kind] as ((operation: ViewOperation, emit: Emit) => void) | undefined;
+  if (put === undefined) throw new RangeError('only an upsert has entries');
+  put(operation, emit);
 }
 
-function mustFit(key: Bytes | null): Bytes {
-  if (key === null) throw new RangeError('a change has a key, a namespace or a digest of the wrong form');
-  return key;
-}
+type Emit = (key: Bytes, value: Uint8Array) => void;
+
+const ENTRIES: {
+  readonly [K in ViewOperation['kind']]?: (
+    operation: Extract<ViewOperation, { kind: K }>,
+    emit: Emit,
+  ) => void;
+} = {
+  'put-record': ({ key, record }, emit) => {
+    const at = recordKey(key);
+    if (at === null) return;
+    emit(at, encodeRecord(record));
+    emit(versionKey(key), PRESENT);
+  },
+  'put-namespace': ({ name, namespace }, emit) => {
+    const at = namespaceKey(name);
+    if (at !== null) emit(at, encodeNamespace(namespace));
+  },
+  'put-token': ({ digest, token }, emit) => {
+    const at = tokenKey(digest);
+    if (at === null) return;
+    emit(at, encodeToken(token));
+    emit(tokenOfKey(token.namespace, digest), PRESENT);
+  },
+};
 
 /**
  * Operations on the tree, each inside the caller's write transaction.

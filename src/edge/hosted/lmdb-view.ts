@@ -74,7 +74,7 @@ export interface LmdbWriterOptions {
 
 export interface LmdbViewWriter extends ViewWriter {
   /** Overwrites what was erased in the free pages of the file now, as far as `wipe.ts` can. */
-  wipe(): void;
+  readonly wipe: () => void;
 }
 
 /** Records that one transaction of a rebuild writes: a few milliseconds of the event loop. */

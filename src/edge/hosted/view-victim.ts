@@ -1,6 +1,6 @@
 /** A process that writes to a view until it is killed: two records and the cursor, always of one number. For the test of that. */
 import { openLmdbWriter } from './lmdb-view.ts';
-import { upserted } from './view-suite.ts';
+import { upserted } from './view-changes.ts';
 
 const writer = openLmdbWriter({ path: process.argv[2]! });
 const filler = Array.from({ length: 50 }, (_, i) => i);

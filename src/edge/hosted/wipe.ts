@@ -18,13 +18,13 @@ const TOUCHES = 12;
 
 export interface Wiper {
   /** Notes that something was erased. */
-  erased(): void;
+  readonly erased: () => void;
   /** Wipes after a while without a further call, when something was erased. */
-  later(): void;
+  readonly later: () => void;
   /** Wipes now, when something was erased. */
-  now(): void;
+  readonly now: () => void;
   /** Not yet: forgets the last `later`. */
-  cancel(): void;
+  readonly cancel: () => void;
 }
 
 /** @param afterMs 0: `later` never wipes */

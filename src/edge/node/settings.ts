@@ -13,6 +13,7 @@ export interface TlsPair {
 export interface EdgePorts {
   /** UDP and TCP. */
   readonly dns: number;
+  readonly dot: number;
   readonly doh: number;
 }
 
@@ -39,11 +40,15 @@ export interface WorkerSettings {
   readonly stamps: SharedArrayBuffer;
   /** Counters, one row a worker. */
   readonly stats: SharedArrayBuffer;
-  /** Whether limits that depend on the peer's address hold; off for load tests. */
-  readonly limited: boolean;
+  /** What the secrets of server cookies are derived from: the same on all nodes of a service. */
+  readonly cookieKey: Uint8Array;
+  /** UDP replies a second of one class to one network; 0 switches off every limit by address, for load tests. */
+  readonly rate: number;
+  /** Counts of those limits, shared by all workers; see `createRateMemory`. */
+  readonly rates: SharedArrayBuffer;
 }
 
-export type EdgeTransport = 'udp' | 'tcp' | 'doh';
+export type EdgeTransport = 'udp' | 'tcp' | 'dot' | 'doh';
 
 export type ToWorker =
   | { readonly type: 'tls'; readonly tls: TlsPair }

@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
 import type { KeySetData } from '../dnssec/keys.ts';
@@ -5,8 +6,11 @@ import { openLmdbReader } from '../hosted/lmdb-view.ts';
 import { attachStamps } from '../hosted/stamps.ts';
 import { jsonAnswer, jsonQuery } from '../query/json.ts';
 import { makePacketHandler } from '../query/packet.ts';
-import { type DohListener, listenDoh } from '../transport/doh.ts';
+import { ServerCookies } from '../transport/cookies.ts';
+import { listenDoh } from '../transport/doh.ts';
+import { listenDot } from '../transport/dot.ts';
 import type { Listener } from '../transport/listener.ts';
+import { makeRateLimits } from '../transport/rate-limit.ts';
 import { listenTcp } from '../transport/tcp.ts';
 import { listenUdp } from '../transport/udp.ts';
 import { servedZones } from './served-zones.ts';
@@ -29,6 +33,7 @@ export interface EdgeWorker {
 const GRACE_MS = 5000;
 /** A free UDP port may be taken on TCP: so many others are tried. */
 const PORT_TRIES = 10;
+const COOKIE_SECRET_OCTETS = 16;
 
 /** Opens the view and the listeners. Rejects with the system's error when a port cannot be had. */
 export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
@@ -53,42 +58,58 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     clock: host.clock,
     observe: stats,
   });
+  const cookies = new ServerCookies((day) => cookieSecret(settings.cookieKey, day), host.clock);
+  const rates =
+    settings.rate === 0
+      ? null
+      : makeRateLimits({ memory: settings.rates, responses: settings.rate, clock: host.clock });
   const common = (transport: EdgeTransport) => ({
     host: settings.host,
     handler,
     clock: host.clock,
     observe: stats,
+    cookies,
     reusePort: true,
     onFault: () => host.fault(transport),
   });
-  const limits = settings.limited ? {} : { connectionsPerAddress: 0 };
+  const limits = rates === null ? { connectionsPerAddress: 0 } : {};
+  const streams = { limits, meter: rates?.meter ?? null };
+  const secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
   const [udp, tcp] = await listenBoth(settings.ports.dns, async (port) => {
-    const udp = await listenUdp({ ...common('udp'), port });
+    const udp = await listenUdp({ ...common('udp'), port, limiter: rates?.udp ?? null });
     try {
-      return [udp, await listenTcp({ ...common('tcp'), port: udp.address.port, limits })];
+      return [udp, await listenTcp({ ...common('tcp'), ...streams, port: udp.address.port })];
     } catch (error) {
       await udp.close(0);
       throw error;
     }
   });
-  const doh: DohListener = await listenDoh({
+  const dot = await listenDot({ ...common('dot'), ...streams, ...secured, port: settings.ports.dot });
+  const doh = await listenDoh({
     ...common('doh'),
+    ...secured,
     port: settings.ports.doh,
-    tls: settings.tls,
-    ticketKeys: Buffer.from(settings.ticketKeys),
     json: { query: jsonQuery, answer: jsonAnswer },
     limits,
+    admit: rates?.admit ?? null,
   });
   return {
-    ports: { dns: udp.address.port, doh: doh.address.port },
-    reloadTls: (tls) => doh.reloadTls(tls),
+    ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
+    reloadTls(tls) {
+      for (const listener of [dot, doh]) listener.reloadTls(tls);
+    },
     reloadKeys: (keys) => handler.reload(zonesOf(keys)),
     async stop() {
-      await Promise.all([udp, tcp, doh].map((listener) => listener.close(GRACE_MS)));
+      await Promise.all([udp, tcp, dot, doh].map((listener) => listener.close(GRACE_MS)));
       await view.close();
     },
   };
+}
+
+/** The secret of one day, so that none serves longer (see `ServerCookies`). */
+function cookieSecret(key: Uint8Array, day: number): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', key, '', `day ${day}`, COOKIE_SECRET_OCTETS));
 }
 
 /** Opens UDP and TCP on one port; with port 0 on any that is free for both. */

@@ -1,4 +1,5 @@
-import { RRTYPE } from '../wire/codes.ts';
+import { EDNS_OPTION, RRTYPE } from '../wire/codes.ts';
+import { isCookieLength } from '../wire/edns.ts';
 import { type Reply, udpLimit } from './reply.ts';
 
 /** Reads a stamp: a counter in memory shared with the follower. */
@@ -27,10 +28,11 @@ const WAYS = 4;
 const HEADER = 12;
 /** A name, type, class and the EDNS octet. */
 const KEY_MAX = 255 + 5;
-/** Longer requests carry options and are never cached. */
-const REQUEST_MAX = HEADER + 255 + 4 + 11;
-/** Whole OPT record without options (RFC 6891 §6.1.2). */
+/** Longer requests, which only padding or odd options make, take the slow way: a scan must stay short. */
+const REQUEST_MAX = 1232;
+/** OPT record without options, and what each option has before its data (RFC 6891 §6.1.2). */
 const OPT_OCTETS = 11;
+const OPTION_HEADER = 4;
 const DNSSEC_OK_OCTET = 0x80;
 
 /** EDNS octet of a key: the bits of a question's surroundings that change its answer. */
@@ -221,7 +223,7 @@ export class PacketCache {
 
   /**
    * Reads an ordinary query in one pass: key, hash, end of the name, payload. False for anything out of the ordinary (other
-   * opcodes and sections, compression, EDNS options or versions, trailing octets), which takes the slow way.
+   * opcodes and sections, compression, other EDNS versions, trailing octets, options), which takes the slow way.
    */
   private scan(request: Uint8Array, length: number): boolean {
     if (length < HEADER + 5 || length > REQUEST_MAX) return false;
@@ -254,8 +256,8 @@ export class PacketCache {
       hash = Math.imul(hash ^ octet, 0x01000193);
     }
     this.payload = -1;
-    const edns = arcount === 0 ? NO_EDNS : this.scanOpt(request, at);
-    if (edns < 0 || at + arcount * OPT_OCTETS !== length) return false;
+    const edns = arcount === 0 ? NO_EDNS : this.scanOpt(request, at, length);
+    if (edns < 0 || (arcount === 0 && at !== length)) return false;
     key[to++] = edns;
     hash = Math.imul(hash ^ edns, 0x01000193);
     this.keyLength = to;
@@ -264,12 +266,37 @@ export class PacketCache {
     return true;
   }
 
-  /** The EDNS octet of a bare version-0 OPT record at `at`, or -1. Notes the payload. */
-  private scanOpt(request: Uint8Array, at: number): number {
-    if (at + OPT_OCTETS > request.length || request[at] !== 0) return -1;
+  /** The EDNS octet of a version-0 OPT record that reaches from `at` to `length`, or -1. Notes the payload. */
+  private scanOpt(request: Uint8Array, at: number, length: number): number {
+    const end = at + OPT_OCTETS;
+    if (end > length || request[at] !== 0) return -1;
     if (request[at + 1] !== 0 || request[at + 2] !== RRTYPE.OPT || request[at + 6] !== 0) return -1;
-    if (request[at + 9] !== 0 || request[at + 10] !== 0) return -1;
+    if (end + ((request[at + 9]! << 8) | request[at + 10]!) !== length) return -1;
+    if (end < length && !ordinaryOptions(request, end, length)) return -1;
     this.payload = (request[at + 3]! << 8) | request[at + 4]!;
     return (request[at + 7]! & DNSSEC_OK_OCTET) === 0 ? EDNS : EDNS_DO;
   }
+}
+
+/**
+ * Whether the options are well formed, as the decoder judges it, and none changes what the handler answers. Cookies, padding
+ * and keepalive are answered by the transport, client subnets and unknown options by nobody; NSID is the handler's.
+ */
+function ordinaryOptions(request: Uint8Array, start: number, end: number): boolean {
+  let isFirstCookie = true;
+  let at = start;
+  while (at < end) {
+    const data = at + OPTION_HEADER;
+    if (data > end) return false;
+    const code = (request[at]! << 8) | request[at + 1]!;
+    const octets = (request[at + 2]! << 8) | request[at + 3]!;
+    if (code === EDNS_OPTION.NSID) return false;
+    if (code === EDNS_OPTION.COOKIE && isFirstCookie) {
+      // A wrong length is a FORMERR; further cookies do not count (RFC 7873 §5.2).
+      if (!isCookieLength(octets)) return false;
+      isFirstCookie = false;
+    }
+    at = data + octets;
+  }
+  return at === end;
 }

@@ -155,5 +155,7 @@ async function answer(
   if (plan.kind !== 'body') return answerPlan(plan, context, exchange.address);
   const body = await readBody(exchange.body, LIMITS.dohBody, limits.requestMs);
   if (body === null) return null;
-  return 'kind' in body ? errorResponse(body) : answerPlan({ kind: 'wire', message: body }, context, exchange.address);
+  return 'kind' in body
+    ? errorResponse(body)
+    : answerPlan({ kind: 'wire', message: body }, context, exchange.address);
 }

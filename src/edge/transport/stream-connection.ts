@@ -94,9 +94,7 @@ export class StreamConnection {
   }
 
   get #paused(): boolean {
-    return (
-      this.stalledAt !== null || this.#waking !== undefined || this.inFlight >= this.#context.pipeline
-    );
+    return this.stalledAt !== null || this.#waking !== undefined || this.inFlight >= this.#context.pipeline;
   }
 
   /** Answers the messages at hand, and writes everything that was ready at once together. */

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { createSorter } from './sorter.ts';
+
+describe('sorter', () => {
+  let directory: string;
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'sorter-test-'));
+  });
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  /** Entries as hex, in the order that the sorter gives them. */
+  function sort(
+    entries: readonly (readonly [Uint8Array, Uint8Array])[],
+    runBytes: number,
+  ): [string, string][] {
+    const path = join(directory, 'runs');
+    const sorter = createSorter(path, runBytes);
+    try {
+      for (const [key, value] of entries) sorter.add(key, value);
+      assert.equal(existsSync(path), false);
+      return Array.from(sorter.entries(), ({ key, value }) => [
+        Buffer.from(key).toString('hex'),
+        value.toString('hex'),
+      ]);
+    } finally {
+      sorter.close();
+    }
+  }
+
+  const bytes = (maxLength: number) => fc.uint8Array({ minLength: 1, maxLength });
+
+  it('gives every key once, in the order of bytes, with its last value', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(bytes(3), fc.uint8Array({ maxLength: 20 })), { maxLength: 60 }),
+        fc.constantFrom(32, 64, 200, 100_000),
+        (entries, runBytes) => {
+          const last = new Map<string, string>();
+          for (const [key, value] of entries) {
+            last.set(Buffer.from(key).toString('hex'), Buffer.from(value).toString('hex'));
+          }
+          assert.deepEqual(
+            sort(entries, runBytes),
+            [...last].sort(([a], [b]) => (a < b ? -1 : 1)),
+          );
+        },
+      ),
+    );
+  });
+
+  it('merges runs that are larger than what it reads at once', () => {
+    const entries = Array.from({ length: 3000 }, (_, i) => {
+      const key = Buffer.alloc(4);
+      key.writeUInt32BE((i * 7919) % 3000);
+      return [key, Buffer.alloc(600, i)] as const;
+    });
+    const sorted = sort(entries, 600_000);
+    assert.equal(sorted.length, 3000);
+    sorted.forEach(([key, value], i) => {
+      assert.equal(Number.parseInt(key, 16), i);
+      assert.equal(value.length, 1200);
+    });
+  });
+
+  it('is empty when nothing was added', () => {
+    assert.deepEqual(sort([], 100), []);
+  });
+
+  it('takes an entry that fills a run, and none that is larger', () => {
+    const key = Uint8Array.of(1);
+    assert.equal(sort([[key, new Uint8Array(95)]], 100).length, 1);
+    assert.throws(() => sort([[key, new Uint8Array(96)]], 100), RangeError);
+  });
+});
