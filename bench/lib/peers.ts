@@ -41,7 +41,7 @@ export function startNsd(zone: string, zoneText: string, port: number): Peer {
   return peer('NSD', port, child, dir);
 }
 
-function peer(name: string, port: number, child: ChildProcess, dir: string): Peer {
+export function peer(name: string, port: number, child: ChildProcess, dir: string): Peer {
   // Nobody reads what they print, and a full pipe would stop them.
   child.stdout?.resume();
   child.stderr?.resume();
@@ -56,7 +56,7 @@ function peer(name: string, port: number, child: ChildProcess, dir: string): Pee
   };
 }
 
-function scratch(name: string): string {
+export function scratch(name: string): string {
   const dir = mkdtempSync(join(tmpdir(), `uqrp-${name}-`));
   mkdirSync(dir, { recursive: true });
   return dir;

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ChangeBody } from '../../core/change.ts';
 import { snapshotOperations, type ViewOperation, viewOperations } from './apply.ts';
-import { deleted, digestOf, minted, namespaceDeleted, namespaceUpserted, revoked, upserted } from './view-changes.ts';
+import {
+  deleted,
+  digestOf,
+  minted,
+  namespaceDeleted,
+  namespaceUpserted,
+  revoked,
+  upserted,
+} from './testing/view-changes.ts';
 
 const DATA = Buffer.from('{}');
 

@@ -7,15 +7,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import fc from 'fast-check';
 import { open } from 'lmdb';
 import type { ChangeBody } from '../../core/change.ts';
 import { openLmdbReader, openLmdbWriter } from './lmdb-view.ts';
-import { createMemoryView } from './memory-view.ts';
 import { createStamps } from './stamps.ts';
-import type { HostedView } from './view.ts';
-import { deleted, digestOf, minted, namespaceDeleted, namespaceUpserted, revoked, upserted } from './view-changes.ts';
-import { describeView, type ViewFixture } from './view-suite.ts';
+import { deleted, minted, namespaceDeleted, namespaceUpserted, upserted } from './testing/view-changes.ts';
+import { describeView, type ViewFixture } from './testing/view-suite.ts';
 
 function fixture(directory: string): ViewFixture {
   const path = join(directory, 'view');
@@ -171,7 +168,7 @@ describe('LMDB view and its file', () => {
 
   it('is at a committed state after the process is killed, cursor and data in agreement', async () => {
     for (let round = 0; round < 3; round++) {
-      const child = fork(new URL('./view-victim.ts', import.meta.url), [path], { stdio: 'ignore' });
+      const child = fork(new URL('./testing/view-victim.ts', import.meta.url), [path], { stdio: 'ignore' });
       await once(child, 'message');
       child.kill('SIGKILL');
       await once(child, 'exit');

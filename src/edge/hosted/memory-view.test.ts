@@ -1,5 +1,5 @@
 import { createMemoryView, type MemoryState } from './memory-view.ts';
-import { describeView, type ViewFixture } from './view-suite.ts';
+import { describeView, type ViewFixture } from './testing/view-suite.ts';
 
 function fixture(state?: MemoryState): ViewFixture {
   const view = createMemoryView(state);

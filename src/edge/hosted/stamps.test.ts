@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { attachStamps, createStamps } from './stamps.ts';
-import { deleted, minted, namespaceDeleted, namespaceUpserted, revoked, upserted } from './view-changes.ts';
+import {
+  deleted,
+  minted,
+  namespaceDeleted,
+  namespaceUpserted,
+  revoked,
+  upserted,
+} from './testing/view-changes.ts';
 
 describe('stamps', () => {
   const TABLE = [
@@ -34,7 +41,10 @@ describe('stamps', () => {
     ];
     const commits = stamps.commits();
     stamps.bumpAll();
-    assert.deepEqual(indices.map((index) => stamps.read(index)), [1, 1, 1, 1]);
+    assert.deepEqual(
+      indices.map((index) => stamps.read(index)),
+      [1, 1, 1, 1],
+    );
     assert.equal(stamps.commits(), commits + 1);
   });
 

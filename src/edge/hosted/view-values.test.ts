@@ -15,17 +15,19 @@ import {
 describe('values of the view', () => {
   const record = fc.record(
     {
-    data: fc.uint8Array({ maxLength: LIMITS.recordData }),
-    format: fc.oneof(
-      fc.constantFrom('application/json', 'text/plain', 'image/svg+xml', 'x/y').map(contentFormat),
-      fc.stringMatching(/^[a-z]{1,7}$/),
-    ),
-    ttlSeconds: fc.oneof(fc.constantFrom(0, 300, LIMITS.ttlSecondsMax), fc.nat()),
-    expiresAt: fc.oneof(
-      fc.constantFrom(null, 0, LIMITS.expiresAtMax),
-      fc.integer({ min: 0, max: LIMITS.expiresAtMax }),
-    ),
-  }, { noNullPrototype: true });
+      data: fc.uint8Array({ maxLength: LIMITS.recordData }),
+      format: fc.oneof(
+        fc.constantFrom('application/json', 'text/plain', 'image/svg+xml', 'x/y').map(contentFormat),
+        fc.stringMatching(/^[a-z]{1,7}$/),
+      ),
+      ttlSeconds: fc.oneof(fc.constantFrom(0, 300, LIMITS.ttlSecondsMax), fc.nat()),
+      expiresAt: fc.oneof(
+        fc.constantFrom(null, 0, LIMITS.expiresAtMax),
+        fc.integer({ min: 0, max: LIMITS.expiresAtMax }),
+      ),
+    },
+    { noNullPrototype: true },
+  );
 
   it('gives back every record as it was', () => {
     fc.assert(

@@ -7,8 +7,16 @@ import fc from 'fast-check';
 import type { ChangeBody } from '../../core/change.ts';
 import { openLmdbReader, openLmdbWriter } from './lmdb-view.ts';
 import { createMemoryView } from './memory-view.ts';
+import {
+  deleted,
+  digestOf,
+  minted,
+  namespaceDeleted,
+  namespaceUpserted,
+  revoked,
+  upserted,
+} from './testing/view-changes.ts';
 import type { HostedView, ViewWriter } from './view.ts';
-import { deleted, digestOf, minted, namespaceDeleted, namespaceUpserted, revoked, upserted } from './view-changes.ts';
 
 it('the LMDB view holds after any sequence of changes what the memory view holds', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'views-agree-'));
@@ -37,15 +45,7 @@ it('the LMDB view holds after any sequence of changes what the memory view holds
   await writer.close();
   rmSync(directory, { recursive: true, force: true });
 });
-async function rebuild(
-  view: {
-    clear(): Promise<void>;
-    load(c: readonly ChangeBody[]): Promise<void>;
-    apply(c: readonly ChangeBody[], n: number): Promise<void>;
-  },
-  changes: readonly ChangeBody[],
-  cursor: number,
-): Promise<void> {
+async function rebuild(view: ViewWriter, changes: readonly ChangeBody[], cursor: number): Promise<void> {
   const isUpsert = ({ type }: ChangeBody): boolean => /upserted|minted/.test(type);
   await view.clear();
   await view.load(changes.filter(isUpsert));

@@ -5,9 +5,12 @@ import { ipv6FromText } from '../wire/address.ts';
 const MAPPED = '::ffff:';
 const NETWORK_OCTETS = 8;
 const IPV4_OCTETS = 4;
+const IPV6_OCTETS = 16;
 const ZERO = 0x30;
 const NINE = 0x39;
+const LETTER_A = 0x61;
 const DOT = 0x2e;
+const COLON = 0x3a;
 
 /**
  * What limits count by: an IPv4 address, or the /64 of an IPv6 one, since a single host owns all of that.
@@ -23,32 +26,75 @@ export function networkKey(address: string): string {
 }
 
 /**
- * The octets of an address, which is an IPv4 one too when it is mapped. IPv4 costs no allocation: it is read for every reply.
+ * The octets of an address; a mapped one is the IPv4 address that it holds. It is read for every reply, so what the
+ * operating system usually writes costs no allocation.
  *
  * @param address as the operating system writes it
  * @param into 16 octets
  * @returns how many of them are the address: 4, 16, or 0 for one that cannot be read
  */
 export function readAddress(address: string, into: Uint8Array): number {
+  if (!address.includes(':')) return readIpv4(address, 0, into);
+  if (isMapped(address)) return readIpv4(address, MAPPED.length, into);
+  return readGroups(address, into) ? IPV6_OCTETS : readIpv6(address, into);
+}
+
+function readIpv4(address: string, from: number, into: Uint8Array): number {
   let octet = 0;
   let at = 0;
-  for (let i = 0; i < address.length; i++) {
+  for (let i = from; i < address.length; i++) {
     const code = address.charCodeAt(i);
-    if (code === DOT) {
+    if (code === DOT && at < IPV4_OCTETS) {
       into[at++] = octet;
       octet = 0;
     } else if (code >= ZERO && code <= NINE) {
       octet = octet * 10 + code - ZERO;
     } else {
-      return readIpv6(address, into);
+      return 0;
     }
   }
+  if (at !== IPV4_OCTETS - 1) return 0;
   into[at] = octet;
-  return at === IPV4_OCTETS - 1 ? IPV4_OCTETS : 0;
+  return IPV4_OCTETS;
 }
 
+/** IPv6 in hexadecimal groups alone, lower case, zeros shortened or not. False for what it does not know. */
+function readGroups(address: string, into: Uint8Array): boolean {
+  let at = 0;
+  let gap = -1;
+  let group = 0;
+  let digits = 0;
+  for (let i = 0; i <= address.length; i++) {
+    const code = i < address.length ? address.charCodeAt(i) : COLON;
+    const digit = code >= ZERO && code <= NINE ? code - ZERO : code - LETTER_A + 10;
+    if (code === COLON) {
+      if (digits > 0) {
+        if (at === IPV6_OCTETS) return false;
+        into[at] = group >> 8;
+        into[at + 1] = group;
+        at += 2;
+        group = 0;
+        digits = 0;
+      } else if (i < address.length) {
+        gap = at;
+      }
+    } else if (digit >= 0 && digit < 16) {
+      group = (group << 4) | digit;
+      digits++;
+    } else {
+      return false;
+    }
+  }
+  if (gap < 0) return at === IPV6_OCTETS;
+  // What follows the gap moves to the end, and the gap fills with zeros.
+  let to = IPV6_OCTETS;
+  while (at > gap) into[--to] = into[--at]!;
+  while (to > gap) into[--to] = 0;
+  return true;
+}
+
+/** All other forms: with a zone index, or ending in a dotted quad. */
 function readIpv6(address: string, into: Uint8Array): number {
-  if (isMapped(address)) return readAddress(address.slice(MAPPED.length), into);
   const octets = ipv6FromText(address.split('%', 1)[0]!);
   if (octets === null) return 0;
   into.set(octets);

@@ -57,12 +57,14 @@ export class ServerCookies {
     const day = Math.floor(now / DAY_MS);
     if (day !== this.#day) this.#keep(day);
     const seconds = Math.floor(now / 1000);
-    const length = HASH_AT + readAddress(address, this.#address);
+    const addressOctets = readAddress(address, this.#address);
+    const length = HASH_AT + addressOctets;
     this.#message.set(this.#address, HASH_AT);
     for (let i = 0; i < CLIENT_OCTETS; i++) this.#message[i] = cookie[i]!;
 
     let proven = false;
-    if (octets === COOKIE_OCTETS && cookie[CLIENT_OCTETS] === VERSION) {
+    // Who has no address cannot prove one.
+    if (octets === COOKIE_OCTETS && cookie[CLIENT_OCTETS] === VERSION && addressOctets > 0) {
       // Serial number arithmetic (RFC 1982): the 32 bits wrap in 2106.
       const age = (seconds - u32At(cookie, TIMESTAMP_AT)) | 0;
       if (age <= AGE_MAX && age >= -AHEAD_MAX) {

@@ -9,8 +9,8 @@ import type { DohRequestHead } from './doh-route.ts';
 export interface Exchange {
   readonly head: DohRequestHead;
   readonly body: Readable;
-  /** The peer's, for rate limits. */
-  address(): string;
+  /** The peer's, for rate limits and cookies. */
+  readonly address: () => string;
   /** Sends the response, unless the peer is gone or has one already. Never throws. */
   respond(response: DohResponse): void;
 }

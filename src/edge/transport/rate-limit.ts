@@ -13,9 +13,11 @@ import type { ReplyLimiter } from './udp.ts';
 const KIND = { answer: 0, nodata: 1, refused: 2, error: 3, stream: 4, https: 5 } as const;
 
 const TC = 0x02;
-/** IPv4 /24 and IPv6 /56: the first word whole or less its last octet, of the second its first three octets. */
+/** An IPv4 /24 is the first word of the key less its last octet; an IPv6 /56 the first word and three octets of the second. */
 const LESS_LAST_OCTET = 0xffff_ff00;
 const IPV4_OCTETS = 4;
+/** The second word where there is no more address. */
+const IPV4_LOW = 0;
 /** Every second reply over the limit is sent all the same, cut down: who is real asks again over TCP. */
 const SLIP = 2;
 const MINUTE = 60;
@@ -27,9 +29,9 @@ export interface RateLimits {
   /** Replies over UDP. */
   readonly udp: ReplyLimiter;
   /** Queries over TCP and TLS, counted together. */
-  meter(address: string): QueryMeter;
+  readonly meter: (address: string) => QueryMeter;
   /** Requests over HTTPS. 0 lets one pass, n refuses it for n seconds. */
-  admit(address: string): number;
+  readonly admit: (address: string) => number;
 }
 
 export interface RateSettings {
@@ -43,35 +45,39 @@ export interface RateSettings {
 export function makeRateLimits({ memory, responses, clock }: RateSettings): RateLimits {
   const table = new RateTable(memory);
   const octets = new Uint8Array(16);
-  const seconds = (): number => Math.floor(clock() / 1000);
-  /** The key of a single host: an IPv4 address or an IPv6 /64, as its first and second word. */
-  const low = (length: number): number => (length === IPV4_OCTETS ? 0 : u32At(octets, 4));
+
+  /** Reads an address into `octets`; whether it is IPv4. One that cannot be read counts as ::. */
+  function isIpv4(address: string): boolean {
+    const length = readAddress(address, octets);
+    if (length === 0) octets.fill(0);
+    return length === IPV4_OCTETS;
+  }
 
   return {
     udp: {
       admit(address, reply, length) {
-        const isIpv4 = readAddress(address, octets) === IPV4_OCTETS;
-        const high = isIpv4 ? u32At(octets, 0) & LESS_LAST_OCTET : u32At(octets, 0);
-        const rest = isIpv4 ? 0 : u32At(octets, 4) & LESS_LAST_OCTET;
-        const over = table.count(high, rest, responseClass(reply), seconds(), 1) - responses;
+        const ipv4 = isIpv4(address);
+        const high = ipv4 ? u32At(octets, 0) & LESS_LAST_OCTET : u32At(octets, 0);
+        const low = ipv4 ? IPV4_LOW : u32At(octets, 4) & LESS_LAST_OCTET;
+        const seconds = Math.floor(clock() / 1000);
+        const over = table.count(high, low, responseClass(reply), seconds, 1) - responses;
         if (over <= 0) return length;
         return over % SLIP === 0 ? truncateReply(reply, length, optOfReply(reply, length), false) : 0;
       },
     },
     meter(address) {
-      const length = readAddress(address, octets);
+      const low = isIpv4(address) ? IPV4_LOW : u32At(octets, 4);
       const high = u32At(octets, 0);
-      const rest = low(length);
       return () => {
         const now = clock();
-        const count = table.count(high, rest, KIND.stream, Math.floor(now / 1000), 1);
+        const count = table.count(high, low, KIND.stream, Math.floor(now / 1000), 1);
         return count <= LIMITS.streamQueriesPerSecond ? 0 : Math.max(1, table.until * 1000 - now);
       };
     },
     admit(address) {
-      const length = readAddress(address, octets);
-      const now = seconds();
-      const count = table.count(u32At(octets, 0), low(length), KIND.https, now, MINUTE);
+      const low = isIpv4(address) ? IPV4_LOW : u32At(octets, 4);
+      const now = Math.floor(clock() / 1000);
+      const count = table.count(u32At(octets, 0), low, KIND.https, now, MINUTE);
       return count <= LIMITS.dohRequestsPerMinute ? 0 : table.until - now;
     },
   };

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { ChangeBody } from '../../core/change.ts';
-import type { HostedView, ViewWriter } from './view.ts';
-import { deleted, digestOf, minted, namespaceDeleted, namespaceUpserted, revoked, upserted } from './view-changes.ts';
+import type { ChangeBody } from '../../../core/change.ts';
+import type { HostedView, ViewWriter } from '../view.ts';
+import {
+  deleted,
+  digestOf,
+  minted,
+  namespaceDeleted,
+  namespaceUpserted,
+  revoked,
+  upserted,
+} from './view-changes.ts';
 
 /** One view under test: a writer, and a reader of the same content. */
 export interface ViewFixture {

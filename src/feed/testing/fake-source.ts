@@ -1,6 +1,6 @@
-import type { Change, ChangeBody } from '../core/change.ts';
-import { createMemoryView, type MemoryState } from '../edge/hosted/memory-view.ts';
-import type { ChangeSource, LogBounds } from './change-source.ts';
+import type { Change, ChangeBody } from '../../core/change.ts';
+import { createMemoryView, type MemoryState } from '../../edge/hosted/memory-view.ts';
+import type { ChangeSource, LogBounds } from '../change-source.ts';
 
 type Call = 'bounds' | 'since' | 'snapshot';
 
@@ -38,10 +38,10 @@ export function createFakeSource(pageSize = 2): FakeSource {
     await source.before(call, page);
   };
   const stateAt = (seq: number): MemoryState => {
-    const { state, apply } = createMemoryView();
+    const view = createMemoryView();
     // Resolves later, but has done its work when it returns.
-    void apply(log.slice(0, seq), seq);
-    return state;
+    void view.apply(log.slice(0, seq), seq);
+    return view.state;
   };
 
   /** Rows in the order of their keys, looked at page by page: writes between two pages show in the later ones. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChangeBody } from '../../core/change.ts';
+import type { ChangeBody } from '../../../core/change.ts';
 
 /** Changes for the tests of views. */
 
@@ -55,4 +55,3 @@ export function minted(namespace: string, token: string, expiresAt = 1_900_000_0
 export function revoked(namespace: string, token: string): ChangeBody {
   return { type: 'token.revoked', namespace, digest: digestOf(token) };
 }
-

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { start } from '../../test/support/process.ts';
+import { type Peer, peer, scratch } from './peers.ts';
+
+/**
+ * The zone signed as ours is: a P-256 key and an Ed25519 key, both over every rrset, with NSEC.
+ *
+ * @returns the signed zone's text
+ */
+export function signZone(zone: string, zoneText: string): string {
+  const dir = scratch('sign');
+  writeFileSync(join(dir, 'zone'), zoneText);
+  const keygen = (...args: string[]): Buffer =>
+    execFileSync('dnssec-keygen', ['-q', '-K', dir, ...args, zone], { stdio: ['ignore', 'pipe', 'ignore'] });
+  keygen('-a', 'ECDSAP256SHA256', '-f', 'KSK');
+  keygen('-a', 'ED25519');
+  const args = ['-q', '-z', '-S', '-K', dir, '-o', zone, '-f', join(dir, 'signed'), join(dir, 'zone')];
+  execFileSync('dnssec-signzone', args, { cwd: dir, stdio: 'ignore' });
+  return readFileSync(join(dir, 'signed'), 'utf8');
+}
+
+/** BIND with one worker thread over UDP, TCP, TLS and HTTPS (the two ports after `port`). */
+export function startSecureBind(
+  zone: string,
+  signed: string,
+  port: number,
+  tls: { cert: string; key: string },
+): Peer {
+  const dir = scratch('bind');
+  writeFileSync(join(dir, 'zone'), signed);
+  writeFileSync(join(dir, 'cert.pem'), tls.cert);
+  writeFileSync(join(dir, 'key.pem'), tls.key);
+  writeFileSync(
+    join(dir, 'named.conf'),
+    `tls own { cert-file "${dir}/cert.pem"; key-file "${dir}/key.pem"; };
+     options { directory "${dir}"; pid-file none; listen-on-v6 { none; }; session-keyfile "${dir}/session.key";
+       listen-on port ${port} { 127.0.0.1; };
+       listen-on port ${port + 1} tls own { 127.0.0.1; };
+       listen-on port ${port + 2} tls own http default { 127.0.0.1; };
+       tcp-clients 1000; recursion no; dnssec-validation no; minimal-responses yes; };
+     controls { };
+     zone "${zone}" { type primary; file "${dir}/zone"; };\n`,
+  );
+  return peer('BIND', port, start('named', ['-f', '-n', '1', '-c', join(dir, 'named.conf')]), dir);
+}
+
+/** PowerDNS over LMDB that signs online with the same two algorithms and narrow NSEC3, one thread of each kind. */
+export function startPowerDns(zone: string, zoneText: string, port: number): Peer {
+  const dir = scratch('pdns');
+  writeFileSync(join(dir, 'zone'), zoneText);
+  writeFileSync(
+    join(dir, 'pdns.conf'),
+    `launch=lmdb\nlmdb-filename=${dir}/pdns.lmdb\nlmdb-shards=1\nlocal-address=127.0.0.1\nlocal-port=${port}\n` +
+      `receiver-threads=1\ndistributor-threads=1\nsocket-dir=${dir}\nsetuid=\nsetgid=\nguardian=no\ndaemon=no\n` +
+      'security-poll-suffix=\nloglevel=3\n',
+  );
+  const util = (...args: string[]): void => {
+    execFileSync('pdnsutil', ['--config-dir', dir, ...args], { stdio: 'ignore' });
+  };
+  util('load-zone', zone, join(dir, 'zone'));
+  util('add-zone-key', zone, 'ksk', 'active', 'published', 'ecdsa256');
+  util('add-zone-key', zone, 'zsk', 'active', 'published', 'ed25519');
+  util('set-nsec3', zone, '1 0 0 -', 'narrow');
+  util('rectify-zone', zone);
+  return peer('PowerDNS', port, start('pdns_server', ['--config-dir', dir]), dir);
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import type { ChangeBody } from '../core/change.ts';
+import { createMemoryView } from '../edge/hosted/memory-view.ts';
+import {
+  deleted,
+  minted,
+  namespaceDeleted,
+  namespaceUpserted,
+  revoked,
+  upserted,
+} from '../edge/hosted/testing/view-changes.ts';
+import type { ViewWriter } from '../edge/hosted/view.ts';
+import { startFollower } from './follower.ts';
+import { createFakeSource } from './testing/fake-source.ts';
+import { createRig, type Rig } from './testing/follower-rig.ts';
+
+describe('follower, when things go wrong', () => {
+  let rig: Rig;
+  beforeEach(() => {
+    rig = createRig();
+  });
+  afterEach(() => rig.stop());
+
+  for (const call of ['bounds', 'since', 'snapshot'] as const) {
+    it(`goes on after a source that fails at ${call}`, async () => {
+      rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'));
+      let faults = 2;
+      rig.source.before = (at, page) => {
+        if (at === call && (call !== 'snapshot' || page === 1) && faults-- > 0) throw new Error('source');
+      };
+      await rig.start().ready;
+      rig.assertSame();
+      assert.equal(rig.errors.length, 2);
+      assert.ok(rig.states.includes('failing'));
+      assert.equal(rig.states.at(-1), 'following');
+    });
+  }
+
+  for (const call of ['clear', 'load', 'apply'] as const) {
+    it(`goes on after a view that fails at ${call}`, async () => {
+      rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'));
+      const good = rig.view[call] as (...args: unknown[]) => Promise<void>;
+      let faults = 2;
+      const failing: ViewWriter = {
+        ...rig.view,
+        [call]: async (...args: unknown[]) => {
+          if (faults-- > 0) throw new Error('view');
+          return good(...args);
+        },
+      };
+      await rig.start({ view: failing }).ready;
+      rig.assertSame();
+      assert.equal(rig.errors.length, 2);
+      assert.equal(rig.view.cursor(), 3);
+    });
+  }
+
+  it('believes the view when a commit failed and was made all the same', async () => {
+    await rig.start().ready;
+    const apply = rig.view.apply.bind(rig.view);
+    rig.view.apply = async (changes, cursor) => {
+      rig.view.apply = apply;
+      await apply(changes, cursor);
+      throw new Error('the answer was lost');
+    };
+    rig.source.write(upserted('a.ns.v1'));
+    await rig.until(() => rig.states.at(-1) === 'failing');
+    await rig.until(() => rig.states.at(-1) === 'following');
+    rig.assertSame();
+    assert.equal(rig.errors.length, 1);
+  });
+});
+
+describe('follower and a busy source', () => {
+  it('brings the view to the present state, whatever is written between the pages of a snapshot', async () => {
+    const key = fc.constantFrom('a.ns.v1', 'b.ns.v1', 'c.ns.v1', 'd.other.v1', 'e.other.v1');
+    const name = fc.constantFrom('ns', 'other');
+    const token = fc.constantFrom('one', 'two');
+    const body: fc.Arbitrary<ChangeBody> = fc.oneof(
+      fc.tuple(key, fc.string()).map((of) => upserted(...of)),
+      key.map(deleted),
+      name.map((at) => namespaceUpserted(at)),
+      name.map(namespaceDeleted),
+      fc.tuple(name, token).map((of) => minted(...of)),
+      fc.tuple(name, token).map((of) => revoked(...of)),
+    );
+    const bodies = fc.array(body, { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(
+        bodies,
+        fc.array(bodies, { maxLength: 12 }),
+        fc.integer({ min: 1, max: 3 }),
+        async (first, later, batch) => {
+          const busy = createFakeSource(1);
+          const target = createMemoryView();
+          busy.write(...first);
+          const queue = [...later];
+          busy.before = () => busy.write(...(queue.shift() ?? []));
+          const one = startFollower({ source: busy, view: target, clock: () => 0, pollMs: 1, batch });
+          await one.ready;
+          while (queue.length > 0 || target.state.cursor !== busy.state().cursor) await nextTurn();
+          await one.stop();
+          assert.deepEqual(target.state, busy.state());
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
