@@ -64,5 +64,5 @@ export function startPowerDns(zone: string, zoneText: string, port: number): Pee
   util('add-zone-key', zone, 'zsk', 'active', 'published', 'ed25519');
   util('set-nsec3', zone, '1 0 0 -', 'narrow');
   util('rectify-zone', zone);
-  return peer('PowerDNS', port, start('pdns_server', ['--config-dir', dir]), dir);
+  return peer('PowerDNS', port, start('pdns_server', [`--config-dir=${dir}`]), dir);
 }
