@@ -14,7 +14,14 @@ const USE_CASES = ['control/accounts', 'control/keys', 'control/namespaces', 'co
 const FEED_PORT = 'feed/change-source.ts';
 /** The parts of the view that are types and counters, not an implementation. */
 const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/stamps.ts'] as const;
-const EDGE = ['edge/wire', 'edge/dnssec', 'edge/transport', 'edge/hosted', 'edge/query', 'edge/node'] as const;
+const EDGE = [
+  'edge/wire',
+  'edge/dnssec',
+  'edge/transport',
+  'edge/hosted',
+  'edge/query',
+  'edge/node',
+] as const;
 
 export const ROOMS: readonly Room[] = [
   { room: 'core', may: [] },

@@ -1,5 +1,5 @@
-import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, read } from '../e2e/client.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 
 /** The zones that the server is asked for: two, each with keys of its own. */
 export const ZONES = ['uqrp.net', 'uqrp.org'] as const;
