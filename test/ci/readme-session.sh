@@ -7,6 +7,11 @@ for program in dig kdig curl; do
   command -v "$program" >/dev/null || { echo "skipped: $program is not installed"; exit 0; }
 done
 
+if curl -s -o /dev/null http://127.0.0.1:8080/; then
+  echo 'another server holds the ports of the README session'
+  exit 1
+fi
+
 work=$(mktemp -d)
 git ls-files -z | grep -zv '^test/' | xargs -0 cp --parents -t "$work"
 ln -s "$PWD/node_modules" "$work/node_modules"
