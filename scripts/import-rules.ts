@@ -20,12 +20,15 @@ const EDGE = [
   'edge/transport',
   'edge/hosted',
   'edge/query',
+  'edge/services',
+  'edge/schema',
   'edge/node',
 ] as const;
 
 export const ROOMS: readonly Room[] = [
   { room: 'core', may: [] },
   { room: 'config', may: ['core'] },
+  { room: 'outbound', may: ['core'] },
   { room: 'telemetry', may: ['core'] },
   { room: 'feed', may: ['core', 'edge/hosted/view.ts'] },
   { room: 'control/store', may: ['core', FEED_PORT] },
@@ -40,6 +43,8 @@ export const ROOMS: readonly Room[] = [
   { room: 'edge/transport', may: ['core', 'edge/wire'] },
   { room: 'edge/hosted', may: ['core', FEED_PORT] },
   { room: 'edge/query', may: ['core', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS] },
+  { room: 'edge/services', may: ['core', 'outbound'] },
+  { room: 'edge/schema', may: ['core', 'edge/services', 'edge/query/public-service.ts'] },
   { room: 'edge/node', may: ['core', 'telemetry', ...EDGE.filter((room) => room !== 'edge/node')] },
   { room: 'client', may: ['core', 'edge/wire'] },
   { room: 'edge-worker.ts', may: ['core', 'telemetry', ...EDGE] },
@@ -56,6 +61,8 @@ export const ROOMS: readonly Room[] = [
       'client',
       'edge/wire',
       'edge/dnssec',
+      'edge/services/geoip/update.ts',
+      'edge/services/stock/import.ts',
     ],
   },
   { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },

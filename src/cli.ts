@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { type DnssecOptions, dnssecDs, dnssecKeys, dnssecRollover } from './cli/dnssec.ts';
+import { geoipUpdate } from './cli/geoip.ts';
 import { namespaceFlag, userCreate, userList, userTier, userToken } from './cli/operator.ts';
 import { EXIT, report } from './cli/output.ts';
 import { type QueryOptions, query } from './cli/query.ts';
 import { serveCommand } from './cli/serve.ts';
+import { type StockMapOptions, stockMapImport } from './cli/stock-map.ts';
 import { exportNamespace, importNamespace } from './cli/transfer.ts';
 
 const clock = Date.now;
@@ -65,6 +67,21 @@ command(dnssec, 'rollover <zsk|ksk>', 'take the next step of a rollover, or say 
   .option(...ZONE)
   .option('--confirm <what>', 'ds-added or ds-removed: what only you can know of the parent')
   .action((role: string, options: DnssecOptions) => dnssecRollover(clock, role, options, json()));
+
+const geoip = program.command('geoip').description('database of addresses').exitOverride();
+command(geoip, 'update', 'answer from another MaxMind DB file; running servers take it up within seconds')
+  .requiredOption('--file <file>', 'the file, which is copied')
+  .action((options: { file: string }) => geoipUpdate(options, json()));
+
+const stockMap = program.command('stock-map').description('listing exchanges of tickers').exitOverride();
+command(
+  stockMap,
+  'import <file>',
+  'take over a symbol directory file (nasdaqtraded.txt); running servers see it',
+)
+  .requiredOption('--asof <date>', 'date of the file, YYYY-MM-DD')
+  .requiredOption('--tag <tag>', 'where it comes from, sent as exchsrc')
+  .action((file: string, options: StockMapOptions) => stockMapImport(clock, file, options, json()));
 
 command(program, 'query <name>', 'ask for a name and decode the envelope')
   .option('--server <address>', 'address of the server')

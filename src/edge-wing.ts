@@ -1,7 +1,7 @@
 /** The read wing of a process: the view, the follower that keeps it, and the DNS workers that read it. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { Config } from './config/config.ts';
+import { type Config, ConfigError } from './config/config.ts';
 import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
 import { openLmdbWriter } from './edge/hosted/lmdb-view.ts';
@@ -9,6 +9,9 @@ import { createStamps } from './edge/hosted/stamps.ts';
 import { openNodeKeys } from './edge/node/keys.ts';
 import { startPool } from './edge/node/pool.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
+import { geoipPaths, isDatabase } from './edge/services/geoip/files.ts';
+import { connectDesk } from './edge/services/providers/link.ts';
+import { openProviders } from './edge/services/providers/open.ts';
 import { createRateMemory } from './edge/transport/rate-table.ts';
 import { makeSelfSigned } from './edge/transport/self-signed.ts';
 import type { ChangeSource } from './feed/change-source.ts';
@@ -44,12 +47,33 @@ const DAY_MS = 86_400_000;
 /** A feed is behind, and the node not ready, when the oldest change it lacks is older than this. */
 const LAG_LIMIT_SECONDS = 30;
 
+/** What was opened, to be closed in reverse. */
+type Opened = (() => void | Promise<void>)[];
+
 /** Opens the view, starts the workers, and resolves when they listen; the follower may still be catching up. */
 export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> {
+  const opened: Opened = [];
+  const stop = async (): Promise<void> => {
+    for (const close of opened.toReversed()) await close();
+  };
+  try {
+    return { ...(await open(options, opened)), stop };
+  } catch (error) {
+    // A port that is taken must end the process, not leave it following a feed for nobody.
+    await stop();
+    throw error;
+  }
+}
+
+async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<EdgeWing, 'stop'>> {
   const { config, source, clock, log, metrics } = options;
+  if (config.geoipDb !== null && !isDatabase(config.geoipDb)) {
+    throw new ConfigError(['UQRP_GEOIP_DB must be a MaxMind DB file']);
+  }
   const viewPath = join(config.dataDir, 'view');
   const stamps = createStamps();
   const view = openLmdbWriter({ path: viewPath });
+  opened.push(() => view.close());
   let follower: Follower | null = null;
   let restarts = 0;
 
@@ -76,6 +100,8 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       },
       onError: (error) => log.event('feed.failing', { seconds: follower?.lag().seconds ?? 0 }, error),
     });
+    const following = follower;
+    opened.push(() => following.stop());
   }
 
   const keys =
@@ -91,6 +117,16 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
           },
           onError: (error) => log.event('keys.failing', {}, error),
         });
+  opened.push(() => keys?.stop());
+  const providers = await openProviders({
+    endpoints: config.providers,
+    ownBases: config.providers.own,
+    resolvers: config.resolvers,
+    agent: `uqrp (+https://${config.zones[0]}/)`,
+    dataDir: config.dataDir,
+    clock,
+  });
+  opened.push(() => providers.stop());
   const pool = await startPool({
     entry: new URL('./edge-worker.ts', import.meta.url),
     settings: {
@@ -105,13 +141,19 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       nodeName: config.nodeName,
       sync: config.sync,
       demo: config.demo,
+      btc: config.btc,
+      geoip: geoipPaths(config.dataDir, config.geoipDb),
       viewPath,
+      dataDir: config.dataDir,
+      feeds: providers.hub.offered,
       stamps: stamps.buffer,
       stats: options.stats,
       cookieKey: options.cookieKey,
       rate: config.dnsRate,
+      udp: config.udp,
       rates: createRateMemory(),
     },
+    connect: () => connectDesk(providers.hub),
     workers: config.workers,
     events: {
       died(worker) {
@@ -122,11 +164,11 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       fault: (worker, transport) => log.event('listener.failing', { transport, worker }),
     },
   });
+  opened.push(() => pool.stop());
+  log.event('udp.opened', { path: pool.udp });
 
   return {
-    get ports() {
-      return pool.ports;
-    },
+    ports: pool.ports,
     caughtUp: follower?.ready ?? Promise.resolve(),
     unready() {
       const reasons: UnreadyReason[] = [];
@@ -149,12 +191,6 @@ export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> 
       } catch (error) {
         log.event('tls.failing', {}, error);
       }
-    },
-    async stop() {
-      keys?.stop();
-      await pool.stop();
-      await follower?.stop();
-      await view.close();
     },
   };
 }

@@ -20,7 +20,7 @@ try {
     else if (message.type === 'keys') worker.reloadKeys(message.keys);
     else void worker.stop().then(() => port.close());
   });
-  tell({ type: 'listening', ports: worker.ports });
+  tell({ type: 'listening', ports: worker.ports, udp: worker.udp });
 } catch (error) {
   const code = (error as NodeJS.ErrnoException).code;
   tell({ type: 'failed', code: typeof code === 'string' ? code : 'UNKNOWN' });

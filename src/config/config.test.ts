@@ -35,6 +35,8 @@ const VALUES: readonly [VariableName, readonly string[], readonly string[]][] = 
   ],
   ['UQRP_SECRET', [SECRET], [SECRET.slice(1)]],
   ['UQRP_DEMO', ['on', 'off'], ['ON', 'true', '1']],
+  ['UQRP_BTC', ['on', 'off'], ['ON', 'true', '1']],
+  ['UQRP_GEOIP_DB', ['city.mmdb', '/a/b.mmdb', ''], ['a\0b']],
   [
     'UQRP_NS',
     ['a=192.0.2.1,b=192.0.2.1', 'a=192.0.2.1, a=2001:db8::1, b=2001:db8::2', 'A=192.0.2.1,b=192.0.2.2'],
@@ -52,7 +54,24 @@ const VALUES: readonly [VariableName, readonly string[], readonly string[]][] = 
     ],
   ],
   ['UQRP_DNS_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
+  ['UQRP_UDP', ['auto', 'node'], ['batch', 'AUTO', 'off']],
   ['UQRP_WORKERS', ['1', '256'], ['0', '257', 'all']],
+  [
+    'UQRP_OPENMETEO_URL',
+    ['http://10.0.0.1:8080', 'https://weather.example/base', 'off'],
+    [
+      'ftp://weather.example',
+      'weather.example',
+      'https://u:p@weather.example',
+      'https://w.example/?q=1',
+      'OFF',
+    ],
+  ],
+  [
+    'UQRP_RESOLVERS',
+    ['192.0.2.1', '192.0.2.1:53, 2001:db8::1', '[2001:db8::1]:5353', '[::1]'],
+    ['dns.example', '192.0.2.1:0', '192.0.2.1:65536', '[192.0.2.1]', 'fe80::1%eth0', '192.0.2.1,'],
+  ],
 ];
 
 describe('loadConfig', () => {
@@ -75,6 +94,8 @@ describe('loadConfig', () => {
       restRate: true,
       dnsRate: 200,
       demo: false,
+      btc: false,
+      geoipDb: null,
       sync: true,
       nameServers: [
         { label: 'ns1', addresses: ['192.0.2.1'] },
@@ -82,7 +103,20 @@ describe('loadConfig', () => {
       ],
       dnssec: 'full',
       nodeName: 'uqrp',
+      udp: 'auto',
       workers: availableParallelism(),
+      providers: {
+        openmeteo: 'https://api.open-meteo.com',
+        metno: 'https://api.met.no',
+        frankfurter: 'https://api.frankfurter.dev',
+        ecb: 'https://www.ecb.europa.eu',
+        coinbase: 'https://api.exchange.coinbase.com',
+        kraken: 'https://api.kraken.com',
+        twelvedata: null,
+        finnhub: null,
+        own: [],
+      },
+      resolvers: [],
       unknown: [],
     });
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.nameServers[0]?.addresses));
@@ -107,6 +141,27 @@ describe('loadConfig', () => {
       { label: 'nsb', addresses: ['2001:db8::1', '192.0.2.9'] },
       { label: 'nsa', addresses: ['192.0.2.1'] },
     ]);
+  });
+
+  it("knows which providers are asked, and which bases are the operator's own", () => {
+    const { providers } = loadConfig({
+      UQRP_METNO_URL: 'off',
+      UQRP_ECB_URL: 'http://10.0.0.1',
+      UQRP_KRAKEN_URL: 'https://api.kraken.com',
+      UQRP_TWELVEDATA_KEY: 'key',
+      UQRP_FINNHUB_URL: 'off',
+      UQRP_FINNHUB_KEY: 'key',
+    });
+    assert.deepEqual(
+      [providers.metno, providers.ecb, providers.twelvedata, providers.finnhub, providers.own],
+      [
+        null,
+        'http://10.0.0.1',
+        { base: 'https://api.twelvedata.com', key: 'key' },
+        null,
+        ['http://10.0.0.1'],
+      ],
+    );
   });
 
   it('tells every fault at once and never a value', () => {

@@ -5,11 +5,12 @@ import {
   type Environment,
   type Role,
   type Signing,
+  type UdpChoice,
   unknownVariables,
   type ValueOf,
   type VariableName,
 } from './env.ts';
-import type { NameServer } from './parsers.ts';
+import { type NameServer, PROVIDER_OFF } from './parsers.ts';
 
 export interface TlsFiles {
   readonly cert: string;
@@ -42,13 +43,40 @@ export interface Config {
   readonly dnsRate: number;
   readonly demo: boolean;
   readonly sync: boolean;
+  readonly btc: boolean;
+  /** The operator's own database of addresses, or null. */
+  readonly geoipDb: string | null;
   readonly nameServers: readonly NameServer[];
   readonly dnssec: Signing;
   /** What the node calls itself. */
   readonly nodeName: string;
+  /** Whether packets over UDP may come by batches, through native code. */
+  readonly udp: UdpChoice;
   readonly workers: number;
+  readonly providers: ProviderSettings;
+  /** Name servers of the outbound door; empty: those of the system. */
+  readonly resolvers: readonly string[];
   /** Names of variables that begin with `UQRP_` and mean nothing. */
   readonly unknown: readonly string[];
+}
+
+interface KeyedProvider {
+  readonly base: string;
+  readonly key: string;
+}
+
+/** Bases of the data providers; null: not asked. */
+export interface ProviderSettings {
+  readonly openmeteo: string | null;
+  readonly metno: string | null;
+  readonly frankfurter: string | null;
+  readonly ecb: string | null;
+  readonly coinbase: string | null;
+  readonly kraken: string | null;
+  readonly twelvedata: KeyedProvider | null;
+  readonly finnhub: KeyedProvider | null;
+  /** Those that the operator chose: servers of his own, perhaps, at private addresses. */
+  readonly own: readonly string[];
 }
 
 /** The server cannot start as it was told to. `faults` says all that is wrong and holds no value. */
@@ -96,12 +124,48 @@ export function loadConfig(env: Environment): Config {
     dnsRate: v.UQRP_DNS_RATE,
     demo: v.UQRP_DEMO,
     sync: v.UQRP_SYNC,
+    btc: v.UQRP_BTC,
+    geoipDb: v.UQRP_GEOIP_DB === null ? null : resolve(v.UQRP_GEOIP_DB),
     nameServers: v.UQRP_NS,
     dnssec: v.UQRP_DNSSEC,
     nodeName: v.UQRP_NODE,
+    udp: v.UQRP_UDP,
     workers: v.UQRP_WORKERS ?? availableParallelism(),
+    providers: providerSettings(v),
+    resolvers: v.UQRP_RESOLVERS ?? [],
     unknown: unknownVariables(env),
   });
+}
+
+const PROVIDER_URLS = [
+  'UQRP_OPENMETEO_URL',
+  'UQRP_METNO_URL',
+  'UQRP_FRANKFURTER_URL',
+  'UQRP_ECB_URL',
+  'UQRP_COINBASE_URL',
+  'UQRP_KRAKEN_URL',
+  'UQRP_TWELVEDATA_URL',
+  'UQRP_FINNHUB_URL',
+] as const;
+
+function providerSettings(v: Values): ProviderSettings {
+  const base = (name: (typeof PROVIDER_URLS)[number]): string | null =>
+    v[name] === PROVIDER_OFF ? null : v[name];
+  const keyed = (url: string | null, key: string | null): KeyedProvider | null =>
+    url === null || key === null ? null : { base: url, key };
+  return {
+    openmeteo: base('UQRP_OPENMETEO_URL'),
+    metno: base('UQRP_METNO_URL'),
+    frankfurter: base('UQRP_FRANKFURTER_URL'),
+    ecb: base('UQRP_ECB_URL'),
+    coinbase: base('UQRP_COINBASE_URL'),
+    kraken: base('UQRP_KRAKEN_URL'),
+    twelvedata: keyed(base('UQRP_TWELVEDATA_URL'), v.UQRP_TWELVEDATA_KEY),
+    finnhub: keyed(base('UQRP_FINNHUB_URL'), v.UQRP_FINNHUB_KEY),
+    own: PROVIDER_URLS.filter((name) => v[name] !== ENVIRONMENT[name].fallback)
+      .map(base)
+      .filter((url) => url !== null),
+  };
 }
 
 /** Every variable parsed; those with a fault are missing from `values`. An empty value counts as unset. */

@@ -8,7 +8,9 @@ import {
   type Parser,
   port,
   postgresUrl,
+  providerBase,
   rate,
+  resolvers,
   secretText,
   text,
   workers,
@@ -36,6 +38,7 @@ function variable<T, const F extends string | null>(
 
 const PORT = 'a port, 0 to 65535';
 const SWITCH = 'on or off';
+const BASE = 'an http or https URL without credentials and query, or off';
 
 /** Parts of the service that one process runs. */
 export const ROLES = ['all', 'control', 'edge'] as const;
@@ -44,6 +47,10 @@ export type Role = (typeof ROLES)[number];
 /** Whether and how answers are signed (decisions, section 5). */
 export const SIGNING = ['full', 'split', 'off'] as const;
 export type Signing = (typeof SIGNING)[number];
+
+/** How packets over UDP are received and sent (docs/adr/0001-native-udp.md). */
+export const UDP_PATHS = ['auto', 'node'] as const;
+export type UdpChoice = (typeof UDP_PATHS)[number];
 
 /** Every variable that does something. docs/OPERATIONS.md prints this table. */
 export const ENVIRONMENT = {
@@ -155,6 +162,19 @@ export const ENVIRONMENT = {
     meaning: '`off`: the edge view stays empty, and `public_read` is never honoured',
     expects: SWITCH,
   }),
+  UQRP_BTC: variable({
+    parse: onOff,
+    fallback: 'off',
+    meaning: 'Whether `get.btc.public.v1` answers, with mock data; off it answers E013',
+    expects: SWITCH,
+  }),
+  UQRP_GEOIP_DB: variable({
+    parse: text,
+    fallback: null,
+    shown: '`geoip.mmdb` in the data directory, else the file in the box',
+    meaning: 'MaxMind DB file that `geoip` answers from; replaced while the server runs, it is read anew',
+    expects: 'a path',
+  }),
   UQRP_NS: variable({
     parse: nameServers,
     fallback: 'ns1=192.0.2.1,ns2=192.0.2.2',
@@ -173,6 +193,83 @@ export const ENVIRONMENT = {
     fallback: 'uqrp',
     meaning: 'What this node calls itself in `id.server` and NSID',
     expects: 'one label: 1 to 63 letters, digits and inner hyphens',
+  }),
+  UQRP_OPENMETEO_URL: variable({
+    parse: providerBase,
+    fallback: 'https://api.open-meteo.com',
+    meaning:
+      'Open-Meteo, first source of `weather` and `forecast`; its free service is for non-commercial use; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_METNO_URL: variable({
+    parse: providerBase,
+    fallback: 'https://api.met.no',
+    meaning: 'MET Norway, second source of `weather` and `forecast`; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_FRANKFURTER_URL: variable({
+    parse: providerBase,
+    fallback: 'https://api.frankfurter.dev',
+    meaning: 'Frankfurter, first source of `forex`; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_ECB_URL: variable({
+    parse: providerBase,
+    fallback: 'https://www.ecb.europa.eu',
+    meaning: 'European Central Bank, second source of `forex`; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_COINBASE_URL: variable({
+    parse: providerBase,
+    fallback: 'https://api.exchange.coinbase.com',
+    meaning: 'Coinbase Exchange, first source of `crypto`; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_KRAKEN_URL: variable({
+    parse: providerBase,
+    fallback: 'https://api.kraken.com',
+    meaning: 'Kraken, second source of `crypto`; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_TWELVEDATA_URL: variable({
+    parse: providerBase,
+    fallback: 'https://api.twelvedata.com',
+    meaning: 'Twelve Data, first source of `stock`; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_FINNHUB_URL: variable({
+    parse: providerBase,
+    fallback: 'https://finnhub.io/api/v1',
+    meaning: 'Finnhub, second source of `stock`; `off`: not asked',
+    expects: BASE,
+  }),
+  UQRP_TWELVEDATA_KEY: variable({
+    parse: text,
+    fallback: null,
+    shown: 'not asked',
+    meaning: 'Key of Twelve Data; without one of the two keys `stock` is off',
+    expects: 'a key',
+  }),
+  UQRP_FINNHUB_KEY: variable({
+    parse: text,
+    fallback: null,
+    shown: 'not asked',
+    meaning: 'Key of Finnhub; without one of the two keys `stock` is off',
+    expects: 'a key',
+  }),
+  UQRP_RESOLVERS: variable({
+    parse: resolvers,
+    fallback: null,
+    shown: 'those of /etc/resolv.conf',
+    meaning: 'Name servers that the outbound door asks, separated by commas; `:port`, IPv6 then in brackets',
+    expects: 'addresses of name servers separated by commas',
+  }),
+  UQRP_UDP: variable({
+    parse: oneOf(UDP_PATHS),
+    fallback: 'auto',
+    meaning:
+      "`auto`: many packets a system call, through the native code that comes along, where that loads; `node`: Node's own sockets",
+    expects: 'auto or node',
   }),
   UQRP_WORKERS: variable({
     parse: workers,
@@ -195,10 +292,9 @@ export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
 
 /** Names with a meaning in a richer build: one set of variables may serve several versions, so they pass in silence. */
 const RESERVED =
-  'UQRP_SMTP_URL UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_BTC UQRP_GEOIP_DB ' +
-  'UQRP_OPENMETEO_URL UQRP_METNO_URL UQRP_FRANKFURTER_URL UQRP_ECB_URL UQRP_COINBASE_URL UQRP_KRAKEN_URL ' +
-  'UQRP_TWELVEDATA_URL UQRP_FINNHUB_URL UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY ' +
-  'UQRP_COINBASE_KEY UQRP_KRAKEN_KEY UQRP_TWELVEDATA_KEY UQRP_FINNHUB_KEY UQRP_WEBHOOK_SCHEDULE UQRP_RESOLVERS';
+  'UQRP_SMTP_URL UQRP_DATASETS UQRP_DATASETS_ASOF ' +
+  'UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY UQRP_COINBASE_KEY UQRP_KRAKEN_KEY ' +
+  'UQRP_WEBHOOK_SCHEDULE';
 
 const known: ReadonlySet<string> = new Set([...Object.keys(ENVIRONMENT), ...RESERVED.split(' ')]);
 

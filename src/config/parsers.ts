@@ -14,6 +14,8 @@ export interface NameServer {
 const WORKERS_MAX = 256;
 /** Replies a second, more than one network's line carries. */
 const RATE_MAX = 1_000_000;
+/** In place of a provider's base address: it is not asked. */
+export const PROVIDER_OFF = 'off';
 /** Fewest letters of a secret: a key of 128 bits or more in any usual spelling. */
 const SECRET_MIN = 32;
 
@@ -62,6 +64,30 @@ export function onOff(value: string): boolean | null {
 
 export function oneOf<const T extends string>(members: readonly T[]): Parser<T> {
   return (value) => members.find((member) => member === value) ?? null;
+}
+
+/** A provider's base address: http or https, without credentials, query and fragment; `off`: it is not asked. */
+export function providerBase(value: string): string | null {
+  if (value === PROVIDER_OFF) return value;
+  if (!URL.canParse(value)) return null;
+  const { protocol, username, password, search, hash } = new URL(value);
+  const isWeb = protocol === 'http:' || protocol === 'https:';
+  return isWeb && username + password + search + hash === '' ? value : null;
+}
+
+/** Literal addresses separated by commas, with `:port` (IPv6 then in brackets) where it is not 53. */
+export function resolvers(value: string): readonly string[] | null {
+  const list = value.split(',').map((part) => part.trim());
+  return list.every(isServer) ? list : null;
+}
+
+function isServer(server: string): boolean {
+  const parts = /^(?:\[([^\]]+)\]|([^:]+))(?::([0-9]+))?$/.exec(server);
+  if (parts === null) return isIP(server) === 6 && !server.includes('%');
+  const [, inBrackets, bare, portText] = parts;
+  if (portText !== undefined && !port(portText)) return false;
+  if (inBrackets !== undefined) return isIP(inBrackets) === 6 && !inBrackets.includes('%');
+  return isIP(bare ?? '') === 4;
 }
 
 export function postgresUrl(value: string): string | null {

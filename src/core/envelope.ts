@@ -52,9 +52,14 @@ export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: num
 
 /** TXT value of an error (decisions, section 5). The text is static: never the name, never the token. */
 export function errorEnvelope(code: EnvelopeErrorCode, retryAfter?: number): string {
-  const status = code === 'E004' ? 'notfound' : code === 'E010' ? 'ratelimit' : 'error';
   const tail = retryAfter === undefined ? '' : `;retry_after=${retryAfter}`;
-  return `v=${ENVELOPE_VERSION};s=${status};t=error;code=${code};msg=${ENVELOPE_ERRORS[code]}${tail}`;
+  return `v=${ENVELOPE_VERSION};s=${envelopeStatus(code)};t=error;code=${code};msg=${ENVELOPE_ERRORS[code]}${tail}`;
+}
+
+/** Field `s` of an error envelope. */
+export function envelopeStatus(code: EnvelopeErrorCode): 'notfound' | 'ratelimit' | 'error' {
+  if (code === 'E004') return 'notfound';
+  return code === 'E010' ? 'ratelimit' : 'error';
 }
 
 /** An envelope taken apart. `data` is decoded per `e`; null when there is no `d` or it does not decode. */

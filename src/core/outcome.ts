@@ -23,7 +23,7 @@ export type Outcome =
   | { readonly kind: 'empty'; readonly reason: 'missing' | 'expired'; readonly until: number }
   | { readonly kind: 'malformed'; readonly code: EnvelopeErrorCode; readonly text?: Uint8Array }
   | { readonly kind: 'refused'; readonly until: number }
-  | { readonly kind: 'failed'; readonly cause: FailureCause };
+  | { readonly kind: 'failed'; readonly cause: FailureCause; readonly text?: Uint8Array };
 
 /** No end in time: only a Change can make the outcome untrue. */
 export const FOREVER = Number.MAX_SAFE_INTEGER;

@@ -1,4 +1,4 @@
-import { FEED_STATES, TRANSPORTS } from './vocabulary.ts';
+import { FEED_STATES, TRANSPORTS, UDP_PATHS } from './vocabulary.ts';
 
 /** What a field may hold: a finite number, a boolean, or a member of the given closed set. There is no kind for text. */
 export type FieldKind = 'number' | 'boolean' | readonly string[];
@@ -42,6 +42,11 @@ export const EVENTS = {
     level: 'error',
     message: 'a socket reports a fault',
     fields: { transport: [...TRANSPORTS, 'http'], worker: 'number' },
+  },
+  'udp.opened': {
+    level: 'info',
+    message: 'how packets over UDP come: by batches, or through the sockets of Node',
+    fields: { path: UDP_PATHS },
   },
   'worker.exited': {
     level: 'error',

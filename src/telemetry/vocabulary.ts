@@ -4,6 +4,9 @@
 export const TRANSPORTS = ['udp', 'tcp', 'dot', 'doh'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
+/** How packets over UDP are received and sent. */
+export const UDP_PATHS = ['batch', 'node'] as const;
+
 /** What became of a connection. */
 export const CONNECTION_EVENTS = ['opened', 'closed', 'refused'] as const;
 export type ConnectionEvent = (typeof CONNECTION_EVENTS)[number];

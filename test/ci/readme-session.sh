@@ -16,9 +16,10 @@ work=$(mktemp -d)
 git ls-files -z | grep -zv '^test/' | xargs -0 cp --parents -t "$work"
 ln -s "$PWD/node_modules" "$work/node_modules"
 cd "$work"
-npm start >server.log 2>&1 &
-npm_pid=$!
-trap 'pkill -TERM -P "$npm_pid" 2>/dev/null || true; kill "$npm_pid" 2>/dev/null || true; wait "$npm_pid" 2>/dev/null || true; rm -rf "$work"' EXIT
+# In a group of its own: npm starts a shell that starts the server, and all of them must go.
+setsid npm start >server.log 2>&1 &
+group=$!
+trap 'kill -TERM -- "-$group" 2>/dev/null || true; wait "$group" 2>/dev/null || true; rm -rf "$work"' EXIT
 
 for _ in $(seq 100); do
   curl -fsS http://127.0.0.1:8080/readyz >/dev/null 2>&1 && break

@@ -19,8 +19,10 @@ export interface Answer {
 export async function read(server: Uqrp, name: string, transport: ClientTransport = 'udp'): Promise<Answer> {
   const reply = await ask(nameFromText(`${name}.uqrp.net`)!, RRTYPE.TXT, {
     server: {
-      host: transport === 'doh' ? 'localhost' : '127.0.0.1',
-      port: transport === 'doh' ? server.ports.doh : server.ports.dns,
+      host: transport === 'doh' || transport === 'dot' ? 'localhost' : '127.0.0.1',
+      port: { udp: server.ports.dns, tcp: server.ports.dns, dot: server.ports.dot, doh: server.ports.doh }[
+        transport
+      ],
       ca: certificate(server),
     },
     transport,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
 import { ListenError, type PoolOptions, startPool } from '../../src/edge/node/pool.ts';
 import { eventually } from './client.ts';
 
@@ -10,7 +11,13 @@ const ENTRY = new URL('../support/fragile-worker.ts', import.meta.url);
 function options(died: number[], entry = ENTRY): PoolOptions {
   // The stand-in reads no more of its settings than this.
   const settings = { host: '127.0.0.1', ports: { dns: 0, dot: 0, doh: 0 } } as PoolOptions['settings'];
-  return { entry, settings, workers: 2, events: { died: (worker) => died.push(worker), fault: () => {} } };
+  return {
+    entry,
+    settings,
+    connect: () => new MessageChannel().port1,
+    workers: 2,
+    events: { died: (worker) => died.push(worker), fault: () => {} },
+  };
 }
 
 describe('the pool of DNS workers', () => {

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, getHttps, read } from './client.ts';
 
-const TRANSPORTS = ['udp', 'tcp', 'doh'] as const;
+const TRANSPORTS = ['udp', 'tcp', 'dot', 'doh'] as const;
 
 describe('a record, from REST to DNS', () => {
   let server: Uqrp;

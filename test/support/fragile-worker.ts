@@ -10,7 +10,11 @@ socket.on('message', (message, peer) => {
   socket.send(`${worker}`, peer.port, peer.address);
 });
 socket.bind({ port: ports.dns, address: host }, () => {
-  const listening: FromWorker = { type: 'listening', ports: { ...ports, dns: socket.address().port } };
+  const listening: FromWorker = {
+    type: 'listening',
+    ports: { ...ports, dns: socket.address().port },
+    udp: 'node',
+  };
   parentPort?.postMessage(listening);
 });
 parentPort?.on('message', (message: ToWorker) => {

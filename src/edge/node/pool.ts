@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { type MessagePort, Worker } from 'node:worker_threads';
 import type { KeySetData } from '../dnssec/keys.ts';
+import type { UdpPath } from '../transport/udp-either.ts';
 import type { EdgePorts, EdgeTransport, FromWorker, TlsPair, ToWorker, WorkerSettings } from './settings.ts';
 
 export interface PoolEvents {
@@ -13,7 +14,9 @@ export interface PoolOptions {
   /** Module of the worker thread. */
   readonly entry: URL;
   /** Everything but what differs from worker to worker. */
-  readonly settings: Omit<WorkerSettings, 'worker'>;
+  readonly settings: Omit<WorkerSettings, 'worker' | 'providers'>;
+  /** A line of its own for each thread to the hub of data providers. */
+  readonly connect: () => MessagePort;
   /** Number of workers, at least 1. */
   readonly workers: number;
   readonly events: PoolEvents;
@@ -21,6 +24,8 @@ export interface PoolOptions {
 
 export interface WorkerPool {
   readonly ports: EdgePorts;
+  /** How the worker that was started last receives packets; all do alike. */
+  readonly udp: UdpPath;
   /** Workers that listen at present. */
   alive(): number;
   reloadTls(tls: TlsPair): void;
@@ -51,17 +56,21 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
   const { entry, events, workers } = options;
   const live = new Map<number, Worker>();
   let settings = options.settings;
+  let udp: UdpPath = 'node';
   let stopping = false;
   const timers = new Set<NodeJS.Timeout>();
 
   async function start(index: number): Promise<void> {
-    const worker = new Worker(entry, { workerData: { ...settings, worker: index } });
+    const providers = options.connect();
+    const workerData: WorkerSettings = { ...settings, worker: index, providers };
+    const worker = new Worker(entry, { workerData, transferList: [providers] });
     const first = await firstMessage(worker);
     if (first.type !== 'listening') {
       await worker.terminate();
       throw new ListenError(first.type === 'failed' ? first.code : 'EXIT');
     }
     settings = { ...settings, ports: first.ports };
+    udp = first.udp;
     live.set(index, worker);
     worker.on('message', (message: FromWorker) => {
       if (message.type === 'fault') events.fault(index, message.transport);
@@ -107,6 +116,9 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
   return {
     get ports() {
       return settings.ports;
+    },
+    get udp() {
+      return udp;
     },
     alive: () => live.size,
     reloadTls(tls) {

@@ -1,6 +1,9 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { KeySetData } from '../dnssec/keys.ts';
 import type { SigningMode } from '../dnssec/signer.ts';
 import type { NameServer } from '../query/zones.ts';
+import type { FeedName } from '../services/providers/feeds.ts';
+import type { UdpPath } from '../transport/udp-either.ts';
 
 export interface TlsPair {
   /** PEM, the leaf first. */
@@ -36,7 +39,16 @@ export interface WorkerSettings {
   /** See `GateSettings`. */
   readonly sync: boolean;
   readonly demo: boolean;
+  /** Whether `btc` answers. */
+  readonly btc: boolean;
+  /** Where databases of addresses may be, in order of preference. */
+  readonly geoip: readonly string[];
   readonly viewPath: string;
+  readonly dataDir: string;
+  /** The line to the hub that asks data providers for all workers; moved into the thread. */
+  readonly providers: MessagePort;
+  /** Feeds that have a provider. */
+  readonly feeds: readonly FeedName[];
   readonly stamps: SharedArrayBuffer;
   /** Counters, one row a worker. */
   readonly stats: SharedArrayBuffer;
@@ -44,6 +56,8 @@ export interface WorkerSettings {
   readonly cookieKey: Uint8Array;
   /** UDP replies a second of one class to one network; 0 switches off every limit by address, for load tests. */
   readonly rate: number;
+  /** Whether packets over UDP may come by batches, through native code. */
+  readonly udp: 'auto' | 'node';
   /** Counts of those limits, shared by all workers; see `createRateMemory`. */
   readonly rates: SharedArrayBuffer;
 }
@@ -56,7 +70,7 @@ export type ToWorker =
   | { readonly type: 'stop' };
 
 export type FromWorker =
-  | { readonly type: 'listening'; readonly ports: EdgePorts }
+  | { readonly type: 'listening'; readonly ports: EdgePorts; readonly udp: UdpPath }
   /** A listener could not be opened; `code` is the system's error name, such as EADDRINUSE. */
   | { readonly type: 'failed'; readonly code: string }
   /** A socket went wrong while serving. */

@@ -6,13 +6,20 @@ import { openLmdbReader } from '../hosted/lmdb-view.ts';
 import { attachStamps } from '../hosted/stamps.ts';
 import { jsonAnswer, jsonQuery } from '../query/json.ts';
 import { makePacketHandler } from '../query/packet.ts';
+import { makeSchemaApi } from '../schema/http.ts';
+import { publish } from '../schema/publish.ts';
+import { watchDatabase } from '../services/geoip/files.ts';
+import { makeServices } from '../services/list.ts';
+import { openPlaces } from '../services/places/table.ts';
+import { openDesk } from '../services/providers/desk.ts';
+import { watchExchangeMap } from '../services/stock/map-file.ts';
 import { ServerCookies } from '../transport/cookies.ts';
 import { listenDoh } from '../transport/doh.ts';
 import { listenDot } from '../transport/dot.ts';
 import type { Listener } from '../transport/listener.ts';
 import { makeRateLimits } from '../transport/rate-limit.ts';
 import { listenTcp } from '../transport/tcp.ts';
-import { listenUdp } from '../transport/udp.ts';
+import { listenUdpEither, type UdpPath } from '../transport/udp-either.ts';
 import { servedZones } from './served-zones.ts';
 import type { EdgePorts, EdgeTransport, TlsPair, WorkerSettings } from './settings.ts';
 
@@ -23,6 +30,7 @@ export interface WorkerHost {
 
 export interface EdgeWorker {
   readonly ports: EdgePorts;
+  readonly udp: UdpPath;
   reloadTls(tls: TlsPair): void;
   /** The keys in use stay when the new ones are of no use. */
   reloadKeys(keys: readonly KeySetData[]): void;
@@ -48,11 +56,26 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       keys,
       clock: host.clock,
     });
+  let served = zonesOf(settings.keys);
+  const geoip = watchDatabase({
+    paths: settings.geoip,
+    // Replies made from the old file are void.
+    onSwap: () => handler.reload(served),
+    onFault() {},
+  });
+  const exchanges = watchExchangeMap(settings.dataDir);
+  const services = makeServices({
+    places: openPlaces(),
+    geoip,
+    providers: openDesk({ port: settings.providers, offered: settings.feeds }),
+    exchanges: exchanges.current,
+    btc: settings.btc,
+  });
   const handler = makePacketHandler({
     view,
     gate: { sync: settings.sync, demo: settings.demo },
-    services: new Map(),
-    zones: zonesOf(settings.keys),
+    services: publish(services, settings.zones[0]!),
+    zones: served,
     identity: settings.nodeName,
     stamps,
     clock: host.clock,
@@ -76,12 +99,14 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const streams = { limits, meter: rates?.meter ?? null };
   const secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
-  const [udp, tcp] = await listenBoth(settings.ports.dns, async (port) => {
-    const udp = await listenUdp({ ...common('udp'), port, limiter: rates?.udp ?? null });
+  const [{ listener: udp, path }, tcp] = await listenBoth(settings.ports.dns, async (port) => {
+    const limiter = rates?.udp ?? null;
+    const either = await listenUdpEither({ ...common('udp'), port, limiter }, settings.udp);
     try {
-      return [udp, await listenTcp({ ...common('tcp'), ...streams, port: udp.address.port })];
+      const { address } = either.listener;
+      return [either, await listenTcp({ ...common('tcp'), ...streams, port: address.port })];
     } catch (error) {
-      await udp.close(0);
+      await either.listener.close(0);
       throw error;
     }
   });
@@ -91,20 +116,33 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     ...secured,
     port: settings.ports.doh,
     json: { query: jsonQuery, answer: jsonAnswer },
+    schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
     limits,
     admit: rates?.admit ?? null,
   });
   return {
+    udp: path,
     ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
     reloadTls(tls) {
       for (const listener of [dot, doh]) listener.reloadTls(tls);
     },
-    reloadKeys: (keys) => handler.reload(zonesOf(keys)),
+    reloadKeys(keys) {
+      served = zonesOf(keys);
+      handler.reload(served);
+    },
     async stop() {
+      geoip.close();
+      exchanges.stop();
       await Promise.all([udp, tcp, dot, doh].map((listener) => listener.close(GRACE_MS)));
       await view.close();
     },
   };
+}
+
+/** Where the DNS-over-HTTPS listener is reached from this machine. */
+function dohUrl(host: string, { address }: Listener): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `https://${name}:${address.port}`;
 }
 
 /** The secret of one day, so that none serves longer (see `ServerCookies`). */
@@ -113,10 +151,7 @@ function cookieSecret(key: Uint8Array, day: number): Uint8Array {
 }
 
 /** Opens UDP and TCP on one port; with port 0 on any that is free for both. */
-async function listenBoth(
-  port: number,
-  open: (port: number) => Promise<readonly [Listener, Listener]>,
-): Promise<readonly [Listener, Listener]> {
+async function listenBoth<T>(port: number, open: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await open(port);

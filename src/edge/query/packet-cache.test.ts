@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import fc from 'fast-check';
 import { encodeMessage } from '../wire/message.ts';
 import { nameFromText } from '../wire/name.ts';
 import { decodeRequest, isRequestFault } from '../wire/request.ts';
@@ -131,12 +132,92 @@ describe('packet cache', () => {
       ['header alone', (p) => p.subarray(0, 12)],
     ];
     for (const [what, change] of odd) assert.equal(look(change(query())), 0, what);
-    for (const edns of [{ version: 1 }, { options: [{ code: 3, data: Buffer.alloc(0) }] }]) {
-      const asked = query({ edns });
-      const plain = query({ edns: {} });
-      store(cache, plain);
-      assert.equal(look(asked), 0);
+    store(cache, query({ edns: {} }));
+    assert.equal(look(query({ edns: { version: 1 } })), 0);
+  });
+
+  test('options that do not change the answer find it; those that do, or are malformed, take the slow way', () => {
+    const option = (code: number, octets: number) => ({ code, data: new Uint8Array(octets) });
+    const table: [name: string, options: { code: number; data: Uint8Array }[], found: boolean][] = [
+      ['a client cookie', [option(10, 8)], true],
+      ['a full cookie', [option(10, 24)], true],
+      ['the longest cookie', [option(10, 40)], true],
+      ...[0, 7, 9, 15, 41].map((n): (typeof table)[number] => [`a cookie of ${n}`, [option(10, n)], false]),
+      ['a second cookie, which does not count', [option(10, 8), option(10, 3)], true],
+      ['a second cookie after a bad one', [option(10, 3), option(10, 8)], false],
+      ['keepalive', [option(11, 0)], true],
+      ['padding', [option(12, 100)], true],
+      ['client subnet', [option(8, 7)], true],
+      ['unknown codes', [option(65_001, 5), option(4, 0)], true],
+      ['NSID', [option(3, 0)], false],
+      ['NSID after others', [option(10, 8), option(12, 3), option(3, 0)], false],
+      ['padding to 1,232 octets', [option(12, 1232 - query({ edns: {} }).length - 4)], true],
+      ['padding to 1,233', [option(12, 1233 - query({ edns: {} }).length - 4)], false],
+    ];
+    store(cache, query({ edns: {} }));
+    const plain = look(query({ edns: {} }));
+    for (const [name, options, found] of table) {
+      assert.equal(look(query({ edns: { options } })), found ? plain : 0, name);
     }
+    const asked = query({ edns: { options: [option(10, 8)] } });
+    const lengthAt = asked.length - 14;
+    for (const [name, packet] of [
+      ['an option that goes beyond the record', patched(asked, asked.length - 9, 9)],
+      ['one that ends before it', patched(asked, asked.length - 9, 7)],
+      ['half an option header', patched(asked.subarray(0, asked.length - 9), lengthAt + 1, 3)],
+      ['a record that goes beyond the message', patched(asked, lengthAt + 1, 13)],
+      ['one that ends before it', patched(asked, lengthAt + 1, 11)],
+    ] as const) {
+      assert.equal(look(packet), 0, name);
+    }
+    assert.equal(look(asked), plain);
+  });
+
+  test('what it stores under a cookie it serves without, and the other way round', () => {
+    const name = 'get.cookie.b.v1.uqrp.net';
+    const options = [{ code: 10, data: new Uint8Array(8) }];
+    store(cache, query({ name, edns: { options } }));
+    assert.ok(look(query({ name, edns: {} })) > 0);
+    assert.equal(look(query({ name })), 0);
+    assert.equal(look(query({ name, edns: { dnssecOk: true, options } })), 0);
+  });
+
+  test('it knows no request that the decoder refuses, or reads another way', () => {
+    const option = fc.record({
+      code: fc.constantFrom(3, 8, 10, 11, 12, 65_001),
+      data: fc.oneof(
+        fc.constantFrom(0, 8, 24).map((octets) => new Uint8Array(octets)),
+        fc.uint8Array({ maxLength: 45 }),
+      ),
+    });
+    const harm = fc.option(
+      fc.record({ back: fc.nat(60), octet: fc.integer({ min: 0, max: 255 }), cut: fc.nat(3) }),
+    );
+    const asks = fc.array(option, { maxLength: 4 });
+    let hits = 0;
+    fc.assert(
+      fc.property(asks, fc.boolean(), harm, (options, dnssecOk, damage) => {
+        let packet = query({ edns: { options, dnssecOk } });
+        if (damage !== null) {
+          packet = patched(packet, packet.length - 1 - (damage.back % packet.length), damage.octet);
+          packet = packet.subarray(0, packet.length - damage.cut);
+        }
+        cache = new PacketCache(() => 0);
+        store(cache, query({ edns: { dnssecOk } }));
+        if (look(packet) === 0) return;
+        hits++;
+        const request = decodeRequest(packet, packet.length);
+        assert.ok(request !== null && !isRequestFault(request) && request.edns !== null);
+        assert.equal(request.qnameLower, 'get.a.b.v1.uqrp.net');
+        assert.equal(request.edns.dnssecOk, dnssecOk);
+        assert.equal(
+          request.edns.options.some(({ code }) => code === 3),
+          false,
+        );
+      }),
+      { numRuns: 400 },
+    );
+    assert.ok(hits > 20, `${hits}`);
   });
 
   test('a UDP client whose payload is too small gets it cut down, a stream gets it whole', () => {

@@ -8,5 +8,8 @@ import type { Query } from '../../core/query.ts';
 export interface PublicService {
   /** The resource label that selects it. */
   readonly resource: string;
+  /** What `info.<resource>` answers: its schema. */
+  readonly info: Outcome;
+  /** Asked with any operation but `info`. */
   answer(query: Query, now: number): Outcome | Promise<Outcome>;
 }

@@ -106,8 +106,10 @@ export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): 
       const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];
       return body(RCODE.FORMERR, { aa: answer.length > 0, answer, ede: MALFORMED });
     }
-    case 'failed':
-      return failedBody(outcome.cause);
+    case 'failed': {
+      const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];
+      return { ...failedBody(outcome.cause), aa: answer.length > 0, answer };
+    }
   }
 }
 

@@ -17,6 +17,7 @@ export interface ResolveContext {
 const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
 const REFUSED: Outcome = { kind: 'refused', until: FOREVER };
 const STORAGE_FAILED: Outcome = { kind: 'failed', cause: 'storage' };
+const INFO_OF_PARAMS: Outcome = { kind: 'malformed', code: 'E005' };
 const INTERNAL: Outcome = { kind: 'failed', cause: 'internal' };
 
 /**
@@ -56,6 +57,7 @@ function servicesAnswer(
   const service = services.get(query.operation === 'geoip' ? 'geoip' : query.resource);
   if (service === undefined) return query.resource === DATASETS_RESOURCE ? REFUSED : MISSING;
   if (query.version !== 'v1') return MISSING;
+  if (query.operation === 'info') return query.params.length === 0 ? service.info : INFO_OF_PARAMS;
   try {
     const outcome = service.answer(query, now);
     return outcome instanceof Promise ? outcome.catch(() => INTERNAL) : outcome;

@@ -127,7 +127,7 @@ function other(
   now: number,
 ): ReplyBody {
   const { body, state } = looked;
-  if (body.isFailure) return body;
+  if (body.isFailure) return { ...body, answer: [] };
   const until = Math.min(body.until, now + DENIAL_MEMORY_MS);
   if (to.qtype === RRTYPE.NSEC) return nsecBody(request, to.zone, typesOf(state), until, context);
   if (to.qtype === RRTYPE.ANY && state === 'text') {

@@ -25,18 +25,27 @@ export function networkKey(address: string): string {
   return octets === null ? address : Buffer.from(octets).toString('hex', 0, NETWORK_OCTETS);
 }
 
+/** As the operating system writes it, or its octets: 4, or 16 of one that is not mapped. */
+export type PeerAddress = string | Uint8Array;
+
 /**
  * The octets of an address; a mapped one is the IPv4 address that it holds. It is read for every reply, so what the
  * operating system usually writes costs no allocation.
  *
- * @param address as the operating system writes it
  * @param into 16 octets
  * @returns how many of them are the address: 4, 16, or 0 for one that cannot be read
  */
-export function readAddress(address: string, into: Uint8Array): number {
+export function readAddress(address: PeerAddress, into: Uint8Array): number {
+  if (typeof address !== 'string') return copyOctets(address, into);
   if (!address.includes(':')) return readIpv4(address, 0, into);
   if (isMapped(address)) return readIpv4(address, MAPPED.length, into);
   return readGroups(address, into) ? IPV6_OCTETS : readIpv6(address, into);
+}
+
+/** In a loop: for so few octets `set` costs more. */
+function copyOctets(address: Uint8Array, into: Uint8Array): number {
+  for (let i = 0; i < address.length; i++) into[i] = address[i]!;
+  return address.length;
 }
 
 function readIpv4(address: string, from: number, into: Uint8Array): number {

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../core/clock.ts';
 import { u32At } from '../wire/octets.ts';
-import { readAddress } from './address.ts';
+import { type PeerAddress, readAddress } from './address.ts';
 import { SipHash } from './siphash.ts';
 
 /** Client cookie 8, version 1, reserved 3, timestamp 4, hash 8 (RFC 9018 §4). */
@@ -49,10 +49,10 @@ export class ServerCookies {
    *
    * @param cookie at least its first 24 octets, or all of it
    * @param octets length of the option
-   * @param address the client's, as text
+   * @param address the client's
    * @returns whether the client has proved its address: its server cookie is one of ours, not too old, made for it
    */
-  judge(cookie: Uint8Array, octets: number, address: string): boolean {
+  judge(cookie: Uint8Array, octets: number, address: PeerAddress): boolean {
     const now = this.#clock();
     const day = Math.floor(now / DAY_MS);
     if (day !== this.#day) this.#keep(day);

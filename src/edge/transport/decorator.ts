@@ -3,6 +3,7 @@
 import { LIMITS } from '../../core/limits.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { paddingLength } from '../wire/edns.ts';
+import type { PeerAddress } from './address.ts';
 import { COOKIE_OCTETS, type ServerCookies } from './cookies.ts';
 import type { TransportName } from './handler.ts';
 import { appendOption, OPTION_HEADER_OCTETS, optOfReply, RequestOptions, truncateReply } from './options.ts';
@@ -54,19 +55,19 @@ export class ReplyDecorator {
     this.#isUdp = transport === 'udp';
   }
 
-  /** Whether the reply to this request is to be finished. */
-  read(request: Uint8Array): boolean {
-    return this.#asked.read(request);
+  /** Whether the reply to `request[0, length)` is to be finished. */
+  read(request: Uint8Array, length = request.length): boolean {
+    return this.#asked.read(request, length);
   }
 
   /** Judges the cookie, if there is one: whether the peer has proved that it receives what its address is sent. */
-  prove(address: string): boolean {
+  prove(address: PeerAddress): boolean {
     const { cookie, cookieOctets } = this.#asked;
     return cookieOctets > 0 && this.#cookies !== null && this.#cookies.judge(cookie, cookieOctets, address);
   }
 
   /** `prove` and `apply` in one, where the proof has no consequence. */
-  finish(address: string, reply: Uint8Array, length: number): number {
+  finish(address: PeerAddress, reply: Uint8Array, length: number): number {
     this.prove(address);
     return this.apply(reply, length);
   }

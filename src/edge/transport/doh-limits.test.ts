@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import * as http2 from 'node:http2';
+import { connect as tcpConnect } from 'node:net';
 import { test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { makeSelfSigned } from './self-signed.ts';
@@ -81,6 +82,19 @@ test('connections of one address: the limit, and one more', async () => {
     await new Promise<void>((resolve) => third.once('close', () => resolve()));
     assert.equal(options.observe.count('doh refused'), 1);
     assert.equal((await clients.h2({ path: get('hot') })).status, 200);
+  });
+});
+
+test('a peer that does not finish its handshake is closed', async () => {
+  await withDoh({ handshakeMs: 100 }, async ({ options, listener }) => {
+    for (const octets of ['', '160301020001']) {
+      const silent = tcpConnect(listener.address.port, '127.0.0.1');
+      silent.on('error', () => silent.destroy());
+      silent.write(Buffer.from(octets, 'hex'));
+      silent.resume();
+      await new Promise<void>((resolve) => silent.once('close', () => resolve()));
+    }
+    await until(() => options.observe.count('doh closed') >= 2);
   });
 });
 

@@ -23,7 +23,13 @@ import { planRequest } from './doh-route.ts';
 import { ConnectionGate, closeWithin, type GateLimits, guard } from './gate.ts';
 import { type ListenOptions, once } from './listener.ts';
 import { listening } from './stream-server.ts';
-import { reloadTls, type TlsListener, type TlsListenOptions, tlsOptions } from './tls.ts';
+import {
+  closeFailedHandshakes,
+  reloadTls,
+  type TlsListener,
+  type TlsListenOptions,
+  tlsOptions,
+} from './tls.ts';
 
 export interface DohLimits extends GateLimits {
   /** Milliseconds without a request after which a connection is closed. */
@@ -72,6 +78,7 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
   const server = createSecureServer(serverOptions(options, limits));
   // For HTTP/1.1 it also ends a response nobody reads; for HTTP/2 it is the idle time of a session.
   server.setTimeout(limits.idleMs);
+  closeFailedHandshakes(server);
   const gate = new ConnectionGate(limits);
   const sessions = new WeakMap<ServerHttp2Session, string>();
   let closing = false;

@@ -7,7 +7,7 @@ import { listenDot } from './dot.ts';
 import { FrameSplitter, frame } from './framing.ts';
 import { makeSelfSigned } from './self-signed.ts';
 import type { StreamLimits } from './stream-server.ts';
-import { idOf, query, type Setting, setting, until } from './testing/fakes.ts';
+import { ednsQuery, idOf, option, optionsOf, query, type Setting, setting, until } from './testing/fakes.ts';
 import type { TlsListener } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
@@ -122,6 +122,33 @@ test('connections count before their handshake; idle ones are closed', async () 
     await until(() => options.observe.count('dot closed') === 2);
     silent.destroy();
   });
+});
+
+test('padding to multiples of 468 octets and the idle timeout, when asked for', async () => {
+  await withDot({ idleMs: 8000 }, async ({ peer }) => {
+    const asked = { options: [option(11), option(12, '00')] };
+    const replies = repliesTo(peer(), ednsQuery(1, 'hot600', asked), ednsQuery(1, 'size60', asked));
+    await until(() => replies.length === 2);
+    assert.deepEqual(
+      replies.map((reply) => reply.length),
+      [936, 468],
+    );
+    for (const reply of replies) assert.match(optionsOf(reply).join(' '), /^11:0050 12:(?:00)+$/);
+  });
+});
+
+test('a peer that does not finish its handshake is closed', async () => {
+  const options = setting();
+  const listener = await listenDot({ ...options, tls, handshakeMs: 100 });
+  for (const octets of ['', '160301020001']) {
+    const silent = tcpConnect(listener.address.port, '127.0.0.1');
+    silent.on('error', () => silent.destroy());
+    silent.write(Buffer.from(octets, 'hex'));
+    silent.resume();
+    await new Promise<void>((resolve) => silent.once('close', () => resolve()));
+  }
+  await until(() => options.observe.count('dot closed') === 2);
+  await listener.close(0);
 });
 
 test('half-close and orderly closing work as over TCP', async () => {

@@ -1,7 +1,13 @@
 import { createServer } from 'node:tls';
 import { WRITE_BUFFER_OCTETS } from './stream-connection.ts';
 import { type StreamOptions, serveStreams } from './stream-server.ts';
-import { reloadTls, type TlsListener, type TlsListenOptions, tlsOptions } from './tls.ts';
+import {
+  closeFailedHandshakes,
+  reloadTls,
+  type TlsListener,
+  type TlsListenOptions,
+  tlsOptions,
+} from './tls.ts';
 
 /**
  * DNS over TLS (RFC 7858, RFC 8310): DNS over TCP, inside. Peers without ALPN or SNI are served; those that offer ALPN
@@ -14,6 +20,7 @@ export async function listenDot(options: StreamOptions & TlsListenOptions): Prom
     allowHalfOpen: true,
     highWaterMark: WRITE_BUFFER_OCTETS,
   });
+  closeFailedHandshakes(server);
   const listener = await serveStreams(server, 'secureConnection', 'dot', options);
   return { ...listener, reloadTls: (tls) => reloadTls(server, options, tls) };
 }

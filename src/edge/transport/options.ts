@@ -43,34 +43,33 @@ export class RequestOptions {
   udpLimit = MIN_PAYLOAD;
 
   /**
-   * @param request a message of any form; what is malformed has no options
+   * @param request a message of any form, in `request[0, length)`; what is malformed has no options
    * @returns whether there is an option among them that is answered
    */
-  read(request: Uint8Array): boolean {
-    const length = request.length;
+  read(request: Uint8Array, length = request.length): boolean {
     if (length < HEADER_OCTETS) return false;
     const at =
       u16At(request, 4) === 0 ? HEADER_OCTETS : afterName(request, HEADER_OCTETS, length) + QUESTION_OCTETS;
     // Nothing follows the question, or no more than an OPT record without options: nearly every request ends here.
     if (at < HEADER_OCTETS || length - at < OPT_OCTETS + OPTION_HEADER_OCTETS) return false;
-    const opt = this.#findOpt(request, at);
+    const opt = this.#findOpt(request, at, length);
     return opt > 0 && request[opt + VERSION_AT] === 0 && this.#readOptions(request, opt);
   }
 
   /** The offset of the one OPT record, or 0: there is none, there are two, or the records do not end with the message. */
-  #findOpt(request: Uint8Array, first: number): number {
+  #findOpt(request: Uint8Array, first: number, length: number): number {
     let at = first;
     let opt = 0;
     for (let left = u16At(request, 8) + u16At(request, 10); left > 0; left--) {
-      const typeAt = afterName(request, at, request.length);
-      if (typeAt < 0 || typeAt + RECORD_OCTETS > request.length) return 0;
+      const typeAt = afterName(request, at, length);
+      if (typeAt < 0 || typeAt + RECORD_OCTETS > length) return 0;
       if (u16At(request, typeAt) === RRTYPE.OPT) {
         if (opt > 0 || request[at] !== 0) return 0;
         opt = at;
       }
       at = typeAt + RECORD_OCTETS + u16At(request, typeAt + 8);
     }
-    return at === request.length ? opt : 0;
+    return at === length ? opt : 0;
   }
 
   #readOptions(request: Uint8Array, opt: number): boolean {

@@ -4,10 +4,10 @@ import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { RCODE } from '../wire/codes.ts';
 import { u16At, u32At } from '../wire/octets.ts';
-import { readAddress } from './address.ts';
+import { type PeerAddress, readAddress } from './address.ts';
 import { optOfReply, truncateReply } from './options.ts';
 import { RateTable } from './rate-table.ts';
-import type { ReplyLimiter } from './udp.ts';
+import type { ReplyLimiter } from './udp-replies.ts';
 
 /** What is counted apart. The first four are classes of replies over UDP: one must not use up the others' share. */
 const KIND = { answer: 0, nodata: 1, refused: 2, error: 3, stream: 4, https: 5 } as const;
@@ -47,7 +47,7 @@ export function makeRateLimits({ memory, responses, clock }: RateSettings): Rate
   const octets = new Uint8Array(16);
 
   /** Reads an address into `octets`; whether it is IPv4. One that cannot be read counts as ::. */
-  function isIpv4(address: string): boolean {
+  function isIpv4(address: PeerAddress): boolean {
     const length = readAddress(address, octets);
     if (length === 0) octets.fill(0);
     return length === IPV4_OCTETS;

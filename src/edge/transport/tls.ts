@@ -1,4 +1,4 @@
-import type { SecureContextOptions, Server, TlsOptions } from 'node:tls';
+import type { SecureContextOptions, Server, TLSSocket, TlsOptions } from 'node:tls';
 import type { Listener } from './listener.ts';
 
 /** What a TLS listener shows its peers. PEM texts. */
@@ -49,6 +49,11 @@ export function tlsOptions(options: TlsListenOptions): TlsOptions {
 
 function secureContext({ tls, ticketKeys }: TlsListenOptions): SecureContextOptions & TlsOptions {
   return { ...FLOOR, cert: tls.cert, key: tls.key, ...(ticketKeys && { ticketKeys }) };
+}
+
+/** Closes whoever fails in the handshake or does not finish it in time: Node only tells of them, and would let them stay. */
+export function closeFailedHandshakes(server: Server): void {
+  server.on('tlsClientError', (_fault: Error, socket: TLSSocket) => socket.destroy());
 }
 
 /** See `TlsListener.reloadTls`. */

@@ -1,32 +1,14 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { ReplyDecorator } from './decorator.ts';
-import { headerRcode, type Listener, type ListenOptions, once } from './listener.ts';
+import { type Listener, once } from './listener.ts';
+import { ReplyFinisher, UDP_OCTETS, type UdpOptions, WaitingQueries } from './udp-replies.ts';
 
-/** Decides about each reply to an unproven address before it leaves: response rate limiting. */
-export interface ReplyLimiter {
-  /**
-   * @param reply `reply[0..length)` is the message; it may be rewritten in place to a shorter one (truncated, TC set)
-   * @returns octets to send, 0 to stay silent
-   */
-  admit(address: string, reply: Uint8Array, length: number): number;
-}
-
-export interface UdpOptions extends ListenOptions {
-  readonly limiter?: ReplyLimiter | null;
-  /** Queries waiting for a service at one time; above it further ones are dropped, as a full receive buffer would. */
-  readonly inFlight?: number;
-}
-
-/** Largest UDP reply (decisions, section 5). */
-const UDP_OCTETS = 4096;
-const IN_FLIGHT = 10_000;
 /** Asked of the kernel, which may give less: room for a burst while a turn of the event loop is busy. */
 const SOCKET_BUFFER_OCTETS = 4 * 1024 * 1024;
 /** Replies waiting for the kernel. UDP may lose packets, and what waits this long is asked again anyway. */
 const SEND_QUEUE = 1024;
 
-/** DNS over UDP (RFC 1035 §4.2.1). An IPv6 host of `::` takes both families. */
+/** DNS over UDP (RFC 1035 §4.2.1) with Node's own sockets, a packet at a time. An IPv6 host of `::` takes both families. */
 export async function listenUdp(options: UdpOptions): Promise<Listener> {
   const family = isIPv6(options.host) ? 6 : 4;
   const socket = createSocket({
@@ -74,14 +56,11 @@ function enlargeBuffers(socket: Socket): void {
 class UdpReplies {
   readonly #socket: Socket;
   readonly #options: UdpOptions;
-  readonly #limiter: ReplyLimiter | null;
-  readonly #decorator: ReplyDecorator;
-  readonly #inFlightMax: number;
-  #inFlight = 0;
+  readonly #finisher: ReplyFinisher;
+  readonly #waiting: WaitingQueries;
   /** Replies that the kernel had no room for when the last one was sent. */
   #queued = 0;
   #closed = false;
-  #finished: (() => void) | null = null;
   #out = Buffer.allocUnsafeSlow(UDP_OCTETS);
   /** Views of `#out` by length, made when first needed: replies have few lengths, and a view costs more than a copy. */
   #views: (Uint8Array | undefined)[] = new Array(UDP_OCTETS + 1);
@@ -89,15 +68,14 @@ class UdpReplies {
   constructor(socket: Socket, options: UdpOptions) {
     this.#socket = socket;
     this.#options = options;
-    this.#limiter = options.limiter ?? null;
-    this.#decorator = new ReplyDecorator('udp', { cookies: options.cookies ?? null });
-    this.#inFlightMax = options.inFlight ?? IN_FLIGHT;
+    this.#finisher = new ReplyFinisher(options);
+    this.#waiting = new WaitingQueries(options);
   }
 
   /** Nothing thrown leaves here: it would end the process. */
   onQuery(query: Buffer, peer: RemoteInfo): void {
     // A reply to port 0 cannot be sent; only a forged query comes from there.
-    if (peer.port === 0 || this.#finished !== null) return;
+    if (peer.port === 0 || this.#waiting.isFinishing) return;
     try {
       const octets = this.#options.handler.hot(query, query.length, 'udp', this.#out);
       if (octets > 0) this.#reply(query, peer, octets, 0);
@@ -109,9 +87,8 @@ class UdpReplies {
 
   /** Sends the reply in `#out[0, length)`, less what the limiter and plus what the query's options make of it. */
   #reply(query: Uint8Array, peer: RemoteInfo, length: number, seconds: number): void {
-    const octets = this.#finish(query, peer.address, length);
+    const octets = this.#finisher.finish(query, query.length, peer.address, this.#out, length, seconds);
     if (octets === 0) return;
-    this.#options.observe.reply('udp', octets, headerRcode(this.#out), seconds);
     this.#views[octets] ??= this.#out.subarray(0, octets);
     this.#send(this.#views[octets], peer);
     // Sent means copied into the kernel, except when its buffer was full: then the octets wait in `#out`, which is
@@ -121,33 +98,16 @@ class UdpReplies {
     this.#views = new Array(UDP_OCTETS + 1);
   }
 
-  #finish(query: Uint8Array, address: string, length: number): number {
-    const decorator = this.#decorator;
-    const asked = decorator.read(query);
-    // A valid server cookie exempts: the address is no one's but the client's.
-    const isProven = asked && decorator.prove(address);
-    const limited = this.#limiter !== null && !isProven;
-    const octets = limited ? this.#limiter.admit(address, this.#out, length) : length;
-    return asked && octets > 0 ? decorator.apply(this.#out, octets) : octets;
-  }
-
   #askSlow(query: Buffer, peer: RemoteInfo): void {
-    const { handler, clock, onFault } = this.#options;
-    if (this.#inFlight >= this.#inFlightMax) return;
+    if (this.#waiting.isFull) return;
+    const { handler, clock } = this.#options;
     const askedAt = clock();
     const reply = handler.slow(query, 'udp');
-    if (!(reply instanceof Promise)) {
+    if (reply instanceof Promise) {
+      this.#waiting.wait(reply, (late) => this.#sendSlow(query, late, peer, askedAt));
+    } else {
       this.#sendSlow(query, reply, peer, askedAt);
-      return;
     }
-    this.#inFlight++;
-    reply
-      .then((late) => this.#sendSlow(query, late, peer, askedAt))
-      .catch(onFault)
-      .finally(() => {
-        this.#inFlight--;
-        if (this.#inFlight === 0) this.#finished?.();
-      });
   }
 
   #sendSlow(query: Uint8Array, reply: Uint8Array | null, peer: RemoteInfo, askedAt: number): void {
@@ -170,15 +130,8 @@ class UdpReplies {
   }
 
   /** Resolves when nothing is in flight any more, or after `graceMs`. Queries that come in the meantime are dropped. */
-  finish(graceMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#finished = () => {
-        clearTimeout(patience);
-        this.#closed = true;
-        resolve();
-      };
-      const patience = setTimeout(this.#finished, graceMs);
-      if (this.#inFlight === 0) this.#finished();
-    });
+  async finish(graceMs: number): Promise<void> {
+    await this.#waiting.finish(graceMs);
+    this.#closed = true;
   }
 }

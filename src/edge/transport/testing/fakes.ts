@@ -1,5 +1,6 @@
 /** Fakes that the tests of this folder share: a handler that answers by the first label, and an observer that counts. */
 
+import { decodeMessage, encodeMessage, type Message } from '../../wire/message.ts';
 import type { PacketHandler } from '../handler.ts';
 import type { ListenOptions, TransportObserver } from '../listener.ts';
 
@@ -10,6 +11,52 @@ export function query(id: number, label: string): Buffer {
   const name = Buffer.from(`\0${label}\x04test\0`, 'latin1');
   name[0] = label.length;
   return Buffer.concat([header(id, 0x0100, 0), name, Buffer.from([0, 16, 0, 1])]);
+}
+
+export interface Asked {
+  readonly payload?: number;
+  readonly dnssecOk?: boolean;
+  readonly version?: number;
+  readonly options?: readonly { readonly code: number; readonly data: Uint8Array }[];
+}
+
+/** The query of `query` with an OPT record. */
+export function ednsQuery(id: number, label: string, asked: Asked = {}): Buffer {
+  const bare = decodeMessage(query(id, label))!;
+  return Buffer.from(
+    encodeMessage({
+      ...bare,
+      edns: { payload: 1232, version: 0, dnssecOk: false, options: [], ...asked },
+    }),
+  );
+}
+
+/** An option from its code and hexadecimal data. */
+export function option(code: number, data = ''): { code: number; data: Uint8Array } {
+  return { code, data: new Uint8Array(Buffer.from(data, 'hex')) };
+}
+
+/** The options of a message as `code:hex`, in order. */
+export function optionsOf(message: Uint8Array): string[] {
+  return decodeMessage(message)!.edns!.options.map(
+    ({ code, data }) => `${code}:${Buffer.from(data).toString('hex')}`,
+  );
+}
+
+/** A reply of exactly so many octets, as the product's: one TXT answer, and an OPT record last if the query has one. */
+export function sizedReply(request: Uint8Array, octets: number, extra: Partial<Message> = {}): Uint8Array {
+  const asked = decodeMessage(request)!;
+  const of = (length: number): Uint8Array =>
+    encodeMessage({
+      ...asked,
+      qr: true,
+      answer: [
+        { owner: asked.question[0]!.qname, type: 16, class: 1, ttl: 60, rdata: new Uint8Array(length) },
+      ],
+      edns: asked.edns === null ? null : { payload: 1232, version: 0, dnssecOk: false, options: [] },
+      ...extra,
+    });
+  return of(octets - of(0).length);
 }
 
 export function header(id: number, flags: number, answers: number): Buffer {
@@ -60,12 +107,20 @@ export interface FakeHandler extends PacketHandler {
 }
 
 /**
- * Labels decide: `hot...` from the cache, `wait...` when the gate opens, `big...` in 65,535 octets, `fail...` as
+ * Labels decide: `hot...` from the cache, `hotN` and `sizeN` with a reply of N octets of the product's form, `wait...` when the gate opens, `big...` in 65,535 octets, `fail...` as
  * SERVFAIL, `throw...` and `reject...` against the contract, `mute...` with silence, as anything shorter than a header.
  * All else is echoed.
  */
 export function fakeHandler(): FakeHandler {
   const asked: string[] = [];
+  const cached = new Map<string, Uint8Array>();
+  /** The same octets each time, as a cache has them: whoever changes them is found out by the next. */
+  const shared = (request: Uint8Array): Uint8Array => {
+    const label = labelOf(request);
+    const reply = cached.get(label) ?? sizedReply(request, sizeIn(label));
+    cached.set(label, reply);
+    return reply;
+  };
   const table: Record<string, (request: Uint8Array) => Uint8Array | null | Promise<Uint8Array | null>> = {
     wait: async (request) => {
       await handler.gate.opened;
@@ -73,6 +128,7 @@ export function fakeHandler(): FakeHandler {
     },
     big: (request) => echo(request, 0, 65_535),
     fail: (request) => echo(request, 2),
+    size: (request) => shared(request),
     mute: () => null,
     throw: () => {
       throw new Error('handler broke its contract');
@@ -87,7 +143,9 @@ export function fakeHandler(): FakeHandler {
       const label = labelOf(request.subarray(0, length));
       if (!label.startsWith('hot')) return 0;
       asked.push(label);
-      const reply = echo(request.subarray(0, length));
+      const query = request.subarray(0, length);
+      const octets = sizeIn(label);
+      const reply = octets === 0 ? echo(query) : sizedReply(query, octets);
       out.set(reply);
       return reply.length;
     },
@@ -100,6 +158,11 @@ export function fakeHandler(): FakeHandler {
     },
   };
   return handler;
+}
+
+/** The number at the end of a label, or 0. */
+function sizeIn(label: string): number {
+  return Number(/[0-9]{2,}$/.exec(label)?.[0] ?? 0);
 }
 
 export interface FakeObserver extends TransportObserver {

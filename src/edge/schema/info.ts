@@ -1,0 +1,27 @@
+import { ENVELOPE_VERSION } from '../../core/brand.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { FOREVER, type Outcome } from '../../core/outcome.ts';
+
+/** Of the record and of the envelope's hint, seconds (specification, Schema over DNS). */
+export const INFO_TTL = 3600;
+
+const HEAD = `v=${ENVELOPE_VERSION};s=ok;t=data;e=plain;f=json;ttl=${INFO_TTL};d=`;
+const NOT_ASCII = /[^\x20-\x7e]/g;
+
+/**
+ * A value as JSON in one TXT record. Neither the JSON nor the record may exceed 3,500 bytes; a greater one is SERVFAIL, and
+ * `GET /schema` is for it (specification, Schema over DNS; Limits).
+ */
+export function infoOutcome(value: object): Outcome {
+  const text = Buffer.from(HEAD + asciiJson(value), 'latin1');
+  if (text.length > LIMITS.txtValue) return { kind: 'failed', cause: 'too-large' };
+  return { kind: 'answer', text, ttl: INFO_TTL, until: FOREVER };
+}
+
+/** JSON in ASCII alone, as `e=plain` needs it. */
+function asciiJson(value: object): string {
+  return JSON.stringify(value).replace(
+    NOT_ASCII,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,50 @@
+import type { Outcome } from '../../core/outcome.ts';
+import { decodeParam } from '../../core/params.ts';
+import type { Query } from '../../core/query.ts';
+import type { PublicService } from '../query/public-service.ts';
+import { MALFORMED } from '../services/answers.ts';
+import type { Service } from '../services/service.ts';
+import { DIRECTORY, directoryOf, makeDirectory } from './directory.ts';
+import { infoOutcome } from './info.ts';
+
+const WRONG_OPERATION: Outcome = { kind: 'malformed', code: 'E002' };
+
+/**
+ * What `edge/query` serves, by resource label.
+ *
+ * @param zone the zone in the names that are shown
+ */
+export function publish(services: readonly Service[], zone: string): ReadonlyMap<string, PublicService> {
+  const published = services.map((service): PublicService => {
+    return {
+      resource: service.resource,
+      info: infoOutcome(service.about.schema),
+      answer: (query, now) => ask(service, query, now),
+    };
+  });
+  const directory: PublicService = {
+    resource: DIRECTORY,
+    info: infoOutcome(directoryOf(services, zone)),
+    answer: () => WRONG_OPERATION,
+  };
+  return new Map([...published, directory].map((service) => [service.resource, service]));
+}
+
+/** All services that have a schema, the list of services among them. */
+export function described(services: readonly Service[], zone: string): readonly Service[] {
+  return [...services, makeDirectory(services, zone)];
+}
+
+/** Of a query the service sees its decoded parameters and nothing else. */
+function ask(service: Service, query: Query, now: number): Outcome | Promise<Outcome> {
+  if (query.operation !== service.operation) return WRONG_OPERATION;
+  const params: string[] = [];
+  for (const label of query.params) {
+    const text = decodeParam(label);
+    if (text === null) return MALFORMED;
+    params.push(text);
+  }
+  // `geoip` names its argument where other operations name their service.
+  if (service.operation === 'geoip') params.push(query.resource);
+  return service.answer(params, now);
+}

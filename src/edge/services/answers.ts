@@ -1,0 +1,62 @@
+import { errorEnvelope } from '../../core/envelope.ts';
+import type { EnvelopeErrorCode } from '../../core/errors.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import { type FlatFields, flatEnvelope } from './flat.ts';
+
+/** RR TTL of an error envelope, seconds; a rate limit has none (decisions, section 5). */
+const ERROR_TTL = 30;
+
+interface AnswerTimes {
+  /** RR TTL, seconds. */
+  readonly ttl: number;
+  readonly now: number;
+  /** When the values change; without it after the TTL. Milliseconds since the epoch. */
+  readonly until?: number;
+  /** Past its time, because the source is unreachable. */
+  readonly stale?: boolean;
+  /** When the values were made; without it now. Milliseconds since the epoch. */
+  readonly at?: number;
+}
+
+/** A computed answer. `ts`, the time of the values, is put at the end. */
+export function answered(fields: FlatFields, { ttl, now, until, stale, at = now }: AnswerTimes): Outcome {
+  return {
+    kind: 'answer',
+    text: flatEnvelope({ ...fields, ts: Math.floor(at / 1000) }),
+    ttl,
+    until: until ?? now + ttl * 1000,
+    ...(stale === true ? { stale } : {}),
+  };
+}
+
+/** NOERROR with an error envelope: what was asked for cannot be had, though it was asked for rightly. */
+function told(code: EnvelopeErrorCode, now: number): Outcome {
+  const text = Buffer.from(errorEnvelope(code));
+  return { kind: 'answer', text, ttl: ERROR_TTL, until: now + ERROR_TTL * 1000 };
+}
+
+/** E004: well-formed, and there is no such thing. */
+export const notFound = (now: number): Outcome => told('E004', now);
+/** E011: the source did not answer in time; it goes on, so asking again helps. */
+export const timedOut = (now: number): Outcome => told('E011', now);
+/** E013: the operator has not enabled it. */
+export const notEnabled = (now: number): Outcome => told('E013', now);
+
+/** E010. @param retryAfter whole seconds, at least 1 */
+export function rateLimited(retryAfter: number, now: number): Outcome {
+  const text = Buffer.from(errorEnvelope('E010', Math.max(1, Math.ceil(retryAfter))));
+  return { kind: 'answer', text, ttl: 0, until: now };
+}
+
+/** FORMERR without an envelope: labels outside the service's grammar. */
+export const MALFORMED: Outcome = { kind: 'malformed', code: 'E005' };
+
+/** FORMERR with envelope E005, where the specification asks for one (Stock). */
+export const MALFORMED_TOLD: Outcome = {
+  kind: 'malformed',
+  code: 'E005',
+  text: Buffer.from(errorEnvelope('E005')),
+};
+
+/** SERVFAIL: the source is down, and there is nothing to serve in its place. */
+export const PROVIDER_DOWN: Outcome = { kind: 'failed', cause: 'provider' };

@@ -1,0 +1,25 @@
+import { answered, MALFORMED, notEnabled } from '../answers.ts';
+import type { Service } from '../service.ts';
+import { BTC_ABOUT } from './schema.ts';
+
+/** A block of the mock chain every ten minutes, from a height near the real one's at the start of 2026. */
+const START = Date.UTC(2026, 0, 1);
+const START_HEIGHT = 930_000;
+const BLOCK_MS = 600_000;
+const FEE = 3;
+
+/** `get.btc.public.v1`: reserved; off it says so, on it answers with mock data (specification, What the service does, 4). */
+export function makeBtc(enabled: boolean): Service {
+  return {
+    resource: 'btc',
+    operation: 'get',
+    enabled,
+    about: BTC_ABOUT,
+    answer(params, now) {
+      if (params.length > 0) return MALFORMED;
+      if (!enabled) return notEnabled(now);
+      const height = Math.max(0, START_HEIGHT + Math.floor((now - START) / BLOCK_MS));
+      return answered({ height, fee: FEE, src: 'mock' }, { ttl: BTC_ABOUT.ttl, now });
+    },
+  };
+}

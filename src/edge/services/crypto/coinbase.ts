@@ -1,0 +1,22 @@
+import { call, join } from '../providers/call.ts';
+import { at, jsonOf } from '../providers/parse.ts';
+import type { Source, SourceContext } from '../providers/source.ts';
+import { type Market, marketOf } from './market.ts';
+
+/** Coinbase Exchange, `/products/BTC-USD/stats`: the last 24 hours of a product, numbers as strings. No key. */
+export function coinbase(base: string, { door, agent }: SourceContext): Source<Market> {
+  return {
+    name: 'coinbase',
+    limits: [{ calls: 10, perMs: 1000 }],
+    async load(key, _validator, now) {
+      const called = await call(join(base, `/products/${key}/stats`), { door, agent, now, missing: [404] });
+      if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
+      const value = parseCoinbase(jsonOf(called.text));
+      return value === null ? { kind: 'failed' } : { kind: 'value', value };
+    },
+  };
+}
+
+export function parseCoinbase(data: unknown): Market | null {
+  return marketOf(at(data, 'last'), at(data, 'open'), at(data, 'volume'));
+}

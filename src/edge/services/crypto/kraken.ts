@@ -1,0 +1,43 @@
+import { call, join } from '../providers/call.ts';
+import { at, jsonOf } from '../providers/parse.ts';
+import type { Fetched, Source, SourceContext } from '../providers/source.ts';
+import { coinOf, type Market, marketOf } from './market.ts';
+
+/** Kraken's own names of two coins. */
+const OWN_NAMES: ReadonlyMap<string, string> = new Map([
+  ['BTC', 'XBT'],
+  ['DOGE', 'XDG'],
+]);
+/** How it says that it does not know a pair. */
+const UNKNOWN = 'EQuery:Unknown asset pair';
+const LIMITED = /^(?:EAPI:Rate limit|EGeneral:Too many requests)/;
+/** It does not say how long, milliseconds. */
+const WAIT_MS = 30_000;
+
+/** Kraken, `/0/public/Ticker?pair=XBTUSD`. No key. `o` is the opening price of the day, UTC. */
+export function kraken(base: string, { door, agent }: SourceContext): Source<Market> {
+  return {
+    name: 'kraken',
+    limits: [{ calls: 10, perMs: 10_000 }],
+    async load(key, _validator, now) {
+      const { sym, quote } = coinOf(key);
+      const pair = [sym, quote].map((name) => OWN_NAMES.get(name) ?? name).join('');
+      const called = await call(join(base, `/0/public/Ticker?pair=${pair}`), { door, agent, now });
+      if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
+      return parseKraken(jsonOf(called.text));
+    },
+  };
+}
+
+/** `{"error":[],"result":{"XXBTZUSD":{"c":["1773.8","0.13"],"v":[today,24h],"o":"1783.57"}}}`: the only entry is ours. */
+export function parseKraken(data: unknown): Fetched<Market> {
+  const error = at(data, 'error', 0);
+  if (error === UNKNOWN) return { kind: 'missing' };
+  if (typeof error === 'string' && LIMITED.test(error)) return { kind: 'limited', waitMs: WAIT_MS };
+  const result = at(data, 'result');
+  const entries = typeof result === 'object' && result !== null ? Object.values(result) : [];
+  const [entry] = entries as unknown[];
+  if (error !== undefined || entries.length !== 1) return { kind: 'failed' };
+  const value = marketOf(at(entry, 'c', 0), at(entry, 'o'), at(entry, 'v', 1));
+  return value === null ? { kind: 'failed' } : { kind: 'value', value };
+}

@@ -1,0 +1,29 @@
+import { MALFORMED } from '../answers.ts';
+import type { Providers } from '../providers/desk.ts';
+import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Service } from '../service.ts';
+import { coinKey, parseCoin } from './market.ts';
+import { CRYPTO_ABOUT } from './schema.ts';
+
+/** The price of a coin: `get.<sym>[-<quote>].crypto`. */
+export function makeCrypto(providers: Providers): Service {
+  return {
+    resource: 'crypto',
+    operation: 'get',
+    enabled: providers.has('crypto'),
+    about: CRYPTO_ABOUT,
+    answer([label, ...more], now) {
+      const coin = label === undefined || more.length > 0 ? null : parseCoin(label);
+      if (coin === null) return MALFORMED;
+      return after(providers.ask('crypto', coinKey(coin), now), (reading) =>
+        outcomeOf(reading, now, CRYPTO_ABOUT.ttl, ({ price, change, percent, volume }) => ({
+          ...coin,
+          prc: price,
+          chg: change,
+          pct: percent,
+          vol: volume,
+        })),
+      );
+    },
+  };
+}

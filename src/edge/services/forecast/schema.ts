@@ -1,0 +1,50 @@
+import { flatEnvelope } from '../flat.ts';
+import { type FieldSchema, serviceSchema } from '../schema.ts';
+import type { ServiceDescription } from '../service.ts';
+import { DAYS } from '../weather/meteo.ts';
+import { LOCATION_PLACEHOLDER, METEO_CREDITS, METEO_ERRORS } from '../weather/schema.ts';
+
+const EXAMPLE_DATES = ['2026-01-01', '2026-01-02', '2026-01-03'] as const;
+
+/** The fields of the `i`th day, in their order. */
+function dayFields(i: number): readonly [string, FieldSchema][] {
+  return [
+    [`d${i}`, { type: 'string', description: 'Date there', example: EXAMPLE_DATES[i] ?? '' }],
+    [`hc${i}`, { type: 'number', description: 'High, Celsius', example: 7.2 }],
+    [`lc${i}`, { type: 'number', description: 'Low, Celsius', example: 2.1 }],
+    [`hf${i}`, { type: 'number', description: 'High, Fahrenheit', example: 45 }],
+    [`lf${i}`, { type: 'number', description: 'Low, Fahrenheit', example: 35.8 }],
+    [`wc${i}`, { type: 'integer', description: 'WMO weather code', example: 61, minimum: 0, maximum: 99 }],
+    [`pp${i}`, { type: 'integer', description: 'Chance of rain, %', example: 80, minimum: 0, maximum: 100 }],
+  ];
+}
+
+const days = Array.from({ length: DAYS }, (_, i) => i);
+
+/** What is told of `forecast` (decisions, section 7). */
+export const FORECAST_ABOUT: ServiceDescription = {
+  schema: serviceSchema({
+    resource: 'forecast',
+    title: 'Weather forecast',
+    description: 'Today and the two days after at a city or coordinates, of a 0.1 degree grid cell.',
+    attribution: METEO_CREDITS,
+    properties: {
+      loc: { type: 'string', description: 'Place found, or the coordinates', example: 'London, GB' },
+      n: { type: 'integer', description: 'Number of days', example: DAYS },
+      ...Object.fromEntries(days.flatMap(dayFields)),
+    },
+    // The second source does not tell.
+    optional: days.map((i) => `pp${i}`),
+  }),
+  template: 'get.{location}.forecast.public.v1',
+  placeholders: LOCATION_PLACEHOLDER,
+  examples: ['get.london.forecast.public.v1', 'get.40d71_-74d01.forecast.public.v1'],
+  exampleResponse: flatEnvelope({
+    loc: 'London, GB',
+    n: DAYS,
+    ...Object.fromEntries(days.flatMap(dayFields).map(([name, { example }]) => [name, example])),
+    ts: 1_767_225_600,
+  }).toString('latin1'),
+  ttl: 600,
+  errors: METEO_ERRORS,
+};

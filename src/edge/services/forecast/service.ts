@@ -1,0 +1,45 @@
+import { MALFORMED, notFound } from '../answers.ts';
+import { type FlatFields, type FlatValue, rounded } from '../flat.ts';
+import { isLocationFault, type Place, type Places, parseLocation } from '../places/place.ts';
+import type { Providers } from '../providers/desk.ts';
+import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Service } from '../service.ts';
+import { cellKey, fahrenheit, type Meteo } from '../weather/meteo.ts';
+import { FORECAST_ABOUT } from './schema.ts';
+
+/** Three days at a place. It reads what `weather` reads, so one call to a provider serves both. */
+export function makeForecast(places: Places, providers: Providers): Service {
+  return {
+    resource: 'forecast',
+    operation: 'get',
+    enabled: providers.has('meteo'),
+    about: FORECAST_ABOUT,
+    answer(params, now) {
+      const place = parseLocation(params, places);
+      if (isLocationFault(place)) return place === 'malformed' ? MALFORMED : notFound(now);
+      return after(providers.ask('meteo', cellKey(place), now), (reading) =>
+        outcomeOf(reading, now, FORECAST_ABOUT.ttl, (meteo) => fieldsOf(place, meteo)),
+      );
+    },
+  };
+}
+
+function fieldsOf(place: Place, { days }: Meteo): FlatFields {
+  const fields: Record<string, FlatValue> = { loc: nameOf(place), n: days.length };
+  for (const [i, { date, high, low, code, rain }] of days.entries()) {
+    fields[`d${i}`] = date;
+    fields[`hc${i}`] = rounded(high, 1);
+    fields[`lc${i}`] = rounded(low, 1);
+    fields[`hf${i}`] = fahrenheit(high);
+    fields[`lf${i}`] = fahrenheit(low);
+    fields[`wc${i}`] = code;
+    fields[`pp${i}`] = rain ?? undefined;
+  }
+  return fields;
+}
+
+/** Which of several places of that name it is: `Paris, FR`. */
+function nameOf({ name, country, lat, lon }: Place): string {
+  if (name === null) return `${lat}_${lon}`;
+  return country === null ? name : `${name}, ${country}`;
+}

@@ -1,0 +1,35 @@
+import { call, join } from '../providers/call.ts';
+import { at, dateOf, jsonOf, positive } from '../providers/parse.ts';
+import type { Source, SourceContext } from '../providers/source.ts';
+import { type Pair, pairOf, type Rate } from './pair.ts';
+
+/** By these it says that it does not know a currency. */
+const MISSING = [404, 422];
+
+/** Frankfurter v2, `/v2/rate/BASE/QUOTE`: daily rates of central banks. No key, use with credit. */
+export function frankfurter(base: string, { door, agent }: SourceContext): Source<Rate> {
+  return {
+    name: 'frankfurter',
+    // None is stated; this is what a guest should not go beyond.
+    limits: [
+      { calls: 100, perMs: 10_000 },
+      { calls: 20_000, perMs: 86_400_000 },
+    ],
+    async load(key, _validator, now) {
+      const pair = pairOf(key);
+      const url = join(base, `/v2/rate/${pair.base}/${pair.quote}`);
+      const called = await call(url, { door, agent, now, missing: MISSING });
+      if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
+      const value = parseFrankfurter(jsonOf(called.text), pair);
+      return value === null ? { kind: 'failed' } : { kind: 'value', value };
+    },
+  };
+}
+
+/** `{"date":"2026-07-17","base":"USD","quote":"EUR","rate":0.8739}`, of the pair that was asked for. */
+export function parseFrankfurter(data: unknown, pair: Pair): Rate | null {
+  const rate = positive(at(data, 'rate'));
+  const asof = dateOf(at(data, 'date'));
+  if (rate === null || asof === null) return null;
+  return at(data, 'base') === pair.base && at(data, 'quote') === pair.quote ? { rate, asof } : null;
+}

@@ -1,0 +1,24 @@
+import { MALFORMED, notEnabled, notFound } from '../answers.ts';
+import type { Providers } from '../providers/desk.ts';
+import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Service } from '../service.ts';
+import { pairKey, parsePair } from './pair.ts';
+import { FOREX_ABOUT } from './schema.ts';
+
+/** The reference rate of two currencies: `get.<base>-<quote>.forex`. */
+export function makeForex(providers: Providers): Service {
+  return {
+    resource: 'forex',
+    operation: 'get',
+    enabled: providers.has('forex'),
+    about: FOREX_ABOUT,
+    answer([label, ...more], now) {
+      const pair = label === undefined || more.length > 0 ? 'malformed' : parsePair(label);
+      if (pair === 'malformed') return MALFORMED;
+      if (pair === 'unknown') return providers.has('forex') ? notFound(now) : notEnabled(now);
+      return after(providers.ask('forex', pairKey(pair), now), (reading) =>
+        outcomeOf(reading, now, FOREX_ABOUT.ttl, ({ rate, asof }) => ({ ...pair, rate, asof })),
+      );
+    },
+  };
+}

@@ -1,0 +1,34 @@
+import ipaddr from 'ipaddr.js';
+import { answered, MALFORMED, notEnabled, notFound } from '../answers.ts';
+import type { Service } from '../service.ts';
+import type { AddressSource } from './files.ts';
+import { parseIpLabel } from './ip-label.ts';
+import { GEOIP_ABOUT } from './schema.ts';
+
+const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+
+/** `geoip.ip-<ip>.public.v1` */
+export function makeGeoip(source: AddressSource): Service {
+  return {
+    resource: 'geoip',
+    operation: 'geoip',
+    enabled: true,
+    about: GEOIP_ABOUT,
+    answer(params, now) {
+      const [label] = params;
+      const text = label === undefined || params.length > 1 ? null : parseIpLabel(label);
+      if (text === null) return MALFORMED;
+      const address = ipaddr.parse(text);
+      // Private, loopback, documentation, multicast ...: nowhere, whatever a database says.
+      if (address.range() !== 'unicast') return notFound(now);
+      const database = source.current();
+      if (database === null) return notEnabled(now);
+      const ip = address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+      const facts = database.get(ip);
+      if (facts === null) return notFound(now);
+      const { cc, ...rest } = facts;
+      const country = cc === undefined ? undefined : countries.of(cc);
+      return answered({ ip, cc, country, ...rest }, { ttl: GEOIP_ABOUT.ttl, now });
+    },
+  };
+}

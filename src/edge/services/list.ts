@@ -1,0 +1,43 @@
+import { makeBtc } from './btc/service.ts';
+import { makeCrypto } from './crypto/service.ts';
+import { makeForecast } from './forecast/service.ts';
+import { makeForex } from './forex/service.ts';
+import type { AddressSource } from './geoip/files.ts';
+import { makeGeoip } from './geoip/service.ts';
+import { makeMoon } from './moon/service.ts';
+import type { Places } from './places/place.ts';
+import type { Providers } from './providers/desk.ts';
+import type { Service } from './service.ts';
+import type { ExchangeMap } from './stock/exchange-map.ts';
+import { makeStock } from './stock/service.ts';
+import { makeSun } from './sun/service.ts';
+import { makeUnits } from './units/service.ts';
+import { makeWeather } from './weather/service.ts';
+
+/** What services are made of. */
+export interface ServiceContext {
+  readonly places: Places;
+  readonly geoip: AddressSource;
+  readonly providers: Providers;
+  /** Which exchange lists which ticker, where that was imported. */
+  readonly exchanges: () => ExchangeMap | null;
+  /** Whether `btc` answers (with mock data). */
+  readonly btc: boolean;
+}
+
+/** Every public service. The one place where they are registered; the order is that of the documentation. */
+export function makeServices(context: ServiceContext): readonly Service[] {
+  const { places, geoip, providers, exchanges, btc } = context;
+  return [
+    makeWeather(places, providers),
+    makeForecast(places, providers),
+    makeStock(providers, exchanges),
+    makeForex(providers),
+    makeCrypto(providers),
+    makeGeoip(geoip),
+    makeUnits(),
+    makeSun(places),
+    makeMoon(),
+    makeBtc(btc),
+  ];
+}

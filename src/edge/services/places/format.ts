@@ -1,0 +1,24 @@
+/**
+ * The packed table of places, as scripts/build-places.ts writes it and `table.ts` reads it. All numbers little-endian.
+ *
+ *   magic, then five u32: places, keys, and the octets of regions, names, blocks
+ *   lat       i32 each, 1e-5 degree
+ *   lon       i32 each
+ *   region    u16 each: line in the list of regions
+ *   regions   lines `<country> <region code>`
+ *   names     lines, ASCII, one a place
+ *   starts    u32 each: where a block begins
+ *   blocks    BLOCK_KEYS keys each, in the order of their octets
+ *
+ * Places are in the order of their population, most populous first. A key is: octets shared with the key before (0 at the
+ * start of a block), octets of its own, those, how many places bear it, and their numbers, best first; counts and numbers
+ * are varints (seven bits an octet, the lowest first).
+ */
+export const MAGIC = 'PLACES1\n';
+export const HEADER_OCTETS = MAGIC.length + 5 * 4;
+export const BLOCK_KEYS = 16;
+/** Units of a coordinate in one degree. */
+export const DEGREE = 1e5;
+
+/** Octets of a key in a label: of ASCII all, of other scripts what `b32-` can hold. */
+export const KEY_OCTETS = { ascii: 63, other: 36 } as const;

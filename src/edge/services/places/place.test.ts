@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { compact, fold } from './fold.ts';
+import { isLocationFault, type Place, parseLocation } from './place.ts';
+import { REGIONS } from './regions.ts';
+import { openPlaces, PlaceTable } from './table.ts';
+
+const places = openPlaces();
+
+/** `<name>, <country>`, or null. */
+function found(name: string): string | null {
+  const place = places.find(name);
+  return place === null ? null : `${place.name}, ${place.country}`;
+}
+
+test('spellings that fold into one', () => {
+  for (const [text, folded] of [
+    ['New York', 'new-york'],
+    ['new--york-', 'new-york'],
+    ['São Paulo', 'sao-paulo'],
+    ['MÜNCHEN', 'munchen'],
+    ['Straße', 'strasse'],
+    ['Łódź', 'lodz'],
+    ["L'Aquila", 'laquila'],
+    ['Nukuʻalofa', 'nukualofa'],
+    ['Washington, D.C.', 'washington-d-c'],
+    ['Москва', 'москва'],
+    ['東京', '東京'],
+    ['が', 'が'],
+    ['دمشق', 'دمشق'],
+    ['!?', ''],
+  ] as const) {
+    assert.equal(fold(text), folded, text);
+    assert.equal(fold(folded), folded);
+  }
+  assert.equal(compact('new-york'), 'newyork');
+});
+
+test('cities by name, alias, script, and who wins where several share one', () => {
+  for (const [name, wanted] of [
+    ['london', 'London, GB'],
+    ['paris', 'Paris, FR'],
+    ['new-york', 'New York City, US'],
+    ['newyork', 'New York City, US'],
+    ['nyc', 'New York City, US'],
+    ['la', 'Los Angeles, US'],
+    ['munich', 'Munich, DE'],
+    ['muenchen', 'Munich, DE'],
+    ['munchen', 'Munich, DE'],
+    ['kiev', 'Kyiv, UA'],
+    ['kyiv', 'Kyiv, UA'],
+    ['bangalore', 'Bengaluru, IN'],
+    ['bombay', 'Mumbai, IN'],
+    ['peking', 'Beijing, CN'],
+    ['cologne', 'Koeln, DE'],
+    ['st-petersburg', 'Saint Petersburg, RU'],
+    ['washington', 'Washington, D.C., US'],
+    ['birmingham', 'Birmingham, GB'],
+    ['petropolis', 'Petropolis, BR'],
+    ['jayapura', 'Jayapura, ID'],
+    ['islamabad', 'Islamabad, PK'],
+    ['san-jose', 'San Jose, US'],
+    ['laquila', "L'Aquila, IT"],
+    ['東京', 'Tokyo, JP'],
+    ['Москва', 'Moscow, RU'],
+    ['القاهرة', 'Cairo, EG'],
+    ['São Paulo', 'Sao Paulo, BR'],
+  ] as const) {
+    assert.equal(found(name), wanted, name);
+  }
+});
+
+test('countries and regions as suffixes', () => {
+  for (const [name, wanted] of [
+    ['london-gb', 'London, GB'],
+    ['london-uk', 'London, GB'],
+    ['london-england', 'London, GB'],
+    ['london-ca', 'London, CA'],
+    ['london-on', 'London, CA'],
+    ['london-ontario', 'London, CA'],
+    ['london-ontario-canada', 'London, CA'],
+    ['paris-tx', 'Paris, US'],
+    ['paris-texas', 'Paris, US'],
+    ['paris-tx-us', 'Paris, US'],
+    ['paris-france', 'Paris, FR'],
+    ['cologne-it', 'Cologne, IT'],
+    ['st-petersburg-fl', 'St. Petersburg, US'],
+    ['birmingham-al', 'Birmingham, US'],
+    ['san-jose-costa-rica', 'San Jose, CR'],
+    ['melbourne-victoria', 'Melbourne, AU'],
+    ['frankfurt-brandenburg', 'Frankfurt (Oder), DE'],
+    ['leon-es', 'Leon, ES'],
+    ['new-york-ny', 'New York City, US'],
+    ['new-york-new-york-usa', 'New York City, US'],
+  ] as const) {
+    assert.equal(found(name), wanted, name);
+  }
+  const lon = (name: string) => Math.round(places.find(name)!.lon);
+  assert.deepEqual([lon('portland'), lon('portland-me')], [-123, -70]);
+  assert.deepEqual([lon('springfield-il'), lon('springfield-ma')], [-90, -73]);
+});
+
+test('no such place', () => {
+  for (const name of [
+    '',
+    '-',
+    'nowhereville',
+    'london-zz',
+    'london-atlantis',
+    'tx',
+    'texas-us-us-us',
+    'x'.repeat(63),
+    'london-'.repeat(30),
+    '\ud800',
+    '\0',
+  ]) {
+    assert.equal(found(name), null, name);
+  }
+});
+
+test('property: any text is looked up without harm', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (name) => {
+      const place = places.find(name);
+      if (place === null) return;
+      assert.ok(Math.abs(place.lat) <= 90 && Math.abs(place.lon) <= 180);
+      assert.match(place.name!, /^[\x20-\x7e]+$/);
+      assert.match(place.country!, /^[A-Z]{2}$/);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the file stays small, and damage is noticed', () => {
+  const file = new URL('./data/places.bin.zst', import.meta.url);
+  assert.ok(statSync(file).size <= 4_000_000);
+  assert.ok(places instanceof PlaceTable && places.size > 100_000 && places.keys > 300_000);
+  assert.throws(() => new PlaceTable(readFileSync(file)));
+  assert.throws(() => new PlaceTable(Buffer.from('PLACES1\n'.padEnd(28, '\xff'), 'latin1')));
+});
+
+test('every region that has a name is in the table', () => {
+  for (const [country, regions] of Object.entries(REGIONS)) {
+    for (const names of Object.values(regions)) {
+      for (const name of names.split(',')) assert.equal(fold(name), name.replaceAll(' ', '-'), country);
+    }
+  }
+});
+
+test('coordinates: the grammar and both sides of each bound', () => {
+  const table: [label: string, lat: number, lon: number][] = [
+    ['0_0', 0, 0],
+    ['-0_-0', 0, 0],
+    ['51d5_-0d12', 51.5, -0.12],
+    ['-33d868_151d207', -33.868, 151.207],
+    ['90_180', 90, 180],
+    ['-90_-180', -90, -180],
+    ['90d000_180d0', 90, 180],
+    ['007_008', 7, 8],
+    ['1d123456789_2', 1.123456789, 2],
+  ];
+  for (const [label, lat, lon] of table) {
+    const place = parseLocation([label], places) as Place;
+    assert.deepEqual([place.lat, place.lon, place.name], [lat, lon, null], label);
+    assert.ok(!Object.is(place.lat, -0) && !Object.is(place.lon, -0), label);
+  }
+  for (const label of [
+    '90d01_0',
+    '-90d01_0',
+    '91_0',
+    '0_180d01',
+    '0_-181',
+    '999_999',
+    '1000_0',
+    '_',
+    '1_',
+    '_1',
+    '1_2_3',
+    '1d_2',
+    'd5_2',
+    '+1_2',
+    '--1_2',
+    '1.5_2',
+    '1_2d',
+    '1e1_2',
+    '1_2 ',
+    'lat_lon',
+  ]) {
+    assert.equal(parseLocation([label], places), 'malformed', label);
+  }
+});
+
+test('a location is needed, one, and never the asker', () => {
+  for (const params of [
+    [],
+    ['london', 'gb'],
+    ['me'],
+    ['ME'],
+    ['here'],
+    ['auto'],
+    ['my-ip'],
+    ['self'],
+    ['ip-8-8-8-8'],
+    ['ip-2001-db8--1'],
+  ]) {
+    assert.equal(parseLocation(params, places), 'malformed', params.join('.'));
+  }
+  assert.equal(parseLocation(['nowhereville'], places), 'unknown');
+  assert.ok(isLocationFault('unknown') && !isLocationFault(parseLocation(['london'], places)));
+});

@@ -1,0 +1,95 @@
+import { parseIpLabel } from '../geoip/ip-label.ts';
+
+/** Whose data the places are; for the `attribution` of every service that takes a location. */
+export const PLACES_CREDIT = 'places from GeoNames (https://www.geonames.org), CC BY 4.0';
+
+export interface Place {
+  /** Degrees, north positive, -90 to 90. */
+  readonly lat: number;
+  /** Degrees, east positive, -180 to 180. */
+  readonly lon: number;
+  /** Null for coordinates. */
+  readonly name: string | null;
+  /** ISO 3166-1 alpha-2 in capitals, null for coordinates. */
+  readonly country: string | null;
+}
+
+/** Places by name. */
+export interface Places {
+  /**
+   * @param name as people write it, in any script and case, hyphens or spaces between words; `-<country>` or `-<region>`
+   *   at the end picks one of several
+   * @returns the most populous place of that name, or null
+   */
+  find(name: string): Place | null;
+}
+
+/** `malformed` is FORMERR, `unknown` is E004. */
+export type LocationFault = 'malformed' | 'unknown';
+
+const COORDINATES = /^(-?[0-9]{1,3}(?:d[0-9]+)?)_(-?[0-9]{1,3}(?:d[0-9]+)?)$/;
+const LAT_MAX = 90;
+const LON_MAX = 180;
+
+/**
+ * Words by which someone may mean the address that a query came from. None is a place, whatever is called so: a query that
+ * asks for the asker's own location is rejected (specification, Explicit-parameter principle).
+ */
+const ASKER: ReadonlySet<string> = new Set([
+  'auto',
+  'auto-ip',
+  'autoip',
+  'client',
+  'client-ip',
+  'current',
+  'current-location',
+  'here',
+  'ip',
+  'local',
+  'me',
+  'my-ip',
+  'my-location',
+  'myip',
+  'mylocation',
+  'myself',
+  'near-me',
+  'nearby',
+  'requester',
+  'self',
+  'source',
+  'source-ip',
+  'whoami',
+]);
+
+/**
+ * Reads the location of a query: exactly one label, a city or `<lat>_<lon>` (specification, Public services). A missing
+ * location, one that means the asker, and an address are malformed.
+ *
+ * @param params decoded labels
+ */
+export function parseLocation(params: readonly string[], places: Places): Place | LocationFault {
+  const [label] = params;
+  if (label === undefined || params.length > 1) return 'malformed';
+  const pair = COORDINATES.exec(label);
+  if (pair !== null) return coordinates(pair[1]!, pair[2]!);
+  // Nothing but coordinates holds this sign (specification, Query name structure).
+  if (label.includes('_')) return 'malformed';
+  if (ASKER.has(label.toLowerCase()) || parseIpLabel(label) !== null) return 'malformed';
+  return places.find(label) ?? 'unknown';
+}
+
+function coordinates(latText: string, lonText: string): Place | 'malformed' {
+  const lat = degrees(latText);
+  const lon = degrees(lonText);
+  if (Math.abs(lat) > LAT_MAX || Math.abs(lon) > LON_MAX) return 'malformed';
+  return { lat, lon, name: null, country: null };
+}
+
+/** `-33d86` is -33.86; zero has no sign. */
+function degrees(text: string): number {
+  return Number(text.replace('d', '.')) + 0;
+}
+
+export function isLocationFault(found: Place | LocationFault): found is LocationFault {
+  return typeof found === 'string';
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
+import { compact, fold } from './fold.ts';
+import { BLOCK_KEYS, DEGREE, HEADER_OCTETS, MAGIC } from './format.ts';
+import type { Place, Places } from './place.ts';
+import { COUNTRY_ALIASES, REGIONS } from './regions.ts';
+
+const FILE = new URL('./data/places.bin.zst', import.meta.url);
+
+/** Words at the end of a name that may be a country or region, and how many such qualifiers one name may have. */
+const QUALIFIER_WORDS = 4;
+const QUALIFIERS = 2;
+/** Longest text that is looked at: a label decoded. */
+const NAME_MAX = 100;
+
+/** Opens the table in the box. @throws when the file is damaged */
+export function openPlaces(): Places {
+  return new PlaceTable(zstdDecompressSync(readFileSync(FILE)));
+}
+
+/** Reads the packed table (see `format.ts`) in place: nothing is unpacked but what a search passes. */
+export class PlaceTable implements Places {
+  readonly size: number;
+  readonly keys: number;
+  readonly #lat: Int32Array;
+  readonly #lon: Int32Array;
+  readonly #region: Uint16Array;
+  readonly #regions: readonly string[];
+  readonly #names: Buffer;
+  readonly #nameEnds: Uint32Array;
+  readonly #starts: Uint32Array;
+  readonly #blocks: Buffer;
+  /** Folded name of a country or region to the lines of `#regions` that it means. */
+  readonly #qualifiers: ReadonlyMap<string, ReadonlySet<number>>;
+
+  constructor(bytes: Buffer) {
+    if (bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new Error('not a table of places');
+    const head = (index: number): number => bytes.readUInt32LE(MAGIC.length + 4 * index);
+    this.size = head(0);
+    this.keys = head(1);
+    let at = HEADER_OCTETS;
+    const take = (octets: number): Buffer => {
+      const part = bytes.subarray(at, at + octets);
+      if (part.length !== octets) throw new Error('table of places is cut off');
+      at += octets;
+      return part;
+    };
+    // Copied, since a part need not lie where numbers may lie.
+    this.#lat = new Int32Array(Uint8Array.from(take(4 * this.size)).buffer);
+    this.#lon = new Int32Array(Uint8Array.from(take(4 * this.size)).buffer);
+    this.#region = new Uint16Array(Uint8Array.from(take(2 * this.size)).buffer);
+    this.#regions = take(head(2)).toString('latin1').split('\n');
+    this.#names = take(head(3));
+    this.#nameEnds = lineEnds(this.#names, this.size);
+    this.#starts = new Uint32Array(Uint8Array.from(take(4 * Math.ceil(this.keys / BLOCK_KEYS))).buffer);
+    this.#blocks = take(head(4));
+    this.#qualifiers = qualifiersOf(this.#regions);
+  }
+
+  find(name: string): Place | null {
+    if (name.length > NAME_MAX) return null;
+    const folded = fold(name);
+    const number = folded === '' ? null : this.#search(folded, []);
+    return number === null ? null : this.#place(number);
+  }
+
+  /**
+   * The best place of a name, all of whose qualifiers hold. A last word that can be a country or region is first taken for
+   * one: `leon-es` is León in Spain, not Leones. Where no place fits, it is part of the name.
+   */
+  #search(folded: string, regions: readonly ReadonlySet<number>[]): number | null {
+    const words = regions.length < QUALIFIERS ? folded.split('-') : [];
+    for (let count = 1; count <= QUALIFIER_WORDS && count < words.length; count++) {
+      const set = this.#qualifiers.get(words.slice(-count).join(''));
+      if (set === undefined) continue;
+      const found = this.#search(words.slice(0, -count).join('-'), [...regions, set]);
+      if (found !== null) return found;
+    }
+    const owners = this.#owners(compact(folded));
+    return owners.find((place) => regions.every((set) => set.has(this.#region[place]!))) ?? null;
+  }
+
+  /** Numbers of the places of a key, best first. */
+  #owners(key: string): readonly number[] {
+    const wanted = Buffer.from(key);
+    let low = 0;
+    let high = this.#starts.length - 1;
+    // The last block that does not begin behind the key.
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.#compareStart(middle, wanted) <= 0) low = middle;
+      else high = middle - 1;
+    }
+    return this.#scan(low, wanted);
+  }
+
+  #compareStart(block: number, wanted: Buffer): number {
+    const at = this.#starts[block]! + 1;
+    const octets = this.#blocks[at]!;
+    return this.#blocks.compare(wanted, 0, wanted.length, at + 1, at + 1 + octets);
+  }
+
+  #scan(block: number, wanted: Buffer): readonly number[] {
+    const bytes = this.#blocks;
+    const end = this.#starts[block + 1] ?? bytes.length;
+    let at = this.#starts[block]!;
+    const key = Buffer.alloc(256);
+    const varint = (): number => {
+      let value = 0;
+      for (let shift = 0; ; shift += 7) {
+        const octet = bytes[at++]!;
+        value |= (octet & 0x7f) << shift;
+        if (octet < 0x80) return value;
+      }
+    };
+    while (at < end) {
+      const shared = bytes[at++]!;
+      const own = bytes[at++]!;
+      bytes.copy(key, shared, at, at + own);
+      at += own;
+      const order = key.compare(wanted, 0, wanted.length, 0, shared + own);
+      if (order > 0) return [];
+      const owners = Array.from({ length: varint() }, varint);
+      if (order === 0) return owners;
+    }
+    return [];
+  }
+
+  #place(number: number): Place {
+    const start = number === 0 ? 0 : this.#nameEnds[number - 1]! + 1;
+    return {
+      lat: this.#lat[number]! / DEGREE,
+      lon: this.#lon[number]! / DEGREE,
+      name: this.#names.toString('latin1', start, this.#nameEnds[number]!),
+      country: this.#regions[this.#region[number]!]!.slice(0, 2),
+    };
+  }
+}
+
+function lineEnds(lines: Buffer, count: number): Uint32Array {
+  const ends = new Uint32Array(count);
+  let from = 0;
+  for (let line = 0; line < count; line++) {
+    const end = lines.indexOf(0x0a, from);
+    ends[line] = end < 0 ? lines.length : end;
+    from = ends[line]! + 1;
+  }
+  return ends;
+}
+
+function qualifiersOf(regions: readonly string[]): ReadonlyMap<string, ReadonlySet<number>> {
+  const map = new Map<string, Set<number>>();
+  const add = (name: string, line: number): void => {
+    const key = compact(fold(name));
+    const set = map.get(key);
+    if (set === undefined) map.set(key, new Set([line]));
+    else set.add(line);
+  };
+  const english = new Intl.DisplayNames('en', { type: 'region' });
+  const aliases = Object.entries(COUNTRY_ALIASES);
+  const namesOfCountry = new Map<string, readonly string[]>();
+  for (const [line, region] of regions.entries()) {
+    const [country = '', code = ''] = region.split(' ');
+    let names = namesOfCountry.get(country);
+    if (names === undefined) {
+      const others = aliases.filter(([, of]) => of === country).map(([name]) => name);
+      names = [country, english.of(country) ?? country, ...others];
+      namesOfCountry.set(country, names);
+    }
+    for (const name of names) add(name, line);
+    if (code !== '') add(code, line);
+    for (const name of REGIONS[country]?.[code]?.split(',') ?? []) add(name, line);
+  }
+  return map;
+}

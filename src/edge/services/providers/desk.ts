@@ -1,0 +1,126 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { FeedName, FeedValues } from './feeds.ts';
+import type { Reading } from './reading.ts';
+
+/** What a service asks: the desk of its thread. */
+export interface Providers {
+  /** Whether the feed has a source. */
+  has(feed: FeedName): boolean;
+  /**
+   * What is known of a key, at once where this thread knows it. Never rejects.
+   *
+   * @param key in the feed's own spelling, so that one thing has one key
+   * @param now milliseconds since the epoch
+   */
+  ask<F extends FeedName>(
+    feed: F,
+    key: string,
+    now: number,
+  ): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
+}
+
+/** From a desk to the hub. */
+export interface Question {
+  readonly id: number;
+  readonly feed: FeedName;
+  readonly key: string;
+}
+
+/** And back. */
+export interface Answer {
+  readonly id: number;
+  readonly reading: Reading<unknown>;
+}
+
+export interface DeskOptions {
+  readonly port: MessagePort;
+  readonly offered: readonly FeedName[];
+  /** How long an asker waits, milliseconds. */
+  readonly patienceMs?: number;
+  readonly entriesMax?: number;
+  /** Questions a second for keys that this thread has not seen. */
+  readonly newPerSecond?: number;
+}
+
+/** A cold question waits so long, then gets E011 (decisions, section 5). */
+const PATIENCE_MS = 1500;
+const ENTRIES_MAX = 8192;
+/** A flood of unheard-of keys costs the main thread no more than this. */
+const NEW_PER_SECOND = 500;
+
+const LATE: Reading<never> = { kind: 'late' };
+const OFF: Reading<never> = { kind: 'off' };
+const BUSY: Reading<never> = { kind: 'limited', retryAfter: 1 };
+
+interface Local {
+  readonly reading: Reading<unknown>;
+  readonly until: number;
+}
+
+/** The desk of one thread. Questions for the same key wait together; values are kept as long as they hold. */
+export function openDesk(options: DeskOptions): Providers {
+  const { port, offered } = options;
+  const { patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX, newPerSecond = NEW_PER_SECOND } = options;
+  const feeds: ReadonlySet<FeedName> = new Set(offered);
+  const local = new Map<string, Local>();
+  const pending = new Map<string, Promise<Reading<unknown>>>();
+  const waiting = new Map<number, (reading: Reading<unknown>) => void>();
+  let lastId = 0;
+  let second = 0;
+  let newOnes = 0;
+
+  port.on('message', ({ id, reading }: Answer) => {
+    waiting.get(id)?.(reading);
+    waiting.delete(id);
+  });
+  // The sockets of a thread keep it alive, not this line.
+  port.unref();
+
+  function ask(feed: FeedName, key: string, now: number): Reading<unknown> | Promise<Reading<unknown>> {
+    if (!feeds.has(feed)) return OFF;
+    const name = `${feed} ${key}`;
+    const known = local.get(name);
+    if (known !== undefined && now < known.until) return known.reading;
+    const answer = pending.get(name);
+    if (answer !== undefined) return answer;
+    if (known === undefined && !admitNew(now)) return BUSY;
+    return question(name, feed, key);
+  }
+
+  function admitNew(now: number): boolean {
+    const at = Math.floor(now / 1000);
+    if (at !== second) {
+      second = at;
+      newOnes = 0;
+    }
+    return ++newOnes <= newPerSecond;
+  }
+
+  /** What the hub says, or `late`: for all who ask from the first moment of waiting to the hub's word. */
+  function question(name: string, feed: FeedName, key: string): Promise<Reading<unknown>> {
+    const id = ++lastId;
+    const answer = new Promise<Reading<unknown>>((resolve) => {
+      const patience = setTimeout(resolve, patienceMs, LATE);
+      waiting.set(id, (reading) => {
+        clearTimeout(patience);
+        pending.delete(name);
+        keep(name, reading);
+        resolve(reading);
+      });
+    });
+    pending.set(name, answer);
+    port.postMessage({ id, feed, key } satisfies Question);
+    return answer;
+  }
+
+  function keep(name: string, reading: Reading<unknown>): void {
+    local.delete(name);
+    if (reading.kind !== 'value' && reading.kind !== 'missing') return;
+    local.set(name, { reading, until: reading.until });
+    if (local.size <= entriesMax) return;
+    const { value: first, done } = local.keys().next();
+    if (done !== true) local.delete(first);
+  }
+
+  return { has: (feed) => feeds.has(feed), ask: ask as Providers['ask'] };
+}

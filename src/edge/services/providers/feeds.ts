@@ -1,0 +1,85 @@
+import { coinbase } from '../crypto/coinbase.ts';
+import { kraken } from '../crypto/kraken.ts';
+import type { Market } from '../crypto/market.ts';
+import { ecb } from '../forex/ecb.ts';
+import { frankfurter } from '../forex/frankfurter.ts';
+import type { Rate } from '../forex/pair.ts';
+import { finnhub } from '../stock/finnhub.ts';
+import type { Quote } from '../stock/quote.ts';
+import { twelveData } from '../stock/twelvedata.ts';
+import type { Meteo } from '../weather/meteo.ts';
+import { metno } from '../weather/metno.ts';
+import { openMeteo } from '../weather/openmeteo.ts';
+import type { Endpoints } from './endpoints.ts';
+import type { Source, SourceContext } from './source.ts';
+
+/** What each feed gives for a key. `weather` and `forecast` share one. */
+export interface FeedValues {
+  readonly meteo: Meteo;
+  readonly forex: Rate;
+  readonly crypto: Market;
+  readonly stock: Quote;
+}
+
+export type FeedName = keyof FeedValues;
+
+export interface Feed<T> {
+  /** A value is fresh so long, milliseconds: the RR TTL of decisions, section 5. */
+  readonly ttlMs: number;
+  /** When no source can be had it is still served up to this age, milliseconds, marked as stale. */
+  readonly staleMs: number;
+  /** Whether a second source knows things that the first does not, and is asked when the first says "missing". */
+  readonly asksNextWhenMissing: boolean;
+  /** In the order in which they are asked; none: the feed is off. */
+  readonly sources: readonly Source<T>[];
+}
+
+export type Feeds = { readonly [F in FeedName]: Feed<FeedValues[F]> };
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** The feeds of a node: lifetimes, and what is configured of their sources. */
+export function makeFeeds(endpoints: Endpoints, context: SourceContext): Feeds {
+  const { openmeteo: meteoBase, metno: metBase, frankfurter: ratesBase, ecb: ecbBase } = endpoints;
+  const { coinbase: coinbaseBase, kraken: krakenBase, twelvedata, finnhub: finnhubEnd } = endpoints;
+  return {
+    meteo: {
+      ttlMs: 10 * MINUTE,
+      staleMs: 6 * HOUR,
+      asksNextWhenMissing: false,
+      sources: known(meteoBase && openMeteo(meteoBase, context), metBase && metno(metBase, context)),
+    },
+    forex: {
+      ttlMs: 15 * MINUTE,
+      // Rates come once a working day: over a long weekend the last ones are still the last ones.
+      staleMs: 4 * DAY,
+      asksNextWhenMissing: false,
+      sources: known(ratesBase && frankfurter(ratesBase, context), ecbBase && ecb(ecbBase, context)),
+    },
+    crypto: {
+      ttlMs: 30 * SECOND,
+      staleMs: 15 * MINUTE,
+      asksNextWhenMissing: true,
+      sources: known(
+        coinbaseBase && coinbase(coinbaseBase, context),
+        krakenBase && kraken(krakenBase, context),
+      ),
+    },
+    stock: {
+      ttlMs: 30 * SECOND,
+      staleMs: HOUR,
+      asksNextWhenMissing: false,
+      sources: known(
+        twelvedata && twelveData(twelvedata, context),
+        finnhubEnd && finnhub(finnhubEnd, context),
+      ),
+    },
+  };
+}
+
+function known<T>(...sources: readonly (Source<T> | null | '')[]): readonly Source<T>[] {
+  return sources.filter((source) => source !== null && source !== '');
+}

@@ -1,0 +1,48 @@
+import { type Breaker, CLOSED, failedAt, mayCall, succeeded } from './breaker.ts';
+import { Budget } from './budget.ts';
+import type { Fetched, Source } from './source.ts';
+
+/** Calls of one source that are out at the same time. */
+const CALLS_MAX = 16;
+/** What an asker is told to wait when all of those are out, milliseconds. */
+const BUSY_MS = 1000;
+/** The longest that a provider can make us wait, milliseconds. */
+const WAIT_MAX_MS = 3_600_000;
+
+/** A call that was not made counts as `limited` or, where the source has failed too often, as `failed`. */
+export class Gatekeeper<T> {
+  readonly source: Source<T>;
+  readonly budget: Budget;
+  private breaker: Breaker = CLOSED;
+  private blockedUntil = 0;
+  private calls = 0;
+  private probing = false;
+
+  constructor(source: Source<T>, now: number) {
+    this.source = source;
+    this.budget = new Budget(source.limits, now);
+  }
+
+  /** Calls the source if everything allows it. Never rejects. */
+  async load(key: string, validator: string | null, clock: () => number): Promise<Fetched<T>> {
+    const now = clock();
+    if (now < this.blockedUntil) return { kind: 'limited', waitMs: this.blockedUntil - now };
+    if (!mayCall(this.breaker, this.probing, now)) return { kind: 'failed' };
+    if (this.calls >= CALLS_MAX) return { kind: 'limited', waitMs: BUSY_MS };
+    const waitMs = this.budget.take(now);
+    if (waitMs > 0) return { kind: 'limited', waitMs };
+    const isProbe = this.breaker !== CLOSED && now >= this.breaker.openUntil;
+    if (isProbe) this.probing = true;
+    this.calls++;
+    const fetched = await this.source.load(key, validator, now).catch((): Fetched<T> => ({ kind: 'failed' }));
+    this.calls--;
+    if (isProbe) this.probing = false;
+    this.note(fetched, clock());
+    return fetched;
+  }
+
+  private note(fetched: Fetched<T>, now: number): void {
+    this.breaker = fetched.kind === 'failed' ? failedAt(this.breaker, now) : succeeded();
+    if (fetched.kind === 'limited') this.blockedUntil = now + Math.min(WAIT_MAX_MS, fetched.waitMs);
+  }
+}

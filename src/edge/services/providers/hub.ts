@@ -1,0 +1,181 @@
+import type { Clock } from '../../../core/clock.ts';
+import { type Entry, EntryCache } from './cache.ts';
+import type { Feed, FeedName, Feeds, FeedValues } from './feeds.ts';
+import { Gatekeeper } from './gatekeeper.ts';
+import type { Reading } from './reading.ts';
+import type { HubState } from './snapshot.ts';
+import type { Fetched, SourceName } from './source.ts';
+
+/** The one place of a process where providers are asked. */
+export interface ProviderHub {
+  /** Feeds that have a source. */
+  readonly offered: readonly FeedName[];
+  /** At once where something can be said at once; else when the fetch has ended, however long that takes. Never rejects. */
+  ask<F extends FeedName>(feed: F, key: string): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
+  /** Entries held at present. */
+  size(): number;
+  /** Fetches that have ended since the start. */
+  changes(): number;
+  /** What a restart should not forget. */
+  state(): HubState;
+  restore(state: HubState): void;
+}
+
+export interface HubOptions {
+  readonly feeds: Feeds;
+  readonly clock: Clock;
+  /** How long an asker is kept from a value that is old but usable, milliseconds. */
+  readonly patienceMs?: number;
+  readonly entriesMax?: number;
+}
+
+/** A little less than what a desk waits (see `desk.ts`), so that an old value is still in time. */
+const PATIENCE_MS = 1300;
+const ENTRIES_MAX = 20_000;
+/** Entries that a snapshot holds: a file of a megabyte or two. */
+const SNAPSHOT_MAX = 5000;
+/** How long "there is no such thing" is believed (decisions, section 5). */
+const MISSING_MS = 600_000;
+/** After a fetch that failed, an old value is served for so long without another try. */
+const REST_MS = 5000;
+
+type Unavailable = Extract<Reading<never>, { kind: 'limited' | 'down' }>;
+type Fetching = Promise<Entry | Unavailable>;
+
+const DOWN: Unavailable = { kind: 'down' };
+
+/** Cache, single flight, budgets and breakers over all feeds. */
+export function makeHub(options: HubOptions): ProviderHub {
+  const { feeds, clock, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
+  const entries = new EntryCache(entriesMax);
+  const flights = new Map<string, Fetching>();
+  /** By id of an entry: no further try before. */
+  const resting = new Map<string, number>();
+  let fetches = 0;
+  const names = Object.keys(feeds) as FeedName[];
+  const gatekeepers = new Map<SourceName, Gatekeeper<unknown>>(
+    names.flatMap((name) =>
+      feeds[name].sources.map((source) => [source.name, new Gatekeeper<unknown>(source, clock())] as const),
+    ),
+  );
+
+  function ask(feedName: FeedName, key: string): Reading<unknown> | Promise<Reading<unknown>> {
+    const feed: Feed<unknown> = feeds[feedName];
+    if (feed.sources.length === 0) return { kind: 'off' };
+    const id = `${feedName} ${key}`;
+    const now = clock();
+    const entry = usable(entries.get(id), feed, now);
+    if (entry !== null && now < entry.freshUntil) return reading(entry, 'fresh');
+    if (entry !== null && now < (resting.get(id) ?? 0)) return reading(entry, 'stale', resting.get(id));
+    const flight = flights.get(id) ?? start(id, feed, key, entry);
+    if (entry === null || entry.value === null) {
+      return flight.then((result) => ('kind' in result ? result : reading(result, 'fresh')));
+    }
+    if (now - entry.freshUntil < feed.ttlMs) return reading(entry, 'old', now + 1000);
+    return patiently(flight, entry);
+  }
+
+  /** The new value in time, or the old one. */
+  async function patiently(flight: Fetching, entry: Entry): Promise<Reading<unknown>> {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, patienceMs, null);
+    });
+    const result = await Promise.race([flight, patience]);
+    clearTimeout(timer);
+    if (result !== null && !('kind' in result)) return reading(result, 'fresh');
+    return reading(entry, 'stale', clock() + 1000);
+  }
+
+  function start(id: string, feed: Feed<unknown>, key: string, entry: Entry | null): Fetching {
+    const flight = fetchFirst(feed, key, entry).then((result) => {
+      flights.delete(id);
+      fetches++;
+      if ('kind' in result) {
+        if (entry?.value != null) resting.set(id, clock() + REST_MS);
+      } else {
+        resting.delete(id);
+        entries.set(id, result);
+      }
+      if (resting.size > entriesMax) resting.clear();
+      return result;
+    });
+    flights.set(id, flight);
+    return flight;
+  }
+
+  /** Asks the sources in their order until one has an answer. Only the first can say that there is none. */
+  async function fetchFirst(feed: Feed<unknown>, key: string, entry: Entry | null): Fetching {
+    let waitMs = Number.POSITIVE_INFINITY;
+    let missing: Entry | null = null;
+    for (const [index, source] of feed.sources.entries()) {
+      const gatekeeper = gatekeepers.get(source.name)!;
+      const validator = entry?.source === source.name ? entry.validator : null;
+      const fetched = await gatekeeper.load(key, validator, clock);
+      const found = entryOf(fetched, feed, source.name, entry, clock());
+      if (found !== null && found.value !== null) return found;
+      if (found !== null && index === 0) {
+        missing = found;
+        if (!feed.asksNextWhenMissing) break;
+      }
+      if (fetched.kind === 'limited') waitMs = Math.min(waitMs, fetched.waitMs);
+    }
+    if (missing !== null) return missing;
+    return Number.isFinite(waitMs)
+      ? { kind: 'limited', retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) }
+      : DOWN;
+  }
+
+  return {
+    offered: names.filter((name) => feeds[name].sources.length > 0),
+    ask: ask as ProviderHub['ask'],
+    size: () => entries.size,
+    changes: () => fetches,
+    state: () => ({
+      entries: entries.latest(SNAPSHOT_MAX),
+      budgets: Array.from(gatekeepers, ([name, { budget }]) => [name, budget.state()] as const),
+    }),
+    restore(state) {
+      const now = clock();
+      for (const [id, entry] of state.entries) {
+        const feed = feeds[id.split(' ', 1)[0] as FeedName] as Feed<unknown> | undefined;
+        if (feed !== undefined && usable(entry, feed, now) !== null) entries.set(id, entry);
+      }
+      for (const [name, budget] of state.budgets) gatekeepers.get(name)?.budget.restore(budget, now);
+    },
+  };
+}
+
+/** The entry, unless it is too old to be served, or from a future that a clock set back has made. */
+function usable(entry: Entry | null, feed: Feed<unknown>, now: number): Entry | null {
+  if (entry === null || entry.at > now) return null;
+  const end = entry.value === null ? entry.freshUntil : Math.max(entry.freshUntil, entry.at + feed.staleMs);
+  return now < end ? entry : null;
+}
+
+function reading(entry: Entry, age: 'fresh' | 'old' | 'stale', until = entry.freshUntil): Reading<unknown> {
+  if (entry.value === null) return { kind: 'missing', until };
+  return { kind: 'value', value: entry.value, at: entry.at, until, age };
+}
+
+/** So many lifetimes are the longest that a provider can make a value last: two hours of weather. */
+const NOT_BEFORE_MAX = 12;
+
+function entryOf(
+  fetched: Fetched<unknown>,
+  feed: Feed<unknown>,
+  source: SourceName,
+  previous: Entry | null,
+  now: number,
+): Entry | null {
+  if (fetched.kind === 'missing') {
+    return { value: null, at: now, freshUntil: now + MISSING_MS, source, validator: null };
+  }
+  if (fetched.kind !== 'value' && fetched.kind !== 'unchanged') return null;
+  const latest = now + feed.ttlMs * NOT_BEFORE_MAX;
+  const freshUntil = Math.max(now + feed.ttlMs, Math.min(latest, fetched.notBefore ?? 0));
+  if (fetched.kind === 'value') {
+    return { value: fetched.value, at: now, freshUntil, source, validator: fetched.validator ?? null };
+  }
+  return previous === null || previous.source !== source ? null : { ...previous, at: now, freshUntil };
+}

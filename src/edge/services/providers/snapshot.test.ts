@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { type HubState, readSnapshot, writeSnapshot } from './snapshot.ts';
+
+describe('the snapshot', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'uqrp-snapshot-'));
+  const path = join(directory, 'below', 'providers.json');
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  const state: HubState = {
+    entries: [
+      ['crypto A', { value: { price: 1 }, at: 1, freshUntil: 2, source: 'kraken', validator: null }],
+      ['forex B', { value: null, at: 1, freshUntil: 2, source: 'ecb', validator: 'Thu, 01 Jan 2026' }],
+    ],
+    budgets: [['kraken', { tokens: [1.5], at: 3 }]],
+  };
+
+  it('comes back as it went, readable by its owner alone, without a draft left behind', async () => {
+    assert.equal(await readSnapshot(path), null);
+    await writeSnapshot(path, state);
+    await writeSnapshot(path, state);
+    assert.deepEqual(await readSnapshot(path), state);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.deepEqual(readdirSync(join(directory, 'below')), ['providers.json']);
+  });
+
+  it('is nothing when it is damaged, and loses the rows that are', async () => {
+    const whole = JSON.stringify({ format: 1, ...state });
+    for (const text of [
+      '',
+      'nonsense',
+      whole.slice(0, -5),
+      '[]',
+      'null',
+      whole.replace('1', '2'),
+      '{"format":1}',
+    ]) {
+      writeFileSync(path, text);
+      assert.equal(await readSnapshot(path), null, text);
+    }
+    const rows = [...state.entries, 7, ['x'], ['x', {}], ['x', { ...state.entries[0]![1], at: 'y' }]];
+    writeFileSync(
+      path,
+      JSON.stringify({
+        format: 1,
+        entries: rows,
+        budgets: [
+          ['ecb', null],
+          ['ecb', { at: 1 }],
+        ],
+      }),
+    );
+    assert.deepEqual(await readSnapshot(path), { entries: state.entries, budgets: [] });
+  });
+});

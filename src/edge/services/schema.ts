@@ -1,0 +1,56 @@
+import { BRAND } from '../../core/brand.ts';
+
+/** One field of an answer. `example` is what the specification calls it (Schema document); the rest is JSON Schema. */
+export interface FieldSchema {
+  readonly type: 'string' | 'number' | 'integer';
+  readonly description: string;
+  readonly example: string | number;
+  readonly enum?: readonly (string | number)[];
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** JSON Schema, draft 2020-12, of the fields of an answer (specification, Schema document). */
+export interface ServiceSchema {
+  readonly $schema: 'https://json-schema.org/draft/2020-12/schema';
+  readonly $id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly type: 'object';
+  readonly additionalProperties: false;
+  readonly properties: Readonly<Record<string, FieldSchema>>;
+  readonly required: readonly string[];
+}
+
+interface SchemaParts {
+  readonly resource: string;
+  readonly title: string;
+  /** One or two sentences, ASCII. */
+  readonly description: string;
+  /** Whose data the answers are made of, with their licence: part of the description, so that every reader sees it. */
+  readonly attribution?: readonly string[];
+  /** In the order in which an answer has them. */
+  readonly properties: Readonly<Record<string, FieldSchema>>;
+  /** Fields that an answer may lack. */
+  readonly optional?: readonly string[];
+}
+
+/**
+ * The schema of a service. `info` sends it as one TXT record, so it has to stay below 3,450 bytes of JSON: short
+ * descriptions.
+ */
+export function serviceSchema(parts: SchemaParts): ServiceSchema {
+  const { resource, title, description, attribution = [], properties, optional = [] } = parts;
+  const credit = attribution.length === 0 ? '' : ` Data: ${attribution.join('; ')}.`;
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $id: `urn:${BRAND}:schema:public:${resource}:v1`,
+    title,
+    description: `${description}${credit}`,
+    type: 'object',
+    additionalProperties: false,
+    properties,
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+  };
+}

@@ -1,0 +1,57 @@
+import type { EnvelopeErrorCode } from '../../core/errors.ts';
+import type { Outcome } from '../../core/outcome.ts';
+import type { ServiceSchema } from './schema.ts';
+
+/**
+ * A public service: a pure or provider-backed function from the labels of a query to an outcome.
+ *
+ * The labels and the time are all that it is ever given, so no answer can depend on who asks (specification,
+ * Explicit-parameter principle). A service that needs more (places, a database, a provider) is handed it when it is made.
+ */
+export interface Service {
+  /** The label that selects it: `get.<params>.<resource>.public.v1`. */
+  readonly resource: string;
+  /** The one operation that it answers, besides `info`, which is answered for it. */
+  readonly operation: 'get' | 'geoip';
+  /** Off: it answers E013 to everything, and is missing from the list of services. */
+  readonly enabled: boolean;
+  readonly about: ServiceDescription;
+  /**
+   * @param params the labels before the resource, in their order, `b32-`, `hex-` and `b64-` decoded to text (so any
+   *   character may occur, capitals too); for `geoip` the one label that holds the address, with its `ip-`
+   * @param now milliseconds since the epoch
+   * @returns any label outside the service's grammar is `malformed` (see `answers.ts`). It may throw or reject: that is
+   *   SERVFAIL
+   */
+  answer(params: readonly string[], now: number): Outcome | Promise<Outcome>;
+}
+
+/** What is told of a service: by `info`, `GET /schema` and docs/SERVICES.md, which are all made from it. */
+export interface ServiceDescription {
+  /** The fields of an answer, less those of every envelope (`v s t e f ttl ts`). */
+  readonly schema: ServiceSchema;
+  /** The name below the zone with `{placeholders}`, such as `get.{location}.weather.public.v1`. */
+  readonly template: string;
+  /** By the names in the template. */
+  readonly placeholders: Readonly<Record<string, Placeholder>>;
+  /** Names below the zone that answer, the most telling one first. */
+  readonly examples: readonly [string, ...string[]];
+  /** The TXT value that the first example might get. */
+  readonly exampleResponse: string;
+  /** RR TTL of an answer at its longest, seconds (decisions, section 5). */
+  readonly ttl: number;
+  readonly errors: readonly ServiceError[];
+}
+
+export interface Placeholder {
+  readonly type: string;
+  readonly examples: readonly string[];
+}
+
+/** An error envelope that the service may answer with. */
+export interface ServiceError {
+  readonly code: EnvelopeErrorCode;
+  readonly description: string;
+  /** Seconds, as an example; with E010 alone. */
+  readonly retryAfter?: number;
+}

@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { dateOf } from '../providers/parse.ts';
+import { type ExchangeMap, isCurrent, TAG } from './exchange-map.ts';
+import { writeExchangeMap } from './map-file.ts';
+import { DirectoryError, parseSymbolDirectory } from './symbol-directory.ts';
+
+/**
+ * Takes over a symbol directory file (nasdaqtraded.txt) as the exchange map of a data directory, whole or not at all. Running
+ * servers see it within a second.
+ *
+ * @param asof date of the file, `YYYY-MM-DD`: not in the future, and not so old that it would be of no use
+ * @param tag where it comes from, sent with every quote as `exchsrc`
+ * @throws DirectoryError when an argument or the file is not what it should be; the system's error for files
+ */
+export function importExchangeMap(
+  dataDir: string,
+  file: string,
+  { asof, tag }: { readonly asof: string; readonly tag: string },
+  now: number,
+): ExchangeMap {
+  if (dateOf(asof) === null) throw new DirectoryError('the date is written YYYY-MM-DD');
+  if (!TAG.test(tag))
+    throw new DirectoryError('a tag has 1 to 32 letters, digits, dots, hyphens or underscores');
+  const map: ExchangeMap = { asof, tag, listed: parseSymbolDirectory(readFileSync(file, 'utf8')) };
+  if (!isCurrent(map, now)) throw new DirectoryError('the date is in the future, or more than 120 days ago');
+  writeExchangeMap(dataDir, map);
+  return map;
+}

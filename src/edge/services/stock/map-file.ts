@@ -1,0 +1,76 @@
+/** The exchange map on disk: `<dataDir>/stock-map.json`, replaced whole or not at all. */
+
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { at, dateOf, jsonOf } from '../providers/parse.ts';
+import { type ExchangeMap, isMic, type Mic, TAG } from './exchange-map.ts';
+
+/** How often the file is looked at, milliseconds. */
+const LOOK_MS = 1000;
+
+export function mapFile(dataDir: string): string {
+  return join(dataDir, 'stock-map.json');
+}
+
+/** Throws the system's error; the map that was there stays then. */
+export function writeExchangeMap(dataDir: string, { asof, tag, listed }: ExchangeMap): void {
+  const path = mapFile(dataDir);
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  mkdirSync(dataDir, { recursive: true });
+  try {
+    const text = `${JSON.stringify({ asof, tag, listed: Object.fromEntries(listed) })}\n`;
+    writeFileSync(draft, text, { flag: 'wx', flush: true });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Null: none there, or none of ours. */
+export function readExchangeMap(dataDir: string): ExchangeMap | null {
+  const text = readIfThere(mapFile(dataDir));
+  const data = text === null ? undefined : jsonOf(text);
+  const asof = dateOf(at(data, 'asof'));
+  const tag = at(data, 'tag');
+  const listed = at(data, 'listed');
+  if (asof === null || typeof tag !== 'string' || !TAG.test(tag)) return null;
+  if (typeof listed !== 'object' || listed === null) return null;
+  const rows = Object.entries(listed).filter((row): row is [string, Mic] => isMic(String(row[1])));
+  return { asof, tag, listed: new Map(rows) };
+}
+
+/** The map as it is now: an import while the server runs is seen within a second. */
+export interface ExchangeMapWatch {
+  readonly current: () => ExchangeMap | null;
+  stop(): void;
+}
+
+export function watchExchangeMap(dataDir: string): ExchangeMapWatch {
+  const path = mapFile(dataDir);
+  let seen = stampOf(path);
+  let map = readExchangeMap(dataDir);
+  const timer = setInterval(() => {
+    const stamp = stampOf(path);
+    if (stamp === seen) return;
+    seen = stamp;
+    map = readExchangeMap(dataDir);
+  }, LOOK_MS);
+  timer.unref();
+  return { current: () => map, stop: () => clearInterval(timer) };
+}
+
+/** A file that is replaced whole is another file, even within one tick of its clock. */
+function stampOf(path: string): string | null {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat === undefined ? null : `${stat.ino}:${stat.mtimeNs}`;
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

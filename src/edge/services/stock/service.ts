@@ -1,0 +1,63 @@
+import { MALFORMED, MALFORMED_TOLD } from '../answers.ts';
+import type { FlatFields } from '../flat.ts';
+import type { Providers } from '../providers/desk.ts';
+import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Service } from '../service.ts';
+import { type ExchangeMap, isCurrent } from './exchange-map.ts';
+import type { Quote } from './quote.ts';
+import { STOCK_ABOUT, STOCK_TTL } from './schema.ts';
+import { parseStockLabel, type StockLabel } from './ticker.ts';
+
+/**
+ * The quote of a US share: `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so that it
+ * does not tell which one it was (specification, Stock).
+ *
+ * @param exchanges the reference snapshot, where there is one
+ */
+export function makeStock(providers: Providers, exchanges: () => ExchangeMap | null): Service {
+  return {
+    resource: 'stock',
+    operation: 'get',
+    enabled: providers.has('stock'),
+    about: STOCK_ABOUT,
+    answer([label, ...more], now) {
+      const asked = label === undefined || more.length > 0 ? null : parseStockLabel(label);
+      if (asked === null) return MALFORMED;
+      const provenance = provenanceOf(asked, exchanges(), now);
+      if (asked.mic !== null && provenance?.exchref !== asked.mic) return MALFORMED_TOLD;
+      return after(providers.ask('stock', asked.ticker, now), (reading) =>
+        outcomeOf(reading, now, STOCK_TTL, (quote) => fieldsOf(asked, provenance, quote)),
+      );
+    },
+  };
+}
+
+/** All three or none. */
+interface Provenance {
+  readonly exchref: string;
+  readonly exchsrc: string;
+  readonly exchasof: string;
+}
+
+function provenanceOf({ ticker }: StockLabel, map: ExchangeMap | null, now: number): Provenance | null {
+  const mic = map?.listed.get(ticker);
+  if (map === null || mic === undefined || !isCurrent(map, now)) return null;
+  return { exchref: mic, exchsrc: map.tag, exchasof: map.asof };
+}
+
+function fieldsOf({ ticker }: StockLabel, provenance: Provenance | null, quote: Quote): FlatFields {
+  return {
+    sym: ticker,
+    ...provenance,
+    prc: quote.price,
+    chg: quote.change,
+    pct: quote.percent,
+    vol: quote.volume ?? undefined,
+    opn: quote.open,
+    hi: quote.high,
+    lo: quote.low,
+    h52: quote.yearHigh ?? undefined,
+    l52: quote.yearLow ?? undefined,
+    ttl: STOCK_TTL,
+  };
+}

@@ -1,0 +1,65 @@
+import type { Mic } from './exchange-map.ts';
+
+/** Listing letters of the Nasdaq Trader symbol directory. */
+const EXCHANGES: ReadonlyMap<string, Mic> = new Map(
+  Object.entries({ Q: 'XNAS', N: 'XNYS', A: 'XASE', P: 'ARCX', Z: 'BATS', V: 'IEXG' }) as [string, Mic][],
+);
+
+/** Columns of nasdaqtraded.txt that are read, by their headings. */
+const COLUMNS = { symbol: 'Symbol', exchange: 'Listing Exchange', test: 'Test Issue' } as const;
+/** Of a ticker's roots and classes; preferred shares, rights and units have other signs and are left out. */
+const TICKER = /^[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,2})?$/;
+const TRAILER = 'File Creation Time:';
+
+/** The file is not what it should be; the message says where. */
+export class DirectoryError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'DirectoryError';
+  }
+}
+
+/**
+ * Reads nasdaqtraded.txt: a heading, one line a security with fields separated by `|`, and a trailer with the time of the
+ * file, without which it is not whole. Test issues, and tickers that no query can name, are left out.
+ *
+ * @throws DirectoryError
+ */
+export function parseSymbolDirectory(text: string): ReadonlyMap<string, Mic> {
+  const lines = text.split(/\r?\n/).filter((line) => line !== '');
+  const columns = readHeading(lines[0] ?? '');
+  if (!lines.at(-1)?.startsWith(TRAILER))
+    throw new DirectoryError('the file does not end with its creation time');
+  const listed = new Map<string, Mic>();
+  for (const [index, line] of lines.slice(1, -1).entries()) {
+    const fields = line.split('|');
+    if (fields.length !== columns.count) throw new DirectoryError(`line ${index + 2} has other columns`);
+    const symbol = fields[columns.symbol]!;
+    const mic = EXCHANGES.get(fields[columns.exchange]!);
+    if (mic !== undefined && fields[columns.test] !== 'Y' && TICKER.test(symbol)) listed.set(symbol, mic);
+  }
+  if (listed.size === 0) throw new DirectoryError('the file lists nothing');
+  return listed;
+}
+
+interface Columns {
+  readonly symbol: number;
+  readonly exchange: number;
+  readonly test: number;
+  readonly count: number;
+}
+
+function readHeading(line: string): Columns {
+  const headings = line.replace(/^\uFEFF/, '').split('|');
+  const find = (heading: string): number => {
+    const at = headings.indexOf(heading);
+    if (at < 0) throw new DirectoryError(`the heading lacks ${heading}`);
+    return at;
+  };
+  return {
+    symbol: find(COLUMNS.symbol),
+    exchange: find(COLUMNS.exchange),
+    test: find(COLUMNS.test),
+    count: headings.length,
+  };
+}

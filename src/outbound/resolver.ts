@@ -1,0 +1,43 @@
+import { promises as dns } from 'node:dns';
+
+/** The addresses of a host name, IPv4 first; empty when it has none or nobody could say. Never throws. */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+
+/** Patience with one name server, milliseconds, and how often each is asked. */
+const TIMEOUT_MS = 2000;
+const TRIES = 1;
+/** Names of this very host (RFC 6761 §6.3): never asked for on the network. */
+const LOCALHOST = /(?:^|\.)localhost$/;
+
+/**
+ * Asks name servers for A and AAAA. Not the system's resolver: that blocks a thread of Node's small pool, and reads
+ * /etc/hosts and search lists, which have no say in where a stranger's name leads.
+ *
+ * @param servers literal addresses, with `:port` or `[v6]:port` where it is not 53; empty: those of /etc/resolv.conf
+ */
+export function makeResolve(servers: readonly string[]): Resolve {
+  return async (name, signal) => {
+    const host = name.replace(/\.$/, '').toLowerCase();
+    if (LOCALHOST.test(host)) return ['127.0.0.1', '::1'];
+    if (signal.aborted) return [];
+    // One channel a request, so that giving up on one leaves the others alone.
+    const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
+    if (servers.length > 0) resolver.setServers(servers);
+    const cancel = (): void => resolver.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const found = await Promise.all([
+        // The dot keeps the name from being tried below the host's own domain.
+        resolver.resolve4(`${host}.`).catch(none),
+        resolver.resolve6(`${host}.`).catch(none),
+      ]);
+      return found.flat();
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  };
+}
+
+function none(): string[] {
+  return [];
+}

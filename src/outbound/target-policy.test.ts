@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { operatorOrigins, PUBLIC_ONLY } from './target-policy.ts';
+
+describe('a target policy', () => {
+  it('lets strangers lead to TLS and public addresses alone', () => {
+    const table: readonly [string, boolean][] = [
+      ['https://example.com/', true],
+      ['http://example.com/', false],
+      ['https://user@example.com/', false],
+      ['https://:secret@example.com/', false],
+      ['ftp://example.com/', false],
+    ];
+    for (const [url, allowed] of table) assert.equal(PUBLIC_ONLY.allows(new URL(url)), allowed, url);
+    assert.equal(PUBLIC_ONLY.admits(new URL('https://example.com'), '127.0.0.1'), false);
+    assert.equal(PUBLIC_ONLY.admits(new URL('https://example.com'), '1.1.1.1'), true);
+  });
+
+  it('opens the exact origins that the operator named, and no other', () => {
+    const policy = operatorOrigins(['http://10.0.0.5:9000/base/']);
+    const table: readonly [string, string, boolean][] = [
+      ['http://10.0.0.5:9000/anything?q=1', '10.0.0.5', true],
+      ['http://10.0.0.5:9001/', '10.0.0.5', false],
+      ['https://10.0.0.5:9000/', '10.0.0.5', false],
+      ['https://example.com/', '1.1.1.1', true],
+      ['https://example.com/', '10.0.0.5', false],
+      ['http://example.com/', '1.1.1.1', false],
+    ];
+    for (const [text, address, expected] of table) {
+      const url = new URL(text);
+      assert.equal(policy.allows(url) && policy.admits(url, address), expected, text);
+    }
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * Mixed load over every transport, with writes going on and mutated packets beside it: no crash, no wrong answer, and no
+ * growth of the process's own memory once it is warm. Exit code 1 on the first thing that is not as it must be.
+ *
+ *   node test/ci/soak.ts [MINUTES]
+ */
+import { createSocket } from 'node:dgram';
+import type { ClientTransport } from '../../src/client/ask.ts';
+import { corpus, mutate, seededRng } from '../../src/edge/wire/fuzz.ts';
+import { read } from '../e2e/client.ts';
+import { residentMegabytes } from '../support/process.ts';
+import { type Account, account, startUqrp, writeRecords } from '../support/server-process.ts';
+
+const MINUTES = Number(process.argv[2] ?? 10);
+const RECORDS = 2000;
+/** Share of the time after which memory counts as warm. */
+const WARM = 0.2;
+/** Growth of its own memory from then on that is no leak, MB: the collector's own swing. */
+const SWING = 48;
+const TRANSPORTS: readonly ClientTransport[] = ['udp', 'tcp', 'dot', 'doh'];
+const FUZZ_EVERY_MS = 10;
+const FUZZ_AT_ONCE = 20;
+
+const server = await startUqrp();
+const customer = account(server);
+await customer.call('POST', '/namespaces', { namespace: { name: 'soak' } });
+server.cli(['namespace', 'public-read', 'soak', 'on']);
+await writeRecords(
+  customer,
+  Array.from({ length: RECORDS }, (_, i) => ({ key: `r${i}.soak.v1`, data: base64(`value ${i}`) })),
+);
+
+const endsAt = Date.now() + MINUTES * 60_000;
+const counts = { asked: 0, written: 0, fuzzed: 0 };
+let isRunning = true;
+let failure: Error | null = null;
+const memory: number[] = [];
+
+server.child.once('exit', (code) => {
+  if (isRunning) failure = new Error(`the server ended with ${code}`);
+});
+
+const loops = [...TRANSPORTS.map((transport) => askOn(transport)), writeOn(customer), fuzzOn(), watch()];
+await Promise.all(
+  loops.map((loop) =>
+    loop.catch((error: unknown) => {
+      failure ??= error as Error;
+    }),
+  ),
+);
+isRunning = false;
+await server.remove();
+
+const warm = memory.slice(Math.floor(memory.length * WARM));
+const half = Math.floor(warm.length / 2);
+const growth = Math.max(...warm.slice(half)) - Math.max(...warm.slice(0, half));
+print(
+  `${MINUTES} minutes: ${counts.asked} questions, ${counts.written} writes, ${counts.fuzzed} mutated packets; ` +
+    `own memory ${Math.round(Math.min(...warm))} to ${Math.round(Math.max(...warm))} MB, growth ${growth.toFixed(1)} MB`,
+);
+if (failure !== null) throw failure;
+if (growth > SWING) throw new Error(`memory grew by ${growth.toFixed(1)} MB`);
+
+async function askOn(transport: ClientTransport): Promise<void> {
+  const rng = seededRng(transport.length);
+  while (isOn()) {
+    const i = rng(RECORDS);
+    const there = await read(server, `get.r${i}.soak.v1`, transport);
+    if (there.payload !== `value ${i}`) throw new Error(`${transport}: a wrong answer`);
+    const missing = await read(server, `get.x${rng(1_000_000)}.soak.v1`, transport);
+    if (missing.rcode !== 'NOERROR' || missing.payload !== null)
+      throw new Error(`${transport}: a wrong denial`);
+    const refused = await read(server, `get.r${i}.nobody.v1`, transport);
+    if (refused.rcode !== 'REFUSED') throw new Error(`${transport}: a wrong refusal`);
+    counts.asked += 3;
+  }
+}
+
+async function writeOn(as: Account): Promise<void> {
+  for (let i = 0; isOn(); i++) {
+    const key = `w${i % 500}.soak.v1`;
+    const { status } = await as.call('POST', '/records/bulk', {
+      records: [{ key, data: base64(`write ${i}`) }],
+    });
+    if (status !== 200) throw new Error(`a write was answered ${status}`);
+    counts.written++;
+    await pause(5);
+  }
+}
+
+async function fuzzOn(): Promise<void> {
+  const rng = seededRng(1);
+  const seeds = corpus();
+  const socket = createSocket('udp4');
+  socket.on('error', () => {});
+  while (isOn()) {
+    for (let i = 0; i < FUZZ_AT_ONCE; i++) {
+      socket.send(mutate(seeds[rng(seeds.length)]!, rng), server.ports.dns, '127.0.0.1');
+    }
+    counts.fuzzed += FUZZ_AT_ONCE;
+    await pause(FUZZ_EVERY_MS);
+  }
+  socket.close();
+}
+
+async function watch(): Promise<void> {
+  while (isOn()) {
+    memory.push(residentMegabytes(server.pid).anon);
+    await pause(1000);
+  }
+}
+
+function isOn(): boolean {
+  return failure === null && Date.now() < endsAt;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,165 @@
+import { spawnSync } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ask } from '../../src/client/ask.ts';
+import { exchangeUdp } from '../../src/client/datagram.ts';
+import { parseEnvelope } from '../../src/core/envelope.ts';
+import { CLASS, OPCODE, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
+import { encodeMessage } from '../../src/edge/wire/message.ts';
+import { nameFromText } from '../../src/edge/wire/name.ts';
+import { txtValue } from '../../src/edge/wire/txt.ts';
+import { start, stop } from '../support/process.ts';
+import type { Daemon, Setup } from './daemons.ts';
+
+/** What a validator made of an answer. */
+export interface Verdict {
+  readonly status: 'secure' | 'insecure' | 'failed';
+  /** Decoded payload of a TXT answer, or null. */
+  readonly payload: string | null;
+  /** Records of the type asked for. */
+  readonly records: number;
+  /** TTL of the answer, seconds; null where it is not known. */
+  readonly ttl: number | null;
+  /** For the message of a failed test. */
+  readonly detail: string;
+}
+
+export interface Validator {
+  /** Of a resolver its own, at 127.0.0.1; of a program that asks by itself, that of whom it asks. */
+  readonly port: number;
+  ask(name: string, type: keyof typeof RRTYPE): Promise<Verdict>;
+  stop(): Promise<void>;
+}
+
+const START_LIMIT_MS = 20_000;
+const START_TRIES = 3;
+const DEADLINE_MS = 15_000;
+
+/** Whether a program can be run here. */
+export function isInstalled(program: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+}
+
+/** The reason to skip a test that needs a program, or false. */
+export function skipWithout(program: string, debian: string): string | false {
+  return isInstalled(program) ? false : `${program} is not installed (Debian package ${debian})`;
+}
+
+/** The first line in which a program tells its version. */
+export function versionOf(program: string, args: readonly string[]): string {
+  const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  const line = `${stdout}${stderr}`.split('\n').find((text) => /\d+\.\d+/.test(text)) ?? '';
+  return /\d+\.\d+(?:\.\d+)?[\w.+-]*/.exec(line.replace(/^\w{3} \d+ [\d:]+ /, ''))?.[0] ?? 'unknown';
+}
+
+/** Starts a resolver in the foreground and waits until it answers anything at all. */
+export async function startDaemon(
+  daemon: Daemon,
+  where: Pick<Setup, 'anchors' | 'direct'> & { readonly root?: string },
+): Promise<Validator> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryDaemon(daemon, where);
+    } catch (error) {
+      // Its port may have been taken in between, by another resolver's question say.
+      if (attempt === START_TRIES) throw error;
+    }
+  }
+}
+
+async function tryDaemon(daemon: Daemon, where: Parameters<typeof startDaemon>[1]): Promise<Validator> {
+  const dir = mkdtempSync(join(tmpdir(), `uqrp-${daemon.program}-`));
+  const setup: Setup = { root: '192.0.2.53', ...where, dir, port: await freePort() };
+  for (const [file, text] of Object.entries(daemon.files(setup))) writeFileSync(join(dir, file), text);
+  const child = start(daemon.program, daemon.args(setup));
+  let log = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      log = (log + chunk.toString()).slice(-20_000);
+    });
+  }
+  const end = async (): Promise<void> => {
+    await stop(child);
+    rmSync(dir, { recursive: true, force: true });
+  };
+  const giveUp = Date.now() + START_LIMIT_MS;
+  while (child.exitCode === null && !(await answers(setup.port))) {
+    if (Date.now() > giveUp) break;
+    await sleep(50);
+  }
+  if (child.exitCode !== null || Date.now() > giveUp) {
+    await end();
+    throw new Error(`${daemon.program} does not answer:\n${log}`);
+  }
+  const { port } = setup;
+  return { port, ask: (name, type) => verdictOf(name, type, port), stop: end };
+}
+
+/** Ports that were given to a resolver, which may not have opened its own yet. */
+const given = new Set<number>();
+
+/** A port that is free on UDP; on TCP it very likely is as well. */
+async function freePort(): Promise<number> {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address() as AddressInfo;
+  socket.close();
+  await once(socket, 'close');
+  if (given.has(port)) return freePort();
+  given.add(port);
+  return port;
+}
+
+/** Whether anything comes back for a question that it needs not ask anybody. */
+async function answers(port: number): Promise<boolean> {
+  const question = encodeMessage({
+    id: 0,
+    qr: false,
+    opcode: OPCODE.QUERY,
+    aa: false,
+    tc: false,
+    rd: false,
+    ra: false,
+    ad: false,
+    cd: false,
+    rcode: 0,
+    question: [{ qname: nameFromText('version.bind')!, qtype: RRTYPE.TXT, qclass: CLASS.CH }],
+    answer: [],
+    authority: [],
+    additional: [],
+    edns: null,
+  });
+  try {
+    await exchangeUdp(question, { host: '127.0.0.1', port, ca: null }, 500);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function verdictOf(name: string, type: keyof typeof RRTYPE, port: number): Promise<Verdict> {
+  const reply = await ask(nameFromText(name)!, RRTYPE[type], {
+    server: { host: '127.0.0.1', port, ca: null },
+    transport: 'udp',
+    deadlineMs: DEADLINE_MS,
+    dnssecOk: true,
+  });
+  const rcode = rcodeName(reply.rcode);
+  const found = reply.answer.filter((rr) => rr.type === RRTYPE[type]);
+  const text = found[0]?.type === RRTYPE.TXT ? txtValue(found[0].rdata) : null;
+  // pdns_recursor leaves AD set in a SERVFAIL.
+  const isAnswer = rcode === 'NOERROR' || rcode === 'NXDOMAIN';
+  return {
+    status: !isAnswer ? 'failed' : reply.ad ? 'secure' : 'insecure',
+    payload:
+      text === null ? null : (parseEnvelope(Buffer.from(text).toString('latin1'))?.data?.toString() ?? null),
+    records: type === 'ANY' ? reply.answer.length : found.length,
+    ttl: found[0]?.ttl ?? null,
+    detail: rcode,
+  };
+}
