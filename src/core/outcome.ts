@@ -21,7 +21,13 @@ export type Outcome =
       readonly stale?: boolean;
     }
   | { readonly kind: 'empty'; readonly reason: 'missing' | 'expired'; readonly until: number }
-  | { readonly kind: 'malformed'; readonly code: EnvelopeErrorCode; readonly text?: Uint8Array }
+  | {
+      readonly kind: 'malformed';
+      readonly code: EnvelopeErrorCode;
+      readonly text?: Uint8Array;
+      /** Without it the name is malformed for good. */
+      readonly until?: number;
+    }
   | { readonly kind: 'refused'; readonly until: number }
   | { readonly kind: 'failed'; readonly cause: FailureCause; readonly text?: Uint8Array };
 

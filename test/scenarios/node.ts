@@ -1,10 +1,12 @@
 import type { ChangeBody } from '../../src/core/change.ts';
 import { queryTokenDigest, spellQueryToken } from '../../src/core/query-token.ts';
+import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys.ts';
+import type { SigningMode } from '../../src/edge/dnssec/signer.ts';
 import { createMemoryView } from '../../src/edge/hosted/memory-view.ts';
 import { createStamps } from '../../src/edge/hosted/stamps.ts';
+import { servedZones } from '../../src/edge/node/served-zones.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
 import type { PublicService } from '../../src/edge/query/public-service.ts';
-import { makeZone } from '../../src/edge/query/zones.ts';
 import type { PacketHandler } from '../../src/edge/transport/handler.ts';
 
 export const ZONE = 'uqrp.net';
@@ -12,6 +14,8 @@ export const ZONE = 'uqrp.net';
 export interface NodeSettings {
   readonly sync?: boolean;
   readonly demo?: boolean;
+  /** Unsigned when not given. */
+  readonly dnssec?: SigningMode;
   readonly services?: readonly PublicService[];
 }
 
@@ -29,15 +33,16 @@ export class TestNode {
       view: this.view,
       gate: { sync, demo: settings.demo ?? false },
       services: new Map((settings.services ?? []).map((service) => [service.resource, service])),
-      zones: [
-        {
-          zone: makeZone(ZONE, [
-            { label: 'ns1', addresses: ['192.0.2.1'] },
-            { label: 'ns2', addresses: ['192.0.2.2', '2001:db8::2'] },
-          ]),
-          signer: null,
-        },
-      ],
+      zones: servedZones({
+        zones: [ZONE],
+        nameServers: [
+          { label: 'ns1', addresses: ['192.0.2.1'] },
+          { label: 'ns2', addresses: ['192.0.2.2', '2001:db8::2'] },
+        ],
+        mode: settings.dnssec ?? 'full',
+        keys: settings.dnssec === undefined ? [] : [keySetData(generateKeySet(ZONE, this.now))],
+        clock: () => this.now,
+      }),
       identity: 'test-node',
       stamps: this.stamps,
       clock: () => this.now,

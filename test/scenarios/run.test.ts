@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
-import { OPCODE, parseRrtype, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
+import { OPCODE, parseRrtype, RRTYPE, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
 import { readEde } from '../../src/edge/wire/edns.ts';
 import { decodeMessage, encodeMessage, type Message, type Rr } from '../../src/edge/wire/message.ts';
 import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';
+import { u16At } from '../../src/edge/wire/octets.ts';
 import { rdataToText } from '../../src/edge/wire/present.ts';
 import { TestNode, ZONE } from './node.ts';
+import { scenarioServices } from './services.ts';
 
 interface Expectation {
   readonly line: number;
@@ -58,7 +60,13 @@ const COMMANDS: Readonly<Record<string, (play: Play, words: readonly string[]) =
   async settings(play, words) {
     const on = new Map(words.map((word) => word.split('=') as [string, string]));
     const now = play.node.now;
-    play.node = new TestNode({ sync: on.get('sync') !== 'off', demo: on.get('demo') === 'on' });
+    const dnssec = on.get('dnssec');
+    play.node = new TestNode({
+      ...(dnssec === 'full' || dnssec === 'split' ? { dnssec } : {}),
+      sync: on.get('sync') !== 'off',
+      demo: on.get('demo') === 'on',
+      services: on.get('services') === 'on' ? scenarioServices({ btc: on.get('btc') === 'on' }, ZONE) : [],
+    });
     play.node.now = now;
   },
   async namespace(play, [name, ...flags]) {
@@ -177,10 +185,12 @@ function describe(message: Message, expected: readonly string[]): string[] {
   return lines;
 }
 
-/** Answers belong to the question's name, negative ones to the zone's apex. */
+/** Answers and proofs belong to the question's name, SOA and its signatures to the zone's apex. */
 function assertOwner(section: string, rr: Rr, message: Message): void {
-  if (section === 'an') assert.deepEqual(rr.owner, message.question[0]!.qname);
-  if (section === 'ns') assert.ok(nameEquals(rr.owner, nameFromText(ZONE)!));
+  const { qname } = message.question[0]!;
+  const covered = rr.type === RRTYPE.RRSIG ? u16At(rr.rdata, 0) : rr.type;
+  if (section === 'an' || covered === RRTYPE.NSEC) assert.deepEqual(rr.owner, qname);
+  else if (section === 'ns') assert.ok(nameEquals(rr.owner, nameFromText(ZONE)!));
 }
 
 function wanted(expected: readonly string[], flags: readonly string[]): string[] {

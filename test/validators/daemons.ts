@@ -21,7 +21,7 @@ export interface Daemon {
   readonly insists: boolean;
   /** It keeps every answer so long, seconds, whatever its TTL. */
   readonly minTtl: number;
-  /** Types that it answers SERVFAIL without asking. */
+  /** Types that it makes a SERVFAIL of, with zones of BIND's as well. */
   readonly declines: readonly string[];
   /** Its configuration: text by file name. */
   readonly files: (setup: Setup) => Readonly<Record<string, string>>;
@@ -164,7 +164,7 @@ const PDNS: Daemon = {
   version: ['--version'],
   insists: false,
   minTtl: 1,
-  declines: [],
+  declines: ['RRSIG'],
   args: ({ dir }) => [`--config-dir=${dir}`],
   files: ({ dir, port, anchors, direct, root }) => ({
     'root.hints': `. 3600 IN NS a.root-servers.test.\na.root-servers.test. 3600 IN A ${root}\n`,

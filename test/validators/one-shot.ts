@@ -12,7 +12,7 @@ export interface OneShot {
   readonly program: string;
   readonly debian: string;
   readonly version: readonly string[];
-  /** Types that it does not understand the answer to. */
+  /** Types that it cannot make sense of, with zones of BIND's neither. */
   readonly declines: readonly string[];
   /** It does not show what is in the records. */
   readonly isBlind: boolean;
@@ -38,7 +38,7 @@ export const DELV: OneShot = {
   program: 'delv',
   debian: 'bind9-dnsutils',
   version: ['-v'],
-  declines: [],
+  declines: ['RRSIG'],
   isBlind: false,
   anchors: bindAnchors,
   args: ({ file, zone, port, name, type }) => [
@@ -70,8 +70,7 @@ export const DRILL: OneShot = {
   program: 'drill',
   debian: 'ldnsutils',
   version: ['-v'],
-  // It looks for a signature of type ANY.
-  declines: ['ANY'],
+  declines: ['ANY', 'RRSIG'],
   isBlind: true,
   anchors: (lines) => `${lines.join('\n')}\n`,
   args: ({ file, port, name, type }) => [

@@ -8,7 +8,7 @@ export interface PlayOptions {
   readonly token: string;
   /** The least TTL that the validator gives an answer, seconds. */
   readonly minTtl?: number;
-  /** Types that it does not answer by itself. */
+  /** Types that are not asked for: see `Daemon`. */
   readonly declines?: readonly string[];
   /** It does not show what is in the records. */
   readonly isBlind?: boolean;
@@ -20,6 +20,7 @@ const CHECKS: Readonly<Record<Expected, (verdict: Verdict) => boolean>> = {
   denied: ({ status, records }) => status === 'secure' && records === 0,
   some: ({ status, records }) => status === 'secure' && records > 0,
   any: ({ status }) => status === 'secure',
+  unproven: ({ status }) => status !== 'failed',
   failed: ({ status }) => status === 'failed',
 };
 

@@ -104,7 +104,12 @@ export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): 
       return refusalBody('refused', outcome.until);
     case 'malformed': {
       const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];
-      return body(RCODE.FORMERR, { aa: answer.length > 0, answer, ede: MALFORMED });
+      return body(RCODE.FORMERR, {
+        aa: answer.length > 0,
+        answer,
+        ede: MALFORMED,
+        until: outcome.until ?? FOREVER,
+      });
     }
     case 'failed': {
       const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];

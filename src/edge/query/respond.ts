@@ -18,7 +18,7 @@ import {
 import { type ResolveContext, resolve } from './resolve.ts';
 import type { Route, TextRoute } from './route.ts';
 import { nsecRrset, secured, type ZoneSigner } from './secure.ts';
-import type { Zone } from './zones.ts';
+import type { Rrset, Zone } from './zones.ts';
 
 export interface RespondContext extends ResolveContext {
   /** The signer of a zone, or null where answers are not signed. */
@@ -29,6 +29,9 @@ export interface RespondContext extends ResolveContext {
 
 /** Milliseconds that a denial is kept where it depends on more than one name: names below may come and go. */
 const DENIAL_MEMORY_MS = 1000;
+
+/** Types that every name of a signed zone has. */
+const PROOFS: ReadonlySet<number> = new Set([RRTYPE.NSEC, RRTYPE.RRSIG]);
 
 /** What a TXT question at the name got, and what may be told of the name. */
 interface Looked {
@@ -56,7 +59,10 @@ export function respond(
     case 'unaskable':
       return unaskableBody(to.isNxname);
     case 'own': {
-      if (to.rrset !== null) return finish(rrsetBody(to.zone, to.rrset), null, request, to.zone, context);
+      if (to.rrset !== null) {
+        if (request.qtype === RRTYPE.RRSIG) return rrsigBody(to.zone, to.rrset, FOREVER, context);
+        return finish(rrsetBody(to.zone, to.rrset), null, request, to.zone, context);
+      }
       if (request.qtype === RRTYPE.NSEC) return nsecBody(request, to.zone, to.types, FOREVER, context);
       return finish(nodataBody(to.zone), to.types, request, to.zone, context);
     }
@@ -75,11 +81,11 @@ export function respond(
 
 type OtherRoute = Extract<Route, { kind: 'other' }>;
 
-/** Only a proof, ANY and NSEC depend on what a TXT question would get; anything else is plain NODATA at every name. */
+/** Only proofs, signatures and ANY depend on what a TXT question would get; anything else is plain NODATA at every name. */
 function needsLook(request: DnsRequest, to: OtherRoute, context: RespondContext): boolean {
   if (to.qtype === RRTYPE.ANY) return true;
   const isSigned = context.signerOf(to.zone) !== null;
-  return isSigned && (to.qtype === RRTYPE.NSEC || request.edns?.dnssecOk === true);
+  return isSigned && (PROOFS.has(to.qtype) || request.edns?.dnssecOk === true);
 }
 
 function look(
@@ -130,6 +136,12 @@ function other(
   if (body.isFailure) return { ...body, answer: [] };
   const until = Math.min(body.until, now + DENIAL_MEMORY_MS);
   if (to.qtype === RRTYPE.NSEC) return nsecBody(request, to.zone, typesOf(state), until, context);
+  if (to.qtype === RRTYPE.RRSIG) {
+    const signer = context.signerOf(to.zone);
+    if (signer === null) return nodataBody(to.zone);
+    const covered = body.answer[0] ?? nsecRrset(request.qname, to.zone, typesOf(state), signer);
+    return rrsigBody(to.zone, covered, until, context);
+  }
   if (to.qtype === RRTYPE.ANY && state === 'text') {
     return finish(hinfoBody(request, body), null, request, to.zone, context);
   }
@@ -147,6 +159,20 @@ function nsecBody(
   if (signer === null) return nodataBody(zone);
   const body = { ...rrsetBody(zone, nsecRrset(request.qname, zone, types, signer)), until };
   return finish(body, null, request, zone, context);
+}
+
+/** Signatures of one rrset at the name for all of them, as with ANY (RFC 8482): there is no proof that there are none. */
+function rrsigBody(zone: Zone, covered: Rrset, until: number, context: RespondContext): ReplyBody {
+  const signer = context.signerOf(zone);
+  if (signer === null) return nodataBody(zone);
+  try {
+    const { rrsigs, renewAt } = signer.sign(covered);
+    const { owner, ttl } = covered;
+    const body = rrsetBody(zone, { owner, type: RRTYPE.RRSIG, ttl, rdata: rrsigs });
+    return { ...body, until: Math.min(until, renewAt) };
+  } catch {
+    return failedBody('signing');
+  }
 }
 
 function finish(

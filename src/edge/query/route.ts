@@ -23,7 +23,7 @@ export type Route =
   | { readonly kind: 'transfer' }
   /** A type that cannot be asked for (RFC 6895 §3.1, RFC 9824 §3.5). */
   | { readonly kind: 'unaskable'; readonly isNxname: boolean }
-  /** A name of the zone itself, with its rrset of the type asked for, if there is one. */
+  /** A name of the zone itself, with its rrset of the type asked for, if there is one; the first for ANY and RRSIG. */
   | {
       readonly kind: 'own';
       readonly zone: Zone;
@@ -62,9 +62,10 @@ export function route(request: DnsRequest, zones: readonly Zone[]): Route {
   return qtype === RRTYPE.TXT ? { kind: 'text', zone, text } : { kind: 'other', zone, qtype, text };
 }
 
-/** ANY gets one rrset of the name's (RFC 8482 §4.1). */
+/** ANY gets one rrset of the name's (RFC 8482 §4.1), RRSIG the signatures of that one. */
 function ownRoute(zone: Zone, own: ReadonlyMap<number, Rrset>, qtype: number): Route {
-  const rrset = qtype === RRTYPE.ANY ? own.values().next().value : own.get(qtype);
+  const isOfAny = qtype === RRTYPE.ANY || qtype === RRTYPE.RRSIG;
+  const rrset = isOfAny ? own.values().next().value : own.get(qtype);
   return { kind: 'own', zone, rrset: rrset ?? null, types: [...own.keys(), RRTYPE.RRSIG, RRTYPE.NSEC] };
 }
 

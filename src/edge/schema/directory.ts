@@ -1,5 +1,5 @@
-import { serviceSchema } from '../services/schema.ts';
 import { MALFORMED } from '../services/answers.ts';
+import { serviceSchema } from '../services/schema.ts';
 import type { Service } from '../services/service.ts';
 import { INFO_TTL } from './info.ts';
 

@@ -72,9 +72,10 @@ export function schemaDocument({ resource, about }: Service, { zone, dohUrl }: R
       curl_example: `curl '${dohUrl}/resolve?name=${about.examples[0]}.${zone}&type=TXT'`,
       schema_endpoint: `${dohUrl}/schema?q=${info}`,
     },
-    error_responses: [...about.errors.filter(({ code }) => code !== MALFORMED.code), malformedOf(about.errors)].map(
-      errorResponse,
-    ),
+    error_responses: [
+      ...about.errors.filter(({ code }) => code !== MALFORMED.code),
+      malformedOf(about.errors),
+    ].map(errorResponse),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import { LIMITS } from '../../core/limits.ts';
 import { PUBLIC_NAMESPACE } from '../../core/labels.ts';
+import { LIMITS } from '../../core/limits.ts';
 import type { Query } from '../../core/query.ts';
 import { parseQueryName } from '../../core/query-name.ts';
 import type { Service } from '../services/service.ts';

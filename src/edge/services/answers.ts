@@ -58,5 +58,12 @@ export const MALFORMED_TOLD: Outcome = {
   text: Buffer.from(errorEnvelope('E005')),
 };
 
-/** SERVFAIL: the source is down, and there is nothing to serve in its place. */
-export const PROVIDER_DOWN: Outcome = { kind: 'failed', cause: 'provider' };
+/**
+ * SERVFAIL: the source is down, and there is nothing to serve in its place. With envelope E009, for those who ask without a
+ * resolver between.
+ */
+export const PROVIDER_DOWN: Outcome = {
+  kind: 'failed',
+  cause: 'provider',
+  text: Buffer.from(errorEnvelope('E009')),
+};

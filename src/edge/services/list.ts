@@ -7,6 +7,7 @@ import { makeGeoip } from './geoip/service.ts';
 import { makeMoon } from './moon/service.ts';
 import type { Places } from './places/place.ts';
 import type { Providers } from './providers/desk.ts';
+import { remembered } from './providers/remember.ts';
 import type { Service } from './service.ts';
 import type { ExchangeMap } from './stock/exchange-map.ts';
 import { makeStock } from './stock/service.ts';
@@ -29,11 +30,11 @@ export interface ServiceContext {
 export function makeServices(context: ServiceContext): readonly Service[] {
   const { places, geoip, providers, exchanges, btc } = context;
   return [
-    makeWeather(places, providers),
-    makeForecast(places, providers),
-    makeStock(providers, exchanges),
-    makeForex(providers),
-    makeCrypto(providers),
+    remembered(makeWeather(places, providers)),
+    remembered(makeForecast(places, providers)),
+    remembered(makeStock(providers, exchanges)),
+    remembered(makeForex(providers)),
+    remembered(makeCrypto(providers)),
     makeGeoip(geoip),
     makeUnits(),
     makeSun(places),

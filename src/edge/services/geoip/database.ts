@@ -33,7 +33,7 @@ const COUNTRY = /^[A-Z]{2}$/;
  * @throws Error when it is no such file, is damaged where it was looked at, or says nothing of any well-known address
  */
 export function openDatabase(bytes: Buffer): AddressDatabase {
-  const reader = new Reader<Response>(bytes);
+  const reader = readerOf(bytes);
   const { ipVersion, nodeCount, databaseType, buildEpoch } = reader.metadata;
   const get = (address: string): AddressFacts | null => {
     // An IPv4 tree has no place for an IPv6 address.
@@ -46,6 +46,14 @@ export function openDatabase(bytes: Buffer): AddressDatabase {
     throw new Error('the database knows nothing of addresses');
   }
   return { get, type: databaseType, builtAt: buildEpoch.getTime() };
+}
+
+function readerOf(bytes: Buffer): Reader<Response> {
+  try {
+    return new Reader<Response>(bytes);
+  } catch {
+    throw new Error('not a MaxMind DB file');
+  }
 }
 
 /** The facts in a row of a database, whichever names it gives them. Values of another type are left out. */

@@ -20,9 +20,9 @@ export interface WatchOptions {
   /** In order of preference; the first that exists and opens is used. */
   readonly paths: readonly string[];
   /** Another file is in use, or none any more. */
-  onSwap(): void;
+  readonly onSwap: () => void;
   /** A file is there and does not open: the one in use stays. */
-  onFault(fault: unknown): void;
+  readonly onFault: (fault: unknown) => void;
 }
 
 /** Name of the file in the data directory that `geoip update` writes. */

@@ -92,7 +92,10 @@ test('all that is known is told, in order; IPv6 in its canonical form', async ()
   );
   assert.deepEqual([outcome.ttl, outcome.until], [3600, NOW + 3_600_000]);
   assert.equal(answerFields(outcome, GEOIP_ABOUT).org, 'Göögle 100%');
-  const ipv6 = answerFields(await askName(service, 'geoip.ip-2001-4860-4860-0-0-0-0-8888.public.v1'), GEOIP_ABOUT);
+  const ipv6 = answerFields(
+    await askName(service, 'geoip.ip-2001-4860-4860-0-0-0-0-8888.public.v1'),
+    GEOIP_ABOUT,
+  );
   assert.deepEqual(ipv6, { ip: '2001:4860:4860::8888', cc: 'US', country: 'United States' });
   const place = answerFields(await askName(service, 'geoip.ip-9-9-9-9.public.v1'), GEOIP_ABOUT);
   assert.deepEqual(place, { ip: '9.9.9.9', lat: 1, lon: 2 });
@@ -131,7 +134,14 @@ test('private and reserved addresses are E004, whatever the database says', asyn
     assert.equal(codeOf(outcome), 'E004', ip);
     assert.ok(outcome.kind === 'answer' && outcome.ttl === 30, ip);
   }
-  for (const ip of ['9-255-255-255', '11-0-0-0', '172-15-255-255', '172-32-0-0', '192-167-255-255', '2a00--1']) {
+  for (const ip of [
+    '9-255-255-255',
+    '11-0-0-0',
+    '172-15-255-255',
+    '172-32-0-0',
+    '192-167-255-255',
+    '2a00--1',
+  ]) {
     assert.equal(codeOf(await serve(everything).answer([`ip-${ip}`], NOW)), null, ip);
   }
 });
@@ -173,7 +183,14 @@ test('rows of either kind of database', () => {
     timezone: '',
   };
   assert.deepEqual(factsOf(flat), { cc: 'FR', region: 'Normandy', city: 'Caen', lat: 49.2, lon: -0.4 });
-  for (const row of [{}, { country_code: 'fr' }, { country_code: 7 }, { latitude: 91 }, { country: [] }, { asn: 'x' }]) {
+  for (const row of [
+    {},
+    { country_code: 'fr' },
+    { country_code: 7 },
+    { latitude: 91 },
+    { country: [] },
+    { asn: 'x' },
+  ]) {
     assert.deepEqual(factsOf(row), {}, JSON.stringify(row));
   }
 });

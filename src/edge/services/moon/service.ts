@@ -18,7 +18,12 @@ export function makeMoon(): Service {
       if (params.length > 1 || (date !== undefined && start === null)) return MALFORMED;
       const day = start === null ? dayOf(now) : { start, isToday: false };
       const { phase, illumination, age } = moonDay(day.start);
-      const fields = { date: dateText(day.start), phase, illum: rounded(illumination, 1), age: rounded(age, 2) };
+      const fields = {
+        date: dateText(day.start),
+        phase,
+        illum: rounded(illumination, 1),
+        age: rounded(age, 2),
+      };
       return answeredForDay(fields, day, now);
     },
   };

@@ -10,6 +10,7 @@ const FILE = new URL('./data/places.bin.zst', import.meta.url);
 /** Words at the end of a name that may be a country or region, and how many such qualifiers one name may have. */
 const QUALIFIER_WORDS = 4;
 const QUALIFIERS = 2;
+const LINE_FEED = 0x0a;
 /** Longest text that is looked at: a label decoded. */
 const NAME_MAX = 100;
 
@@ -30,8 +31,8 @@ export class PlaceTable implements Places {
   readonly #nameEnds: Uint32Array;
   readonly #starts: Uint32Array;
   readonly #blocks: Buffer;
-  /** Folded name of a country or region to the lines of `#regions` that it means. */
-  readonly #qualifiers: ReadonlyMap<string, ReadonlySet<number>>;
+  /** Folded name of a country or region to the lines of `#regions` that it means; made when first needed. */
+  #qualifiers: ReadonlyMap<string, ReadonlySet<number>> | null = null;
 
   constructor(bytes: Buffer) {
     if (bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) throw new Error('not a table of places');
@@ -54,7 +55,6 @@ export class PlaceTable implements Places {
     this.#nameEnds = lineEnds(this.#names, this.size);
     this.#starts = new Uint32Array(Uint8Array.from(take(4 * Math.ceil(this.keys / BLOCK_KEYS))).buffer);
     this.#blocks = take(head(4));
-    this.#qualifiers = qualifiersOf(this.#regions);
   }
 
   find(name: string): Place | null {
@@ -70,6 +70,7 @@ export class PlaceTable implements Places {
    */
   #search(folded: string, regions: readonly ReadonlySet<number>[]): number | null {
     const words = regions.length < QUALIFIERS ? folded.split('-') : [];
+    this.#qualifiers ??= qualifiersOf(this.#regions);
     for (let count = 1; count <= QUALIFIER_WORDS && count < words.length; count++) {
       const set = this.#qualifiers.get(words.slice(-count).join(''));
       if (set === undefined) continue;
@@ -139,12 +140,11 @@ export class PlaceTable implements Places {
 
 function lineEnds(lines: Buffer, count: number): Uint32Array {
   const ends = new Uint32Array(count);
-  let from = 0;
-  for (let line = 0; line < count; line++) {
-    const end = lines.indexOf(0x0a, from);
-    ends[line] = end < 0 ? lines.length : end;
-    from = ends[line]! + 1;
+  let line = 0;
+  for (let at = 0; at < lines.length; at++) {
+    if (lines[at] === LINE_FEED) ends[line++] = at;
   }
+  ends[line] = lines.length;
   return ends;
 }
 

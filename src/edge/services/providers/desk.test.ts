@@ -119,9 +119,8 @@ describe('a desk', () => {
       ports.push(port);
       return openDesk({ port, offered: hub.offered });
     });
-    const readings = await Promise.all(
-      desks.flatMap((desk) => [desk.ask('crypto', 'A', NOW), desk.ask('crypto', 'A', NOW)]),
-    );
+    const asked = desks.flatMap((desk) => [desk.ask('crypto', 'A', NOW), desk.ask('crypto', 'A', NOW)]);
+    const readings = await Promise.all(asked.map(async (reading) => await reading));
     for (const one of readings) assert.ok(one.kind === 'value' && one.value.price === 1);
     assert.equal(source.calls.length, 1);
   });

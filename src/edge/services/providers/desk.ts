@@ -46,7 +46,7 @@ export interface DeskOptions {
 const PATIENCE_MS = 1500;
 const ENTRIES_MAX = 8192;
 /** A flood of unheard-of keys costs the main thread no more than this. */
-const NEW_PER_SECOND = 500;
+const NEW_PER_SECOND = 200;
 
 const LATE: Reading<never> = { kind: 'late' };
 const OFF: Reading<never> = { kind: 'off' };

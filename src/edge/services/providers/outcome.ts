@@ -1,14 +1,10 @@
-import { errorEnvelope } from '../../../core/envelope.ts';
 import type { Outcome } from '../../../core/outcome.ts';
-import { answered, notEnabled, notFound, rateLimited, timedOut } from '../answers.ts';
+import { answered, notEnabled, notFound, PROVIDER_DOWN, rateLimited, timedOut } from '../answers.ts';
 import type { FlatFields } from '../flat.ts';
 import type { Reading } from './reading.ts';
 
 /** RR TTL of a value past its lifetime, seconds (RFC 8767 §4). */
 const PAST_TTL = 30;
-
-/** SERVFAIL with envelope E009, for those who ask without a resolver between. */
-const DOWN: Outcome = { kind: 'failed', cause: 'provider', text: Buffer.from(errorEnvelope('E009')) };
 
 /**
  * What a reading looks like to the one who asked (decisions, section 5, Providers).
@@ -34,7 +30,7 @@ export function outcomeOf<T>(
     case 'late':
       return { ...timedOut(now), ...UNKEPT };
     case 'down':
-      return DOWN;
+      return PROVIDER_DOWN;
     case 'off':
       return notEnabled(now);
   }

@@ -237,7 +237,7 @@ function unless(source: SourceName, fault: string, reply: RequestListener): Requ
   return source === 'twelvedata' && fault === 'status 400' ? FAULTS['status 500']! : reply;
 }
 
-describe('sources that never end', { concurrency: true }, () => {
+describe('sources that never end', { concurrency: 10 }, () => {
   for (const row of ROWS) {
     for (const [fault, reply] of Object.entries(ENDLESS)) {
       it(`${row.query} meets ${fault}`, () => meets(row, fault, reply, 300));

@@ -8,6 +8,9 @@ import type { Quote } from './quote.ts';
 import { STOCK_ABOUT, STOCK_TTL } from './schema.ts';
 import { parseStockLabel, type StockLabel } from './ticker.ts';
 
+/** Another map may be imported at any moment: a fault is remembered no longer, milliseconds. */
+const FAULT_MS = 1000;
+
 /**
  * The quote of a US share: `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so that it
  * does not tell which one it was (specification, Stock).
@@ -24,7 +27,9 @@ export function makeStock(providers: Providers, exchanges: () => ExchangeMap | n
       const asked = label === undefined || more.length > 0 ? null : parseStockLabel(label);
       if (asked === null) return MALFORMED;
       const provenance = provenanceOf(asked, exchanges(), now);
-      if (asked.mic !== null && provenance?.exchref !== asked.mic) return MALFORMED_TOLD;
+      if (asked.mic !== null && provenance?.exchref !== asked.mic) {
+        return { ...MALFORMED_TOLD, until: now + FAULT_MS };
+      }
       return after(providers.ask('stock', asked.ticker, now), (reading) =>
         outcomeOf(reading, now, STOCK_TTL, (quote) => fieldsOf(asked, provenance, quote)),
       );

@@ -1,8 +1,8 @@
 import {
+  type AstroTime,
   Body,
   Equator,
   Horizon,
-  type AstroTime,
   MakeTime,
   Observer,
   SearchAltitude,
@@ -49,7 +49,8 @@ export function sunDay(lat: number, lon: number, start: number): SunDay {
 
   const rise = instant(SearchRiseSet(Body.Sun, observer, +1, noon, morning));
   const set = instant(SearchRiseSet(Body.Sun, observer, -1, noon, evening));
-  const state = rise !== undefined || set !== undefined ? 'normal' : isUp(observer, noon) ? 'polarday' : 'polarnight';
+  const state =
+    rise !== undefined || set !== undefined ? 'normal' : isUp(observer, noon) ? 'polarday' : 'polarnight';
   const first = rise ?? before.date.getTime();
   const last = set ?? after.date.getTime();
   return {
@@ -59,7 +60,8 @@ export function sunDay(lat: number, lon: number, start: number): SunDay {
     set,
     dawn: instant(SearchAltitude(Body.Sun, observer, +1, noon, morning, CIVIL_TWILIGHT)),
     dusk: instant(SearchAltitude(Body.Sun, observer, -1, noon, evening, CIVIL_TWILIGHT)),
-    length: state === 'polarnight' ? 0 : state === 'polarday' ? DAY_MS / 1000 : Math.round((last - first) / 1000),
+    length:
+      state === 'polarnight' ? 0 : state === 'polarday' ? DAY_MS / 1000 : Math.round((last - first) / 1000),
   };
 }
 

@@ -1,6 +1,6 @@
 import { PLACES_CREDIT } from '../places/place.ts';
-import { serviceSchema } from '../schema.ts';
 import type { FieldSchema } from '../schema.ts';
+import { serviceSchema } from '../schema.ts';
 import type { ServiceDescription } from '../service.ts';
 
 const INSTANT = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$';

@@ -187,7 +187,7 @@ test('TTL: a day for a date; for today an hour, then what is left of it', async 
   for (const [params, now, ttl, until] of table) {
     const outcome = await sun.answer(params, now);
     assert.ok(outcome.kind === 'answer');
-    assert.deepEqual([outcome.ttl, outcome.until], [ttl, until], `${params} ${now}`);
+    assert.deepEqual([outcome.ttl, outcome.until], [ttl, until], `${params.join('.')} ${now}`);
   }
   const today = answerFields(await sun.answer(['london'], midnight - 1), SUN_ABOUT);
   const tomorrow = answerFields(await sun.answer(['london'], midnight), SUN_ABOUT);

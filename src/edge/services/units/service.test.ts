@@ -107,7 +107,11 @@ test('expressions', async () => {
 });
 
 test('no exponent, whatever the size', async () => {
-  for (const label of [`${'9'.repeat(52)}-t-to-mg`, `d${'0'.repeat(48)}1-mm-to-km`, `n${'8'.repeat(40)}d5-k-to-f`]) {
+  for (const label of [
+    `${'9'.repeat(52)}-t-to-mg`,
+    `d${'0'.repeat(48)}1-mm-to-km`,
+    `n${'8'.repeat(40)}d5-k-to-f`,
+  ]) {
     const outcome = await ask(label);
     assert.ok(outcome.kind === 'answer');
     const text = Buffer.from(outcome.text).toString();
@@ -192,7 +196,8 @@ function exactConversion(value: Fraction, from: Unit, to: Unit): Fraction {
 /** 1e-12 of the result, or of the greatest term where terms cancel. */
 function tolerance(value: Fraction, result: Fraction, from: Unit, to: Unit): Fraction {
   const scaled = size(times(times(value, from.scale), inverse(to.scale)));
-  const greatest = from.category === 'temperature' ? add(add(size(result), scaled), [1000n, 1n]) : size(result);
+  const greatest =
+    from.category === 'temperature' ? add(add(size(result), scaled), [1000n, 1n]) : size(result);
   return times(greatest, [1n, 1_000_000_000_000n]);
 }
 
@@ -216,7 +221,10 @@ test('property: conversions agree with exact arithmetic', () => {
       assert.ok(result !== null);
       const exact = exactConversion(exactly(value), from, to);
       const error = size(add(exactly(result), negated(exact)));
-      assert.ok(atMost(error, tolerance(exactly(value), exact, from, to)), `${value} ${from.slug} ${to.slug}`);
+      assert.ok(
+        atMost(error, tolerance(exactly(value), exact, from, to)),
+        `${value} ${from.slug} ${to.slug}`,
+      );
     }),
     { numRuns: 5000 },
   );
@@ -238,7 +246,23 @@ test('property: there and back within 1e-12', () => {
 });
 
 test('property: any label gets an answer that validates, or FORMERR', async () => {
-  const part = fc.constantFrom('5', 'd5', 'n40', '1d5', 'c', 'f', 'km', 'mi', 'to', 'n', 'd', '-', '', 'kg', 'e');
+  const part = fc.constantFrom(
+    '5',
+    'd5',
+    'n40',
+    '1d5',
+    'c',
+    'f',
+    'km',
+    'mi',
+    'to',
+    'n',
+    'd',
+    '-',
+    '',
+    'kg',
+    'e',
+  );
   await fc.assert(
     fc.asyncProperty(fc.array(part, { maxLength: 7 }), fc.string(), async (parts, noise) => {
       for (const label of [parts.join('-'), parts.join(''), `${noise}-c-to-f`, `5-c-to-${noise}`]) {

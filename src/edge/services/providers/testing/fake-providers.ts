@@ -1,0 +1,22 @@
+import type { Providers } from '../desk.ts';
+import type { FeedName, FeedValues } from '../feeds.ts';
+import type { Reading } from '../reading.ts';
+
+/** A desk that has one word for everything, and notes what it was asked. */
+export interface FakeProviders extends Providers {
+  readonly asked: string[];
+}
+
+export function fakeProviders<F extends FeedName>(feed: F, reading: Reading<FeedValues[F]>): FakeProviders {
+  const asked: string[] = [];
+  const ask = (name: FeedName, key: string): Reading<FeedValues[F]> => {
+    asked.push(`${name} ${key}`);
+    return reading;
+  };
+  return { asked, has: (name) => name === feed, ask: ask as Providers['ask'] };
+}
+
+/** A reading of a value that was fetched at `now` and lasts ten seconds. */
+export function freshReading<T>(value: T, now: number): Reading<T> {
+  return { kind: 'value', value, at: now, until: now + 10_000, age: 'fresh' };
+}

@@ -1,0 +1,17 @@
+import type { PublicService } from '../../src/edge/query/public-service.ts';
+import { publish } from '../../src/edge/schema/publish.ts';
+import type { Places } from '../../src/edge/services/places/place.ts';
+import { openPlaces } from '../../src/edge/services/places/table.ts';
+import { allServices } from '../../src/edge/services/testing/all-services.ts';
+
+let places: Places | null = null;
+
+/** The public services with the places in the box; of addresses only 8.8.8.8 is known, and no provider is configured. */
+export function scenarioServices(
+  settings: { readonly btc: boolean },
+  zone: string,
+): readonly PublicService[] {
+  places ??= openPlaces();
+  const providers = { has: () => false, ask: () => ({ kind: 'off' as const }) };
+  return [...publish(allServices({ places, providers, btc: settings.btc }), zone).values()];
+}
