@@ -5,6 +5,7 @@ import { apexOf, dsRdata, keysAtParent } from './ds.ts';
 import { KeyError, type KeySet, type ZoneKey } from './keys.ts';
 import { signatureWindow, signRrsetWith } from './rrsig.ts';
 import { RrsigCache, type RrsigCacheSettings, type Signed } from './rrsig-cache.ts';
+import { SeenNames } from './seen-names.ts';
 
 /**
  * Which keys sign what. `full`: every active key signs every rrset, as RFC 4035 §2.2 demands where keys are of two
@@ -49,6 +50,7 @@ const OF_KSK: ReadonlySet<number> = new Set([RRTYPE.DNSKEY, RRTYPE.CDS, RRTYPE.C
 export function makeSigner({ keys: keySet, mode, clock, cache: settings }: SignerSettings): Signer {
   const apex = apexOf(keySet.zone);
   const cache = new RrsigCache(settings);
+  const seen = new SeenNames();
   const active = keySet.keys.filter(({ state }) => state === 'active');
   const ksk = active.filter(({ role }) => role === 'ksk');
   const zsk = active.filter(({ role }) => role === 'zsk');
@@ -80,13 +82,15 @@ export function makeSigner({ keys: keySet, mode, clock, cache: settings }: Signe
     ),
     sign(rrset) {
       const now = clock();
-      const held = cache.get(rrset, now);
+      // A flood of names that are asked once would fill the cache with denials that nobody asks for again.
+      const isKept = rrset.type !== RRTYPE.NSEC || seen.again(rrset.owner);
+      const held = isKept ? cache.get(rrset, now) : null;
       if (held !== null) return held;
       try {
         const { inception, expiration, renewAt } = signatureWindow(now);
         const rrsigs = signRrsetWith(rrset, signersOf(rrset.type), { signer: apex, inception, expiration });
         const signed: Signed = { rrsigs, renewAt };
-        cache.set(rrset, signed);
+        if (isKept) cache.set(rrset, signed);
         return signed;
       } catch (cause) {
         throw new SigningError('signing failed', { cause });
