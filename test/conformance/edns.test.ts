@@ -105,7 +105,10 @@ describe('EDNS', () => {
     const plain = await ask(udp, query('www.uqrp.net', RRTYPE.A, opt('', DO)));
     const compact = await ask(udp, query('www.uqrp.net', RRTYPE.A, opt('', CO)));
     assert.equal(compact.rcode, 0);
-    assert.deepEqual(compact.authority, plain.authority);
+    // P-256 signatures of two threads are not the same octets.
+    const proof = (reply: Message) => reply.authority.filter(({ type }) => type !== RRTYPE.RRSIG);
+    assert.deepEqual(proof(compact), proof(plain));
+    assert.equal(compact.authority.length, plain.authority.length);
   });
 
   it('without DO, and without EDNS, gets nothing that only validators understand', async () => {

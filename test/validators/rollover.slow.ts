@@ -30,15 +30,16 @@ interface Watcher {
 const LIMIT = { timeout: 300_000 };
 
 for (const signing of ['full', 'split'] as const) {
-  describe(`rollovers, signing ${signing}`, LIMIT, () => {
+  // In `split` a hardened unbound believes nothing anyway: see resolvers.slow.ts.
+  const able = DAEMONS.filter(({ insists }) => signing === 'full' || !insists);
+  const daemons = able.filter(({ program }) => isInstalled(program));
+  const skip = daemons.length === 0 ? 'no resolver is installed' : false;
+
+  describe(`rollovers, signing ${signing}`, { ...LIMIT, skip }, () => {
     let world: World;
     let rollover: Rollover;
     let watchers: Watcher[] = [];
     const lines = new Map<ParentDs, readonly string[]>();
-    // In `split` a hardened unbound believes nothing anyway: see resolvers.slow.ts.
-    const daemons = DAEMONS.filter(({ program }) => isInstalled(program)).filter(({ insists }) =>
-      signing === 'full' ? true : !insists,
-    );
 
     before(async () => {
       // One thread, so that an answer with the new keys means that all have them.
@@ -80,7 +81,9 @@ for (const signing of ['full', 'split'] as const) {
 
     it('has resolvers that watch', (t) => {
       t.diagnostic(daemons.map(({ name }) => name).join('; '));
-      assert.ok(daemons.length > 0);
+      const missing = able.filter((daemon) => !daemons.includes(daemon));
+      if (missing.length > 0)
+        t.diagnostic(`not installed: ${missing.map(({ debian }) => debian).join(', ')}`);
     });
 
     for (const change of STEPS) {

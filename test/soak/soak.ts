@@ -2,7 +2,7 @@
  * Mixed load over every transport, with writes going on and mutated packets beside it: no crash, no wrong answer, and no
  * growth of the process's own memory once it is warm. Exit code 1 on the first thing that is not as it must be.
  *
- *   node test/ci/soak.ts [MINUTES]
+ *   node test/soak/soak.ts [MINUTES]
  */
 import { createSocket } from 'node:dgram';
 import type { ClientTransport } from '../../src/client/ask.ts';

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { createMemoryView } from '../../src/edge/hosted/memory-view.ts';
+import { createStamps } from '../../src/edge/hosted/stamps.ts';
+import { makePacketHandler } from '../../src/edge/query/packet.ts';
+import { makeZone } from '../../src/edge/query/zones.ts';
+import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
+import { readEde } from '../../src/edge/wire/edns.ts';
+import { decoded, opt, query } from './messages.ts';
+
+const servers = ['ns1', 'ns2'].map((label) => ({ label, addresses: ['192.0.2.1'] }));
+const DO = { ttl: '00008000' };
+
+it('what cannot be signed is a failure, never an unsigned answer (specification, Specific conditions)', async () => {
+  const handler = makePacketHandler({
+    view: createMemoryView(),
+    gate: { sync: true, demo: true },
+    services: new Map(),
+    zones: [
+      {
+        zone: makeZone('uqrp.net', servers),
+        signer: {
+          sign() {
+            throw new Error('get.hello.playground.v1');
+          },
+          nsec: () => new Uint8Array(3),
+        },
+      },
+    ],
+    identity: 'test-node',
+    stamps: createStamps(),
+    clock: () => Date.UTC(2026, 0, 1),
+  });
+  const cases: readonly (readonly [name: string, type: number, signed: string, unsigned: string])[] = [
+    ['uqrp.net', RRTYPE.SOA, 'SERVFAIL', 'NOERROR'],
+    ['get.hello.playground.v1.uqrp.net', RRTYPE.TXT, 'SERVFAIL', 'NOERROR'],
+    ['get.none.playground.v1.uqrp.net', RRTYPE.TXT, 'SERVFAIL', 'NOERROR'],
+    ['get.hello.playground.v1.uqrp.net', RRTYPE.A, 'SERVFAIL', 'NOERROR'],
+    ['get.hello.playground.v1.uqrp.net', RRTYPE.ANY, 'SERVFAIL', 'NOERROR'],
+    ['www.uqrp.net', RRTYPE.A, 'SERVFAIL', 'NOERROR'],
+    // The answer is a signature, wanted or not.
+    ['www.uqrp.net', RRTYPE.RRSIG, 'SERVFAIL', 'SERVFAIL'],
+    ['uqrp.net', RRTYPE.RRSIG, 'SERVFAIL', 'SERVFAIL'],
+    // Nothing to be signed.
+    ['get.temp.acme.v1.uqrp.net', RRTYPE.TXT, 'REFUSED', 'REFUSED'],
+    ['put.temp.acme.v1.uqrp.net', RRTYPE.TXT, 'FORMERR', 'FORMERR'],
+  ];
+  for (const [name, type, signed, unsigned] of cases) {
+    for (const [edns, expected] of [
+      [opt('', DO), signed],
+      [opt(), unsigned],
+    ] as const) {
+      const reply = decoded((await handler.slow(query(name, type, edns), 'udp'))!);
+      assert.equal(rcodeName(reply.rcode), expected, `${name} ${type}`);
+      if (expected !== 'SERVFAIL') continue;
+      assert.deepEqual([reply.answer, reply.authority, reply.aa], [[], [], false]);
+      const ede = reply.edns?.options.map(readEde).find((found) => found !== null);
+      assert.deepEqual(ede, { infoCode: 0, text: 'signing failure' });
+    }
+  }
+});
