@@ -54,7 +54,7 @@ function summary(config: Config, ports: ServerPorts): string {
       `  DoT    ${host} port ${ports.dot}`,
       `  DoH    https://${url}:${ports.doh}/dns-query and /resolve`,
       '',
-      `  dig @${host} -p ${ports.dns} ${zone} SOA`,
+      `  dig @${host} -p ${ports.dns} TXT get.100-km-to-mi.units.public.v1.${zone} +short`,
       `  curl --cacert ${certificate(config)} 'https://${url}:${ports.doh}/resolve?name=${zone}&type=SOA'`,
     );
   }
