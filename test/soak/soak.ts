@@ -14,9 +14,9 @@ import { type Account, account, startUqrp, writeRecords } from '../support/serve
 const MINUTES = Number(process.argv[2] ?? 10);
 const RECORDS = 2000;
 /** Share of the time after which memory counts as warm. */
-const WARM = 0.2;
+const WARM = 0.4;
 /** Growth of the peak from then on that is no leak, MB: the collector of each thread swings by tens of them. */
-const SWING = 96;
+const SWING = 128;
 const TRANSPORTS: readonly ClientTransport[] = ['udp', 'tcp', 'dot', 'doh'];
 const FUZZ_EVERY_MS = 10;
 const FUZZ_AT_ONCE = 20;
