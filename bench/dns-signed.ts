@@ -10,8 +10,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeMessage } from '../src/edge/wire/message.ts';
 import { nameFromText } from '../src/edge/wire/name.ts';
+import { encodeQuery } from '../src/edge/wire/query.ts';
 import { requirePrograms } from '../test/support/process.ts';
 import { compare, dnsperf, type Load, type Target, waitFor } from './lib/compare.ts';
 import { FIRST_NAME, hotFile, startFilled, uniqueFile, ZONE, zoneText } from './lib/dataset.ts';
@@ -98,21 +98,9 @@ function h2load(target: Target, body: string): Load {
 }
 
 function question(): Uint8Array {
-  return encodeMessage({
+  return encodeQuery(nameFromText(FIRST_NAME)!, 16, {
     id: 0,
-    qr: false,
-    opcode: 0,
-    aa: false,
-    tc: false,
     rd: false,
-    ra: false,
-    ad: false,
-    cd: false,
-    rcode: 0,
-    question: [{ qname: nameFromText(FIRST_NAME)!, qtype: 16, qclass: 1 }],
-    answer: [],
-    authority: [],
-    additional: [],
-    edns: { payload: 1232, version: 0, dnssecOk: true, options: [] },
+    edns: { payload: 1232, dnssecOk: true },
   });
 }

@@ -5,8 +5,8 @@
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { encodeMessage } from '../src/edge/wire/message.ts';
 import { nameFromText } from '../src/edge/wire/name.ts';
+import { encodeQuery } from '../src/edge/wire/query.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';
 import { print, quantile, row } from './lib/figures.ts';
 
@@ -54,23 +54,8 @@ try {
 }
 
 async function ask(id: number): Promise<string> {
-  const query = encodeMessage({
-    id: id & 0xffff,
-    qr: false,
-    opcode: 0,
-    aa: false,
-    tc: false,
-    rd: false,
-    ra: false,
-    ad: false,
-    cd: false,
-    rcode: 0,
-    question: [{ qname: nameFromText('get.value.bench.v1.uqrp.net')!, qtype: 16, qclass: 1 }],
-    answer: [],
-    authority: [],
-    additional: [],
-    edns: null,
-  });
+  const qname = nameFromText('get.value.bench.v1.uqrp.net')!;
+  const query = encodeQuery(qname, 16, { id: id & 0xffff, rd: false, edns: null });
   const reply = once(socket, 'message') as Promise<[Buffer]>;
   socket.send(query);
   return (await reply)[0].toString('latin1');

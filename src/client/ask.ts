@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { LIMITS } from '../core/limits.ts';
-import { CLASS, OPCODE } from '../edge/wire/codes.ts';
-import { decodeMessage, encodeMessage, type Message } from '../edge/wire/message.ts';
+import { decodeMessage, type Message } from '../edge/wire/message.ts';
+import { encodeQuery } from '../edge/wire/query.ts';
 import { exchangeUdp } from './datagram.ts';
 import { exchangeHttps } from './https.ts';
 import type { Exchange, Server } from './server.ts';
@@ -36,27 +36,10 @@ export interface AskOptions {
  */
 export async function ask(qname: Uint8Array, qtype: number, options: AskOptions): Promise<Message> {
   const id = options.transport === 'doh' ? 0 : randomInt(65_536);
-  const query = encodeMessage({
+  const query = encodeQuery(qname, qtype, {
     id,
-    qr: false,
-    opcode: OPCODE.QUERY,
-    aa: false,
-    tc: false,
     rd: true,
-    ra: false,
-    ad: false,
-    cd: false,
-    rcode: 0,
-    question: [{ qname, qtype, qclass: CLASS.IN }],
-    answer: [],
-    authority: [],
-    additional: [],
-    edns: {
-      payload: LIMITS.udpPayload,
-      version: 0,
-      dnssecOk: options.dnssecOk ?? false,
-      options: [],
-    },
+    edns: { payload: LIMITS.udpPayload, dnssecOk: options.dnssecOk ?? false },
   });
   const reply = decodeMessage(await TRANSPORTS[options.transport](query, options.server, options.deadlineMs));
   if (reply === null || !reply.qr || reply.id !== id)
