@@ -108,12 +108,23 @@ function wireResponse(reply: Uint8Array | null, api: DohApi): DohResponse {
     api.observe.malformed('doh');
     return errorResponse({ kind: 'error', status: 400, error: 'Not a DNS query' });
   }
-  return {
-    status: 200,
-    headers: { 'content-type': DNS_MESSAGE, 'cache-control': cacheControl(cacheSeconds(reply)) },
-    body: reply,
-  };
+  return { status: 200, headers: wireHeaders(cacheSeconds(reply)), body: reply };
 }
+
+/** The same object for the same seconds: HTTP/2 keeps what it makes of it. */
+function wireHeaders(seconds: number): Headers {
+  let headers = wireHeadersBySeconds.get(seconds);
+  if (headers === undefined) {
+    if (wireHeadersBySeconds.size >= REMEMBERED_HEADERS) wireHeadersBySeconds.clear();
+    headers = { 'content-type': DNS_MESSAGE, 'cache-control': cacheControl(seconds) };
+    wireHeadersBySeconds.set(seconds, headers);
+  }
+  return headers;
+}
+
+type Headers = DohResponse['headers'];
+const wireHeadersBySeconds = new Map<number, Headers>();
+const REMEMBERED_HEADERS = 1024;
 
 function answerJson(
   params: URLSearchParams,

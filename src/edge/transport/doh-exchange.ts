@@ -1,14 +1,16 @@
-/** One request and its response, the same from HTTP/1.1 and HTTP/2. */
+/** One request and its response, the same from HTTP/1.1 and HTTP/2; and how those of HTTP/1.1 are made. */
 
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
-import type { Readable } from 'node:stream';
 import { COMMON_HEADERS, type DohResponse, errorResponse } from './doh-answer.ts';
+import { readBody } from './doh-body.ts';
 import type { DohRequestHead } from './doh-route.ts';
+import type { BodyTaker } from './http2/stream.ts';
 
+/** A stream of HTTP/2 is one as it is. */
 export interface Exchange {
   readonly head: DohRequestHead;
-  readonly body: Readable;
+  /** Hands over the body, at once or later; after 'gone' nothing is to be answered. Asked for once. */
+  readBody(taker: BodyTaker): void;
   /** The peer's, for rate limits and cookies. */
   readonly address: () => string;
   /** Sends the response, unless the peer is gone or has one already. Never throws. */
@@ -19,6 +21,13 @@ const NO_CONTENT = 204;
 /** Statuses after which the rest of a body is not read, so that the connection (HTTP/1.1) is of no more use. */
 const BODY_ABANDONED: ReadonlySet<number> = new Set([408, 413]);
 
+export interface Http1Context {
+  /** Octets of a body, and milliseconds for it to come. */
+  readonly body: { readonly octets: number; readonly ms: number };
+  /** The listener is closing: the connection ends with this response. */
+  readonly closing: () => boolean;
+}
+
 function headersOf({ status, headers, body }: DohResponse): Record<string, string> {
   const all: Record<string, string> = { ...COMMON_HEADERS, ...headers };
   // A 204 has neither body nor length (RFC 9110 §8.6).
@@ -26,11 +35,10 @@ function headersOf({ status, headers, body }: DohResponse): Record<string, strin
   return all;
 }
 
-/** @param closing the listener is closing: the connection ends with this response */
 export function http1Exchange(
   request: IncomingMessage,
   response: ServerResponse,
-  closing: () => boolean,
+  { body, closing }: Http1Context,
 ): Exchange {
   const { method = '', url = '', headers } = request;
   // What breaks a connection is seen as its end; without a listener it would end the process.
@@ -43,7 +51,7 @@ export function http1Exchange(
       contentType: headers['content-type'],
       contentLength: headers['content-length'],
     },
-    body: request,
+    readBody: (taker) => readBody(request, body, taker),
     address: () => request.socket.remoteAddress ?? '',
     respond(reply) {
       if (response.destroyed || response.headersSent) return;
@@ -52,33 +60,6 @@ export function http1Exchange(
       response.writeHead(reply.status, headersOf(reply));
       response.end(method === 'HEAD' ? undefined : reply.body);
       if (abandoned) response.once('finish', () => request.socket.destroySoon());
-    },
-  };
-}
-
-export function http2Exchange(
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-  address: string,
-): Exchange {
-  const method = String(headers[':method']);
-  stream.on('error', () => stream.destroy());
-  return {
-    head: {
-      method,
-      target: String(headers[':path']),
-      contentType: headers['content-type'],
-      contentLength: headers['content-length'],
-    },
-    body: stream,
-    address: () => address,
-    respond(reply) {
-      if (stream.destroyed || stream.closed || stream.headersSent) return;
-      const bare = method === 'HEAD' || reply.body.length === 0;
-      stream.respond({ ':status': reply.status, ...headersOf(reply) }, { endStream: bare });
-      if (!bare) stream.end(reply.body);
-      // What is left of the body is not wanted, and no fault (RFC 9113 §8.1).
-      if (BODY_ABANDONED.has(reply.status)) stream.close(constants.NGHTTP2_NO_ERROR);
     },
   };
 }

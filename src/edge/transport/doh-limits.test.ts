@@ -121,6 +121,24 @@ test('another certificate is taken into use for new connections', async () => {
   });
 });
 
+test('header fields: 64 of them, and one more; a tunnel is not made', async () => {
+  await withDoh({}, async ({ clients, session }) => {
+    // Four of its own, and those of the client.
+    const fields = (count: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: count - 4 }, (_, i) => [`x-${i}`, '1']));
+    const asked = { path: get('hot') };
+    assert.equal((await clients.h2({ ...asked, headers: fields(64) })).status, 200);
+    const { status, body } = await clients.h2({ ...asked, headers: fields(65) });
+    assert.deepEqual(
+      [status, JSON.parse(body.toString())],
+      [431, { error: 'Request header fields too large' }],
+    );
+    const tunnel = session.request({ ':method': 'CONNECT', ':authority': 'elsewhere.example:443' });
+    const [headers] = (await once(tunnel, 'response')) as [http2.IncomingHttpHeaders];
+    assert.deepEqual([headers[':status'], headers.allow], [405, 'GET, HEAD, POST, OPTIONS']);
+  });
+});
+
 test('TLS below 1.2 is refused', async () => {
   await withDoh({}, async ({ listener }) => {
     const old = tlsConnect({

@@ -1,26 +1,22 @@
-import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
-import {
-  createSecureServer,
-  type IncomingHttpHeaders,
-  type SecureServerOptions,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
-import type { Socket } from 'node:net';
+import { createServer as createHttp1Server, type Server as Http1Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../core/limits.ts';
 import { ReplyDecorator } from './decorator.ts';
 import {
   answerPlan,
+  COMMON_HEADERS,
   type DohApi,
   type DohResponse,
   errorResponse,
   internalError,
   throttled,
 } from './doh-answer.ts';
-import { readBody } from './doh-body.ts';
-import { type Exchange, http1ErrorText, http1Exchange, http2Exchange } from './doh-exchange.ts';
-import { planRequest } from './doh-route.ts';
+import { type Exchange, http1ErrorText, http1Exchange } from './doh-exchange.ts';
+import { BODY_FAULTS, planRequest } from './doh-route.ts';
 import { ConnectionGate, closeWithin, type GateLimits, guard } from './gate.ts';
+import { commonHeaders } from './http2/hpack-encoder.ts';
+import { Http2Server } from './http2/server.ts';
 import { type ListenOptions, once } from './listener.ts';
 import { listening } from './stream-server.ts';
 import {
@@ -60,109 +56,124 @@ type DohContext = DohOptions & DohApi;
 
 export type DohListener = TlsListener;
 
-/** Room for the longest DNS message in a target, so that one who sends it is told 414, which says more than 431.
- * (HTTP/2 has a bound of its own, 64 KiB, beyond which it refuses the stream.) */
+/** Room for the longest DNS message in a target, so that one who sends it is told 414, which says more than 431. */
 const HEADER_OCTETS = 96 * 1024;
-const HEADER_PAIRS = 64;
-/** Megabytes that one HTTP/2 session may hold. */
-const SESSION_MEGABYTES = 4;
-/** Streams a peer may open and reset in a burst, and a second after that, before the session ends (CVE-2023-44487). */
-const RESET_BURST = 400;
-const RESET_RATE = 40;
 
 /** DNS over HTTPS (RFC 8484) and its JSON form, over HTTP/2 and HTTP/1.1. */
 export async function listenDoh(options: DohOptions): Promise<DohListener> {
   const limits = { ...DOH_LIMITS, ...options.limits };
   const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
   const context: DohContext = { ...options, decorator };
-  const server = createSecureServer(serverOptions(options, limits));
-  // For HTTP/1.1 it also ends a response nobody reads; for HTTP/2 it is the idle time of a session.
-  server.setTimeout(limits.idleMs);
-  closeFailedHandshakes(server);
-  const gate = new ConnectionGate(limits);
-  const sessions = new WeakMap<ServerHttp2Session, string>();
+  const common = commonHeaders(COMMON_HEADERS);
   let closing = false;
 
-  const sockets = guard(server, 'doh', gate, options.observe, () => false);
-  server.on('session', (session: ServerHttp2Session) => {
-    sessions.set(session, session.socket.remoteAddress ?? '');
+  const http1 = http1Server(
+    limits,
+    (exchange) => serve(exchange, context),
+    () => closing,
+  );
+  const http2 = new Http2Server({
+    limits: { ...limits, body: LIMITS.dohBody },
+    clock: options.clock,
+    common,
+    onRequest: (stream) => serve(stream, context),
+    onFault: options.onFault,
   });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    void serve(
-      http1Exchange(request, response, () => closing),
-      context,
-      limits,
-    );
-  });
-  // Listening for 'request' also sets up Node's imitation of HTTP/1 on every HTTP/2 stream. Streams are answered
-  // directly here, at a fraction of its cost, so it is taken out again.
-  server.removeAllListeners('stream');
-  server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-    const address = sessions.get(stream.session as ServerHttp2Session) ?? '';
-    void serve(http2Exchange(stream, headers, address), context, limits);
-  });
-  server.on('clientError', (fault: NodeJS.ErrnoException, socket: Socket) => {
-    if (socket.writable) socket.end(http1ErrorText(fault));
-    else socket.destroy();
+  const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
+  closeFailedHandshakes(server);
+  const sockets = guard(server, 'doh', new ConnectionGate(limits), options.observe, () => false);
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.destroyed) return;
+    if (socket.alpnProtocol === 'h2') http2.serve(socket);
+    else http1.emit('connection', socket);
   });
 
-  const address = await listening(server, options);
+  const address = await listening(server, options).catch((fault: unknown) => {
+    http2.stop();
+    throw fault;
+  });
   server.on('error', options.onFault);
+  // It has no port of its own, but looks after its deadlines only once it "listens".
+  http1.emit('listening');
   return {
     transport: 'doh',
     address,
     reloadTls: (tls) => reloadTls(server, options, tls),
     close: once(async (graceMs) => {
       closing = true;
-      // Node sends GOAWAY on every session and closes idle HTTP/1.1 connections; requests in flight end first.
+      // Requests in flight end first; idle connections of HTTP/1.1 go at once.
+      http2.drain();
+      http1.close();
       await closeWithin(server, sockets, graceMs);
+      http2.stop();
     }),
   };
 }
 
-function serverOptions(options: DohOptions, limits: DohLimits): SecureServerOptions {
-  const http1: ServerOptions = {
+/** Never listens: it is handed its sockets. */
+function http1Server(
+  { requestMs, idleMs }: DohLimits,
+  onExchange: (exchange: Exchange) => void,
+  closing: () => boolean,
+): Http1Server {
+  const server = createHttp1Server({
     maxHeaderSize: HEADER_OCTETS,
-    headersTimeout: limits.requestMs,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.idleMs,
-    connectionsCheckingInterval: Math.max(50, limits.requestMs / 4),
-  };
-  return {
-    ...tlsOptions(options),
-    allowHTTP1: true,
-    settings: { maxConcurrentStreams: limits.streams, maxHeaderListSize: HEADER_OCTETS, enablePush: false },
-    maxHeaderListPairs: HEADER_PAIRS,
-    maxSessionMemory: SESSION_MEGABYTES,
-    streamResetBurst: RESET_BURST,
-    streamResetRate: RESET_RATE,
-    http1Options: http1,
-  };
+    headersTimeout: requestMs,
+    requestTimeout: requestMs,
+    keepAliveTimeout: idleMs,
+    connectionsCheckingInterval: Math.max(50, requestMs / 4),
+  });
+  // It also ends a response nobody reads.
+  server.setTimeout(idleMs);
+  const body = { octets: LIMITS.dohBody, ms: requestMs };
+  server.on('request', (request, response) =>
+    onExchange(http1Exchange(request, response, { body, closing })),
+  );
+  server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
+    if (socket.writable) socket.end(http1ErrorText(fault));
+    else socket.destroy();
+  });
+  return server;
 }
 
-/** One request, from either version of the protocol. Never rejects. */
-async function serve(exchange: Exchange, context: DohContext, limits: DohLimits): Promise<void> {
-  try {
-    const response = await answer(exchange, context, limits);
-    if (response !== null) exchange.respond(response);
-  } catch (fault) {
-    context.onFault(fault);
-    exchange.respond(internalError());
-  }
+/** One request, from either version of the protocol. Never throws. */
+function serve(exchange: Exchange, context: DohContext): void {
+  attempt(exchange, context, () => {
+    const wait = context.admit?.(exchange.address()) ?? 0;
+    if (wait > 0) return throttled(wait);
+    const plan = planRequest(exchange.head);
+    if (plan.kind !== 'body') return answerPlan(plan, context, exchange.address);
+    exchange.readBody((body) => {
+      if (body !== 'gone') attempt(exchange, context, () => answerBody(body, exchange, context));
+    });
+    return null;
+  });
 }
 
-async function answer(
+function answerBody(
+  body: Uint8Array | keyof typeof BODY_FAULTS,
   exchange: Exchange,
   context: DohContext,
-  limits: DohLimits,
-): Promise<DohResponse | null> {
-  const wait = context.admit?.(exchange.address()) ?? 0;
-  if (wait > 0) return throttled(wait);
-  const plan = planRequest(exchange.head);
-  if (plan.kind !== 'body') return answerPlan(plan, context, exchange.address);
-  const body = await readBody(exchange.body, LIMITS.dohBody, limits.requestMs);
-  if (body === null) return null;
-  return 'kind' in body
-    ? errorResponse(body)
-    : answerPlan({ kind: 'wire', message: body }, context, exchange.address);
+): DohResponse | Promise<DohResponse> {
+  if (typeof body === 'string') return errorResponse(BODY_FAULTS[body]);
+  return answerPlan({ kind: 'wire', message: body }, context, exchange.address);
+}
+
+/** Answers with what `make` makes, at once when it can; with an error if it fails. Null: not yet. */
+function attempt(
+  exchange: Exchange,
+  { onFault }: DohContext,
+  make: () => DohResponse | Promise<DohResponse> | null,
+): void {
+  const failed = (fault: unknown): void => {
+    onFault(fault);
+    exchange.respond(internalError());
+  };
+  try {
+    const response = make();
+    if (response instanceof Promise) response.then((late) => exchange.respond(late)).catch(failed);
+    else if (response !== null) exchange.respond(response);
+  } catch (fault) {
+    failed(fault);
+  }
 }

@@ -2,6 +2,7 @@
 
 import * as http2 from 'node:http2';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import type { Readable } from 'node:stream';
 import { type DohListener, type DohOptions, listenDoh } from '../doh.ts';
 import type { JsonApi } from '../doh-answer.ts';
 import { makeSelfSigned } from '../self-signed.ts';
@@ -108,10 +109,15 @@ function over2(session: http2.ClientHttp2Session): Client {
     });
 }
 
-export async function gather(stream: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks);
+/** By events: to read a stream of `node:http2` with `for await` fails once its last frame is there, read or not. */
+export function gather(stream: Readable): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.once('end', () => resolve(Buffer.concat(chunks)));
+    stream.once('error', reject);
+    stream.once('close', () => reject(new Error('closed before its end')));
+  });
 }
 
 export function get(label: string): string {

@@ -1,0 +1,90 @@
+/** One header field, and what the rules of RFC 9113 §8.2 and §8.3 say of it by itself. */
+
+/** What a field is to us. */
+export const KIND = {
+  ignored: 0,
+  method: 1,
+  scheme: 2,
+  authority: 3,
+  path: 4,
+  contentType: 5,
+  contentLength: 6,
+  malformed: 7,
+} as const;
+
+export type Kind = (typeof KIND)[keyof typeof KIND];
+
+export interface Field {
+  readonly name: string;
+  /** One character an octet. */
+  readonly value: string;
+  /** As the table and the list count it (RFC 7541 §4.1). */
+  readonly octets: number;
+  readonly kind: Kind;
+}
+
+export const FIELD_OVERHEAD = 32;
+
+const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
+  [':method', KIND.method],
+  [':scheme', KIND.scheme],
+  [':authority', KIND.authority],
+  [':path', KIND.path],
+  ['content-type', KIND.contentType],
+  ['content-length', KIND.contentLength],
+  // They speak of a connection, which HTTP/2 does by itself (RFC 9113 §8.2.2).
+  ['connection', KIND.malformed],
+  ['proxy-connection', KIND.malformed],
+  ['keep-alive', KIND.malformed],
+  ['transfer-encoding', KIND.malformed],
+  ['upgrade', KIND.malformed],
+]);
+
+/** A token (RFC 9110 §5.6.2) without capitals. */
+const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+const FORBIDDEN = /[\0\r\n]/;
+const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const SCHEME = /^[A-Za-z][A-Za-z0-9+\-.]*$/;
+/** Absolute, or the asterisk of OPTIONS; without blanks and controls (RFC 9113 §8.3.1). */
+const PATH = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/;
+const DIGITS = /^[0-9]{1,15}$/;
+
+export function makeField(name: string, value: string): Field {
+  return {
+    name,
+    value,
+    octets: name.length + value.length + FIELD_OVERHEAD,
+    kind: isValue(value) ? kindOf(name, value) : KIND.malformed,
+  };
+}
+
+function isValue(value: string): boolean {
+  return !FORBIDDEN.test(value) && !isBlank(value, 0) && !isBlank(value, value.length - 1);
+}
+
+function isBlank(value: string, at: number): boolean {
+  const code = value.charCodeAt(at);
+  return code === 0x20 || code === 0x09;
+}
+
+function kindOf(name: string, value: string): Kind {
+  const kind = KINDS.get(name);
+  if (kind !== undefined) return fits(kind, value) ? kind : KIND.malformed;
+  if (name === 'te' && value.toLowerCase() !== 'trailers') return KIND.malformed;
+  return NAME.test(name) ? KIND.ignored : KIND.malformed;
+}
+
+function fits(kind: Kind, value: string): boolean {
+  switch (kind) {
+    case KIND.method:
+      return METHOD.test(value);
+    case KIND.scheme:
+      return SCHEME.test(value);
+    case KIND.path:
+      return PATH.test(value);
+    case KIND.contentLength:
+      return DIGITS.test(value);
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,100 @@
+import { type Field, makeField } from './field.ts';
+import { HpackTable } from './hpack-table.ts';
+import { HUFFMAN_GROWTH, huffmanDecode } from './huffman.ts';
+import { BLOCK_OCTETS } from './limits.ts';
+
+/** Sizes may change twice before a block: down to the least since the last one, and up again (RFC 7541 §4.2). */
+const RESIZES_MAX = 2;
+/** An integer has at most so many octets after its prefix: 28 bits, far above any that could be right. */
+const INTEGER_OCTETS = 4;
+const FAULT = -1;
+
+/** Where a Huffman text is laid out before it becomes a string. */
+const scratch = Buffer.allocUnsafeSlow(Math.ceil(BLOCK_OCTETS * HUFFMAN_GROWTH));
+
+/**
+ * Header blocks to fields (RFC 7541 §3, §6). A block that breaks the rules leaves the table useless, and with it the
+ * connection. The table is bounded by our own SETTINGS_HEADER_TABLE_SIZE, a text by its block.
+ */
+export class HpackDecoder {
+  readonly #table = new HpackTable();
+  #block: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #end = 0;
+
+  get generation(): number {
+    return this.#table.generation;
+  }
+
+  /**
+   * Decodes `block[from..to)`, at most `BLOCK_OCTETS`, and hands on its fields in order.
+   *
+   * @returns false for COMPRESSION_ERROR
+   */
+  decode(block: Buffer, from: number, to: number, take: (field: Field) => void): boolean {
+    this.#block = block;
+    this.#at = from;
+    this.#end = to;
+    if (!this.#resizes()) return false;
+    while (this.#at < to) {
+      const field = this.#field(block[this.#at]!);
+      if (field === undefined) return false;
+      take(field);
+    }
+    return true;
+  }
+
+  /** Size updates stand before the first field (RFC 7541 §4.2). */
+  #resizes(): boolean {
+    for (let count = 0; this.#at < this.#end && (this.#block[this.#at]! & 0xe0) === 0x20; count++) {
+      const octets = this.#integer(0x1f);
+      if (count === RESIZES_MAX || octets === FAULT || !this.#table.resize(octets)) return false;
+    }
+    return true;
+  }
+
+  /** One field (RFC 7541 §6.1, §6.2), or undefined. */
+  #field(first: number): Field | undefined {
+    if (first >= 0x80) return this.#table.at(this.#integer(0x7f));
+    if (first >= 0x40) {
+      const field = this.#literal(this.#integer(0x3f));
+      if (field !== undefined) this.#table.insert(field);
+      return field;
+    }
+    // A size update after a field; what is left is without indexing, or never indexed.
+    return first >= 0x20 ? undefined : this.#literal(this.#integer(0x0f));
+  }
+
+  #literal(index: number): Field | undefined {
+    const name = index === 0 ? this.#text() : this.#table.at(index)?.name;
+    if (name === undefined) return undefined;
+    const value = this.#text();
+    return value === undefined ? undefined : makeField(name, value);
+  }
+
+  /** RFC 7541 §5.1. Moves past the integer, or gives `FAULT`. */
+  #integer(prefix: number): number {
+    if (this.#at >= this.#end) return FAULT;
+    let value = this.#block[this.#at++]! & prefix;
+    if (value < prefix) return value;
+    for (let shift = 0; shift < INTEGER_OCTETS * 7 && this.#at < this.#end; shift += 7) {
+      const octet = this.#block[this.#at++]!;
+      value += (octet & 0x7f) << shift;
+      if (octet < 0x80) return value;
+    }
+    return FAULT;
+  }
+
+  /** RFC 7541 §5.2. */
+  #text(): string | undefined {
+    if (this.#at >= this.#end) return undefined;
+    const huffman = this.#block[this.#at]! >= 0x80;
+    const length = this.#integer(0x7f);
+    const from = this.#at;
+    if (length === FAULT || length > this.#end - from) return undefined;
+    this.#at = from + length;
+    if (!huffman) return this.#block.toString('latin1', from, this.#at);
+    const octets = huffmanDecode(this.#block, from, this.#at, scratch);
+    return octets < 0 ? undefined : scratch.toString('latin1', 0, octets);
+  }
+}

@@ -1,0 +1,136 @@
+import { ERROR } from './codes.ts';
+import { type Field, KIND } from './field.ts';
+import { HpackDecoder } from './hpack-decoder.ts';
+import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
+
+/** What we need of a request's header list. */
+export interface RequestHead {
+  readonly method: string;
+  /** Path and query as sent; '' for CONNECT, which has none. */
+  readonly target: string;
+  readonly contentType: string | undefined;
+  readonly contentLength: string | undefined;
+  /** The list is larger than we take. Its fields were checked all the same. */
+  readonly tooLarge: boolean;
+}
+
+export type HeadFault = typeof ERROR.protocol | typeof ERROR.compression;
+
+/** A longer block is not remembered. */
+const REMEMBERED_OCTETS = 256;
+
+/** Gathers the fields of one list, and judges them together (RFC 9113 §8.3). */
+class FieldList {
+  #fields = 0;
+  #octets = 0;
+  #regular = false;
+  #malformed = false;
+  #method: string | undefined;
+  #scheme: string | undefined;
+  #authority: string | undefined;
+  #path: string | undefined;
+  #contentType: string | undefined;
+  #contentLength: string | undefined;
+
+  readonly take = (field: Field): void => {
+    this.#fields++;
+    this.#octets += field.octets;
+    switch (field.kind) {
+      case KIND.method:
+        this.#method = this.#pseudo(this.#method, field);
+        return;
+      case KIND.scheme:
+        this.#scheme = this.#pseudo(this.#scheme, field);
+        return;
+      case KIND.authority:
+        this.#authority = this.#pseudo(this.#authority, field);
+        return;
+      case KIND.path:
+        this.#path = this.#pseudo(this.#path, field);
+        return;
+      case KIND.malformed:
+        this.#malformed = true;
+        return;
+      case KIND.contentType:
+        this.#contentType ??= field.value;
+        break;
+      case KIND.contentLength:
+        // Repeated with the same value it is harmless (RFC 9110 §8.6).
+        if (this.#contentLength !== undefined && this.#contentLength !== field.value) this.#malformed = true;
+        this.#contentLength = field.value;
+        break;
+      default:
+    }
+    this.#regular = true;
+  };
+
+  /** Once each, and before all other fields. */
+  #pseudo(before: string | undefined, { value }: Field): string {
+    if (before !== undefined || this.#regular) this.#malformed = true;
+    return value;
+  }
+
+  request(): RequestHead | HeadFault {
+    const connect = this.#method === 'CONNECT';
+    const complete = connect
+      ? this.#authority !== undefined && this.#scheme === undefined && this.#path === undefined
+      : this.#method !== undefined && this.#scheme !== undefined && this.#path !== undefined;
+    if (this.#malformed || !complete) return ERROR.protocol;
+    return {
+      method: this.#method!,
+      target: this.#path ?? '',
+      contentType: this.#contentType,
+      contentLength: this.#contentLength,
+      tooLarge: this.#fields > HEADER_FIELDS || this.#octets > HEADER_LIST_OCTETS,
+    };
+  }
+
+  /** Trailers have no pseudo-header fields (RFC 9113 §8.1). */
+  get isTrailers(): boolean {
+    const pseudo = this.#method ?? this.#scheme ?? this.#authority ?? this.#path;
+    return !this.#malformed && pseudo === undefined;
+  }
+}
+
+/** Header blocks of one connection, in order, to heads. */
+export class HeadReader {
+  readonly #decoder = new HpackDecoder();
+  /** The last block that changed nothing in the table, and what it means while nothing else does either: clients that ask
+   * again and again by POST send the same block each time. */
+  #block: Buffer | null = null;
+  #generation = 0;
+  #head: RequestHead | null = null;
+
+  /** @returns a fault of the stream (`protocol`) or of the connection (`compression`) */
+  request(block: Buffer, from: number, to: number): RequestHead | HeadFault {
+    if (this.#head !== null && this.#repeats(block, from, to)) return this.#head;
+    const list = new FieldList();
+    const before = this.#decoder.generation;
+    if (!this.#decoder.decode(block, from, to, list.take)) return ERROR.compression;
+    const head = list.request();
+    if (typeof head !== 'number') this.#remember(block, from, to, head, before);
+    return head;
+  }
+
+  /** @returns 0, or a fault as of `request` */
+  trailers(block: Buffer, from: number, to: number): HeadFault | 0 {
+    const list = new FieldList();
+    if (!this.#decoder.decode(block, from, to, list.take)) return ERROR.compression;
+    return list.isTrailers ? 0 : ERROR.protocol;
+  }
+
+  #remember(block: Buffer, from: number, to: number, head: RequestHead, before: number): void {
+    const generation = this.#decoder.generation;
+    if (generation !== before || to - from > REMEMBERED_OCTETS) return;
+    this.#block = Buffer.copyBytesFrom(block, from, to - from);
+    this.#generation = generation;
+    this.#head = head;
+  }
+
+  #repeats(block: Buffer, from: number, to: number): boolean {
+    const known = this.#block!;
+    if (to - from !== known.length || this.#generation !== this.#decoder.generation) return false;
+    for (let i = 0; i < known.length; i++) if (known[i] !== block[from + i]) return false;
+    return true;
+  }
+}

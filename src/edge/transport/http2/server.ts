@@ -1,0 +1,79 @@
+import type { Socket } from 'node:net';
+import { Http2Connection, type Http2Options } from './connection.ts';
+import type { Sink } from './output.ts';
+
+/** A connection that was ended waits so long for its peer to do the same: closing at once would reset unread octets away. */
+const LINGER_MS = 500;
+/** Deadlines are looked at this many times within the shortest of them. */
+const SWEEPS = 4;
+
+export type Http2ServerOptions = Omit<Http2Options, 'address'>;
+
+/** The HTTP/2 connections of a listener: sockets in, requests out. */
+export class Http2Server {
+  readonly #options: Http2ServerOptions;
+  readonly #open = new Set<Http2Connection>();
+  readonly #sweeper: NodeJS.Timeout;
+  #closing = false;
+
+  constructor(options: Http2ServerOptions) {
+    this.#options = options;
+    const { requestMs, idleMs } = options.limits;
+    this.#sweeper = setInterval(() => this.#sweep(), Math.max(10, Math.min(requestMs, idleMs) / SWEEPS));
+    this.#sweeper.unref();
+  }
+
+  /** Speaks HTTP/2 over a socket from now on. */
+  serve(socket: Socket): void {
+    socket.setNoDelay(true);
+    const address = socket.remoteAddress ?? '';
+    const connection = new Http2Connection(sinkOf(socket), { ...this.#options, address });
+    this.#open.add(connection);
+    // Resets and time-outs of a peer are its own affair; 'close' follows.
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk: Buffer) => connection.receive(chunk));
+    socket.on('drain', () => connection.drained());
+    socket.once('close', () => {
+      this.#open.delete(connection);
+      connection.closed();
+    });
+    if (this.#closing) connection.drain();
+  }
+
+  /** Every connection ends once it has answered what is under way. */
+  drain(): void {
+    this.#closing = true;
+    for (const connection of this.#open) connection.drain();
+  }
+
+  /** Nothing is open any more. */
+  stop(): void {
+    clearInterval(this.#sweeper);
+  }
+
+  #sweep(): void {
+    for (const connection of this.#open) connection.sweep();
+  }
+}
+
+function sinkOf(socket: Socket): Sink {
+  return {
+    write: (parts) => {
+      if (socket.destroyed) return true;
+      if (parts.length === 1) return socket.write(parts[0]!);
+      socket.cork();
+      for (const part of parts) socket.write(part);
+      socket.uncork();
+      return !socket.writableNeedDrain;
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    end: () => {
+      socket.end();
+      // Keeps taking what the peer still sends, unread, so that its FIN is seen.
+      socket.resume();
+      setTimeout(() => socket.destroySoon(), LINGER_MS).unref();
+    },
+    destroy: () => void socket.destroy(),
+  };
+}

@@ -1,0 +1,56 @@
+/** SETTINGS (RFC 9113 §6.5): what we say, and what a peer says. */
+
+import { ERROR, FRAME_OCTETS, SETTING, WINDOW_MAX } from './codes.ts';
+import { HEADER_LIST_OCTETS, type Http2Limits, TABLE_OCTETS } from './limits.ts';
+
+const ENTRY_OCTETS = 6;
+const FRAME_OCTETS_MAX = 0xff_ffff;
+
+/** What we tell a peer. A whole body and one octet more fit a stream's window, so that one too long is seen to be so and
+ * no stream needs more window than it began with. */
+export function ourSettings({ streams, body }: Http2Limits): readonly (readonly [number, number])[] {
+  return [
+    [SETTING.headerTableSize, TABLE_OCTETS],
+    [SETTING.maxConcurrentStreams, streams],
+    [SETTING.initialWindowSize, body + 1],
+    [SETTING.maxFrameSize, FRAME_OCTETS],
+    [SETTING.maxHeaderListSize, HEADER_LIST_OCTETS],
+  ];
+}
+
+/** Those of a peer's settings that matter to one who sends small replies and never pushes. */
+export interface PeerSettings {
+  headerTableSize?: number;
+  initialWindowSize?: number;
+}
+
+/**
+ * The payload `octets[from..to)` of a SETTINGS frame. Of a repeated setting the last counts, but for the table, whose least
+ * size counts: it has to be made that small meanwhile (RFC 7541 §4.2). Unknown ones are ignored.
+ *
+ * @returns or the error of the connection
+ */
+export function readSettings(octets: Buffer, from: number, to: number): PeerSettings | number {
+  if ((to - from) % ENTRY_OCTETS !== 0) return ERROR.frameSize;
+  const settings: PeerSettings = {};
+  for (let at = from; at < to; at += ENTRY_OCTETS) {
+    const value = octets.readUInt32BE(at + 2);
+    switch (octets.readUInt16BE(at)) {
+      case SETTING.headerTableSize:
+        settings.headerTableSize = Math.min(value, settings.headerTableSize ?? value);
+        break;
+      case SETTING.enablePush:
+        if (value > 1) return ERROR.protocol;
+        break;
+      case SETTING.initialWindowSize:
+        if (value > WINDOW_MAX) return ERROR.flowControl;
+        settings.initialWindowSize = value;
+        break;
+      case SETTING.maxFrameSize:
+        if (value < FRAME_OCTETS || value > FRAME_OCTETS_MAX) return ERROR.protocol;
+        break;
+      default:
+    }
+  }
+  return settings;
+}

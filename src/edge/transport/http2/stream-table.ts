@@ -1,0 +1,238 @@
+import { Budget } from './budget.ts';
+import { ERROR } from './codes.ts';
+import type { CommonHeaders } from './hpack-encoder.ts';
+import { type Http2Limits, RESETS, RESETS_REMEMBERED, WORK_FACTOR } from './limits.ts';
+import type { FrameWriter } from './output.ts';
+import { ReceiveWindow } from './receive-window.ts';
+import { ReplySender } from './reply-sender.ts';
+import type { RequestHead } from './request-head.ts';
+import { type Http2Reply, Http2Stream, type StreamOwner } from './stream.ts';
+
+export interface StreamOptions {
+  readonly limits: Http2Limits;
+  /** The peer's, for streams to tell. */
+  readonly address: string;
+  readonly common: CommonHeaders;
+  /** A request whose head is whole. It gets one `respond`, now or later, unless its body is 'gone'. */
+  readonly onRequest: (stream: Http2Stream) => void;
+}
+
+/**
+ * What is left of a request that was answered early is let come, and dropped, for so many milliseconds, as far as its
+ * window goes; then it is stopped with NO_ERROR (RFC 9113 §8.1). Told at once, some clients lose the answer over it.
+ */
+const EARLY_MS = 1000;
+/** Padding is given back to its stream in such pieces. */
+const PADDING_OCTETS = 8192;
+
+/** The streams of one connection, from their opening to their end (RFC 9113 §5.1). Errors of the connection are returned. */
+export class StreamTable implements StreamOwner {
+  readonly address: string;
+  readonly open = new Map<number, Http2Stream>();
+  /** Milliseconds; kept by whoever owns the clock. */
+  now: number;
+  /** Requests begun, ever. */
+  requests = 0;
+  /** The highest id that a peer has used. */
+  lastId = 0;
+  readonly sender: ReplySender;
+  readonly #options: StreamOptions;
+  readonly #writer: FrameWriter;
+  readonly #onReply: () => void;
+  readonly #window = new ReceiveWindow();
+  readonly #resets: Budget;
+  /** Streams that we reset, oldest first: what was under way to them is no fault. */
+  readonly #wasReset = new Set<number>();
+  /** Requests that an answer is made for, those among them that nobody waits for any more. */
+  #working = 0;
+
+  /** @param onReply told of every reply, which may come long after its request: it wants to be sent */
+  constructor(writer: FrameWriter, options: StreamOptions, onReply: () => void, now: number) {
+    this.#writer = writer;
+    this.#options = options;
+    this.#onReply = onReply;
+    this.address = options.address;
+    this.now = now;
+    this.#resets = new Budget(RESETS, now);
+    this.sender = new ReplySender(writer, options.common, (stream) => this.#replied(stream));
+  }
+
+  /** Of a stream that no request has come on. */
+  isIdle(streamId: number): boolean {
+    return streamId % 2 === 0 || streamId > this.lastId;
+  }
+
+  /** A new stream, by what its header block said. */
+  begin(streamId: number, head: RequestHead | typeof ERROR.protocol, ended: boolean): number {
+    const { limits, onRequest } = this.#options;
+    if (this.open.size >= limits.streams || this.#working >= WORK_FACTOR * limits.streams)
+      return this.#refuse(streamId, ERROR.refusedStream);
+    if (head === ERROR.protocol) return this.#refuse(streamId, head);
+    const windows = { ended, body: limits.body, send: this.sender.initialWindow };
+    const stream = new Http2Stream(this, streamId, head, this.now, windows);
+    if (ended && !stream.agrees(0, true)) return this.#refuse(streamId, ERROR.protocol);
+    this.open.set(streamId, stream);
+    this.requests++;
+    this.#working++;
+    onRequest(stream);
+    stream.forgetHead();
+    return ERROR.none;
+  }
+
+  /**
+   * DATA: `octets[from..to)`, and what was padding of a frame's `length`. Dropped where nobody wants it. Padding, and what is
+   * handed over or dropped, is given back to the window of the connection.
+   */
+  data(
+    streamId: number,
+    octets: Buffer,
+    from: number,
+    to: number,
+    length: number,
+    endStream: boolean,
+  ): number {
+    if (!this.#window.take(length)) return ERROR.flowControl;
+    const stream = this.open.get(streamId);
+    const fault = stream === undefined ? ERROR.none : dataFault(stream, length, to - from, endStream);
+    if (stream === undefined || fault !== ERROR.none) {
+      this.#window.giveBack(length);
+      return stream === undefined ? this.stray(streamId) : this.reset(stream, fault);
+    }
+    this.#window.giveBack(length - (to - from));
+    stream.kept += to - from;
+    stream.padding += length - (to - from);
+    if (stream.padding >= PADDING_OCTETS && !endStream) {
+      this.#writer.windowUpdate(streamId, stream.padding);
+      stream.receiveWindow += stream.padding;
+      stream.padding = 0;
+    }
+    stream.remoteEnded = endStream;
+    stream.receive(octets, from, to);
+    this.#settle(stream);
+    return ERROR.none;
+  }
+
+  /** Trailers, or a wrong second header block. */
+  trailers(streamId: number, wellFormed: boolean): number {
+    const stream = this.open.get(streamId);
+    if (stream === undefined) return this.stray(streamId);
+    if (stream.remoteEnded) return this.reset(stream, ERROR.streamClosed);
+    if (!wellFormed || !stream.agrees(0, true)) return this.reset(stream, ERROR.protocol);
+    stream.remoteEnded = true;
+    stream.receive(EMPTY, 0, 0);
+    this.#settle(stream);
+    return ERROR.none;
+  }
+
+  /** The peer's RST_STREAM (CVE-2023-44487). */
+  wasReset(stream: Http2Stream): number {
+    this.#end(stream);
+    return this.#chargeReset();
+  }
+
+  /** Our own, made to by the peer (CVE-2025-8671). */
+  reset(stream: Http2Stream, code: number): number {
+    this.#end(stream);
+    return this.#refuse(stream.id, code);
+  }
+
+  /** A frame to a stream that is not open. */
+  stray(streamId: number): number {
+    if (this.isIdle(streamId)) return ERROR.protocol;
+    return this.#wasReset.has(streamId) ? ERROR.none : ERROR.streamClosed;
+  }
+
+  /** A stream that is not served: what comes to it is no fault. */
+  ignore(streamId: number): void {
+    this.#wasReset.add(streamId);
+    if (this.#wasReset.size <= RESETS_REMEMBERED) return;
+    for (const oldest of this.#wasReset) {
+      this.#wasReset.delete(oldest);
+      return;
+    }
+  }
+
+  reply(stream: Http2Stream, reply: Http2Reply): void {
+    if (stream.answered) return;
+    if (!stream.closed && !this.sender.reply(stream, reply)) this.reset(stream, ERROR.enhanceYourCalm);
+    stream.answered = true;
+    stream.answeredAt = this.now;
+    this.#working--;
+    this.#onReply();
+  }
+
+  /** Says what was given back of the window. May wait for the end of a turn. */
+  tellWindow(): void {
+    const due = this.#window.due();
+    if (due > 0) this.#writer.windowUpdate(0, due);
+  }
+
+  /** Lets go of requests that take too long to come, of replies that take too long to be taken, and of what is left of others. */
+  sweep(): number {
+    const { requestMs, idleMs } = this.#options.limits;
+    let code: number = ERROR.none;
+    for (const stream of this.open.values()) {
+      const answeredMs = this.now - stream.answeredAt;
+      if (stream.reading && this.now - stream.openedAt >= requestMs) stream.giveUp('too-slow');
+      else if (stream.waiting !== null && answeredMs >= idleMs) code ||= this.reset(stream, ERROR.cancel);
+      else if (isEarly(stream) && answeredMs >= EARLY_MS) code ||= this.reset(stream, ERROR.none);
+    }
+    this.tellWindow();
+    return code;
+  }
+
+  /** The connection is gone. */
+  abandon(): void {
+    for (const stream of this.open.values()) this.#end(stream);
+  }
+
+  /** Once a body is handed over or dropped, its window comes back; once all is said, its stream ends. */
+  #settle(stream: Http2Stream): void {
+    if (stream.reading) return;
+    this.#window.giveBack(stream.kept);
+    stream.kept = 0;
+    if (stream.remoteEnded && stream.answered && stream.waiting === null && !stream.closed) this.#end(stream);
+  }
+
+  /** The whole reply has left. */
+  #replied(stream: Http2Stream): void {
+    if (stream.remoteEnded) this.#end(stream);
+  }
+
+  #refuse(streamId: number, code: number): number {
+    this.#writer.reset(streamId, code);
+    this.ignore(streamId);
+    return this.#chargeReset();
+  }
+
+  #chargeReset(): number {
+    return this.#resets.spend(this.now) ? ERROR.none : ERROR.enhanceYourCalm;
+  }
+
+  #end(stream: Http2Stream): void {
+    stream.closed = true;
+    this.open.delete(stream.id);
+    this.sender.drop(stream);
+    this.#window.giveBack(stream.kept);
+    stream.kept = 0;
+    if (!stream.reading) return;
+    stream.answered = true;
+    this.#working--;
+    stream.giveUp('gone');
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** Answered in full before its request was whole. */
+function isEarly({ closed, answered, waiting, remoteEnded }: Http2Stream): boolean {
+  return !closed && answered && waiting === null && !remoteEnded;
+}
+
+/** What is wrong with a DATA frame on its stream, counted with padding as `length` and without as `octets`. */
+function dataFault(stream: Http2Stream, length: number, octets: number, endStream: boolean): number {
+  if (stream.remoteEnded) return ERROR.streamClosed;
+  stream.receiveWindow -= length;
+  if (stream.receiveWindow < 0) return ERROR.flowControl;
+  return stream.agrees(octets, endStream) ? ERROR.none : ERROR.protocol;
+}

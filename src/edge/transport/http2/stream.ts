@@ -1,0 +1,149 @@
+import type { Headers } from './hpack-encoder.ts';
+import type { RequestHead } from './request-head.ts';
+
+export interface Http2Reply {
+  readonly status: number;
+  /** Besides those that all replies have, and the length. */
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+/** Why a body did not come whole: 'gone' when nobody waits for an answer any more. */
+export type BodyFault = 'too-large' | 'too-slow' | 'gone';
+export type BodyTaker = (body: Uint8Array | BodyFault) => void;
+
+/** The connection, as its streams know it. */
+export interface StreamOwner {
+  readonly address: string;
+  reply(stream: Http2Stream, reply: Http2Reply): void;
+}
+
+const EMPTY = new Uint8Array(0);
+const FIRST_OCTETS = 512;
+const FORGOTTEN: RequestHead = {
+  method: '',
+  target: '',
+  contentType: undefined,
+  contentLength: undefined,
+  tooLarge: false,
+};
+
+/** One request and its reply. */
+export class Http2Stream {
+  readonly id: number;
+  /** Only until `onRequest` returns: it may be long, and an answer may be long in coming. */
+  head: RequestHead;
+  /** The reply goes without its body. */
+  readonly bodiless: boolean;
+  readonly openedAt: number;
+  /** The peer has sent all it will. */
+  remoteEnded: boolean;
+  /** Our reply has begun. */
+  answered = false;
+  answeredAt = 0;
+  closed = false;
+  /** Octets that the peer may still send, and that we may. */
+  receiveWindow: number;
+  sendWindow: number;
+  /** Padding received that its window was not given back for. */
+  padding = 0;
+  /** Octets of the body at hand, for which the connection's window was not given back. */
+  kept = 0;
+  /** The rest of a reply that waits for windows: `reply[sent..)`. */
+  waiting: Uint8Array | null = null;
+  sent = 0;
+  readonly #owner: StreamOwner;
+  readonly #announced: number;
+  readonly #limit: number;
+  #taker: BodyTaker | null = null;
+  #body: Uint8Array = EMPTY;
+  #received = 0;
+
+  constructor(
+    owner: StreamOwner,
+    id: number,
+    head: RequestHead,
+    now: number,
+    windows: { readonly ended: boolean; readonly body: number; readonly send: number },
+  ) {
+    this.#owner = owner;
+    this.id = id;
+    this.head = head;
+    this.bodiless = head.method === 'HEAD';
+    this.openedAt = now;
+    this.remoteEnded = windows.ended;
+    this.#limit = windows.body;
+    this.receiveWindow = windows.body + 1;
+    this.sendWindow = windows.send;
+    this.#announced = head.contentLength === undefined ? -1 : Number(head.contentLength);
+  }
+
+  /** The peer's. */
+  readonly address = (): string => this.#owner.address;
+
+  forgetHead(): void {
+    this.head = FORGOTTEN;
+  }
+
+  /** Somebody waits for the body. */
+  get reading(): boolean {
+    return this.#taker !== null;
+  }
+
+  /** Hands over the body once it is whole, or why it will not be; at once when there is none. Asked for once. */
+  readBody(taker: BodyTaker): void {
+    if (this.closed) taker('gone');
+    else if (this.remoteEnded) taker(EMPTY);
+    else this.#taker = taker;
+  }
+
+  respond(reply: Http2Reply): void {
+    this.#owner.reply(this, reply);
+  }
+
+  /** Whether so many octets and the end agree with the length that was announced (RFC 9113 §8.1.1). */
+  agrees(octets: number, ended: boolean): boolean {
+    if (this.#announced < 0) return true;
+    const received = this.#received + octets;
+    return ended ? received === this.#announced : received <= this.#announced;
+  }
+
+  /** Takes a piece of the body, `octets[from..to)`. The whole of it in one piece is handed on where it lies. */
+  receive(octets: Uint8Array, from: number, to: number): void {
+    const length = to - from;
+    const before = this.#received;
+    this.#received += length;
+    if (this.#taker === null) return;
+    if (this.#received > this.#limit) this.giveUp('too-large');
+    else if (!this.remoteEnded) this.#gather(octets, from, to, before);
+    else if (before === 0) this.#finish(octets.subarray(from, to));
+    else {
+      this.#gather(octets, from, to, before);
+      this.#finish(this.#body.subarray(0, this.#received));
+    }
+  }
+
+  /** Whoever waits for the body is told that it will not come. */
+  giveUp(why: BodyFault): void {
+    this.#finish(why);
+  }
+
+  #finish(body: Uint8Array | BodyFault): void {
+    const taker = this.#taker;
+    this.#taker = null;
+    this.#body = EMPTY;
+    taker?.(body);
+  }
+
+  #gather(octets: Uint8Array, from: number, to: number, before: number): void {
+    const needed = before + to - from;
+    if (needed > this.#body.length) {
+      const grown = new Uint8Array(
+        Math.max(FIRST_OCTETS, needed, Math.min(2 * this.#body.length, this.#limit)),
+      );
+      grown.set(this.#body.subarray(0, before));
+      this.#body = grown;
+    }
+    this.#body.set(octets.subarray(from, to), before);
+  }
+}
