@@ -10,6 +10,7 @@ import { openNodeKeys } from './edge/node/keys.ts';
 import { startPool } from './edge/node/pool.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
 import { geoipPaths, isDatabase } from './edge/services/geoip/files.ts';
+import { loadPlaces } from './edge/services/places/table.ts';
 import { connectDesk } from './edge/services/providers/link.ts';
 import { openProviders } from './edge/services/providers/open.ts';
 import { createRateMemory } from './edge/transport/rate-table.ts';
@@ -143,6 +144,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
       demo: config.demo,
       btc: config.btc,
       geoip: geoipPaths(config.dataDir, config.geoipDb),
+      places: loadPlaces(),
       viewPath,
       dataDir: config.dataDir,
       feeds: providers.hub.offered,

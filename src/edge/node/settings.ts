@@ -43,6 +43,8 @@ export interface WorkerSettings {
   readonly btc: boolean;
   /** Where databases of addresses may be, in order of preference. */
   readonly geoip: readonly string[];
+  /** The table of places, see `loadPlaces`. */
+  readonly places: SharedArrayBuffer;
   readonly viewPath: string;
   readonly dataDir: string;
   /** The line to the hub that asks data providers for all workers; moved into the thread. */

@@ -65,7 +65,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   });
   const exchanges = watchExchangeMap(settings.dataDir);
   const services = makeServices({
-    places: openPlaces(),
+    places: openPlaces(settings.places),
     geoip,
     providers: openDesk({ port: settings.providers, offered: settings.feeds }),
     exchanges: exchanges.current,

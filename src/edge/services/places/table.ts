@@ -14,22 +14,30 @@ const LINE_FEED = 0x0a;
 /** Longest text that is looked at: a label decoded. */
 const NAME_MAX = 100;
 
-/** Opens the table in the box. @throws when the file is damaged */
-export function openPlaces(): Places {
-  return new PlaceTable(zstdDecompressSync(readFileSync(FILE)));
+/** The table in the box, in memory that all threads can share. @throws when the file is damaged */
+export function loadPlaces(): SharedArrayBuffer {
+  const bytes = zstdDecompressSync(readFileSync(FILE));
+  const shared = new SharedArrayBuffer(bytes.length);
+  bytes.copy(new Uint8Array(shared));
+  return shared;
+}
+
+/** Opens the table. @param loaded by `loadPlaces` in another thread, perhaps @throws when it is damaged */
+export function openPlaces(loaded: SharedArrayBuffer = loadPlaces()): Places {
+  return new PlaceTable(Buffer.from(loaded));
 }
 
 /** Reads the packed table (see `format.ts`) in place: nothing is unpacked but what a search passes. */
 export class PlaceTable implements Places {
   readonly size: number;
   readonly keys: number;
-  readonly #lat: Int32Array;
-  readonly #lon: Int32Array;
-  readonly #region: Uint16Array;
+  readonly #lat: Buffer;
+  readonly #lon: Buffer;
+  readonly #region: Buffer;
   readonly #regions: readonly string[];
   readonly #names: Buffer;
   readonly #nameEnds: Uint32Array;
-  readonly #starts: Uint32Array;
+  readonly #starts: Buffer;
   readonly #blocks: Buffer;
   /** Folded name of a country or region to the lines of `#regions` that it means; made when first needed. */
   #qualifiers: ReadonlyMap<string, ReadonlySet<number>> | null = null;
@@ -46,14 +54,13 @@ export class PlaceTable implements Places {
       at += octets;
       return part;
     };
-    // Copied, since a part need not lie where numbers may lie.
-    this.#lat = new Int32Array(Uint8Array.from(take(4 * this.size)).buffer);
-    this.#lon = new Int32Array(Uint8Array.from(take(4 * this.size)).buffer);
-    this.#region = new Uint16Array(Uint8Array.from(take(2 * this.size)).buffer);
+    this.#lat = take(4 * this.size);
+    this.#lon = take(4 * this.size);
+    this.#region = take(2 * this.size);
     this.#regions = take(head(2)).toString('latin1').split('\n');
     this.#names = take(head(3));
     this.#nameEnds = lineEnds(this.#names, this.size);
-    this.#starts = new Uint32Array(Uint8Array.from(take(4 * Math.ceil(this.keys / BLOCK_KEYS))).buffer);
+    this.#starts = take(4 * Math.ceil(this.keys / BLOCK_KEYS));
     this.#blocks = take(head(4));
   }
 
@@ -78,14 +85,14 @@ export class PlaceTable implements Places {
       if (found !== null) return found;
     }
     const owners = this.#owners(compact(folded));
-    return owners.find((place) => regions.every((set) => set.has(this.#region[place]!))) ?? null;
+    return owners.find((place) => regions.every((set) => set.has(this.#regionOf(place)))) ?? null;
   }
 
   /** Numbers of the places of a key, best first. */
   #owners(key: string): readonly number[] {
     const wanted = Buffer.from(key);
     let low = 0;
-    let high = this.#starts.length - 1;
+    let high = this.#starts.length / 4 - 1;
     // The last block that does not begin behind the key.
     while (low < high) {
       const middle = (low + high + 1) >> 1;
@@ -96,15 +103,16 @@ export class PlaceTable implements Places {
   }
 
   #compareStart(block: number, wanted: Buffer): number {
-    const at = this.#starts[block]! + 1;
+    const at = this.#startOf(block) + 1;
     const octets = this.#blocks[at]!;
     return this.#blocks.compare(wanted, 0, wanted.length, at + 1, at + 1 + octets);
   }
 
   #scan(block: number, wanted: Buffer): readonly number[] {
     const bytes = this.#blocks;
-    const end = this.#starts[block + 1] ?? bytes.length;
-    let at = this.#starts[block]!;
+    const isLast = 4 * (block + 1) === this.#starts.length;
+    const end = isLast ? bytes.length : this.#startOf(block + 1);
+    let at = this.#startOf(block);
     const key = Buffer.alloc(256);
     const varint = (): number => {
       let value = 0;
@@ -127,13 +135,21 @@ export class PlaceTable implements Places {
     return [];
   }
 
+  #regionOf(number: number): number {
+    return this.#region.readUInt16LE(2 * number);
+  }
+
+  #startOf(block: number): number {
+    return this.#starts.readUInt32LE(4 * block);
+  }
+
   #place(number: number): Place {
     const start = number === 0 ? 0 : this.#nameEnds[number - 1]! + 1;
     return {
-      lat: this.#lat[number]! / DEGREE,
-      lon: this.#lon[number]! / DEGREE,
+      lat: this.#lat.readInt32LE(4 * number) / DEGREE,
+      lon: this.#lon.readInt32LE(4 * number) / DEGREE,
       name: this.#names.toString('latin1', start, this.#nameEnds[number]!),
-      country: this.#regions[this.#region[number]!]!.slice(0, 2),
+      country: this.#regions[this.#regionOf(number)]!.slice(0, 2),
     };
   }
 }
