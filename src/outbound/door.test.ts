@@ -233,6 +233,27 @@ describe('a door', () => {
     }
   });
 
+  it('vets every address of a host, however many, and dials three at most', async () => {
+    const addresses = Array.from({ length: 300 }, (_, n) => `8.8.${n >> 8}.${n & 0xff}`);
+    for (const bad of [undefined, '10.0.0.1']) {
+      const vetted: string[] = [];
+      const dialled: string[] = [];
+      const policy: TargetPolicy = {
+        allows: () => true,
+        admits: (_url, address) => vetted.push(address) > 0 && address !== bad,
+      };
+      const dial: DoorOptions['dial'] = async (_request, { address }) => {
+        dialled.push(address);
+        return { result: { kind: 'failed', fault: 'connection_failed' }, wasConnected: false };
+      };
+      const resolve: Resolve = async () => [...addresses, ...(bad === undefined ? [] : [bad])];
+      const expected = bad === undefined ? 'connection_failed' : 'blocked_address';
+      assert.equal(faultOf(await ask(https, { policy, resolve, dial })), expected);
+      assert.equal(vetted.length, bad === undefined ? 300 : 301);
+      assert.deepEqual(dialled, bad === undefined ? addresses.slice(0, 3) : []);
+    }
+  });
+
   it('answers 20 requests at a time', async () => {
     const results = await Promise.all(Array.from({ length: 20 }, () => ask(https, {}, { path: '/exact' })));
     assert.deepEqual(new Set(results.map(faultOf)), new Set([200]));

@@ -1,9 +1,12 @@
 import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { deadline } from './deadline.ts';
 import {
   type OutboundFailure,
   type OutboundFault,
   type OutboundRequest,
   type OutboundResult,
+  type PinnedResult,
   pinnedRequest,
 } from './pinned-request.ts';
 import type { Resolve } from './resolver.ts';
@@ -16,6 +19,8 @@ export interface DoorOptions {
   readonly deadlineMs: number;
   /** Certificates trusted in place of the system's, PEM: for tests. */
   readonly ca?: string;
+  /** Makes the request to a vetted address: for tests, which may not dial public ones. */
+  readonly dial?: typeof pinnedRequest;
 }
 
 /** Makes one request, or says in one word why not. Never rejects. */
@@ -25,7 +30,27 @@ export type Door = (request: OutboundRequest, signal?: AbortSignal) => Promise<O
 const DIALS_MAX = 3;
 
 /** The way out: policy, resolution, vetting of every address, and a connection pinned to one of them. */
-export function openDoor({ policy, resolve, deadlineMs, ca }: DoorOptions): Door {
+export function openDoor({ policy, resolve, deadlineMs, ca, dial = pinnedRequest }: DoorOptions): Door {
+  // One for all requests: a new one each time adds a third to the cost of an attempt.
+  const secureContext = createSecureContext({ minVersion: 'TLSv1.2', ...(ca === undefined ? {} : { ca }) });
+
+  /** Another address is tried only while nothing has been sent: a request must not be made twice. */
+  async function dialInTurn(
+    request: OutboundRequest,
+    addresses: readonly string[],
+    endsAt: number,
+    signal: AbortSignal,
+  ): Promise<OutboundResult> {
+    let last: PinnedResult = { result: failed('connection_failed'), wasConnected: false };
+    for (const [index, address] of addresses.entries()) {
+      // Each gets its share of what is left, so that one that swallows packets does not use up all.
+      const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
+      last = await dial(request, { address, secureContext, connectMs, signal });
+      if (last.wasConnected || signal.aborted) break;
+    }
+    return last.result;
+  }
+
   return async (request, outer) => {
     if (!policy.allows(request.url)) return failed('blocked_address');
     const { signal, endsAt, release } = deadline(deadlineMs, outer);
@@ -36,7 +61,7 @@ export function openDoor({ policy, resolve, deadlineMs, ca }: DoorOptions): Door
       // One bad address among good ones is an attack or a mistake; neither deserves a request.
       if (!addresses.every((address) => policy.admits(request.url, address)))
         return failed('blocked_address');
-      return await dial(request, addresses.slice(0, DIALS_MAX), endsAt, signal, ca);
+      return await dialInTurn(request, addresses.slice(0, DIALS_MAX), endsAt, signal);
     } finally {
       release();
     }
@@ -46,48 +71,6 @@ export function openDoor({ policy, resolve, deadlineMs, ca }: DoorOptions): Door
 async function addressesOf(url: URL, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? await resolve(host, signal) : [host];
-}
-
-/** Another address is tried only while nothing has been sent: a request must not be made twice. */
-async function dial(
-  request: OutboundRequest,
-  addresses: readonly string[],
-  endsAt: number,
-  signal: AbortSignal,
-  ca: string | undefined,
-): Promise<OutboundResult> {
-  let last: OutboundResult = failed('connection_failed');
-  for (const [index, address] of addresses.entries()) {
-    // Each gets its share of what is left, so that one that swallows packets does not use up all.
-    const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
-    const { result, wasConnected } = await pinnedRequest(request, { address, ca, connectMs, signal });
-    if (wasConnected || signal.aborted) return result;
-    last = result;
-  }
-  return last;
-}
-
-interface Deadline {
-  readonly signal: AbortSignal;
-  /** On the clock of `performance.now`. */
-  readonly endsAt: number;
-  readonly release: () => void;
-}
-
-function deadline(ms: number, outer: AbortSignal | undefined): Deadline {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort();
-  const timer = setTimeout(abort, ms);
-  if (outer?.aborted) abort();
-  outer?.addEventListener('abort', abort, { once: true });
-  return {
-    signal: controller.signal,
-    endsAt: performance.now() + ms,
-    release: () => {
-      clearTimeout(timer);
-      outer?.removeEventListener('abort', abort);
-    },
-  };
 }
 
 function failed(fault: OutboundFault): OutboundFailure {

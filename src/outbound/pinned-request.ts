@@ -1,12 +1,7 @@
-import {
-  type ClientRequest,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { isIP } from 'node:net';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
+import type { X509Certificate } from 'node:crypto';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { isIP, connect as netConnect, type Socket } from 'node:net';
+import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 
 /** Why there is no response. A closed set: nothing of the peer's own words leaves this folder by an error. */
 export const OUTBOUND_FAULTS = [
@@ -49,8 +44,8 @@ export interface OutboundRequest {
 export interface Pin {
   /** The literal address that was vetted. */
   readonly address: string;
-  /** Certificates trusted in place of the system's. */
-  readonly ca?: string | undefined;
+  /** Whom TLS trusts, and its lowest version. Shared by all requests of a door. */
+  readonly secureContext: SecureContext;
   /** Milliseconds until the TCP connection must stand. */
   readonly connectMs: number;
   /** Ends the attempt, whatever it is doing. */
@@ -60,6 +55,11 @@ export interface Pin {
 /** `wasConnected` tells whether anything may have been sent: if not, another address can be tried. */
 export type PinnedResult = { readonly result: OutboundResult; readonly wasConnected: boolean };
 
+/** Octets of all response headers together. */
+const HEAD_MAX = 16_384;
+/** Interim responses (100, 102, 103) before the one that counts. Each may be as large as a head. */
+const INTERIM_MAX = 16;
+
 /** An attempt under way: what is known of it decides how its end is called. */
 interface Attempt {
   connected: boolean;
@@ -68,19 +68,21 @@ interface Attempt {
 
 /**
  * One request over a connection of its own to one literal address, the URL's host in `Host`, SNI and the certificate's check.
- * HTTP/1.1; no redirect is followed, no proxy used, no socket kept. Never rejects.
+ * HTTP/1.1; no redirect is followed, no proxy used, no socket kept, no TLS session resumed. Never rejects.
  */
 export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<PinnedResult> {
   return new Promise((resolve) => {
     const attempt: Attempt = { connected: false, secured: request.url.protocol === 'http:' };
     let connectTimer: NodeJS.Timeout | undefined;
     let client: ClientRequest | undefined;
+    let socket: Socket | undefined;
 
     const settle = (result: OutboundResult): void => {
       clearTimeout(connectTimer);
       pin.signal.removeEventListener('abort', expire);
       resolve({ result, wasConnected: attempt.connected });
       client?.destroy();
+      socket?.destroy();
     };
     const fail = (fault: OutboundFault): void => settle({ kind: 'failed', fault });
     const expire = (): void => fail('timeout');
@@ -91,14 +93,8 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
     }
     pin.signal.addEventListener('abort', expire, { once: true });
     connectTimer = setTimeout(expire, pin.connectMs);
-    try {
-      client = open(request, pin);
-    } catch {
-      // A header that cannot be sent, or the like.
-      fail('connection_failed');
-      return;
-    }
-    client.on('socket', (socket) => {
+    const createConnection = (): Socket => {
+      socket = connectTo(request.url, pin);
       socket.once('connect', () => {
         attempt.connected = true;
         clearTimeout(connectTimer);
@@ -108,6 +104,18 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
         if ((socket as TLSSocket).authorized) attempt.secured = true;
         else fail('tls_error');
       });
+      return socket;
+    };
+    try {
+      client = open(request, createConnection);
+    } catch {
+      // A header that cannot be sent, or the like.
+      fail('connection_failed');
+      return;
+    }
+    let interim = 0;
+    client.on('information', () => {
+      if (++interim > INTERIM_MAX) fail('connection_failed');
     });
     client.on('error', (error: NodeJS.ErrnoException) => fail(faultOf(error, attempt)));
     // The last word, when nothing else was said: a connection that ends without a response.
@@ -120,44 +128,80 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
   });
 }
 
-function open(request: OutboundRequest, { address, ca }: Pin): ClientRequest {
-  const { url, method, headers, body } = request;
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const common = {
+/** A connection to the pinned address, TLS included where the URL says so. Nothing of the host's name is looked up. */
+function connectTo(url: URL, { address, secureContext }: Pin): Socket {
+  const isPlain = url.protocol === 'http:';
+  const target = {
     host: address,
-    port: url.port === '' ? (url.protocol === 'http:' ? 80 : 443) : Number(url.port),
+    port: url.port === '' ? (isPlain ? 80 : 443) : Number(url.port),
+    // One address is dialled at a time, by the door.
+    autoSelectFamily: false,
+  };
+  if (isPlain) return netConnect(target);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const name = isIP(host) === 0 ? host.replace(/\.$/, '') : '';
+  const socket: TLSSocket = tlsConnect({
+    ...target,
+    secureContext,
+    // SNI is for names (RFC 6066 §3); for a literal the certificate is checked against the address that is dialled.
+    servername: name,
+    ALPNProtocols: ['http/1.1'],
+    rejectUnauthorized: true,
+    checkServerIdentity: () => identityFault(socket.getPeerX509Certificate(), name, host),
+  });
+  // What Node would hand to that check: objects made of the whole chain, which takes longer than all else of an attempt.
+  Object.defineProperty(socket, 'getPeerCertificate', { value: () => NO_CERTIFICATE });
+  return socket;
+}
+
+const NO_CERTIFICATE = {};
+
+/** Whether a certificate that is otherwise good is one of this host (RFC 9525 §6): by its alternative names alone. */
+function identityFault(
+  certificate: X509Certificate | undefined,
+  name: string,
+  address: string,
+): Error | undefined {
+  const isItsOwn =
+    name === ''
+      ? certificate?.checkIP(address)
+      : certificate?.checkHost(name, { subject: 'never', partialWildcards: false });
+  return isItsOwn === undefined ? new Error('the certificate is of another host') : undefined;
+}
+
+/** @throws when a header or the path cannot be sent */
+function open(
+  { url, method, headers, body }: OutboundRequest,
+  createConnection: () => Socket,
+): ClientRequest {
+  return httpRequest({
+    // With a connection of its own and no agent nothing is pooled, and `Connection: close` is sent.
+    createConnection,
     path: url.pathname + url.search,
     method,
-    // An agent of its own: one connection, closed after use.
-    agent: false,
+    maxHeaderSize: HEAD_MAX,
+    insecureHTTPParser: false,
     headers: {
       ...headers,
       host: url.host,
       'accept-encoding': 'identity',
       ...(body === undefined ? {} : { 'content-length': String(body.length) }),
     },
-  } satisfies RequestOptions;
-  if (url.protocol === 'http:') return httpRequest(common);
-  const secure = {
-    ...common,
-    // SNI is for names (RFC 6066 §3); for a literal the certificate is checked against the address that is dialled.
-    servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
-    ALPNProtocols: ['http/1.1'],
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: true,
-    ...(ca === undefined ? {} : { ca }),
-  } satisfies RequestOptions & ConnectionOptions;
-  return httpsRequest(secure);
+  });
 }
 
 function read(response: IncomingMessage, maxBytes: number, settle: (result: OutboundResult) => void): void {
-  const done = (body: Buffer): void =>
-    settle({ kind: 'response', status: response.statusCode ?? 0, headers: response.headers, body });
+  const { statusCode: status = 0, headers } = response;
+  const done = (body: Buffer): void => settle({ kind: 'response', status, headers, body });
+  if (status < 200 || status > 599) {
+    settle({ kind: 'failed', fault: 'connection_failed' });
+    return;
+  }
   if (maxBytes === 0) {
     done(Buffer.alloc(0));
     return;
   }
-  if (Number(response.headers['content-length']) > maxBytes) {
+  if (Number(headers['content-length']) > maxBytes) {
     settle({ kind: 'failed', fault: 'too_large' });
     return;
   }
@@ -181,8 +225,10 @@ const CONNECTION_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
+/** TLS 1.3 may say no after the handshake, as to a client without a certificate. EPROTO is how a write meets an alert. */
+const TLS_CODE = /^(?:ERR_SSL_|EPROTO$)/;
 
-function faultOf(error: NodeJS.ErrnoException, attempt: Attempt): OutboundFault {
-  const isTls = attempt.connected && !attempt.secured && !CONNECTION_CODES.has(error.code ?? '');
-  return isTls ? 'tls_error' : 'connection_failed';
+function faultOf({ code = '' }: NodeJS.ErrnoException, attempt: Attempt): OutboundFault {
+  const isHandshake = attempt.connected && !attempt.secured && !CONNECTION_CODES.has(code);
+  return isHandshake || TLS_CODE.test(code) ? 'tls_error' : 'connection_failed';
 }

@@ -1,6 +1,9 @@
 import { promises as dns } from 'node:dns';
 
-/** The addresses of a host name, IPv4 first; empty when it has none or nobody could say. Never throws. */
+/**
+ * The addresses of a host name, IPv4 first; empty when it has none or nobody could say. Once the signal aborts it settles with
+ * what it knows. Never rejects.
+ */
 export type Resolve = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 /** Patience with one name server, milliseconds, and how often each is asked. */
@@ -20,7 +23,8 @@ export function makeResolve(servers: readonly string[]): Resolve {
     const host = name.replace(/\.$/, '').toLowerCase();
     if (LOCALHOST.test(host)) return ['127.0.0.1', '::1'];
     if (signal.aborted) return [];
-    // One channel a request, so that giving up on one leaves the others alone.
+    // One channel a request: giving up on one leaves the others alone, each asks from a port of its own, which makes answers
+    // hard to forge, and none remembers an answer or an old /etc/resolv.conf. A shared one would save 0.1 ms.
     const resolver = new dns.Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
     if (servers.length > 0) resolver.setServers(servers);
     const cancel = (): void => resolver.cancel();

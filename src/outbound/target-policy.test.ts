@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { operatorOrigins, PUBLIC_ONLY } from './target-policy.ts';
+import { operatorOrigins, PUBLIC_ONLY, WEBHOOK_TARGETS } from './target-policy.ts';
 
 describe('a target policy', () => {
   it('lets strangers lead to TLS and public addresses alone', () => {
@@ -14,6 +14,26 @@ describe('a target policy', () => {
     for (const [url, allowed] of table) assert.equal(PUBLIC_ONLY.allows(new URL(url)), allowed, url);
     assert.equal(PUBLIC_ONLY.admits(new URL('https://example.com'), '127.0.0.1'), false);
     assert.equal(PUBLIC_ONLY.admits(new URL('https://example.com'), '1.1.1.1'), true);
+  });
+
+  it('asks the rules of registration again for the URL of a webhook', () => {
+    const table: readonly [string, boolean][] = [
+      ['https://hooks.example.com/', true],
+      ['https://8.8.8.8:8443/x', true],
+      ['http://hooks.example.com/', false],
+      ['https://user@hooks.example.com/', false],
+      ['https://hooks.example.com/#x', false],
+      ['https://hooks.example.com:25/', false],
+      ['https://10.0.0.1/', false],
+      ['https://localhost/', false],
+      ['https://metadata.google.internal/', false],
+    ];
+    for (const [url, allowed] of table) assert.equal(WEBHOOK_TARGETS.allows(new URL(url)), allowed, url);
+    const url = new URL('https://hooks.example.com/');
+    assert.equal(WEBHOOK_TARGETS.admits(url, '8.8.8.8'), true);
+    for (const address of ['127.0.0.1', '10.0.0.1', '::1', '::ffff:8.8.8.8', 'localhost', '']) {
+      assert.equal(WEBHOOK_TARGETS.admits(url, address), false, address);
+    }
   });
 
   it('opens the exact origins that the operator named, and no other', () => {

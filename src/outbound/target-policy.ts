@@ -1,4 +1,5 @@
 import { isPublicAddress } from './address-guard.ts';
+import { webhookUrlFault } from './url-rules.ts';
 
 /** Whom a door may call. Both questions are asked, the second of every address that the host resolves to. */
 export interface TargetPolicy {
@@ -8,9 +9,18 @@ export interface TargetPolicy {
   admits(url: URL, address: string): boolean;
 }
 
-/** TLS to public addresses: what a URL given by a customer gets, always. */
+/** TLS to public addresses, for URLs of our own choosing. */
 export const PUBLIC_ONLY: TargetPolicy = {
   allows: ({ protocol, username, password }) => protocol === 'https:' && username === '' && password === '',
+  admits: (_url, address) => isPublicAddress(address),
+};
+
+/**
+ * What a URL given by a customer gets, always: the rules that it was registered under, asked again at every attempt, and
+ * public addresses alone. No setting opens it.
+ */
+export const WEBHOOK_TARGETS: TargetPolicy = {
+  allows: ({ href }) => webhookUrlFault(href) === null,
   admits: (_url, address) => isPublicAddress(address),
 };
 

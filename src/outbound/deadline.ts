@@ -1,0 +1,25 @@
+/** An end in time for several steps together. `release` must be called, or a timer and a listener stay behind. */
+export interface Deadline {
+  /** Aborts at the end, or when the outer signal does. */
+  readonly signal: AbortSignal;
+  /** On the clock of `performance.now`. */
+  readonly endsAt: number;
+  readonly release: () => void;
+}
+
+/** @param ms milliseconds from now; @param outer may end it sooner */
+export function deadline(ms: number, outer: AbortSignal | undefined): Deadline {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  const timer = setTimeout(abort, ms);
+  if (outer?.aborted) abort();
+  outer?.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    endsAt: performance.now() + ms,
+    release: () => {
+      clearTimeout(timer);
+      outer?.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/** The longest wait that is told, seconds; what asks for more is told as this. Callers have bounds of their own. */
+export const RETRY_AFTER_MAX = 86_400;
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const DAY = 'Mon|Tue|Wed|Thu|Fri|Sat|Sun';
+const LONG_DAY = 'Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday';
+const MONTH = `(?<month>${MONTHS.join('|')})`;
+const TIME = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)`;
+
+/** The three forms of a date in HTTP (RFC 9110 §5.6.7): today's, that of RFC 850, and that of C's asctime. */
+const FORMS = [
+  new RegExp(String.raw`^(?:${DAY}), (?<day>\d\d) ${MONTH} (?<year>\d{4}) ${TIME} GMT$`),
+  new RegExp(String.raw`^(?:${LONG_DAY}), (?<day>\d\d)-${MONTH}-(?<year>\d\d) ${TIME} GMT$`),
+  new RegExp(String.raw`^(?:${DAY}) ${MONTH} (?<day>[ \d]\d) ${TIME} (?<year>\d{4})$`),
+];
+
+/**
+ * Reads `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
+ *
+ * @param value the header's value
+ * @param now milliseconds since the epoch
+ * @returns whole seconds to wait, 0 to `RETRY_AFTER_MAX`, a date in the past being 0; null when the value is neither
+ */
+export function parseRetryAfter(value: string, now: number): number | null {
+  const text = value.trim();
+  if (/^\d+$/.test(text)) return Math.min(Number(text), RETRY_AFTER_MAX);
+  const at = parseHttpDate(text, now);
+  if (at === null) return null;
+  return Math.min(Math.max(0, Math.ceil((at - now) / 1000)), RETRY_AFTER_MAX);
+}
+
+/** Milliseconds since the epoch; null for what is no date. The name of the day is not compared with the date. */
+function parseHttpDate(text: string, now: number): number | null {
+  for (const form of FORMS) {
+    const groups = form.exec(text)?.groups;
+    if (groups === undefined) continue;
+    const { day, month = '', year = '', hour, minute, second } = groups;
+    const date = { day: Number(day), month: MONTHS.indexOf(month), year: fullYear(year, now) };
+    const time = { hour: Number(hour), minute: Number(minute), second: Number(second) };
+    const midnight = Date.UTC(date.year, date.month, date.day);
+    // A day that the month does not have would roll over into the next; 60 is a leap second.
+    if (new Date(midnight).getUTCDate() !== date.day) return null;
+    if (time.hour > 23 || time.minute > 59 || time.second > 60) return null;
+    return midnight + ((time.hour * 60 + time.minute) * 60 + time.second) * 1000;
+  }
+  return null;
+}
+
+/** Two digits that would lie more than 50 years ahead are of the century before (RFC 9110 §5.6.7). */
+function fullYear(digits: string, now: number): number {
+  if (digits.length === 4) return Number(digits);
+  const thisYear = new Date(now).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + Number(digits);
+  return year > thisYear + 50 ? year - 100 : year;
+}
