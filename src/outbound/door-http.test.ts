@@ -130,7 +130,6 @@ describe('a door before HTTP servers', () => {
   it('has one deadline over a head that drips and over interim responses that do', async () => {
     const drips: Readonly<Record<string, string>> = {
       'octets of a head': `HTTP/1.1 200 OK\r\nX-Some: ${'x'.repeat(10_000)}`,
-      'empty lines': '\r\n'.repeat(10_000),
       'octets of interim responses': head('103 Early Hints', `Link: ${'x'.repeat(10_000)}`),
     };
     for (const [name, text] of Object.entries(drips)) {
@@ -188,8 +187,8 @@ describe('a door before HTTP servers', () => {
       assert.equal(lines[0], 'POST /hook?x=1 HTTP/1.1');
       assert.deepEqual(lines.slice(1).toSorted(), [
         '',
-        'Connection: close',
         'accept-encoding: identity',
+        'connection: close',
         'content-length: 8',
         `host: ${HOST}:${peer.port}`,
         '{"ü":1}',

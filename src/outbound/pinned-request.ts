@@ -2,6 +2,8 @@ import type { X509Certificate } from 'node:crypto';
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { isIP, connect as netConnect, type Socket } from 'node:net';
 import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { exchangeHeads, requestOctets } from './head-exchange.ts';
+import { HEAD_MAX } from './response-head.ts';
 
 /** Why there is no response. A closed set: nothing of the peer's own words leaves this folder by an error. */
 export const OUTBOUND_FAULTS = [
@@ -55,8 +57,6 @@ export interface Pin {
 /** `wasConnected` tells whether anything may have been sent: if not, another address can be tried. */
 export type PinnedResult = { readonly result: OutboundResult; readonly wasConnected: boolean };
 
-/** Octets of all response headers together. */
-const HEAD_MAX = 16_384;
 /** Interim responses (100, 102, 103) before the one that counts. Each may be as large as a head. */
 const INTERIM_MAX = 16;
 
@@ -85,6 +85,7 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
       socket?.destroy();
     };
     const fail = (fault: OutboundFault): void => settle({ kind: 'failed', fault });
+    const onlyHead = request.maxBytes === 0 && !attempt.secured;
     const expire = (): void => fail('timeout');
 
     if (pin.signal.aborted) {
@@ -107,6 +108,17 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
       return socket;
     };
     try {
+      if (onlyHead) {
+        const octets = requestOctets(request);
+        const secured = createConnection() as TLSSocket;
+        secured.on('error', (error: NodeJS.ErrnoException) => fail(faultOf(error, attempt)));
+        secured.on('close', () => fail('connection_failed'));
+        secured.once('secureConnect', () => {
+          if (attempt.secured)
+            exchangeHeads(secured, octets, (met) => (typeof met === 'string' ? fail(met) : settle(met)));
+        });
+        return;
+      }
       client = open(request, createConnection);
     } catch {
       // A header that cannot be sent, or the like.
