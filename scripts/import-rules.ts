@@ -37,7 +37,8 @@ export const ROOMS: readonly Room[] = [
     room,
     may: ['core', 'control/store', ...USE_CASES.filter((other) => other !== room)],
   })),
-  { room: 'control/api', may: ['core', 'control/limits', ...USE_CASES] },
+  { room: 'control/webhooks', may: ['core', 'outbound', 'control/store', 'control/accounts'] },
+  { room: 'control/api', may: ['core', 'control/limits', ...USE_CASES, 'control/webhooks'] },
   { room: 'edge/wire', may: [] },
   { room: 'edge/dnssec', may: ['core', 'edge/wire'] },
   { room: 'edge/transport', may: ['core', 'edge/wire'] },
@@ -68,7 +69,17 @@ export const ROOMS: readonly Room[] = [
   { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
   {
     room: 'control-wing.ts',
-    may: ['core', 'config', 'telemetry', 'control/store', 'control/limits', ...USE_CASES, 'control/api'],
+    may: [
+      'core',
+      'config',
+      'telemetry',
+      'outbound',
+      'control/store',
+      'control/limits',
+      ...USE_CASES,
+      'control/webhooks',
+      'control/api',
+    ],
   },
   { room: 'edge-wing.ts', may: ['core', 'config', 'telemetry', 'feed', ...EDGE] },
   {
@@ -126,6 +137,7 @@ export const DOORS: readonly Door[] = [
     only: ['control/accounts'],
     why: 'tokens are made and verified in one place',
   },
+  { name: 'nodemailer', module: npm('nodemailer'), only: ['outbound'], why: 'mail leaves through outbound' },
   { name: 'pino', module: npm('pino'), only: ['telemetry'], why: 'lines leave through the table of events' },
   { name: 'prom-client', module: npm('prom-client'), only: ['telemetry'], why: 'labels are closed sets' },
 ];

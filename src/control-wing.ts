@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
-import type { Secret } from './config/secrets.ts';
+import { deriveKey, type Secret } from './config/secrets.ts';
 import type { Deps } from './control/accounts/deps.ts';
 import { openSessions } from './control/accounts/sessions.ts';
 import { createApi } from './control/api/server.ts';
@@ -11,14 +11,26 @@ import { sharedLimiter } from './control/limits/shared-limiter.ts';
 import { startSweeper } from './control/records/expiry.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
+import { makeAttempt } from './control/webhooks/attempt.ts';
+import { oldestDueSeconds } from './control/webhooks/dispatcher.ts';
+import { runWebhooks } from './control/webhooks/run.ts';
+import { aesSeal } from './control/webhooks/seal.ts';
 import type { Clock } from './core/clock.ts';
+import { LIMITS } from './core/limits.ts';
 import { timeOrderedUuids } from './core/uuid.ts';
+import { openDoor } from './outbound/door.ts';
+import { openMailer } from './outbound/mailer.ts';
+import { makeResolve } from './outbound/resolver.ts';
+import { WEBHOOK_TARGETS } from './outbound/target-policy.ts';
+import { checkWebhookUrl } from './outbound/url-check.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 export interface ControlWing {
   /** Not listening yet. */
   readonly app: FastifyInstance;
+  /** Seconds that the longest waiting webhook has been due. */
+  webhookOldestDue(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -28,7 +40,7 @@ export interface ControlWingOptions {
   readonly secret: Secret;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'http' | 'swept'>;
+  readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
 }
 
 /** Changes stay in the log so long; a node that was away for longer begins from a snapshot. */
@@ -56,8 +68,16 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
     : store.engine === 'postgres'
       ? sharedLimiter(store, clock)
       : memoryLimiter(clock);
+  const resolve = makeResolve(config.resolvers);
+  const door = openDoor({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: LIMITS.webhookDeadlineMs });
+  const deps = makeDeps(config, store, secret, clock);
+  const seal = aesSeal(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
+  const attempt = makeAttempt(door, clock);
   const app = createApi({
-    ...makeDeps(config, store, secret, clock),
+    ...deps,
+    seal,
+    attempt,
+    checkUrl: (url) => checkWebhookUrl(url, resolve, signal),
     limiter,
     observe: (observation) => metrics.http(observation),
     onError: (error) => log.event('request.failed', {}, error),
@@ -77,9 +97,24 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
       keepLog: KEEP_LOG_MS,
       onError: (error) => log.event('store.failing', {}, error),
     }),
+    runWebhooks({
+      store,
+      clock,
+      newId: deps.newId,
+      random: Math.random,
+      seal,
+      attempt,
+      schedule: config.webhookSchedule,
+      mailer: config.mail === null ? null : openMailer(config.mail),
+      signal,
+      observe: metrics.webhooks,
+      onNotice: (mail) => log.event('webhook.disabled', { mail }),
+      onFault: (loop, error) => log.event(`${loop}.failing`, {}, error),
+    }),
   ];
   return {
     app,
+    webhookOldestDue: () => oldestDueSeconds(store, clock()),
     async stop() {
       ending.abort();
       await Promise.all(loops);

@@ -48,7 +48,12 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
   let control: ControlWing | null = null;
 
   const stats = hasEdge ? createEdgeStats(config.workers) : null;
-  const metrics = createMetrics({ edgeStats: stats, feedLag: () => edge?.lag() ?? null, process: true });
+  const metrics = createMetrics({
+    edgeStats: stats,
+    feedLag: () => edge?.lag() ?? null,
+    webhookOldestDue: () => control?.webhookOldestDue() ?? null,
+    process: true,
+  });
 
   function readiness(): Readiness {
     if (state !== 'running') return { ready: false, reasons: [state] };

@@ -68,6 +68,17 @@ const VALUES: readonly [VariableName, readonly string[], readonly string[]][] = 
     ],
   ],
   [
+    'UQRP_WEBHOOK_SCHEDULE',
+    ['0', '0,5,300', '0, 0.25, 1.125', '86400', '0,1,2,3,4,5,6,7,8,9'],
+    ['-1', '86401', '0,', 'soon', '1e3', '0.1234', '0,1,2,3,4,5,6,7,8,9,10'],
+  ],
+  [
+    'UQRP_SMTP_URL',
+    ['smtp://mail.example', 'smtps://u:p@10.0.0.1:465'],
+    ['https://mail.example', 'mail', 'smtp://'],
+  ],
+  ['UQRP_MAIL_FROM', ['a@b', 'no-reply@uqrp.example'], ['a', '@b', 'A <a@b>', 'a@b, c@d', 'a @b']],
+  [
     'UQRP_RESOLVERS',
     ['192.0.2.1', '192.0.2.1:53, 2001:db8::1', '[2001:db8::1]:5353', '[::1]'],
     ['dns.example', '192.0.2.1:0', '192.0.2.1:65536', '[192.0.2.1]', 'fe80::1%eth0', '192.0.2.1,'],
@@ -117,6 +128,8 @@ describe('loadConfig', () => {
         own: [],
       },
       resolvers: [],
+      webhookSchedule: [0, 5, 300, 1800, 7200],
+      mail: null,
       unknown: [],
     });
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.nameServers[0]?.addresses));
@@ -207,7 +220,7 @@ describe('loadConfig', () => {
   });
 
   it('lists names that mean nothing, and passes those of later versions in silence', () => {
-    const { unknown } = loadConfig({ UQRP_PROT: '1', UQRP_SMTP_URL: 'smtp://h', HOME: '/', UQRP_A: '' });
+    const { unknown } = loadConfig({ UQRP_PROT: '1', UQRP_DATASETS: 'on', HOME: '/', UQRP_A: '' });
     assert.deepEqual(unknown, ['UQRP_A', 'UQRP_PROT']);
   });
 

@@ -56,6 +56,10 @@ export interface Config {
   readonly providers: ProviderSettings;
   /** Name servers of the outbound door; empty: those of the system. */
   readonly resolvers: readonly string[];
+  /** Seconds before each attempt of a webhook delivery. */
+  readonly webhookSchedule: readonly number[];
+  /** The operator's mail server, or null: no mail is sent. */
+  readonly mail: { readonly url: string; readonly from: string } | null;
   /** Names of variables that begin with `UQRP_` and mean nothing. */
   readonly unknown: readonly string[];
 }
@@ -133,6 +137,8 @@ export function loadConfig(env: Environment): Config {
     workers: v.UQRP_WORKERS ?? availableParallelism(),
     providers: providerSettings(v),
     resolvers: v.UQRP_RESOLVERS ?? [],
+    webhookSchedule: v.UQRP_WEBHOOK_SCHEDULE,
+    mail: v.UQRP_SMTP_URL === null ? null : { url: v.UQRP_SMTP_URL, from: v.UQRP_MAIL_FROM },
     unknown: unknownVariables(env),
   });
 }

@@ -2,43 +2,28 @@ import {
   label,
   labels,
   literalAddress,
+  mailAddress,
   nameServers,
   oneOf,
   onOff,
   type Parser,
   port,
   postgresUrl,
-  providerBase,
   rate,
   resolvers,
+  schedule,
   secretText,
+  smtpUrl,
   text,
   workers,
 } from './parsers.ts';
+import { PROVIDERS } from './provider-env.ts';
+import { variable } from './variable.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Variable<T> {
-  readonly parse: Parser<T>;
-  /** What is parsed when the variable is unset or empty; null: there is no such text, `shown` says what happens. */
-  readonly fallback: string | null;
-  /** The default as the documentation prints it, where it is no text of its own. */
-  readonly shown?: string;
-  readonly meaning: string;
-  /** Ends the sentence "NAME must be". */
-  readonly expects: string;
-}
-
-/** Keeps each row's own type while the table checks its form. */
-function variable<T, const F extends string | null>(
-  row: Variable<T> & { readonly fallback: F },
-): Variable<T> & { readonly fallback: F } {
-  return row;
-}
-
 const PORT = 'a port, 0 to 65535';
 const SWITCH = 'on or off';
-const BASE = 'an http or https URL without credentials and query, or off';
 
 /** Parts of the service that one process runs. */
 export const ROLES = ['all', 'control', 'edge'] as const;
@@ -194,75 +179,34 @@ export const ENVIRONMENT = {
     meaning: 'What this node calls itself in `id.server` and NSID',
     expects: 'one label: 1 to 63 letters, digits and inner hyphens',
   }),
-  UQRP_OPENMETEO_URL: variable({
-    parse: providerBase,
-    fallback: 'https://api.open-meteo.com',
-    meaning:
-      'Open-Meteo, first source of `weather` and `forecast`; its free service is for non-commercial use; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_METNO_URL: variable({
-    parse: providerBase,
-    fallback: 'https://api.met.no',
-    meaning: 'MET Norway, second source of `weather` and `forecast`; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_FRANKFURTER_URL: variable({
-    parse: providerBase,
-    fallback: 'https://api.frankfurter.dev',
-    meaning: 'Frankfurter, first source of `forex`; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_ECB_URL: variable({
-    parse: providerBase,
-    fallback: 'https://www.ecb.europa.eu',
-    meaning: 'European Central Bank, second source of `forex`; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_COINBASE_URL: variable({
-    parse: providerBase,
-    fallback: 'https://api.exchange.coinbase.com',
-    meaning: 'Coinbase Exchange, first source of `crypto`; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_KRAKEN_URL: variable({
-    parse: providerBase,
-    fallback: 'https://api.kraken.com',
-    meaning: 'Kraken, second source of `crypto`; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_TWELVEDATA_URL: variable({
-    parse: providerBase,
-    fallback: 'https://api.twelvedata.com',
-    meaning: 'Twelve Data, first source of `stock`; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_FINNHUB_URL: variable({
-    parse: providerBase,
-    fallback: 'https://finnhub.io/api/v1',
-    meaning: 'Finnhub, second source of `stock`; `off`: not asked',
-    expects: BASE,
-  }),
-  UQRP_TWELVEDATA_KEY: variable({
-    parse: text,
-    fallback: null,
-    shown: 'not asked',
-    meaning: 'Key of Twelve Data; without one of the two keys `stock` is off',
-    expects: 'a key',
-  }),
-  UQRP_FINNHUB_KEY: variable({
-    parse: text,
-    fallback: null,
-    shown: 'not asked',
-    meaning: 'Key of Finnhub; without one of the two keys `stock` is off',
-    expects: 'a key',
-  }),
+  ...PROVIDERS,
   UQRP_RESOLVERS: variable({
     parse: resolvers,
     fallback: null,
     shown: 'those of /etc/resolv.conf',
     meaning: 'Name servers that the outbound door asks, separated by commas; `:port`, IPv6 then in brackets',
     expects: 'addresses of name servers separated by commas',
+  }),
+  UQRP_WEBHOOK_SCHEDULE: variable({
+    parse: schedule,
+    fallback: '0,5,300,1800,7200',
+    meaning:
+      'Seconds before each attempt of a webhook delivery, separated by commas; as many attempts as numbers',
+    expects: '1 to 10 numbers of seconds, 0 to 86400, separated by commas',
+  }),
+  UQRP_SMTP_URL: variable({
+    parse: smtpUrl,
+    fallback: null,
+    shown: 'no mail is sent',
+    meaning:
+      'Mail server, `smtp://user:password@host:port` or `smtps://...`, for notices to owners of webhooks',
+    expects: 'an smtp or smtps URL',
+  }),
+  UQRP_MAIL_FROM: variable({
+    parse: mailAddress,
+    fallback: 'uqrp@localhost',
+    meaning: 'Sender of that mail',
+    expects: 'a mail address',
   }),
   UQRP_UDP: variable({
     parse: oneOf(UDP_PATHS),
@@ -292,9 +236,8 @@ export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
 
 /** Names with a meaning in a richer build: one set of variables may serve several versions, so they pass in silence. */
 const RESERVED =
-  'UQRP_SMTP_URL UQRP_DATASETS UQRP_DATASETS_ASOF ' +
-  'UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY UQRP_COINBASE_KEY UQRP_KRAKEN_KEY ' +
-  'UQRP_WEBHOOK_SCHEDULE';
+  'UQRP_DATASETS UQRP_DATASETS_ASOF ' +
+  'UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY UQRP_COINBASE_KEY UQRP_KRAKEN_KEY';
 
 const known: ReadonlySet<string> = new Set([...Object.keys(ENVIRONMENT), ...RESERVED.split(' ')]);
 

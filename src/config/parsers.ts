@@ -16,6 +16,8 @@ const WORKERS_MAX = 256;
 const RATE_MAX = 1_000_000;
 /** In place of a provider's base address: it is not asked. */
 export const PROVIDER_OFF = 'off';
+const SCHEDULE_MAX = 10;
+const DAY_SECONDS = 86_400;
 /** Fewest letters of a secret: a key of 128 bits or more in any usual spelling. */
 const SECRET_MIN = 32;
 
@@ -88,6 +90,27 @@ function isServer(server: string): boolean {
   if (portText !== undefined && !port(portText)) return false;
   if (inBrackets !== undefined) return isIP(inBrackets) === 6 && !inBrackets.includes('%');
   return isIP(bare ?? '') === 4;
+}
+
+/** Seconds before each attempt, separated by commas: 1 to 10 numbers of at most three decimals, none above a day. */
+export function schedule(value: string): readonly number[] | null {
+  const parts = value.split(',').map((part) => part.trim());
+  if (parts.length > SCHEDULE_MAX || !parts.every((part) => /^[0-9]{1,5}(?:\.[0-9]{1,3})?$/.test(part)))
+    return null;
+  const seconds = parts.map(Number);
+  return seconds.every((one) => one <= DAY_SECONDS) ? seconds : null;
+}
+
+/** A mail server: `smtp://` or `smtps://`, with credentials where it asks for them. */
+export function smtpUrl(value: string): string | null {
+  if (!URL.canParse(value)) return null;
+  const { protocol, hostname } = new URL(value);
+  return (protocol === 'smtp:' || protocol === 'smtps:') && hostname !== '' ? value : null;
+}
+
+/** A bare mail address: one at-sign, no space, bracket or control character. */
+export function mailAddress(value: string): string | null {
+  return /^[^\s@<>(),;:"\\]{1,64}@[A-Za-z0-9.-]{1,255}$/.test(value) ? value : null;
 }
 
 export function postgresUrl(value: string): string | null {

@@ -40,6 +40,29 @@ export const LIMITS = {
   authenticatedPerMinute: 1000,
   writesPerMinute: 60,
   writesPerHour: 600,
+  webhookName: 100,
+  webhookUrl: 2048,
+  webhookNamespaces: 100,
+  /** A delivery's body; above it the delivery is dropped. */
+  webhookBody: 16_384,
+  /** Deliveries of one webhook that wait; above it further ones are dropped. */
+  webhookPending: 1000,
+  /** Dropped deliveries of one webhook that a single hour keeps in its history. */
+  webhookDroppedKept: 1000,
+  /** Attempts of one webhook in an hour; above it deliveries are dropped. */
+  webhookAttemptsPerHour: 600,
+  /** Failed attempts in a row after which a webhook is disabled. */
+  webhookFailures: 20,
+  /** Milliseconds for one attempt: names, connection, TLS and response head. */
+  webhookDeadlineMs: 5000,
+  /** Longest rest of a webhook after a failed attempt, milliseconds. */
+  webhookRestMaxMs: 60_000,
+  /** Deliveries under way in one process, and those of one customer among them. */
+  webhookSlots: 64,
+  webhookSlotsPerCustomer: 32,
+  webhookHistoryDays: 7,
+  webhookSecretsPerHour: 5,
+  webhookTestsPerMinute: 10,
   /** Payload that we advertise, and never exceed on UDP (RFC 9715). */
   udpPayload: 1232,
   /** A DNS message over any transport that we would send. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { openDoor } from './door.ts';
-import { type OutboundFault, type OutboundResult, pinnedRequest } from './pinned-request.ts';
+import { pinnedRequest } from './pinned-request.ts';
+import type { OutboundFault, OutboundResult } from './request.ts';
 import { ANSWER, HOST, type Peer, ROOT_PEM, type Side, says, startTcp, startTls } from './testing/peer.ts';
 import { cookies, head, SAID } from './testing/responses.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Door, openDoor } from './door.ts';
-import type { OutboundFault } from './pinned-request.ts';
+import type { OutboundFault } from './request.ts';
 import { makeResolve } from './resolver.ts';
 import { type DnsAnswer, startDnsServer } from './testing/dns-server.ts';
 import { ANSWER, HOST, type Peer, ROOT_PEM, type Side, says, startTls } from './testing/peer.ts';

@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import type { SecureContextOptions, TLSSocketOptions } from 'node:tls';
 import { openDoor } from './door.ts';
-import type { OutboundFault } from './pinned-request.ts';
+import type { OutboundFault } from './request.ts';
 import { makeCertificate } from './testing/certificates.ts';
 import {
   ANSWER,

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { makeSelfSigned } from '../edge/transport/self-signed.ts';
 import { type DoorOptions, openDoor } from './door.ts';
-import type { OutboundFault, OutboundResult } from './pinned-request.ts';
+import type { OutboundFault, OutboundResult } from './request.ts';
 import type { Resolve } from './resolver.ts';
 import { PUBLIC_ONLY, type TargetPolicy } from './target-policy.ts';
 

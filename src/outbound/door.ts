@@ -1,14 +1,8 @@
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { deadline } from './deadline.ts';
-import {
-  type OutboundFailure,
-  type OutboundFault,
-  type OutboundRequest,
-  type OutboundResult,
-  type PinnedResult,
-  pinnedRequest,
-} from './pinned-request.ts';
+import { type PinnedResult, pinnedRequest } from './pinned-request.ts';
+import type { OutboundFailure, OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
 import type { Resolve } from './resolver.ts';
 import type { TargetPolicy } from './target-policy.ts';
 

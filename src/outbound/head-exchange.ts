@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import type { OutboundFault, OutboundRequest, OutboundResponse } from './pinned-request.ts';
+import type { OutboundFault, OutboundRequest, OutboundResponse } from './request.ts';
 import { readHead } from './response-head.ts';
 
 /** Interim responses (100, 102, 103) before the one that counts. Each may be as large as a head. */

@@ -3,45 +3,8 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { isIP, connect as netConnect, type Socket } from 'node:net';
 import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { exchangeHeads, requestOctets } from './head-exchange.ts';
+import type { OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
 import { HEAD_MAX } from './response-head.ts';
-
-/** Why there is no response. A closed set: nothing of the peer's own words leaves this folder by an error. */
-export const OUTBOUND_FAULTS = [
-  'timeout',
-  'dns_failure',
-  'connection_failed',
-  'tls_error',
-  'blocked_address',
-  'too_large',
-] as const;
-export type OutboundFault = (typeof OUTBOUND_FAULTS)[number];
-
-export interface OutboundResponse {
-  readonly kind: 'response';
-  /** 200 to 599; a redirect is a response like any other. */
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Empty where only the head was wanted. */
-  readonly body: Buffer;
-}
-
-export interface OutboundFailure {
-  readonly kind: 'failed';
-  readonly fault: OutboundFault;
-}
-
-export type OutboundResult = OutboundResponse | OutboundFailure;
-
-export interface OutboundRequest {
-  readonly method: 'GET' | 'POST';
-  readonly url: URL;
-  /** Names in lower case. `host` and `content-length` are made here. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
-  /** Octets of the body that are read at most; more is `too_large`. 0: the head is all, and the socket closes after it. */
-  readonly maxBytes: number;
-}
 
 export interface Pin {
   /** The literal address that was vetted. */

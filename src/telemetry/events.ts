@@ -60,6 +60,17 @@ export const EVENTS = {
   },
   'store.failing': { level: 'error', message: 'the database reports a fault', fields: {} },
   'sweeper.failing': { level: 'error', message: 'expired records could not be deleted', fields: {} },
+  'fanout.failing': { level: 'error', message: 'webhook deliveries could not be enqueued', fields: {} },
+  'dispatcher.failing': {
+    level: 'error',
+    message: 'webhook deliveries could not be claimed or settled',
+    fields: {},
+  },
+  'webhook.disabled': {
+    level: 'warn',
+    message: 'a webhook failed too often in a row and was disabled',
+    fields: { mail: ['sent', 'failed', 'none'] },
+  },
   'feed.state': {
     level: 'info',
     message: 'the edge view changed its state',

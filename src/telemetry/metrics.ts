@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { registerEdgeMetrics } from './edge-metrics.ts';
 import { METHODS } from './vocabulary.ts';
+import { registerWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts';
 
 /** Where values that are not counted here come from. */
 export interface MetricSources {
@@ -8,6 +9,8 @@ export interface MetricSources {
   readonly edgeStats: SharedArrayBuffer | null;
   /** How far the view is behind: changes, and the age in seconds of the oldest one not applied. Null: nobody follows. */
   readonly feedLag: () => { readonly seq: number; readonly seconds: number } | null;
+  /** Seconds that the longest waiting webhook has been due; null in a process that sends none. */
+  readonly webhookOldestDue?: () => Promise<number> | null;
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
 }
@@ -30,6 +33,7 @@ export interface Metrics {
   /** Expired records that the sweeper deleted. */
   swept(records: number): void;
   workerRestarted(): void;
+  readonly webhooks: WebhookMetrics;
 }
 
 const HTTP_BOUNDS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -62,6 +66,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     'uqrp_worker_restarts_total',
     'DNS workers that ended and were started again',
   );
+  const webhooks = registerWebhookMetrics(registry, sources.webhookOldestDue ?? (() => null));
   const routeLabel = createRouteLabel();
 
   return {
@@ -75,6 +80,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     applied: (changes) => applied.inc(changes),
     swept: (records) => swept.inc(records),
     workerRestarted: () => restarts.inc(),
+    webhooks,
   };
 }
 

@@ -1,5 +1,5 @@
-import type { Deps } from '../accounts/deps.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { WebhookDeps } from '../webhooks/ports.ts';
 
 /** One answered request, for metrics: the route's template, never the URL. */
 export interface Observation {
@@ -10,7 +10,7 @@ export interface Observation {
   readonly seconds: number;
 }
 
-export interface ApiDeps extends Deps {
+export interface ApiDeps extends WebhookDeps {
   readonly limiter: Limiter;
   readonly observe?: (observation: Observation) => void;
   /** Told of failures that are ours: the caller only learns `Server error`. */

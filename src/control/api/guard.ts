@@ -46,7 +46,8 @@ export function takeUnauthenticated(limiter: Limiter, request: FastifyRequest): 
   return take(limiter, 'unauthenticated', addressKey(request.ip));
 }
 
-async function take(limiter: Limiter, budget: Budget, key: string): Promise<void> {
+/** Counts a hit on a budget. @throws AppError 429 */
+export async function take(limiter: Limiter, budget: Budget, key: string): Promise<void> {
   const retryAfter = await limiter.take(budget, key);
   if (retryAfter > 0) throw new AppError('rate_limit_exceeded', 'Rate limit exceeded', { retryAfter });
 }

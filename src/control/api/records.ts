@@ -45,14 +45,14 @@ function recordId(request: Parameters<typeof pathId>[0]): string {
 }
 
 /** RFC 8288, with a relative reference: the host that a client used is the client's to know. */
-function nextLink(
+export function nextLink(
   url: string,
   query: Readonly<Record<string, string>>,
   limit: number,
   cursor: string,
 ): string {
   const parameters = new URLSearchParams({ ...query, limit: String(limit), cursor });
-  return `<${url.slice(0, url.indexOf('?'))}?${parameters.toString()}>; rel="next"`;
+  return `<${url.split('?', 1)[0]}?${parameters.toString()}>; rel="next"`;
 }
 
 /** The text of one JSON array, batch by batch. */

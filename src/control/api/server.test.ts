@@ -10,6 +10,7 @@ import { openSessions } from '../accounts/sessions.ts';
 import { unlimited } from '../limits/limiter.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { aesSeal } from '../webhooks/seal.ts';
 import { createApi } from './server.ts';
 
 /** Requests as bytes on a socket, and the status that each brings; the answer is JSON all the same. */
@@ -57,7 +58,18 @@ describe('the API on a socket', () => {
     store = await openStore({ dataDir, databaseUrl: null, clock });
     const sessions = openSessions({ store, clock, newId }, randomBytes(32));
     const random = (bytes: number): Uint8Array => randomBytes(bytes);
-    app = createApi({ store, clock, newId, random, sessions, zoneLength: 8, limiter: unlimited });
+    app = createApi({
+      store,
+      clock,
+      newId,
+      random,
+      sessions,
+      zoneLength: 8,
+      limiter: unlimited,
+      seal: aesSeal(randomBytes(32), random),
+      attempt: () => Promise.reject(new Error('nothing is sent in these tests')),
+      checkUrl: async () => null,
+    });
     await app.listen({ host: '127.0.0.1', port: 0 });
     port = (app.server.address() as AddressInfo).port;
   });

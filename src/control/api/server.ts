@@ -12,6 +12,7 @@ import { namespaceRoutes } from './namespaces.ts';
 import { queryTokenRoutes } from './query-tokens.ts';
 import { recordRoutes } from './records.ts';
 import { routeTable } from './routing.ts';
+import { webhookRoutes } from './webhooks.ts';
 
 /** Path prefix of the REST API (specification, Versioning). */
 const PREFIX = '/api/v1';
@@ -19,7 +20,14 @@ const PREFIX = '/api/v1';
 /** Milliseconds. A client that drips its request, or never takes its answer, loses the connection. */
 const TIMES = { headers: 10_000, request: 30_000, keepAlive: 72_000, idle: 120_000, check: 5_000 };
 
-const RESOURCES = [recordRoutes, namespaceRoutes, queryTokenRoutes, apiKeyRoutes, accountRoutes];
+const RESOURCES = [
+  recordRoutes,
+  namespaceRoutes,
+  queryTokenRoutes,
+  apiKeyRoutes,
+  webhookRoutes,
+  accountRoutes,
+];
 
 /**
  * Makes the REST API, mounted at `/api/v1`. The caller may add routes of its own at other paths, then listens; closing it

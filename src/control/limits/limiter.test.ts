@@ -70,6 +70,19 @@ function limiterSuite(
       assert.equal(await limiter.take('writes', 'a'), 60);
     });
 
+    scenario('a webhook has budgets of its own', async ({ handles: [limiter] }, advance) => {
+      for (const [budget, limit, length] of [
+        ['webhookSecrets', 5, 3600],
+        ['webhookTests', 10, 60],
+      ] as const) {
+        for (let i = 0; i < limit; i++) assert.equal(await limiter.take(budget, 'a'), 0);
+        assert.equal(await limiter.take(budget, 'a'), length);
+        assert.equal(await limiter.take(budget, 'b'), 0);
+        advance(length * 1000);
+        assert.equal(await limiter.take(budget, 'a'), 0);
+      }
+    });
+
     scenario('200 hits at once, over two handles: exactly 60 pass', async ({ handles }) => {
       const waits = await Promise.all(
         Array.from({ length: 200 }, async (_, i) => handles[i % 2 === 0 ? 0 : 1].take('writes', 'a')),

@@ -6,7 +6,7 @@ export interface Limiter {
   /**
    * Counts one hit, or refuses it without counting.
    *
-   * @param key an address key or a customer's id
+   * @param key an address key, or the id of a customer or a webhook
    * @returns 0 when it was admitted, else whole seconds until the next is (Retry-After, at least 1)
    */
   take(budget: Budget, key: string): number | Promise<number>;

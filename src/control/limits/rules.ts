@@ -15,6 +15,10 @@ export const BUDGETS = {
     { limit: LIMITS.writesPerMinute, length: MINUTE },
     { limit: LIMITS.writesPerHour, length: HOUR },
   ],
+  /** Per webhook: POST /webhooks/:id/regenerate_secret. */
+  webhookSecrets: [{ limit: LIMITS.webhookSecretsPerHour, length: HOUR }],
+  /** Per webhook: POST /webhooks/:id/test. */
+  webhookTests: [{ limit: LIMITS.webhookTestsPerMinute, length: MINUTE }],
 } as const satisfies Readonly<Record<string, readonly WindowRule[]>>;
 
 export type Budget = keyof typeof BUDGETS;

@@ -57,7 +57,7 @@ export async function eraseNamespace(tx: Tx, name: string): Promise<void> {
 
 /**
  * Drops the oldest part of the log: rows before the first one that is not older than `beforeAt`, so that what remains has
- * no gap even where clocks ran apart.
+ * no gap even where clocks ran apart. What was not yet judged for webhooks stays, however old it is.
  *
  * @param beforeAt milliseconds since the epoch
  * @param limit rows at most, for a unit of work that does not hold up others for long
@@ -67,6 +67,9 @@ export async function pruneLog(tx: Tx, beforeAt: number, limit: number): Promise
   const last = await tx
     .selectFrom('change_log')
     .select(['seq', 'at'])
+    .where('seq', '<=', (change) =>
+      change.selectFrom('feed_cursors').select('feed_cursors.seq').where('name', '=', 'webhooks'),
+    )
     .orderBy('seq')
     .limit(limit)
     .execute()

@@ -1,4 +1,5 @@
 import type { Tier } from '../../core/tiers.ts';
+import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../../core/webhooks.ts';
 
 /** Times are milliseconds since the epoch, flags are 0 or 1, ids are UUID text, lists are JSON text. */
 export interface Database {
@@ -11,6 +12,10 @@ export interface Database {
   feed_head: FeedHeadTable;
   change_log: ChangeLogTable;
   rate_windows: RateWindowsTable;
+  webhooks: WebhooksTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  feed_cursors: FeedCursorsTable;
+  event_counters: EventCountersTable;
 }
 
 export interface UsersTable {
@@ -111,4 +116,74 @@ export interface RateWindowsTable {
   key: string;
   started_at: number;
   count: number;
+}
+
+export interface WebhooksTable {
+  id: string;
+  user_id: string;
+  name: string;
+  url: string;
+  /** JSON array of event names. */
+  events: string;
+  /** JSON array of namespace names; empty means all of the customer's. */
+  namespaces: string;
+  enabled: number;
+  /** Failed attempts in a row. */
+  failure_count: number;
+  last_triggered_at: number | null;
+  /** Lower-case hex SHA-256 of `secret`. */
+  secret_digest: string;
+  /** `signing_secret`, sealed under the server's key (`control/webhooks/seal.ts`). */
+  signing_secret: Uint8Array;
+  /** Changes of the log up to this `seq` are before its life and never delivered: set when made and when enabled again. */
+  starts_after: number;
+  /** The earliest `next_attempt_at` of its pending deliveries; null when there are none. */
+  next_due_at: number | null;
+  /** After a failed attempt nothing is sent before this time; 0: at once. */
+  rests_until: number;
+  /** Names the lease of the one process that delivers to it; null: nobody does. */
+  claim: string | null;
+  /** The lease's end: from then on anybody may claim it. 0 without one. */
+  claimed_until: number;
+  /** When it last had its turn; 0: never. The one longest without comes first. */
+  served_at: number;
+  /** JSON: attempts of the last hour by minute (`control/webhooks/window.ts`). */
+  attempt_minutes: string;
+  /** Its owner has to be told that it was disabled, from this time on; null: told, or nothing to tell. */
+  notice_due_at: number | null;
+  created_at: number;
+}
+
+export interface WebhookDeliveriesTable {
+  id: string;
+  webhook_id: string;
+  event: DeliveryEvent;
+  /** The customer's number of the event; null for tests. */
+  seq: number | null;
+  status: DeliveryStatus;
+  response_code: number | null;
+  error: DeliveryError | null;
+  /** Attempts begun: counted when one is claimed. */
+  attempts: number;
+  duration_ms: number | null;
+  created_at: number;
+  last_attempt_at: number | null;
+  /** Null once it has ended. */
+  next_attempt_at: number | null;
+  /** What is signed and sent, frozen when it was enqueued; null once the delivery has ended. */
+  body: Uint8Array | null;
+}
+
+/** How far a reader of the log has come, where that is kept with the data. One row: `webhooks`. */
+export interface FeedCursorsTable {
+  name: string;
+  seq: number;
+  /** Latest time given to what was enqueued: it never goes back, so that order by time is order by `seq`. */
+  at: number;
+}
+
+/** The last number given to an event of a customer. */
+export interface EventCountersTable {
+  user_id: string;
+  seq: number;
 }

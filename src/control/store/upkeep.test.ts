@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { it } from 'node:test';
 import { appendChanges, type NewChange } from './change-log.ts';
+import { advanceCursor } from './fan-out.ts';
 import type { Store } from './store.ts';
 import { withStore } from './testing/fixtures.ts';
 import { sqliteDatabase } from './testing/sqlite.ts';
@@ -21,6 +22,7 @@ it('upkeep prunes what is too old, scrubs, survives failures and stops when told
       };
       await store.write((tx) => appendChanges(tx, Array<NewChange>(2_500).fill(change), 100));
       await store.write((tx) => appendChanges(tx, [change], 101));
+      await store.write((tx) => advanceCursor(tx, 2_501));
       const abort = new AbortController();
       const faults: unknown[] = [];
       const watched: Store = {

@@ -13,7 +13,10 @@ interface UpkeepOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Milliseconds that the log is kept. A follower that was away for longer begins from a snapshot. */
+  /**
+   * Milliseconds that the log is kept, and longer where the fan-out lags. A follower that was away for longer begins from a
+   * snapshot.
+   */
   readonly keepLog: number;
   /** Told of a round that failed, which is tried again. */
   readonly onError?: (error: unknown) => void;

@@ -1,4 +1,4 @@
-import type { OutboundFault } from '../pinned-request.ts';
+import type { OutboundFault } from '../request.ts';
 import { ANSWER } from './peer.ts';
 
 /** A head: what follows the version, and fields. */

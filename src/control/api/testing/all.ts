@@ -10,6 +10,13 @@ import { listingScenarios } from './listing.ts';
 import { namespaceScenarios } from './namespaces.ts';
 import { queryTokenScenarios } from './query-tokens.ts';
 import { recordScenarios } from './records.ts';
+import { webhookDeliveryScenarios } from './webhook-deliveries.ts';
+import { webhookInputScenarios } from './webhook-input.ts';
+import { webhookLimitScenarios } from './webhook-limits.ts';
+import { webhookScopeScenarios } from './webhook-scopes.ts';
+import { webhookTestScenarios } from './webhook-tests.ts';
+import { webhookWaitingScenarios } from './webhook-waiting.ts';
+import { webhookScenarios } from './webhooks.ts';
 import type { Scenarios } from './world.ts';
 
 const ALL: Readonly<Record<string, Scenarios>> = {
@@ -23,6 +30,13 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   changes: changeScenarios,
   errors: errorScenarios,
   limits: limitScenarios,
+  webhooks: webhookScenarios,
+  'webhooks, input': webhookInputScenarios,
+  'webhooks, scopes': webhookScopeScenarios,
+  'webhooks, history': webhookDeliveryScenarios,
+  'webhooks, what waits': webhookWaitingScenarios,
+  'webhooks, tests': webhookTestScenarios,
+  'webhooks, limits': webhookLimitScenarios,
 };
 
 /** Registers every scenario of the API against a store; `open` is called before the first and `close` after the last. */

@@ -8,6 +8,8 @@ import { openSessions } from '../../accounts/sessions.ts';
 import { createUser, issueToken } from '../../accounts/users.ts';
 import { type Limiter, unlimited } from '../../limits/limiter.ts';
 import type { Store } from '../../store/store.ts';
+import type { AttemptRequest, WebhookDeps } from '../../webhooks/ports.ts';
+import { aesSeal } from '../../webhooks/seal.ts';
 import type { ApiDeps, Observation } from '../deps.ts';
 import { createApi } from '../server.ts';
 
@@ -41,6 +43,16 @@ export interface Customer extends Caller {
   record(key: string, fields?: object): Promise<Json>;
   /** Creates an API key, and a caller that uses it. */
   key(scopes?: object, fields?: object): Promise<Caller & { readonly id: string }>;
+  /** Creates a webhook, which must succeed: its resource and both secrets. */
+  webhook(fields?: object): Promise<Json>;
+}
+
+/** Stands for what lies outside. A test may put functions of its own in place of these. */
+export interface Network {
+  attempt: WebhookDeps['attempt'];
+  checkUrl: WebhookDeps['checkUrl'];
+  /** Every attempt that was made. */
+  readonly sent: AttemptRequest[];
 }
 
 /** One API over a real store, with a clock that only the test moves. */
@@ -50,6 +62,7 @@ export interface World {
   readonly store: Store;
   readonly observations: Observation[];
   readonly errors: unknown[];
+  readonly network: Network;
   now(): number;
   advance(ms: number): void;
   customer(tier?: Tier): Promise<Customer>;
@@ -75,6 +88,13 @@ export const ZONE_LENGTH = 8;
 
 const SECRET = createHash('sha256').update('test').digest();
 
+/** What a new webhook asks for when nothing else matters. */
+export const WEBHOOK = {
+  name: 'orders',
+  url: 'https://hooks.example.com/in',
+  events: ['record.upserted', 'record.deleted'],
+};
+
 let names = 0;
 
 /** A namespace name that no other test uses. */
@@ -91,13 +111,25 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
   const observations: Observation[] = [];
   const errors: unknown[] = [];
   const newId = (): string => randomUUID();
+  const random = (bytes: number): Uint8Array => randomBytes(bytes);
+  const network: Network = {
+    attempt: async () => ({ error: null, responseCode: 204, durationMs: 7, retryAfter: null }),
+    checkUrl: async () => null,
+    sent: [],
+  };
   const deps: ApiDeps = {
     store,
     clock,
     newId,
-    random: (bytes) => randomBytes(bytes),
+    random,
     zoneLength: ZONE_LENGTH,
     sessions: openSessions({ store, clock, newId }, SECRET),
+    seal: aesSeal(SECRET, random),
+    attempt: (request) => {
+      network.sent.push(request);
+      return network.attempt(request);
+    },
+    checkUrl: (url) => network.checkUrl(url),
     limiter: options.limiter?.(clock) ?? unlimited,
     observe: (observation) => observations.push(observation),
     onError: (error) => errors.push(error),
@@ -133,6 +165,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     store: shared,
     observations,
     errors,
+    network,
     now: clock,
     advance: (ms) => {
       time += ms;
@@ -163,6 +196,9 @@ async function newCustomer(deps: ApiDeps, caller: (token: string) => Caller, tie
       const body = { api_key: { name: 'key', ...(scopes && { scopes }), ...fields } };
       const key = created(await self.post('/api_keys', body));
       return { ...caller(key.token), id: key.id };
+    },
+    async webhook(fields = {}) {
+      return created(await self.post('/webhooks', { webhook: { ...WEBHOOK, ...fields } }));
     },
   };
 }

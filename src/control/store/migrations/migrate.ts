@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { Tx } from '../store.ts';
 import { firstTables } from './0001-first-tables.ts';
+import { webhooks } from './0002-webhooks.ts';
 import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
 
 type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
@@ -9,6 +10,7 @@ type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
 /** In order, forward only. A name that was released is never changed or removed. */
 const STEPS: Readonly<Record<string, Step>> = {
   '0001-first-tables': firstTables,
+  '0002-webhooks': webhooks,
 };
 
 /**

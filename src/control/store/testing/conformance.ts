@@ -1,5 +1,9 @@
 import { describe } from 'node:test';
+import { dispatchConformance } from './conformance-dispatch.ts';
 import { expiryConformance } from './conformance-expiry.ts';
+import { fanOutConformance } from './conformance-fan-out.ts';
+import { fanOutBoundsConformance } from './conformance-fan-out-bounds.ts';
+import { historyConformance } from './conformance-history.ts';
 import { logConformance } from './conformance-log.ts';
 import { snapshotConformance } from './conformance-snapshot.ts';
 import { unitConformance } from './conformance-units.ts';
@@ -21,5 +25,9 @@ export function storeConformance(
     logConformance(create);
     snapshotConformance(create);
     expiryConformance(create);
+    fanOutConformance(create);
+    fanOutBoundsConformance(create);
+    dispatchConformance(create);
+    historyConformance(create);
   });
 }

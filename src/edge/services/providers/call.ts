@@ -1,5 +1,5 @@
 import type { Door } from '../../../outbound/door.ts';
-import type { OutboundResponse } from '../../../outbound/pinned-request.ts';
+import type { OutboundResponse } from '../../../outbound/request.ts';
 
 /** What came back, judged by its status alone. */
 export type Called =

@@ -1,0 +1,94 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { type OutgoingHttpHeaders, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+const SDK = fileURLToPath(new URL('../../', import.meta.url));
+const STRIPE = fileURLToPath(new URL('../../../node_modules/stripe', import.meta.url));
+
+/** A folder as a receiver's author has it: ES modules, this package and `stripe` installed. */
+export interface Project {
+  write(name: string, text: string): string;
+  remove(): void;
+}
+
+export async function makeProject(): Promise<Project> {
+  const folder = mkdtempSync(join(tmpdir(), 'receiver-'));
+  await mkdir(join(folder, 'node_modules'));
+  symlinkSync(SDK, join(folder, 'node_modules/uqrp-sdk'), 'junction');
+  symlinkSync(STRIPE, join(folder, 'node_modules/stripe'), 'junction');
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  return {
+    write: (name, text) => {
+      const path = join(folder, name);
+      writeFileSync(path, text);
+      return path;
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** A receiver that runs in a process of its own and has said that it listens. */
+export interface Receiver {
+  readonly port: number;
+  /** Lines that it has printed since. */
+  readonly lines: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** @throws when it ends before it listens */
+export async function startReceiver(program: string, path: string, signingSecret: string): Promise<Receiver> {
+  const child = spawn(program, [path], {
+    env: { SIGNING_SECRET: signingSecret, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+    child.once('error', () => resolve());
+  });
+  const lines: string[] = [];
+  const port = await portOf(child, lines);
+  const stop = async () => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  return { port, lines, stop };
+}
+
+function portOf(child: ChildProcessByStdio<null, Readable, Readable>, lines: string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const complaints: string[] = [];
+    child.once('error', reject);
+    child.once('close', (code) =>
+      reject(new Error(`The receiver ended with ${code}: ${complaints.join('')}`)),
+    );
+    child.stderr.setEncoding('utf8').on('data', (text) => complaints.push(text));
+    createInterface(child.stdout).on('line', (line) => {
+      const port = /^listening on .*\D(\d+)\D*$/.exec(line)?.[1];
+      if (port === undefined) lines.push(line);
+      else resolve(Number(port));
+    });
+  });
+}
+
+/** @returns the status, or null when the connection was closed without one */
+export function post(
+  port: number,
+  body: string | Uint8Array,
+  headers: OutgoingHttpHeaders,
+): Promise<number | null> {
+  return new Promise((resolve) => {
+    const outgoing = request({ host: '127.0.0.1', port, method: 'POST', agent: false, headers });
+    outgoing.once('response', (response) => {
+      response.resume();
+      resolve(response.statusCode ?? null);
+    });
+    outgoing.once('error', () => resolve(null));
+    outgoing.end(body);
+  });
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { signatureHeader } from '../../../src/control/webhooks/sign.ts';
+import {
+  type VerifyOptions,
+  verifyWebhook,
+  WebhookVerificationError,
+  type WebhookVerificationReason,
+} from '../verify-webhook.ts';
+
+export const SECRET = createHash('sha256').update('a signing secret').digest('hex');
+export const OTHER = createHash('sha256').update('another secret').digest('hex');
+export const T = 1_790_000_000;
+export const NOW = T * 1000;
+export const BODY = JSON.stringify({
+  event: 'record.upserted',
+  seq: 7,
+  created_at: '2026-09-21T13:33:20.000Z',
+  data: {
+    key: 'grüße.status.acme.v1',
+    namespace: 'acme',
+    resource: 'status',
+    version: 'v1',
+    content_type: 'text/plain',
+    ttl_seconds: 300,
+    data: 'b2s=',
+  },
+});
+export const HEADER = signed(BODY);
+export const HEX = HEADER.slice(HEADER.indexOf('v1=') + 3);
+export const WRONG = '0'.repeat(64);
+
+export function signed(body: string, t = T, secret = SECRET): string {
+  return signatureHeader(Buffer.from(body), t, secret);
+}
+
+/** What becomes of a request: a reason, or `passed`. */
+export function verdict(
+  body: string | Uint8Array,
+  header: string | readonly string[] | undefined,
+  secret = SECRET,
+  options: VerifyOptions = { now: NOW },
+): WebhookVerificationReason | 'passed' {
+  try {
+    verifyWebhook(body, header, secret, options);
+    return 'passed';
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.reason;
+    throw error;
+  }
+}

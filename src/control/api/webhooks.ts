@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { invalid } from '../../core/errors.ts';
+import { Faults, Fields } from '../../core/fields.ts';
+import { pageDeliveries, redeliver } from '../webhooks/deliveries.ts';
+import { EVENT_CATALOGUE } from '../webhooks/resource.ts';
+import { regenerateSecrets } from '../webhooks/secrets.ts';
+import { sendTest } from '../webhooks/test-delivery.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listOwnWebhooks,
+  patchWebhook,
+} from '../webhooks/webhooks.ts';
+import type { ApiDeps } from './deps.ts';
+import { actorOf, take } from './guard.ts';
+import { envelope, jsonBody, pathId } from './input.ts';
+import { nextLink } from './records.ts';
+
+export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.get('/webhooks', (request) => listOwnWebhooks(deps, actorOf(request)));
+  app.get('/webhooks/events', async () => EVENT_CATALOGUE);
+  app.get('/webhooks/:id', (request) => getWebhook(deps, actorOf(request), webhookId(request)));
+  app.post('/webhooks', async (request, reply) => {
+    const webhook = await createWebhook(deps, actorOf(request), envelope(request, 'webhook'));
+    return reply.code(201).send(webhook);
+  });
+  app.patch('/webhooks/:id', (request) =>
+    patchWebhook(deps, actorOf(request), webhookId(request), envelope(request, 'webhook')),
+  );
+  app.delete('/webhooks/:id', async (request, reply) => {
+    await deleteWebhook(deps, actorOf(request), webhookId(request));
+    return reply.code(204).send();
+  });
+  app.post('/webhooks/:id/regenerate_secret', async (request) => {
+    refuseFields(request);
+    await takeOfOwn(deps, request, 'webhookSecrets');
+    return regenerateSecrets(deps, actorOf(request), webhookId(request));
+  });
+  app.post('/webhooks/:id/test', async (request) => {
+    refuseFields(request);
+    await takeOfOwn(deps, request, 'webhookTests');
+    return { delivery: await sendTest(deps, actorOf(request), webhookId(request)) };
+  });
+  deliveryRoutes(app, deps);
+}
+
+function deliveryRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.get('/webhooks/:id/deliveries', async (request, reply) => {
+    const query = request.query as Readonly<Record<string, string>>;
+    const page = await pageDeliveries(deps, actorOf(request), webhookId(request), query);
+    const { limit, next_cursor: next } = page.meta;
+    if (next !== null) reply.header('link', nextLink(request.url, query, limit, next));
+    return page;
+  });
+  app.post('/webhooks/:id/deliveries/:delivery_id/redeliver', async (request) => {
+    refuseFields(request);
+    const deliveryId = pathId(request, 'delivery_id', 'Delivery');
+    return { delivery: await redeliver(deps, actorOf(request), webhookId(request), deliveryId) };
+  });
+}
+
+function webhookId(request: FastifyRequest): string {
+  return pathId(request, 'id', 'Webhook');
+}
+
+/** Draws on a budget of the webhook, once it is known to be the caller's. @throws AppError 404, 403, 429 */
+async function takeOfOwn(
+  deps: ApiDeps,
+  request: FastifyRequest,
+  budget: 'webhookSecrets' | 'webhookTests',
+): Promise<void> {
+  const { id } = await getWebhook(deps, actorOf(request), webhookId(request));
+  await take(deps.limiter, budget, id);
+}
+
+/** These take no body, or an empty object. @throws AppError 400, 422 */
+function refuseFields(request: FastifyRequest): void {
+  if (request.body === undefined) return;
+  const faults = new Faults();
+  new Fields(jsonBody(request), [], faults);
+  if (faults.any) throw invalid(...faults.messages);
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../../core/clock.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { forgetClaims, nextTurnAt, waitingSince } from '../store/dispatch.ts';
+import type { Store } from '../store/store.ts';
+import { createAlarm } from './alarm.ts';
+import type { Attempt, SecretSeal } from './ports.ts';
+import { type DispatchObserver, reportEnded, runSlot, type SlotContext } from './slot.ts';
+import { claimTurns, type Turn } from './turn.ts';
+
+/** Webhooks claimed in one unit of work, so that writers never wait long behind it. */
+const CLAIM_MAX = 16;
+
+/** Longest sleep between two looks for something due: the longest that a lost wake-up goes unnoticed. */
+const LONGEST_SLEEP = 1000;
+/** Pause after a look in vain at something that another process holds just now. */
+const HELD_SLEEP = 25;
+const SHORTEST_SLEEP = 1;
+/** Pause after a fault. */
+const FAULT_SLEEP = 1000;
+/** A look in vain is followed by so many times its own length without another: looking takes a fifth of the time at most. */
+const LOOK_SHARE = 4;
+
+/** Milliseconds. Above the deadline of an attempt by what a slow unit of work may take. */
+const LEASE_MS = LIMITS.webhookDeadlineMs + 10_000;
+
+export interface DispatcherOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Names leases: never the same twice, whoever makes it. */
+  readonly newId: () => string;
+  /** A number from 0 up to 1: spreads retries. */
+  readonly random: () => number;
+  readonly attempt: Attempt;
+  readonly seal: Pick<SecretSeal, 'open'>;
+  /** Seconds before each attempt; as many attempts as numbers. The first is the fan-out's business. */
+  readonly schedule: readonly number[];
+  readonly signal: AbortSignal;
+  /** Told of a fault of ours: what it was about is tried again. */
+  readonly onError: (error: unknown) => void;
+  readonly observe?: DispatchObserver;
+  /** Deliveries under way at a time, and those of one customer among them. */
+  readonly slots?: number;
+  readonly perCustomer?: number;
+  /** Milliseconds; longer than any attempt takes. */
+  readonly leaseMs?: number;
+}
+
+export interface Dispatcher {
+  /** Looks for something due now. A hint: it would be found anyway, if a little later. */
+  wake(): void;
+  /** Resolves once the signal is aborted and what was under way is settled. Never rejects. */
+  readonly stopped: Promise<void>;
+}
+
+const UNOBSERVED: DispatchObserver = { attempted() {}, ended() {}, arrived() {}, disabled() {} };
+
+/**
+ * Delivers what is due, until aborted. Each webhook has one delivery under way at a time, and a slot of its own while it
+ * has: one that is slow delays nobody but itself. Several processes may do so on one PostgreSQL database; on SQLite one
+ * does, and takes over at once what an earlier one left behind.
+ */
+export function startDispatcher(options: DispatcherOptions): Dispatcher {
+  const { store, clock, newId, signal, onError, leaseMs = LEASE_MS } = options;
+  const { slots = LIMITS.webhookSlots, perCustomer = LIMITS.webhookSlotsPerCustomer } = options;
+  const observe = options.observe ?? UNOBSERVED;
+  const alarm = createAlarm(signal);
+  const running = new Set<Promise<void>>();
+  /** Slots that a customer has; no entry for none. */
+  const held = new Map<string, number>();
+  const room = (userId: string): number => perCustomer - (held.get(userId) ?? 0);
+  const context: SlotContext = {
+    ...options,
+    leaseMs,
+    observe,
+    othersWait: (userId) => running.size >= slots || room(userId) <= 0,
+  };
+
+  function start(turn: Turn): void {
+    const { userId } = turn;
+    held.set(userId, (held.get(userId) ?? 0) + 1);
+    const slot = runSlot(context, turn)
+      .catch(onError)
+      .finally(() => {
+        running.delete(slot);
+        const left = (held.get(userId) ?? 0) - 1;
+        if (left > 0) held.set(userId, left);
+        else held.delete(userId);
+        alarm.wake();
+      });
+    running.add(slot);
+  }
+
+  /** @returns milliseconds until something may be due; 0: there may be more now */
+  async function look(): Promise<number> {
+    const free = slots - running.size;
+    if (free <= 0) return LONGEST_SLEEP;
+    const passed = [...held.keys()].filter((userId) => room(userId) <= 0);
+    const at = await nextTurnAt(store.read, passed);
+    const now = clock();
+    if (at === null) return LONGEST_SLEEP;
+    if (at > now) return Math.max(SHORTEST_SLEEP, Math.min(LONGEST_SLEEP, at - now));
+    const rules = { leaseMs, schedule: options.schedule, claim: newId(), passed, room };
+    const limit = Math.min(free, CLAIM_MAX);
+    const claimed = await store.write((tx) => claimTurns(tx, { ...rules, now: clock(), limit }));
+    for (const turn of claimed.turns) start(turn);
+    reportEnded(observe, claimed.ended);
+    return claimed.seen > 0 ? 0 : HELD_SLEEP;
+  }
+
+  async function run(): Promise<void> {
+    const stopListening = store.changes.onCommit(() => alarm.wake());
+    let isFresh = store.engine === 'sqlite';
+    while (!signal.aborted) {
+      alarm.reset();
+      const began = performance.now();
+      try {
+        if (isFresh) await store.write(forgetClaims);
+        isFresh = false;
+        const wait = await look();
+        if (wait === 0) continue;
+        await alarm.sleep(Math.min(wait, LOOK_SHARE * (performance.now() - began)));
+        await alarm.wait(wait);
+      } catch (error) {
+        if (!signal.aborted) onError(error);
+        await alarm.sleep(FAULT_SLEEP);
+      }
+    }
+    stopListening();
+    await Promise.all(running);
+  }
+
+  return { wake: () => alarm.wake(), stopped: run() };
+}
+
+/** For how many seconds the longest waiting webhook could have had its turn; 0 when none waits. */
+export async function oldestDueSeconds(store: Store, now: number): Promise<number> {
+  const since = await waitingSince(store.read);
+  return since === null ? 0 : Math.max(0, now - since) / 1000;
+}

@@ -1,0 +1,268 @@
+import { TIERS } from '../../core/tiers.ts';
+import type { DeliveryEvent, DeliveryStatus } from '../../core/webhooks.ts';
+import { earliestDue } from '../store/deliveries.ts';
+import * as rows from '../store/dispatch.ts';
+import type { Tx } from '../store/store.ts';
+import type { AttemptResult } from './ports.ts';
+import { judge } from './verdict.ts';
+import { countAttempt, roomFor } from './window.ts';
+
+/** A webhook leased to us, and the one delivery that is to be attempted under the lease. Its attempt is counted already. */
+export interface Turn {
+  /** The lease's name. */
+  readonly claim: string;
+  readonly webhookId: string;
+  readonly userId: string;
+  readonly url: string;
+  /** As sealed at rest, of this moment. */
+  readonly sealedSecret: Uint8Array;
+  readonly deliveryId: string;
+  readonly event: DeliveryEvent;
+  readonly body: Uint8Array;
+  /** Which attempt of the delivery it is, from 1. */
+  readonly attempt: number;
+  /** When the delivery was enqueued, milliseconds since the epoch. */
+  readonly createdAt: number;
+}
+
+export interface TurnRules {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Milliseconds until anybody may claim the webhook, unless the lease is renewed. */
+  readonly leaseMs: number;
+  /** Seconds before each attempt. */
+  readonly schedule: readonly number[];
+}
+
+/** Deliveries that ended without an attempt, or because their webhook was disabled. */
+export interface Ended {
+  readonly failed: number;
+  readonly dropped: number;
+}
+
+export interface ClaimRules extends TurnRules {
+  /** Names the new leases. Never used before. */
+  readonly claim: string;
+  /** Webhooks at most. */
+  readonly limit: number;
+  /** Customers who have no room left. */
+  readonly passed: readonly string[];
+  /** How many more webhooks of a customer may be claimed. */
+  readonly room: (userId: string) => number;
+}
+
+export interface Claimed {
+  readonly turns: readonly Turn[];
+  readonly ended: Ended;
+  /** Webhooks that were looked at. None: there are no more to be had now. */
+  readonly seen: number;
+}
+
+/** Claims webhooks that have something due and takes the first delivery of each, in the caller's unit of work. */
+export async function claimTurns(tx: Tx, rules: ClaimRules): Promise<Claimed> {
+  const hooks = await rows.holdClaimable(tx, rules.now, rules.passed, rules.limit);
+  const taken = new Map<string, number>();
+  const turns: Turn[] = [];
+  const ended: Ended[] = [];
+  for (const hook of hooks) {
+    const already = taken.get(hook.user_id) ?? 0;
+    if (already >= rules.room(hook.user_id)) continue;
+    const begun = await begin(tx, hook, rules.claim, rules, {});
+    ended.push(begun.ended);
+    if (begun.turn === null) continue;
+    turns.push(begun.turn);
+    taken.set(hook.user_id, already + 1);
+  }
+  return { turns, ended: sum(ended), seen: hooks.length };
+}
+
+export interface SettleRules extends TurnRules {
+  /** 0 up to 1: spreads the next attempt. */
+  readonly random: number;
+  /** Whether the webhook's next delivery is taken at once, or the lease given back. */
+  readonly goOn: boolean;
+}
+
+export interface Settled {
+  /** How the delivery stands now; null when nothing was written of it, for it had ended meanwhile. */
+  readonly status: DeliveryStatus | null;
+  readonly isDisabled: boolean;
+  readonly ended: Ended;
+  /** The webhook's next delivery, under the renewed lease. Null: the lease is given back. */
+  readonly next: Turn | null;
+}
+
+/**
+ * Writes what an attempt came to, to its delivery and its webhook, and goes on to the next delivery or gives the lease
+ * back, in the caller's unit of work. May be run again when nobody knows whether it was committed: it counts nothing twice.
+ *
+ * @returns null, with nothing written, when the lease is lost: the webhook was disabled, deleted or claimed by another
+ */
+export async function settleTurn(
+  tx: Tx,
+  turn: Turn,
+  result: AttemptResult,
+  rules: SettleRules,
+): Promise<Settled | null> {
+  const hook = await rows.holdClaimed(tx, turn.webhookId, turn.claim);
+  if (hook === null) return null;
+  const { attempt } = turn;
+  const verdict = judge(result, { ...rules, attempt, failuresBefore: hook.failure_count });
+  const { status, error, responseCode, durationMs, nextAttemptAt } = verdict.delivery;
+  const wasWaiting = await rows.recordOutcome(tx, turn.deliveryId, attempt, {
+    status,
+    error,
+    response_code: responseCode,
+    duration_ms: durationMs,
+    next_attempt_at: nextAttemptAt,
+  });
+  if (!wasWaiting) {
+    // Told already, or ended for another reason while it was under way: it says nothing of the webhook any more.
+    const begun = await beginOrRelease(tx, hook, turn.claim, rules, {}, rules.goOn);
+    return { status: null, isDisabled: false, ended: begun.ended, next: begun.turn };
+  }
+  if (verdict.isDisabled) {
+    const failed = await disable(tx, hook.id, verdict.failures, rules.now);
+    return { status, isDisabled: true, ended: { failed, dropped: 0 }, next: null };
+  }
+  const change = { failure_count: verdict.failures, rests_until: verdict.restsUntil };
+  const goOn = rules.goOn && verdict.restsUntil <= rules.now;
+  const begun = await beginOrRelease(tx, hook, turn.claim, rules, change, goOn);
+  return { status, isDisabled: false, ended: begun.ended, next: begun.turn };
+}
+
+/**
+ * Gives back a turn whose attempt was not made, as if it had not been taken.
+ *
+ * @param restsUntil nothing is sent to the webhook before this time; null: at once again
+ */
+export async function giveBack(tx: Tx, turn: Turn, now: number, restsUntil: number | null): Promise<void> {
+  const hook = await rows.holdClaimed(tx, turn.webhookId, turn.claim);
+  if (hook === null) return;
+  await rows.takeBackAttempt(tx, turn.deliveryId, turn.attempt);
+  await release(tx, hook.id, now, restsUntil === null ? {} : { rests_until: restsUntil });
+}
+
+interface Begun {
+  readonly turn: Turn | null;
+  readonly ended: Ended;
+}
+
+const NOTHING: Ended = { failed: 0, dropped: 0 };
+
+async function beginOrRelease(
+  tx: Tx,
+  hook: rows.HeldWebhook,
+  claim: string,
+  rules: TurnRules,
+  change: rows.TurnChange,
+  goOn: boolean,
+): Promise<Begun> {
+  if (goOn) return begin(tx, hook, claim, rules, change);
+  await release(tx, hook.id, rules.now, change);
+  return { turn: null, ended: NOTHING };
+}
+
+/** Takes the first due delivery that may be attempted and writes the lease; where there is none, gives the lease back. */
+async function begin(
+  tx: Tx,
+  hook: rows.HeldWebhook,
+  claim: string,
+  rules: TurnRules,
+  change: rows.TurnChange,
+): Promise<Begun> {
+  const { now, leaseMs } = rules;
+  const { delivery, ended } = await firstToAttempt(tx, hook, rules);
+  if (delivery === null) {
+    await release(tx, hook.id, now, change);
+    return { turn: null, ended };
+  }
+  await rows.beginAttempt(tx, delivery.id, now);
+  await rows.saveWebhook(tx, hook.id, {
+    ...change,
+    claim,
+    claimed_until: now + leaseMs,
+    served_at: now,
+    last_triggered_at: now,
+    next_due_at: delivery.next_attempt_at,
+    attempt_minutes: countAttempt(hook.attempt_minutes, now),
+  });
+  const turn: Turn = {
+    claim,
+    webhookId: hook.id,
+    userId: hook.user_id,
+    url: hook.url,
+    sealedSecret: hook.signing_secret,
+    deliveryId: delivery.id,
+    event: delivery.event,
+    body: delivery.body,
+    attempt: delivery.attempts + 1,
+    createdAt: delivery.created_at,
+  };
+  return { turn, ended };
+}
+
+type Attemptable = rows.WaitingDelivery & { readonly body: Uint8Array };
+
+/** Ends what may not be attempted (any more) until something may, or nothing is due. */
+async function firstToAttempt(
+  tx: Tx,
+  hook: rows.HeldWebhook,
+  { now, schedule }: TurnRules,
+): Promise<{ delivery: Attemptable | null; ended: Ended }> {
+  let failed = 0;
+  let dropped = 0;
+  for (;;) {
+    const first = await rows.firstWaiting(tx, hook.id);
+    if (first === null || first.next_attempt_at > now) return { delivery: null, ended: { failed, dropped } };
+    const { body } = first;
+    if (TIERS[hook.tier].webhooks === 0) {
+      const end = { status: 'failed', error: 'webhook_disabled' } as const;
+      failed += await rows.endDeliveries(tx, hook.id, end, now);
+    } else if (first.attempts >= schedule.length || body === null) {
+      // Whoever made its last attempt died over it: nobody knows what came of that.
+      await rows.endDelivery(tx, first.id, { status: 'failed', error: 'timeout' });
+      failed++;
+    } else if (!roomFor(hook.attempt_minutes, now)) {
+      const end = { status: 'dropped', error: 'rate_limited' } as const;
+      dropped += await rows.endDeliveries(tx, hook.id, end, now);
+    } else {
+      return { delivery: { ...first, body }, ended: { failed, dropped } };
+    }
+  }
+}
+
+/** The time of the next delivery is read while the row is held: whatever is enqueued later moves it then. */
+async function release(tx: Tx, id: string, now: number, change: rows.TurnChange): Promise<void> {
+  await rows.saveWebhook(tx, id, {
+    ...change,
+    claim: null,
+    claimed_until: 0,
+    served_at: now,
+    next_due_at: await earliestDue(tx, id),
+  });
+}
+
+/** @returns waiting deliveries that failed with it */
+async function disable(tx: Tx, id: string, failures: number, now: number): Promise<number> {
+  const end = { status: 'failed', error: 'webhook_disabled' } as const;
+  const failed = await rows.endDeliveries(tx, id, end, null);
+  await rows.saveWebhook(tx, id, {
+    enabled: 0,
+    failure_count: failures,
+    rests_until: 0,
+    claim: null,
+    claimed_until: 0,
+    served_at: now,
+    next_due_at: null,
+    notice_due_at: now,
+  });
+  return failed;
+}
+
+function sum(all: readonly Ended[]): Ended {
+  return all.reduce(
+    (total, one) => ({ failed: total.failed + one.failed, dropped: total.dropped + one.dropped }),
+    NOTHING,
+  );
+}
