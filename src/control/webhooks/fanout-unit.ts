@@ -118,6 +118,7 @@ export async function enqueue(tx: Tx, { after, until, owners }: Span, rules: Uni
   const { clock, newId, bounds, firstDelayMs, histories } = rules;
   const cursor = await lockCursor(tx);
   // Another process has gone ahead, and may have filled them.
+  if (cursor.seq > after) histories.clear();
   if (cursor.seq >= until) return { seq: cursor.seq, counts: NOTHING, dropped: new Map() };
   const from = Math.max(after, cursor.seq);
   const at = Math.max(clock(), cursor.at);

@@ -109,6 +109,8 @@ export function openFanout(options: FanoutOptions): Fanout {
     if (cursor > head) await store.write(rewindCursor);
     kept = Math.min(cursor, head);
     const known = place ?? 0;
+    // Another process has gone ahead, and may have filled them.
+    if (cursor > known) rules.histories.clear();
     if (cursor <= head && known <= head) return Math.max(cursor, known, oldest - 1);
     onError(new LogRewoundError());
     return Math.max(kept, oldest - 1);
