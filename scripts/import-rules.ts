@@ -48,6 +48,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'edge/schema', may: ['core', 'edge/services', 'edge/query/public-service.ts'] },
   { room: 'edge/node', may: ['core', 'telemetry', ...EDGE.filter((room) => room !== 'edge/node')] },
   { room: 'client', may: ['core', 'edge/wire'] },
+  { room: 'outbound-worker.ts', may: ['core', 'outbound'] },
   { room: 'edge-worker.ts', may: ['core', 'telemetry', ...EDGE] },
   {
     room: 'cli',

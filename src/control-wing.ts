@@ -18,10 +18,9 @@ import { aesSeal } from './control/webhooks/seal.ts';
 import type { Clock } from './core/clock.ts';
 import { LIMITS } from './core/limits.ts';
 import { timeOrderedUuids } from './core/uuid.ts';
-import { openDoor } from './outbound/door.ts';
+import { openDoorThread } from './outbound/door-thread.ts';
 import { openMailer } from './outbound/mailer.ts';
 import { makeResolve } from './outbound/resolver.ts';
-import { WEBHOOK_TARGETS } from './outbound/target-policy.ts';
 import { checkWebhookUrl } from './outbound/url-check.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -69,10 +68,14 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
       ? sharedLimiter(store, clock)
       : memoryLimiter(clock);
   const resolve = makeResolve(config.resolvers);
-  const door = openDoor({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: LIMITS.webhookDeadlineMs });
+  const keeper = openDoorThread({
+    entry: new URL('./outbound-worker.ts', import.meta.url),
+    settings: { resolvers: config.resolvers, deadlineMs: LIMITS.webhookDeadlineMs },
+    onExit: () => log.event('outbound.exited', {}),
+  });
   const deps = makeDeps(config, store, secret, clock);
   const seal = aesSeal(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
-  const attempt = makeAttempt(door, clock);
+  const attempt = makeAttempt(keeper.door, clock);
   const app = createApi({
     ...deps,
     seal,
@@ -118,6 +121,7 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
     async stop() {
       ending.abort();
       await Promise.all(loops);
+      await keeper.stop();
     },
   };
 }

@@ -35,6 +35,22 @@ describe('resolution', () => {
     }
   });
 
+  it('asks from another port each time', async () => {
+    const ports = new Set<number>();
+    const socket = createSocket('udp4');
+    socket.on('message', (query, peer) => {
+      ports.add(peer.port);
+      socket.send(dnsReply(query, query.readUInt16BE(query.indexOf(0, 12) + 1)), peer.port, peer.address);
+    });
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    const resolve = makeResolve([`127.0.0.1:${socket.address().port}`]);
+    const { signal } = new AbortController();
+    for (let i = 0; i < 20; i++) await resolve('host.test', signal);
+    socket.close();
+    assert.ok(ports.size >= 18, `${ports.size} ports`);
+  });
+
   it('gives up when its caller does', async () => {
     const silent = createSocket('udp4').bind(0, '127.0.0.1');
     await once(silent, 'listening');

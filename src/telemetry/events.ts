@@ -60,6 +60,11 @@ export const EVENTS = {
   },
   'store.failing': { level: 'error', message: 'the database reports a fault', fields: {} },
   'sweeper.failing': { level: 'error', message: 'expired records could not be deleted', fields: {} },
+  'outbound.exited': {
+    level: 'error',
+    message: 'the thread that webhooks leave through ended and is started again',
+    fields: {},
+  },
   'fanout.failing': { level: 'error', message: 'webhook deliveries could not be enqueued', fields: {} },
   'dispatcher.failing': {
     level: 'error',

@@ -1,0 +1,21 @@
+/**
+ * Composition root of the thread through which webhooks leave: their handshakes take none of the main thread's time. Started by
+ * `outbound/door-thread.ts`.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { openDoor } from './outbound/door.ts';
+import type { FromKeeper, KeeperSettings, ToKeeper } from './outbound/door-messages.ts';
+import { makeResolve } from './outbound/resolver.ts';
+import { WEBHOOK_TARGETS } from './outbound/target-policy.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('this module is the body of a worker thread');
+const { resolvers, deadlineMs } = workerData as KeeperSettings;
+const door = openDoor({ policy: WEBHOOK_TARGETS, resolve: makeResolve(resolvers), deadlineMs });
+
+port.on('message', ({ id, url, ...rest }: ToKeeper) => {
+  void door({ ...rest, url: new URL(url) }).then((result) => {
+    const message: FromKeeper = { id, result };
+    port.postMessage(message);
+  });
+});
