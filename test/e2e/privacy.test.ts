@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, getHttps, read } from './client.ts';
 
-/** What must never be seen outside answers: a record's name, its payload, a customer's address, and tokens. */
+/** What must never be seen outside answers: a record's name, its payload, a customer's address, tokens, and endpoints. */
 const NAME = 'zebrakey';
 const PAYLOAD = 'giraffepayload';
 const EMAIL = 'ostrich@example.net';
@@ -15,7 +15,8 @@ describe('nothing private leaks', () => {
   const secrets: string[] = [NAME, 'zebraspace', PAYLOAD, Buffer.from(PAYLOAD).toString('base64'), 'ostrich'];
 
   before(async () => {
-    server = await startUqrp();
+    // A name server that is not there.
+    server = await startUqrp({ UQRP_RESOLVERS: '127.0.0.1:9' });
     for (const stream of [server.child.stdout, server.child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         printed += chunk.toString();
@@ -32,6 +33,19 @@ describe('nothing private leaks', () => {
     await customer.call('POST', '/records', { record });
     const name = `get.auth-${token}.${NAME}.zebraspace.v1`;
     await eventually(async () => (await read(server, name)).payload === PAYLOAD);
+
+    const url = 'https://walrushost.example.com/walruspath?walrus=1';
+    const webhook = { name: 'walrusname', url, events: ['record.upserted', 'namespace.upserted'] };
+    const hook = (await customer.call('POST', '/webhooks', { webhook })).body as Record<string, string>;
+    secrets.push('walrus', hook.secret!, hook.signing_secret!);
+    await customer.call('POST', '/namespaces', { namespace: { name: 'walrusspace' } });
+    await customer.call('POST', `/webhooks/${hook.id}/test`);
+    await customer.call('POST', '/webhooks', { webhook: { ...webhook, url: 'https://10.0.0.1/walrus' } });
+    // The name cannot be resolved here: a failed attempt.
+    await eventually(async () => {
+      const { body } = await customer.call('GET', `/webhooks/${hook.id}/deliveries`);
+      return (body as { deliveries: { attempts: number }[] }).deliveries.some(({ attempts }) => attempts > 0);
+    });
 
     // Everything that goes wrong, with something private in it.
     await customer.call('POST', '/records', { record: { ...record, [PAYLOAD]: 1 } });
@@ -58,6 +72,7 @@ describe('nothing private leaks', () => {
   it('in the metrics', async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${server.ports.http}/metrics`)).text();
     assert.match(metrics, /uqrp_dns_replies_total/);
+    assert.match(metrics, /uqrp_webhook_attempts_total\{error="dns_failure"\}/);
     for (const secret of secrets) assert.ok(!metrics.includes(secret), 'a metric holds something private');
   });
 

@@ -45,7 +45,9 @@ export async function openWorld(
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-hooks-'));
   const ca = join(dir, 'ca.pem');
   writeFileSync(ca, tls.cert);
-  const child = fork(new URL('./receiver.ts', import.meta.url), { serialization: 'advanced' });
+  // Without the test runner's own variable, or it would take itself for a test.
+  const { NODE_TEST_CONTEXT: _, ...childEnv } = process.env;
+  const child = fork(new URL('./receiver.ts', import.meta.url), { serialization: 'advanced', env: childEnv });
   await ask(child, { type: 'listen', address: RECEIVER, port: 443, ...tls });
   const env = { UQRP_RESOLVERS: NAME_SERVER, NODE_EXTRA_CA_CERTS: ca };
   return {
