@@ -188,10 +188,10 @@ describe('a door before HTTP servers', () => {
       assert.equal(lines[0], 'POST /hook?x=1 HTTP/1.1');
       assert.deepEqual(lines.slice(1).toSorted(), [
         '',
-        'accept-encoding: identity',
-        'connection: close',
-        'content-length: 8',
-        `host: ${HOST}:${peer.port}`,
+        'Accept-Encoding: identity',
+        'Connection: close',
+        'Content-Length: 8',
+        `Host: ${HOST}:${peer.port}`,
         '{"ü":1}',
       ]);
     });

@@ -21,17 +21,30 @@ const TARGET = /^\/[\x21-\x7e]*$/;
 export function requestOctets({ url, method, headers, body }: OutboundRequest): Buffer {
   const path = url.pathname + url.search;
   if (!TARGET.test(path)) throw new TypeError('the path cannot be sent');
-  const lines = [`${method} ${path} HTTP/1.1`, `host: ${url.host}`];
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${url.host}`];
   for (const [name, value] of Object.entries(headers)) {
     if (!VALUE.test(value)) throw new TypeError('a header cannot be sent');
-    lines.push(`${name}: ${value}`);
+    lines.push(`${shownName(name)}: ${value}`);
   }
-  if (body !== undefined) lines.push(`content-length: ${body.length}`);
+  if (body !== undefined) lines.push(`Content-Length: ${body.length}`);
   const head = Buffer.from(
-    `${lines.join('\r\n')}\r\naccept-encoding: identity\r\nconnection: close\r\n\r\n`,
+    `${lines.join('\r\n')}\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n`,
     'latin1',
   );
   return body === undefined ? head : Buffer.concat([head, body]);
+}
+
+const shownNames = new Map<string, string>();
+
+/** `X-Service-Event` for `x-service-event`: names mean the same in any case, but some receivers were never told. */
+function shownName(name: string): string {
+  let shown = shownNames.get(name);
+  if (shown === undefined) {
+    shown = name.replace(/(?:^|-)[a-z]/g, (letter) => letter.toUpperCase());
+    // Callers have a handful of names; should one make them up, nothing is remembered.
+    if (shownNames.size < 64) shownNames.set(name, shown);
+  }
+  return shown;
 }
 
 /** Sends the request over a socket that is secured, and settles with what comes first: a head, nonsense or the end. */

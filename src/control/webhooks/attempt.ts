@@ -45,7 +45,7 @@ async function send(door: Door, clock: Clock, request: AttemptRequest): Promise<
   }
 }
 
-/** Specification, Events: the headers of a delivery. Names are sent in lower case; HTTP reads them in any. */
+/** Specification, Events: the headers of a delivery. */
 function headersOf(request: AttemptRequest, t: number): Record<string, string> {
   return {
     'content-type': 'application/json',
