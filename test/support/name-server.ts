@@ -1,57 +1,61 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import packet from 'dns-packet';
-
-/** Header bits (RFC 1035 §4.1.1) and NXDOMAIN. */
-const RD = 0x0100;
-const RA = 0x0080;
-const NXDOMAIN = 3;
+import { ipv4FromText, ipv6FromText } from '../../src/edge/wire/address.ts';
 
 /** Addresses of a host at its nth question of a type, IPv4 and IPv6 mixed; empty: the name has none; null: it does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;
 
 export interface NameServer {
   readonly port: number;
-  /** How often the host was asked for, all types together. */
-  asked(host: string): number;
   close(): void;
 }
+
+const A = 1;
+const AAAA = 28;
+const HEADER = 12;
+/** QR, RD and RA, and the rcode of a name that does not exist (RFC 1035 §4.1.1). */
+const RESPONSE = 0x8180;
+const NXDOMAIN = 3;
 
 /** A recursive name server as the outbound door sees it: answers A and AAAA over UDP from a function. */
 export async function startNameServer(address: string, port: number, answers: Answers): Promise<NameServer> {
   const socket = createSocket('udp4');
   const counts = new Map<string, number>();
   socket.on('message', (query, peer) => {
-    const { id, questions } = packet.decode(query);
-    const [question] = questions;
-    if (question === undefined) return;
-    const name = question.name.toLowerCase();
-    const count = (key: string): number => {
-      const nth = (counts.get(key) ?? 0) + 1;
-      counts.set(key, nth);
-      return nth;
-    };
-    count(name);
-    const nth = count(`${name} ${question.type}`);
-    const found = answers(name, nth);
-    const family = question.type === 'A' ? '.' : ':';
-    const records = (found ?? [])
-      .filter((one) => one.includes(family) && (family === ':' || !one.includes(':')))
-      .map((data) => ({ type: question.type, name: question.name, ttl: 0, data }));
-    const reply = packet.encode({
-      type: 'response',
-      id,
-      flags: RD | RA | (found === null ? NXDOMAIN : 0),
-      questions,
-      answers: records,
-    });
-    socket.send(reply, peer.port, peer.address);
+    const { name, end } = readName(query);
+    const type = query.readUInt16BE(end);
+    const key = `${name} ${type}`;
+    const nth = (counts.get(key) ?? 0) + 1;
+    counts.set(key, nth);
+    socket.send(reply(query.subarray(0, end + 4), type, answers(name, nth)), peer.port, peer.address);
   });
   socket.bind(port, address);
   await once(socket, 'listening');
-  return {
-    port: socket.address().port,
-    asked: (host) => counts.get(host) ?? 0,
-    close: () => socket.close(),
-  };
+  return { port: socket.address().port, close: () => socket.close() };
+}
+
+function readName(query: Buffer): { name: string; end: number } {
+  const labels: string[] = [];
+  let at = HEADER;
+  for (let length = query[at]!; length > 0; length = query[at]!) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length).toLowerCase());
+    at += 1 + length;
+  }
+  return { name: labels.join('.'), end: at + 1 };
+}
+
+function reply(question: Buffer, type: number, found: readonly string[] | null): Buffer {
+  const records = (found ?? []).flatMap((address) => {
+    const rdata = type === A ? ipv4FromText(address) : type === AAAA ? ipv6FromText(address) : null;
+    if (rdata === null) return [];
+    // The name of the question, class IN, a TTL of nothing (RFC 1035 §4.1.3).
+    const head = Buffer.from([0xc0, HEADER, 0, type, 0, 1, 0, 0, 0, 0, 0, rdata.length]);
+    return [Buffer.concat([head, rdata])];
+  });
+  const message = Buffer.concat([question, ...records]);
+  message.writeUInt16BE(RESPONSE | (found === null ? NXDOMAIN : 0), 2);
+  message.writeUInt16BE(1, 4);
+  message.writeUInt16BE(records.length, 6);
+  message.writeUInt32BE(0, 8);
+  return message;
 }

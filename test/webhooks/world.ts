@@ -23,6 +23,8 @@ export interface World {
   url(kind: Kind, n: number): string;
   /** What arrived since it was last asked. */
   take(): Promise<readonly Arrival[]>;
+  /** Of each request that arrived since it was last asked: when, and milliseconds since its event. From the second time on. */
+  times(): Promise<Float64Array>;
   /** How many requests arrived in all. */
   count(): Promise<number>;
   start(env?: NodeJS.ProcessEnv, dataDir?: string): Promise<Uqrp>;
@@ -56,6 +58,10 @@ export async function openWorld(
     take: async () => {
       const told = await ask(child, { type: 'take' });
       return told.type === 'arrivals' ? told.arrivals : [];
+    },
+    times: async () => {
+      const told = await ask(child, { type: 'times' });
+      return told.type === 'times' ? told.times : new Float64Array();
     },
     count: async () => {
       const told = await ask(child, { type: 'count' });
