@@ -1,42 +1,32 @@
-import { sql, type Updateable } from 'kysely';
-import type { Tier } from '../../core/tiers.ts';
+import { type SqlBool, sql, type Updateable } from 'kysely';
 import type { DeliveryEvent } from '../../core/webhooks.ts';
-import type { WebhookDeliveriesTable, WebhooksTable } from './schema.ts';
+import { prepared } from './prepared.ts';
+import type { WebhookDeliveriesTable } from './schema.ts';
 import type { Db, Tx } from './store.ts';
 
 /** Spelt out, not bound: so an engine sees that the index of waiting deliveries has all of these. */
 const WAITS = sql<boolean>`status = 'pending'`;
 
-/** A webhook whose row this unit holds, as far as its deliveries need it. */
-export interface HeldWebhook {
-  readonly id: string;
-  readonly user_id: string;
-  /** Of its owner. */
-  readonly tier: Tier;
-  readonly url: string;
-  readonly signing_secret: Uint8Array;
-  readonly failure_count: number;
-  readonly attempt_minutes: string;
-}
-
-const HELD = [
-  'w.id',
-  'w.user_id',
-  'u.tier',
-  'w.url',
-  'w.signing_secret',
-  'w.failure_count',
-  'w.attempt_minutes',
-] as const;
+/** Spelt out as well: SQLite plans for one row only when it sees that it is one. */
+const ONE = sql.lit(1);
 
 /** The first waiting delivery of a webhook. */
 export interface WaitingDelivery {
   readonly id: string;
+  readonly attempts: number;
+  readonly next_attempt_at: number;
+  readonly has_body: SqlBool;
+}
+
+/** A delivery whose attempt is counted. */
+export interface BegunDelivery {
+  readonly id: string;
   readonly event: DeliveryEvent;
+  /** This one included. */
   readonly attempts: number;
   readonly created_at: number;
   readonly next_attempt_at: number;
-  readonly body: Uint8Array | null;
+  readonly body: Uint8Array;
 }
 
 /**
@@ -60,88 +50,65 @@ export async function nextTurnAt(db: Db, passed: readonly string[]): Promise<num
   return (await query.executeTakeFirst())?.at ?? null;
 }
 
-/**
- * Holds up to `limit` webhooks that may have their turn now, the one longest without it first. On PostgreSQL those that
- * another unit holds are passed over. Who takes one writes a claim to it with `saveWebhook`, in the same unit.
- */
-export function holdClaimable(
-  tx: Tx,
-  now: number,
-  passed: readonly string[],
-  limit: number,
-): Promise<HeldWebhook[]> {
-  let query = tx
-    .selectFrom('webhooks as w')
-    .innerJoin('users as u', 'u.id', 'w.user_id')
-    .select(HELD)
-    .where('w.enabled', '=', 1)
-    .where('w.next_due_at', '<=', now)
-    .where('w.rests_until', '<=', now)
-    .where('w.claimed_until', '<=', now);
-  if (passed.length > 0) query = query.where('w.user_id', 'not in', passed);
-  // The weaker lock for writing: deliveries may be enqueued beside it, for they only name the webhook.
-  return query.orderBy('w.served_at').orderBy('w.id').limit(limit).forNoKeyUpdate('w').skipLocked().execute();
-}
-
-/** Holds a webhook as long as it is leased under this very name; null when it is not, or is gone. */
-export async function holdClaimed(tx: Tx, id: string, claim: string): Promise<HeldWebhook | null> {
-  const row = await tx
-    .selectFrom('webhooks as w')
-    .innerJoin('users as u', 'u.id', 'w.user_id')
-    .select(HELD)
-    .where('w.id', '=', id)
-    .where('w.claim', '=', claim)
-    .where('w.enabled', '=', 1)
-    .forNoKeyUpdate('w')
-    .executeTakeFirst();
-  return row ?? null;
-}
-
-/** What a turn changes of its webhook. */
-export type TurnChange = Updateable<
-  Pick<
-    WebhooksTable,
-    | 'enabled'
-    | 'failure_count'
-    | 'last_triggered_at'
-    | 'next_due_at'
-    | 'rests_until'
-    | 'claim'
-    | 'claimed_until'
-    | 'served_at'
-    | 'attempt_minutes'
-    | 'notice_due_at'
-  >
->;
-
-/** @param id of a webhook that this unit holds */
-export async function saveWebhook(tx: Tx, id: string, change: TurnChange): Promise<void> {
-  await tx.updateTable('webhooks').set(change).where('id', '=', id).execute();
-}
-
-/** The waiting delivery of least `(next_attempt_at, seq)`, due or not. */
-export async function firstWaiting(tx: Tx, webhookId: string): Promise<WaitingDelivery | null> {
-  const row = await tx
+const FIRST_WAITING = prepared((db, p: { webhookId: string }) =>
+  db
     .selectFrom('webhook_deliveries')
-    .select(['id', 'event', 'attempts', 'created_at', 'body'])
-    .select((delivery) => delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'))
-    .where('webhook_id', '=', webhookId)
+    .select(['id', 'attempts'])
+    .select((delivery) => [
+      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
+      delivery('body', 'is not', null).as('has_body'),
+    ])
+    .where('webhook_id', '=', p.webhookId)
     .where(WAITS)
     .where('next_attempt_at', 'is not', null)
     .orderBy('next_attempt_at')
     .orderBy('seq')
-    .limit(1)
-    .executeTakeFirst();
-  return row ?? null;
+    .limit(ONE),
+);
+
+/** The waiting delivery of least `(next_attempt_at, seq)`, due or not. */
+export async function firstWaiting(tx: Tx, webhookId: string): Promise<WaitingDelivery | null> {
+  return (await FIRST_WAITING(tx, { webhookId })).rows[0] ?? null;
 }
 
-/** Counts an attempt that begins now. */
-export async function beginAttempt(tx: Tx, id: string, now: number): Promise<void> {
-  await tx
+interface Begin {
+  readonly webhookId: string;
+  readonly now: number;
+  readonly attemptsMax: number;
+}
+
+const BEGIN_FIRST = prepared((db, p: Begin) =>
+  db
     .updateTable('webhook_deliveries')
-    .set((delivery) => ({ attempts: delivery('attempts', '+', 1), last_attempt_at: now }))
-    .where('id', '=', id)
-    .execute();
+    .set((delivery) => ({ attempts: delivery('attempts', '+', 1), last_attempt_at: p.now }))
+    .where('id', '=', (delivery) =>
+      delivery
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('webhook_id', '=', p.webhookId)
+        .where(WAITS)
+        .where('next_attempt_at', '<=', p.now)
+        .orderBy('next_attempt_at')
+        .orderBy('seq')
+        .limit(ONE),
+    )
+    .where('attempts', '<', p.attemptsMax)
+    .where('body', 'is not', null)
+    .where(WAITS)
+    .returning(['id', 'event', 'attempts', 'created_at'])
+    .returning((delivery) => [
+      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
+      delivery.ref('body').$notNull().as('body'),
+    ]),
+);
+
+/**
+ * Takes the delivery that `firstWaiting` gives and counts an attempt that begins now.
+ *
+ * @returns it as it is afterwards; null, with nothing written, when none is due, or it has no body or no attempt left
+ */
+export async function beginFirst(tx: Tx, begin: Begin): Promise<BegunDelivery | null> {
+  return (await BEGIN_FIRST(tx, begin)).rows[0] ?? null;
 }
 
 /** Takes back an attempt that was counted and never made. */
@@ -160,6 +127,27 @@ export type DeliveryOutcome = Pick<
   'status' | 'error' | 'response_code' | 'duration_ms' | 'next_attempt_at'
 >;
 
+type Outcome = DeliveryOutcome & { readonly id: string; readonly attempts: number };
+
+const recordWith = (erased: { readonly body?: null }) =>
+  prepared((db, p: Outcome) =>
+    db
+      .updateTable('webhook_deliveries')
+      .set({
+        status: p.status,
+        error: p.error,
+        response_code: p.response_code,
+        duration_ms: p.duration_ms,
+        next_attempt_at: p.next_attempt_at,
+        ...erased,
+      })
+      .where('id', '=', p.id)
+      .where('attempts', '=', p.attempts)
+      .where(WAITS),
+  );
+const RECORD_RETRY = recordWith({});
+const RECORD_END = recordWith({ body: null });
+
 /**
  * Writes how attempt number `attempts` ended. Unless the delivery goes on waiting, its body is erased.
  *
@@ -171,15 +159,9 @@ export async function recordOutcome(
   attempts: number,
   outcome: DeliveryOutcome,
 ): Promise<boolean> {
-  const row = await tx
-    .updateTable('webhook_deliveries')
-    .set(outcome.status === 'pending' ? outcome : { ...outcome, body: null })
-    .where('id', '=', id)
-    .where('attempts', '=', attempts)
-    .where(WAITS)
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  const record = outcome.status === 'pending' ? RECORD_RETRY : RECORD_END;
+  const { numAffectedRows } = await record(tx, { ...outcome, id, attempts });
+  return numAffectedRows === 1n;
 }
 
 /** Ends one waiting delivery without an attempt and erases its body. */

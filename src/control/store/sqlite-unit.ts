@@ -1,8 +1,11 @@
 import {
   type CompiledQuery,
+  type ConnectionProvider,
   type DatabaseConnection,
   DefaultQueryExecutor,
+  type DialectAdapter,
   type KyselyProps,
+  type QueryCompiler,
   type QueryResult,
   Transaction,
 } from 'kysely';
@@ -27,10 +30,29 @@ export function unitFactory(connection: SqliteConnection): () => Unit {
     const provider = {
       provideConnection: <T>(use: (connection: DatabaseConnection) => Promise<T>) => use(guard),
     };
-    const executor = new DefaultQueryExecutor(compiler, adapter, provider);
+    const executor = new UnitExecutor(compiler, adapter, provider, guard);
     const props: KyselyProps = { config: { dialect }, dialect, driver, executor };
     return { tx: new Transaction<Database>(props), end: () => guard.end() };
   };
+}
+
+/** A unit has one connection from its beginning to its end: none is asked for with each statement. */
+class UnitExecutor extends DefaultQueryExecutor {
+  readonly #connection: UnitConnection;
+
+  constructor(
+    compiler: QueryCompiler,
+    adapter: DialectAdapter,
+    provider: ConnectionProvider,
+    connection: UnitConnection,
+  ) {
+    super(compiler, adapter, provider);
+    this.#connection = connection;
+  }
+
+  override executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    return this.#connection.executeQuery<R>(query);
+  }
 }
 
 class UnitConnection implements DatabaseConnection {

@@ -1,11 +1,11 @@
 import { TIERS } from '../../core/tiers.ts';
 import type { DeliveryEvent, DeliveryStatus } from '../../core/webhooks.ts';
-import { earliestDue } from '../store/deliveries.ts';
 import * as rows from '../store/dispatch.ts';
+import * as leases from '../store/leases.ts';
 import type { Tx } from '../store/store.ts';
 import type { AttemptResult } from './ports.ts';
 import { judge } from './verdict.ts';
-import { countAttempt, roomFor } from './window.ts';
+import { countAttempt } from './window.ts';
 
 /** A webhook leased to us, and the one delivery that is to be attempted under the lease. Its attempt is counted already. */
 export interface Turn {
@@ -60,7 +60,7 @@ export interface Claimed {
 
 /** Claims webhooks that have something due and takes the first delivery of each, in the caller's unit of work. */
 export async function claimTurns(tx: Tx, rules: ClaimRules): Promise<Claimed> {
-  const hooks = await rows.holdClaimable(tx, rules.now, rules.passed, rules.limit);
+  const hooks = await leases.holdClaimable(tx, rules.now, rules.passed, rules.limit);
   const taken = new Map<string, number>();
   const turns: Turn[] = [];
   const ended: Ended[] = [];
@@ -104,7 +104,7 @@ export async function settleTurn(
   result: AttemptResult,
   rules: SettleRules,
 ): Promise<Settled | null> {
-  const hook = await rows.holdClaimed(tx, turn.webhookId, turn.claim);
+  const hook = await leases.holdClaimed(tx, turn.webhookId, turn.claim);
   if (hook === null) return null;
   const { attempt } = turn;
   const verdict = judge(result, { ...rules, attempt, failuresBefore: hook.failure_count });
@@ -137,10 +137,10 @@ export async function settleTurn(
  * @param restsUntil nothing is sent to the webhook before this time; null: at once again
  */
 export async function giveBack(tx: Tx, turn: Turn, now: number, restsUntil: number | null): Promise<void> {
-  const hook = await rows.holdClaimed(tx, turn.webhookId, turn.claim);
+  const hook = await leases.holdClaimed(tx, turn.webhookId, turn.claim);
   if (hook === null) return;
   await rows.takeBackAttempt(tx, turn.deliveryId, turn.attempt);
-  await release(tx, hook.id, now, restsUntil === null ? {} : { rests_until: restsUntil });
+  await release(tx, hook, now, restsUntil === null ? {} : { rests_until: restsUntil });
 }
 
 interface Begun {
@@ -150,42 +150,47 @@ interface Begun {
 
 const NOTHING: Ended = { failed: 0, dropped: 0 };
 
+/** What an attempt makes of its webhook. */
+type Change = Partial<Pick<leases.HeldWebhook, 'failure_count' | 'rests_until'>>;
+
 async function beginOrRelease(
   tx: Tx,
-  hook: rows.HeldWebhook,
+  hook: leases.HeldWebhook,
   claim: string,
   rules: TurnRules,
-  change: rows.TurnChange,
+  change: Change,
   goOn: boolean,
 ): Promise<Begun> {
   if (goOn) return begin(tx, hook, claim, rules, change);
-  await release(tx, hook.id, rules.now, change);
+  await release(tx, hook, rules.now, change);
   return { turn: null, ended: NOTHING };
 }
 
 /** Takes the first due delivery that may be attempted and writes the lease; where there is none, gives the lease back. */
 async function begin(
   tx: Tx,
-  hook: rows.HeldWebhook,
+  hook: leases.HeldWebhook,
   claim: string,
   rules: TurnRules,
-  change: rows.TurnChange,
+  change: Change,
 ): Promise<Begun> {
   const { now, leaseMs } = rules;
-  const { delivery, ended } = await firstToAttempt(tx, hook, rules);
-  if (delivery === null) {
-    await release(tx, hook.id, now, change);
+  const { failure_count = hook.failure_count, rests_until = hook.rests_until } = change;
+  const attempt_minutes = TIERS[hook.tier].webhooks === 0 ? null : countAttempt(hook.attempt_minutes, now);
+  const { delivery, ended, nextDueAt } = await firstToAttempt(tx, hook, rules, attempt_minutes !== null);
+  if (delivery === null || attempt_minutes === null) {
+    await leases.endLease(tx, { id: hook.id, now, next_due_at: nextDueAt, failure_count, rests_until });
     return { turn: null, ended };
   }
-  await rows.beginAttempt(tx, delivery.id, now);
-  await rows.saveWebhook(tx, hook.id, {
-    ...change,
+  await leases.saveLease(tx, {
+    id: hook.id,
     claim,
     claimed_until: now + leaseMs,
-    served_at: now,
-    last_triggered_at: now,
+    now,
     next_due_at: delivery.next_attempt_at,
-    attempt_minutes: countAttempt(hook.attempt_minutes, now),
+    failure_count,
+    rests_until,
+    attempt_minutes,
   });
   const turn: Turn = {
     claim,
@@ -196,67 +201,63 @@ async function begin(
     deliveryId: delivery.id,
     event: delivery.event,
     body: delivery.body,
-    attempt: delivery.attempts + 1,
+    attempt: delivery.attempts,
     createdAt: delivery.created_at,
   };
   return { turn, ended };
 }
 
-type Attemptable = rows.WaitingDelivery & { readonly body: Uint8Array };
+type First =
+  | { readonly delivery: rows.BegunDelivery; readonly ended: Ended; readonly nextDueAt: null }
+  | { readonly delivery: null; readonly ended: Ended; readonly nextDueAt: number | null };
 
-/** Ends what may not be attempted (any more) until something may, or nothing is due. */
+/** Ends what may not be attempted (any more) until something may, whose attempt it counts, or nothing is due. */
 async function firstToAttempt(
   tx: Tx,
-  hook: rows.HeldWebhook,
+  hook: leases.HeldWebhook,
   { now, schedule }: TurnRules,
-): Promise<{ delivery: Attemptable | null; ended: Ended }> {
+  mayAttempt: boolean,
+): Promise<First> {
+  const webhookId = hook.id;
   let failed = 0;
   let dropped = 0;
   for (;;) {
-    const first = await rows.firstWaiting(tx, hook.id);
-    if (first === null || first.next_attempt_at > now) return { delivery: null, ended: { failed, dropped } };
-    const { body } = first;
+    const delivery = mayAttempt
+      ? await rows.beginFirst(tx, { webhookId, now, attemptsMax: schedule.length })
+      : null;
+    if (delivery !== null) return { delivery, ended: { failed, dropped }, nextDueAt: null };
+    const first = await rows.firstWaiting(tx, webhookId);
+    if (first === null || first.next_attempt_at > now) {
+      return { delivery: null, ended: { failed, dropped }, nextDueAt: first?.next_attempt_at ?? null };
+    }
     if (TIERS[hook.tier].webhooks === 0) {
       const end = { status: 'failed', error: 'webhook_disabled' } as const;
-      failed += await rows.endDeliveries(tx, hook.id, end, now);
-    } else if (first.attempts >= schedule.length || body === null) {
+      failed += await rows.endDeliveries(tx, webhookId, end, now);
+    } else if (first.attempts >= schedule.length || !first.has_body) {
       // Whoever made its last attempt died over it: nobody knows what came of that.
       await rows.endDelivery(tx, first.id, { status: 'failed', error: 'timeout' });
       failed++;
-    } else if (!roomFor(hook.attempt_minutes, now)) {
+    } else if (!mayAttempt) {
       const end = { status: 'dropped', error: 'rate_limited' } as const;
-      dropped += await rows.endDeliveries(tx, hook.id, end, now);
-    } else {
-      return { delivery: { ...first, body }, ended: { failed, dropped } };
+      dropped += await rows.endDeliveries(tx, webhookId, end, now);
     }
+    // What is left was enqueued between the two looks, as PostgreSQL lets it be.
   }
 }
 
 /** The time of the next delivery is read while the row is held: whatever is enqueued later moves it then. */
-async function release(tx: Tx, id: string, now: number, change: rows.TurnChange): Promise<void> {
-  await rows.saveWebhook(tx, id, {
-    ...change,
-    claim: null,
-    claimed_until: 0,
-    served_at: now,
-    next_due_at: await earliestDue(tx, id),
-  });
+async function release(tx: Tx, hook: leases.HeldWebhook, now: number, change: Change): Promise<void> {
+  const { failure_count = hook.failure_count, rests_until = hook.rests_until } = change;
+  const first = await rows.firstWaiting(tx, hook.id);
+  const next_due_at = first?.next_attempt_at ?? null;
+  await leases.endLease(tx, { id: hook.id, now, next_due_at, failure_count, rests_until });
 }
 
 /** @returns waiting deliveries that failed with it */
 async function disable(tx: Tx, id: string, failures: number, now: number): Promise<number> {
   const end = { status: 'failed', error: 'webhook_disabled' } as const;
   const failed = await rows.endDeliveries(tx, id, end, null);
-  await rows.saveWebhook(tx, id, {
-    enabled: 0,
-    failure_count: failures,
-    rests_until: 0,
-    claim: null,
-    claimed_until: 0,
-    served_at: now,
-    next_due_at: null,
-    notice_due_at: now,
-  });
+  await leases.disableWebhook(tx, id, failures, now);
   return failed;
 }
 

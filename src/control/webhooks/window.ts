@@ -12,13 +12,17 @@ const WINDOW_MINUTES = 60;
 
 /** Whether one more attempt at `nowMs` stays within `LIMITS.webhookAttemptsPerHour`. */
 export function roomFor(text: string, nowMs: number): boolean {
-  const attempts = live(text, nowMs).reduce((sum, [, count]) => sum + count, 0);
-  return attempts < LIMITS.webhookAttemptsPerHour;
+  return isRoom(live(text, nowMs));
 }
 
-/** The text with an attempt at `nowMs` counted and what is over left out: at most 61 pairs. */
-export function countAttempt(text: string, nowMs: number): string {
+/**
+ * The text with an attempt at `nowMs` counted and what is over left out: at most 61 pairs.
+ *
+ * @returns null when there is no room for it
+ */
+export function countAttempt(text: string, nowMs: number): string | null {
   const minutes = live(text, nowMs);
+  if (!isRoom(minutes)) return null;
   const now = minuteOf(nowMs);
   const last = minutes.at(-1);
   const counted: Minutes =
@@ -26,15 +30,34 @@ export function countAttempt(text: string, nowMs: number): string {
   return JSON.stringify(counted);
 }
 
+function isRoom(minutes: Minutes): boolean {
+  return minutes.reduce((sum, [, count]) => sum + count, 0) < LIMITS.webhookAttemptsPerHour;
+}
+
 /** The minutes that still count. Those ahead of a clock that was set back count as the present one, and so end in time. */
 function live(text: string, nowMs: number): Minutes {
   const now = minuteOf(nowMs);
+  const minutes = parse(text);
+  if (isOrdered(minutes, now)) {
+    const first = minutes.findIndex(([minute]) => minute >= now - WINDOW_MINUTES);
+    return first < 0 ? [] : minutes.slice(first);
+  }
   const counts = new Map<number, number>();
-  for (const [minute, count] of parse(text)) {
+  for (const [minute, count] of minutes) {
     const at = Math.min(minute, now);
     if (at >= now - WINDOW_MINUTES) counts.set(at, (counts.get(at) ?? 0) + count);
   }
   return [...counts].sort(([a], [b]) => a - b);
+}
+
+/** Whether the minutes ascend and none is ahead of the clock: all texts of ours, unless the clock was set back. */
+function isOrdered(minutes: Minutes, now: number): boolean {
+  let before = -1;
+  for (const [minute] of minutes) {
+    if (minute <= before || minute > now) return false;
+    before = minute;
+  }
+  return true;
 }
 
 function minuteOf(ms: number): number {
@@ -51,7 +74,9 @@ function parse(text: string): Minutes {
 }
 
 function isPair(value: unknown): value is readonly [number, number] {
-  return (
-    Array.isArray(value) && value.length === 2 && value.every((one) => Number.isSafeInteger(one) && one >= 0)
-  );
+  return Array.isArray(value) && value.length === 2 && isCount(value[0]) && isCount(value[1]);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
