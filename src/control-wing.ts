@@ -18,7 +18,7 @@ import { aesSeal } from './control/webhooks/seal.ts';
 import type { Clock } from './core/clock.ts';
 import { LIMITS } from './core/limits.ts';
 import { timeOrderedUuids } from './core/uuid.ts';
-import { openDoorThread } from './outbound/door-thread.ts';
+import { openDoorThreads } from './outbound/door-thread.ts';
 import { openMailer } from './outbound/mailer.ts';
 import { makeResolve } from './outbound/resolver.ts';
 import { checkWebhookUrl } from './outbound/url-check.ts';
@@ -42,6 +42,8 @@ export interface ControlWingOptions {
   readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
 }
 
+/** Threads through which webhooks leave, each started when it is first needed. */
+const OUTBOUND_THREADS = 2;
 /** Changes stay in the log so long; a node that was away for longer begins from a snapshot. */
 const KEEP_LOG_MS = 7 * 86_400_000;
 
@@ -68,7 +70,7 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
       ? sharedLimiter(store, clock)
       : memoryLimiter(clock);
   const resolve = makeResolve(config.resolvers);
-  const keeper = openDoorThread({
+  const keeper = openDoorThreads(OUTBOUND_THREADS, {
     entry: new URL('./outbound-worker.ts', import.meta.url),
     settings: { resolvers: config.resolvers, deadlineMs: LIMITS.webhookDeadlineMs },
     onExit: () => log.event('outbound.exited', {}),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import type { Door } from './door.ts';
-import { type DoorThread, openDoorThread } from './door-thread.ts';
+import { type DoorThread, openDoorThread, openDoorThreads } from './door-thread.ts';
 import type { OutboundResult } from './request.ts';
 
 const KEEPER = new URL('./testing/keeper.ts', import.meta.url);
@@ -82,4 +82,17 @@ describe('a door kept by a thread', () => {
       ]);
       assert.deepEqual(await ask(thread.door, mute), FAILED('timeout'));
     }));
+
+  it('may be several, of which the one with the least to do is taken', async () => {
+    let exits = 0;
+    const settings = { resolvers: [], deadlineMs: 5000 };
+    const threads = openDoorThreads(2, { entry: KEEPER, settings, onExit: () => exits++ });
+    const mute = ask(threads.door, 'https://h.example.com/mute');
+    // Dies beside it, not with it.
+    assert.deepEqual(await ask(threads.door, 'https://h.example.com/die'), FAILED('connection_failed'));
+    assert.deepEqual([threads.underWay(), exits], [1, 1]);
+    await threads.stop();
+    assert.deepEqual(await mute, FAILED('timeout'));
+    assert.equal(threads.underWay(), 0);
+  });
 });

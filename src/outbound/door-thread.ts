@@ -14,6 +14,8 @@ export interface DoorThreadOptions {
 
 export interface DoorThread {
   readonly door: Door;
+  /** Requests that are not answered yet. */
+  underWay(): number;
   /** What is under way fails. */
   stop(): Promise<void>;
 }
@@ -22,8 +24,6 @@ export interface DoorThread {
 const RESTART_MS = 250;
 /** How long past the deadline the thread may keep its answer to itself, milliseconds. */
 const PATIENCE_MS = 2000;
-/** Megabytes for young objects: what an attempt leaves behind is dead when it is over. */
-const NURSERY_MB = 16;
 
 /**
  * A door that is kept by a thread of its own, started when it is first needed and again when it dies. The policy and the
@@ -45,10 +45,7 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
   }
 
   function start(): Worker {
-    const fresh = new Worker(entry, {
-      workerData: settings,
-      resourceLimits: { maxYoungGenerationSizeMb: NURSERY_MB },
-    });
+    const fresh = new Worker(entry, { workerData: settings });
     fresh.on('message', ({ id, result }: FromKeeper) => settle(id, received(result)));
     // What the thread died of is told by its exit; an error event without a listener would end the process.
     fresh.on('error', () => {});
@@ -62,18 +59,20 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
   }
 
   async function door(request: Parameters<Door>[0], signal?: AbortSignal): Promise<OutboundResult> {
-    await mayStart;
-    if (isStopped || signal?.aborted) return { kind: 'failed', fault: 'timeout' };
-    worker ??= start();
     const id = ++last;
+    const answer = answered(id, signal);
+    await mayStart;
+    // Settled meanwhile: its caller gave up, or the thread was stopped.
+    if (!pending.has(id)) return answer;
+    worker ??= start();
     const { url, ...rest } = request;
     const message: ToKeeper = { ...rest, id, url: url.href };
-    const answer = answered(id, signal);
     worker.postMessage(message);
     return answer;
   }
 
   function answered(id: number, signal: AbortSignal | undefined): Promise<OutboundResult> {
+    if (isStopped || signal?.aborted) return Promise.resolve({ kind: 'failed', fault: 'timeout' });
     return new Promise((resolve) => {
       const giveUp = (): void => settle(id, { kind: 'failed', fault: 'timeout' });
       const timer = setTimeout(giveUp, settings.deadlineMs + PATIENCE_MS);
@@ -89,10 +88,27 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
 
   return {
     door,
+    underWay: () => pending.size,
     async stop() {
       isStopped = true;
       failAll('timeout');
       await worker?.terminate();
+    },
+  };
+}
+
+/** Several of them behind one door: a request takes the one with the least to do. @param count at least 1 */
+export function openDoorThreads(count: number, options: DoorThreadOptions): DoorThread {
+  const threads = Array.from({ length: count }, () => openDoorThread(options));
+  return {
+    door: (request, signal) => {
+      const [first, ...others] = threads as [DoorThread, ...DoorThread[]];
+      const idlest = others.reduce((least, one) => (one.underWay() < least.underWay() ? one : least), first);
+      return idlest.door(request, signal);
+    },
+    underWay: () => threads.reduce((sum, thread) => sum + thread.underWay(), 0),
+    stop: async () => {
+      await Promise.all(threads.map((thread) => thread.stop()));
     },
   };
 }

@@ -59,6 +59,8 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
     connectTimer = setTimeout(expire, pin.connectMs);
     const createConnection = (): Socket => {
       socket = connectTo(request.url, pin);
+      // The request follows the end of the handshake at once, and not the peer's acknowledgement of it.
+      socket.setNoDelay(true);
       socket.once('connect', () => {
         attempt.connected = true;
         clearTimeout(connectTimer);

@@ -82,6 +82,7 @@ for (const { name, create, skip } of ENGINES) {
       const deadStore = await run.open(() => run.now);
       // It claims, and nothing that it writes later arrives.
       const grave = Promise.withResolvers<never>();
+      grave.promise.catch(() => {});
       let writes = deadStore.engine === 'sqlite' ? 2 : 1;
       const dying: Store = {
         ...deadStore,

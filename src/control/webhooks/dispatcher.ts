@@ -3,6 +3,7 @@ import { LIMITS } from '../../core/limits.ts';
 import { forgetClaims, nextTurnAt, waitingSince } from '../store/dispatch.ts';
 import type { Store } from '../store/store.ts';
 import { createAlarm } from './alarm.ts';
+import { createBeat } from './beat.ts';
 import type { Attempt, SecretSeal } from './ports.ts';
 import { type DispatchObserver, reportEnded, runSlot, type SlotContext } from './slot.ts';
 import { claimTurns, type Turn } from './turn.ts';
@@ -20,6 +21,8 @@ const FAULT_SLEEP = 1000;
 /** A look in vain is followed by so many times its own length without another: looking takes a fifth of the time at most. */
 const LOOK_SHARE = 4;
 
+/** So long an attempt that is over may wait for others, with which it shares a sync to disk. Milliseconds. */
+const SETTLE_MS = 8;
 /** Milliseconds. Above the deadline of an attempt by what a slow unit of work may take. */
 const LEASE_MS = LIMITS.webhookDeadlineMs + 10_000;
 
@@ -72,6 +75,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     ...options,
     leaseMs,
     observe,
+    beat: createBeat(store.engine === 'sqlite' ? SETTLE_MS : 0),
     othersWait: (userId) => running.size >= slots || room(userId) <= 0,
   };
 

@@ -38,6 +38,8 @@ export interface SlotContext {
   readonly leaseMs: number;
   readonly signal: AbortSignal;
   readonly observe: DispatchObserver;
+  /** Lets what is settled at about the same time share a commit. */
+  readonly beat: () => Promise<void>;
   readonly onError: (error: unknown) => void;
   /** Whether another webhook may be waiting for a slot that this customer's webhook has. */
   readonly othersWait: (userId: string) => boolean;
@@ -73,6 +75,7 @@ async function runTurn(context: SlotContext, turn: Turn, isLast: boolean): Promi
   }
   const arrivedAt = clock();
   observe.attempted(result.error ?? 'none', result.durationMs / 1000);
+  await context.beat();
   const settled = await insist(context, leaseEnds, () => {
     const { leaseMs, schedule } = context;
     const goOn = !signal.aborted && !(isLast && context.othersWait(turn.userId));
