@@ -7,11 +7,17 @@ import { openDoor } from './outbound/door.ts';
 import type { FromKeeper, KeeperSettings, ToKeeper } from './outbound/door-messages.ts';
 import { makeResolve } from './outbound/resolver.ts';
 import { WEBHOOK_TARGETS } from './outbound/target-policy.ts';
+import { createTlsSessions } from './outbound/tls-sessions.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this module is the body of a worker thread');
 const { resolvers, deadlineMs } = workerData as KeeperSettings;
-const door = openDoor({ policy: WEBHOOK_TARGETS, resolve: makeResolve(resolvers), deadlineMs });
+const door = openDoor({
+  policy: WEBHOOK_TARGETS,
+  resolve: makeResolve(resolvers),
+  deadlineMs,
+  sessions: createTlsSessions(),
+});
 
 port.on('message', ({ id, url, ...rest }: ToKeeper) => {
   void door({ ...rest, url: new URL(url) }).then((result) => {

@@ -5,6 +5,7 @@ import { type PinnedResult, pinnedRequest } from './pinned-request.ts';
 import type { OutboundFailure, OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
 import type { Resolve } from './resolver.ts';
 import type { TargetPolicy } from './target-policy.ts';
+import type { TlsSessions } from './tls-sessions.ts';
 
 export interface DoorOptions {
   readonly policy: TargetPolicy;
@@ -13,6 +14,8 @@ export interface DoorOptions {
   readonly deadlineMs: number;
   /** Certificates trusted in place of the system's, PEM: for tests. */
   readonly ca?: string;
+  /** TLS sessions to go on with, of this door alone; none: every handshake is a full one. */
+  readonly sessions?: TlsSessions;
   /** Makes the request to a vetted address: for tests, which may not dial public ones. */
   readonly dial?: typeof pinnedRequest;
 }
@@ -26,7 +29,8 @@ const GROUPS = 'X25519:P-256:P-384:P-521';
 const DIALS_MAX = 3;
 
 /** The way out: policy, resolution, vetting of every address, and a connection pinned to one of them. */
-export function openDoor({ policy, resolve, deadlineMs, ca, dial = pinnedRequest }: DoorOptions): Door {
+export function openDoor(options: DoorOptions): Door {
+  const { policy, resolve, deadlineMs, ca, sessions, dial = pinnedRequest } = options;
   // One for all requests: a new one each time adds a third to the cost of an attempt.
   const secureContext = createSecureContext({
     minVersion: 'TLSv1.2',
@@ -45,7 +49,7 @@ export function openDoor({ policy, resolve, deadlineMs, ca, dial = pinnedRequest
     for (const [index, address] of addresses.entries()) {
       // Each gets its share of what is left, so that one that swallows packets does not use up all.
       const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
-      last = await dial(request, { address, secureContext, connectMs, signal });
+      last = await dial(request, { address, secureContext, sessions, connectMs, signal });
       if (last.wasConnected || signal.aborted) break;
     }
     return last.result;

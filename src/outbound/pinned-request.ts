@@ -5,12 +5,15 @@ import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:
 import { exchangeHeads, requestOctets } from './head-exchange.ts';
 import type { OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
 import { HEAD_MAX } from './response-head.ts';
+import type { TlsSessions } from './tls-sessions.ts';
 
 export interface Pin {
   /** The literal address that was vetted. */
   readonly address: string;
   /** Whom TLS trusts, and its lowest version. Shared by all requests of a door. */
   readonly secureContext: SecureContext;
+  /** Where handshakes may be shortened; none: each is a full one. */
+  readonly sessions?: TlsSessions | undefined;
   /** Milliseconds until the TCP connection must stand. */
   readonly connectMs: number;
   /** Ends the attempt, whatever it is doing. */
@@ -31,7 +34,7 @@ interface Attempt {
 
 /**
  * One request over a connection of its own to one literal address, the URL's host in `Host`, SNI and the certificate's check.
- * HTTP/1.1; no redirect is followed, no proxy used, no socket kept, no TLS session resumed. Never rejects.
+ * HTTP/1.1; no redirect is followed, no proxy used, no socket kept. Never rejects.
  */
 export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<PinnedResult> {
   return new Promise((resolve) => {
@@ -40,7 +43,12 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
     let client: ClientRequest | undefined;
     let socket: Socket | undefined;
 
+    let isSettled = false;
     const settle = (result: OutboundResult): void => {
+      if (isSettled) return;
+      isSettled = true;
+      // Whatever went wrong, the next attempt begins anew.
+      if (result.kind === 'failed') pin.sessions?.forget(request.url.host);
       clearTimeout(connectTimer);
       pin.signal.removeEventListener('abort', expire);
       resolve({ result, wasConnected: attempt.connected });
@@ -65,10 +73,22 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
         attempt.connected = true;
         clearTimeout(connectTimer);
       });
+      // Its ticket may come before we are told that the handshake is done, or after.
+      let session: Buffer | undefined;
+      const keepSession = (): void => {
+        const isFull = attempt.secured && !(socket as TLSSocket).isSessionReused();
+        if (isFull && session !== undefined) pin.sessions?.keep(request.url.host, session);
+      };
+      socket.on('session', (ticket: Buffer) => {
+        session = ticket;
+        keepSession();
+      });
       socket.once('secureConnect', () => {
         // Node reports a bad certificate as an error before this; asked again, for it is all that stands between.
-        if ((socket as TLSSocket).authorized) attempt.secured = true;
+        const secured = socket as TLSSocket;
+        if (secured.authorized) attempt.secured = true;
         else fail('tls_error');
+        keepSession();
       });
       return socket;
     };
@@ -106,7 +126,7 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
 }
 
 /** A connection to the pinned address, TLS included where the URL says so. Nothing of the host's name is looked up. */
-function connectTo(url: URL, { address, secureContext }: Pin): Socket {
+function connectTo(url: URL, { address, secureContext, sessions }: Pin): Socket {
   const isPlain = url.protocol === 'http:';
   const target = {
     host: address,
@@ -117,6 +137,7 @@ function connectTo(url: URL, { address, secureContext }: Pin): Socket {
   if (isPlain) return netConnect(target);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const name = isIP(host) === 0 ? host.replace(/\.$/, '') : '';
+  const session = sessions?.get(url.host);
   const socket: TLSSocket = tlsConnect({
     ...target,
     secureContext,
@@ -124,6 +145,7 @@ function connectTo(url: URL, { address, secureContext }: Pin): Socket {
     servername: name,
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: true,
+    ...(session === undefined ? {} : { session }),
     checkServerIdentity: () => identityFault(socket.getPeerX509Certificate(), name, host),
   });
   // What Node would hand to that check: objects made of the whole chain, which takes longer than all else of an attempt.
