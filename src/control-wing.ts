@@ -30,6 +30,8 @@ export interface ControlWing {
   readonly app: FastifyInstance;
   /** Seconds that the longest waiting webhook has been due. */
   webhookOldestDue(): Promise<number>;
+  /** Begins no new work beside requests. `stop` waits for the end of what is under way. */
+  quiesce(): void;
   stop(): Promise<void>;
 }
 
@@ -82,7 +84,8 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
     ...deps,
     seal,
     attempt,
-    checkUrl: (url) => checkWebhookUrl(url, resolve, signal),
+    // Not the signal that ends the loops: until the last request is answered every URL is looked up.
+    checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
     limiter,
     observe: (observation) => metrics.http(observation),
     onError: (error) => log.event('request.failed', {}, error),
@@ -120,6 +123,7 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
   return {
     app,
     webhookOldestDue: () => oldestDueSeconds(store, clock()),
+    quiesce: () => ending.abort(),
     async stop() {
       ending.abort();
       await Promise.all(loops);

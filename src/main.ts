@@ -63,6 +63,8 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
 
   async function close(): Promise<void> {
     state = 'stopping';
+    // Deliveries under way may take their five seconds while connections take theirs.
+    control?.quiesce();
     // In the reverse order of opening: the doors first, what stands behind them last.
     for (const step of opened.toReversed()) await step();
   }

@@ -122,4 +122,17 @@ describe('webhooks from outside', () => {
     assert.equal((late.body as { delivery: { error: string } }).delivery.error, 'timeout');
     for (const one of [hook, hung]) await customer.call('DELETE', `/webhooks/${one.id}`);
   });
+
+  it('ends in good order while an endpoint keeps it waiting, and goes on from there', async () => {
+    const hook = await createHook(customer, world.url('hang', 1), ['namespace.upserted']);
+    await world.take();
+    await customer.call('POST', '/namespaces', { namespace: { name: 'ended' } });
+    await until('an attempt', async () => (await world.take()).length === 1);
+    await server.stop();
+    assert.equal(server.child.exitCode, 0);
+    server = await world.start({ UQRP_WORKERS: '1' }, server.dataDir);
+    customer = customer.at(`http://127.0.0.1:${server.ports.http}/api/v1`);
+    const [delivery] = await deliveriesOf(customer, hook);
+    assert.deepEqual([delivery?.status, delivery?.error], ['pending', 'timeout']);
+  });
 });
