@@ -8,7 +8,7 @@ import { enqueue, Histories, nextSpan, type Span, type UnitRules } from './fanou
 /** The longest that a lost wake-up goes unnoticed. */
 const POLL_MS = 1000;
 /** Rest between two looks at the log, so that a stream of commits is not looked at one by one. */
-const REST_MS = 5;
+const REST_MS = 1;
 /** Pause after a fault: doubled each time, between these. */
 const FAULT_MIN_MS = 100;
 const FAULT_MAX_MS = 10_000;
