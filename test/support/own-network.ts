@@ -2,18 +2,13 @@ import { spawnSync } from 'node:child_process';
 
 const FLAG = 'UQRP_TEST_OWN_NETWORK';
 
-/** Whether this process runs in a network of its own, made by `enterOwnNetwork` or by the script that started it. */
-export function hasOwnNetwork(): boolean {
-  return process.env[FLAG] === '1';
-}
-
 /**
  * Runs this script again in a network of its own, in which loopback holds the given addresses besides and nothing else can be
  * reached, and ends with its exit code. Returns only inside. Needs root, or a kernel that lets users have namespaces; where neither
  * is there it says so and ends with 0.
  */
 export function enterOwnNetwork(addresses: readonly string[]): void {
-  if (hasOwnNetwork()) return;
+  if (process.env[FLAG] === '1') return;
   const setup = ['ip link set lo up', ...addresses.map((address) => `ip addr add ${address}/32 dev lo`)];
   const inside = ['--net', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])];
   const script = `${setup.join(' && ')} && exec "$@"`;

@@ -22,7 +22,7 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
 /** Spelt out, not bound: so an engine sees that the index of waiting deliveries has all of these. */
-const WAITS = sql<boolean>`status = 'pending'`;
+export const WAITS = sql<boolean>`status = 'pending'`;
 
 export async function insertDelivery(tx: Tx, delivery: Insertable<WebhookDeliveriesTable>): Promise<void> {
   await tx.insertInto('webhook_deliveries').values(delivery).execute();

@@ -1,11 +1,9 @@
 import { type SqlBool, sql, type Updateable } from 'kysely';
 import type { DeliveryEvent } from '../../core/webhooks.ts';
+import { WAITS } from './deliveries.ts';
 import { prepared } from './prepared.ts';
 import type { WebhookDeliveriesTable } from './schema.ts';
 import type { Db, Tx } from './store.ts';
-
-/** Spelt out, not bound: so an engine sees that the index of waiting deliveries has all of these. */
-const WAITS = sql<boolean>`status = 'pending'`;
 
 /** Spelt out as well: SQLite plans for one row only when it sees that it is one. */
 const ONE = sql.lit(1);
