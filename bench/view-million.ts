@@ -63,7 +63,7 @@ async function* snapshot(): AsyncIterable<readonly ChangeBody[]> {
 }
 
 const source: ChangeSource = {
-  bounds: async () => ({ oldest: 1, head: RECORDS }),
+  bounds: async () => ({ epoch: 'bench', oldest: 1, head: RECORDS }),
   since: async () => [],
   snapshot,
   onCommit: () => () => {},

@@ -2,6 +2,8 @@ import type { Change, ChangeBody } from '../core/change.ts';
 
 /** Ends of the log that a source still holds. `oldest` is the first seq that `since` can give, head + 1 when it is empty. */
 export interface LogBounds {
+  /** Names the database that the log belongs to. A cursor means nothing in the log of another epoch. */
+  readonly epoch: string;
   readonly oldest: number;
   readonly head: number;
 }

@@ -19,7 +19,7 @@ export function changeSource(read: Reader, signal: CommitSignal, clock: Clock): 
   };
 }
 
-/** Both ends in one statement, so that they are of one moment. */
+/** Epoch and both ends in one statement, so that they are of one moment. */
 async function bounds(read: Reader): Promise<LogBounds> {
   const row = await read
     .selectFrom('feed_head')
@@ -27,9 +27,11 @@ async function bounds(read: Reader): Promise<LogBounds> {
     .select((eb) => [
       'seq as head',
       eb.selectFrom('change_log').select(sql<number | null>`min(seq)`.as('low')).as('oldest'),
+      eb.selectFrom('service_facts').select('value').where('name', '=', 'epoch').as('epoch'),
     ])
     .executeTakeFirstOrThrow();
-  return { oldest: row.oldest ?? row.head + 1, head: row.head };
+  if (row.epoch === null) throw new Error('the database has lost its epoch (table service_facts)');
+  return { epoch: row.epoch, oldest: row.oldest ?? row.head + 1, head: row.head };
 }
 
 async function since(read: Reader, seq: number, limit: number): Promise<readonly Change[]> {

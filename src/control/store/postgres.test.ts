@@ -59,7 +59,7 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
     });
     await assert.rejects(unit, /connection/i);
     assert.equal(await untilWorks(() => store.write((tx) => putRecord(tx, home, 'next'))), 1);
-    assert.deepEqual(await untilWorks(() => store.changes.bounds()), { oldest: 1, head: 1 });
+    assert.partialDeepStrictEqual(await untilWorks(() => store.changes.bounds()), { oldest: 1, head: 1 });
   });
 
   scenario(

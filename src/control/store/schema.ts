@@ -16,6 +16,7 @@ export interface Database {
   webhook_deliveries: WebhookDeliveriesTable;
   feed_cursors: FeedCursorsTable;
   event_counters: EventCountersTable;
+  service_facts: ServiceFactsTable;
 }
 
 export interface UsersTable {
@@ -186,4 +187,13 @@ export interface FeedCursorsTable {
 export interface EventCountersTable {
   user_id: string;
   seq: number;
+}
+
+/** `epoch`: random, made with the database. `secret_fingerprint`: of the UQRP_SECRET that the database was made with. */
+export type ServiceFact = 'epoch' | 'secret_fingerprint';
+
+/** Facts about the database as a whole, each written once. */
+export interface ServiceFactsTable {
+  name: ServiceFact;
+  value: string;
 }

@@ -85,7 +85,7 @@ describe('embedded engine', () => {
       }),
     ];
     for (const one of await Promise.allSettled(units)) assert.equal(one.status, 'rejected');
-    assert.deepEqual(await store.changes.bounds(), { oldest: 1, head: 0 });
+    assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 1, head: 0 });
     assert.equal(await store.write((tx) => putRecord(tx, home, 'next')), 1);
   });
 

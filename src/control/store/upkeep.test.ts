@@ -36,7 +36,7 @@ it('upkeep prunes what is too old, scrubs, survives failures and stops when told
       };
       const options = { store: watched, clock: () => 1_101, signal: abort.signal, keepLog: 1_000 };
       await startUpkeep({ ...options, onError: (error) => faults.push(error) });
-      assert.deepEqual(await store.changes.bounds(), { oldest: 2_501, head: 2_501 });
+      assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 2_501, head: 2_501 });
       assert.equal(faults.length, 0);
 
       const again = new AbortController();

@@ -18,6 +18,8 @@ export interface FakeSource extends ChangeSource {
   readonly calls: Readonly<Record<Call, number>>;
   /** Runs before each call is answered; may throw, write, or return a promise to wait for. */
   before: (call: Call, page: number) => unknown;
+  /** Names the database; a test changes it to play another one. */
+  epoch: string;
   /** Whether commits are announced. */
   announcing: boolean;
   /** Bends what `since` gives. */
@@ -63,6 +65,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
     calls,
     listeners,
     announcing: true,
+    epoch: 'first',
     before: () => undefined,
     bend: (changes) => changes,
     state: () => stateAt(head()),
@@ -80,7 +83,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
     },
     async bounds(): Promise<LogBounds> {
       await called('bounds');
-      return { oldest, head: head() };
+      return { epoch: source.epoch, oldest, head: head() };
     },
     async since(seq, limit) {
       await called('since');

@@ -3,6 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import type { Tx } from '../store.ts';
 import { firstTables } from './0001-first-tables.ts';
 import { webhooks } from './0002-webhooks.ts';
+import { serviceFacts } from './0003-service-facts.ts';
 import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
 
 type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
@@ -11,6 +12,7 @@ type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
 const STEPS: Readonly<Record<string, Step>> = {
   '0001-first-tables': firstTables,
   '0002-webhooks': webhooks,
+  '0003-service-facts': serviceFacts,
 };
 
 /**

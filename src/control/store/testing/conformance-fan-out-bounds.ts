@@ -187,7 +187,7 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       assert.equal(await prune(), 0);
       await store.write((tx) => advanceCursor(tx, 2));
       assert.equal(await prune(), 2);
-      assert.deepEqual(await store.changes.bounds(), { oldest: 3, head: 5 });
+      assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 3, head: 5 });
       const hook = await world.addHook(store, home);
       await world.testFanout(store).pass(false);
       assert.equal((await world.deliveriesOf(store, hook)).length, 3);

@@ -68,7 +68,7 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
 
     scenario('nothing to append moves nothing', async (store) => {
       assert.equal(await store.write((tx) => appendChanges(tx, [], 1)), 0);
-      assert.deepEqual(await store.changes.bounds(), { oldest: 1, head: 0 });
+      assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 1, head: 0 });
     });
 
     scenario('a follower sees each seq once, in order, while fifty write', async (store) => {
@@ -106,7 +106,7 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
       assert.deepEqual(await seqs(0, 2), [1, 2]);
       assert.deepEqual(await seqs(2, 100), [3, 4, 5, 6]);
       assert.deepEqual(await seqs(6, 100), []);
-      assert.deepEqual(await store.changes.bounds(), { oldest: 1, head: 6 });
+      assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 1, head: 6 });
     });
 
     scenario('erased keys lose every payload and no row', async (store) => {
@@ -139,12 +139,12 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
         store.write((tx) => pruneLog(tx, beforeAt, limit));
       assert.equal(await prune(10, 100), 0);
       assert.equal(await prune(40, 1), 1);
-      assert.deepEqual(await store.changes.bounds(), { oldest: 2, head: 5 });
+      assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 2, head: 5 });
       assert.equal(await prune(40, 100), 1);
-      assert.deepEqual(await store.changes.bounds(), { oldest: 3, head: 5 });
+      assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 3, head: 5 });
       assert.equal(await prune(40, 100), 0);
       assert.equal(await prune(61, 100), 3);
-      assert.deepEqual(await store.changes.bounds(), { oldest: 6, head: 5 });
+      assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 6, head: 5 });
       assert.equal(await prune(61, 100), 0);
       assert.equal(await store.write((tx) => appendChanges(tx, EVERY_TYPE.slice(0, 1), 70)), 6);
     });

@@ -180,7 +180,8 @@ export function unitConformance(create: () => Promise<TestDatabase>): void {
 
     scenario('stores opened at the same moment migrate once', async (_store, open) => {
       const stores = await Promise.all(Array.from({ length: 4 }, () => open()));
-      for (const store of stores) assert.deepEqual(await store.changes.bounds(), { oldest: 1, head: 0 });
+      for (const store of stores)
+        assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 1, head: 0 });
     });
   });
 }

@@ -1,6 +1,7 @@
 import { describe } from 'node:test';
 import { dispatchConformance } from './conformance-dispatch.ts';
 import { expiryConformance } from './conformance-expiry.ts';
+import { factsConformance } from './conformance-facts.ts';
 import { fanOutConformance } from './conformance-fan-out.ts';
 import { fanOutBoundsConformance } from './conformance-fan-out-bounds.ts';
 import { historyConformance } from './conformance-history.ts';
@@ -24,6 +25,7 @@ export function storeConformance(
     unitConformance(create);
     logConformance(create);
     snapshotConformance(create);
+    factsConformance(create);
     expiryConformance(create);
     fanOutConformance(create);
     fanOutBoundsConformance(create);
