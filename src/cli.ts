@@ -30,7 +30,9 @@ function command(parent: Command, usage: string, about: string): Command {
     });
 }
 
-command(program, 'serve', 'run the server until a signal ends it').action(() => serveCommand(clock, json()));
+command(program, 'serve', 'run the server until a signal ends it')
+  .option('--accept-new-store', 'start although the database is another than the one of the last start')
+  .action((options: { acceptNewStore?: boolean }) => serveCommand(clock, json(), options));
 
 const user = program.command('user').description('customers').exitOverride();
 command(user, 'create <email>', 'open an account')

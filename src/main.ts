@@ -5,6 +5,7 @@
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
+import type { HostPort } from './config/parsers.ts';
 import { deriveKey, loadSecret } from './config/secrets.ts';
 import { openStore } from './control/store/open.ts';
 import type { Store } from './control/store/store.ts';
@@ -18,6 +19,8 @@ import { opsRoutes, type Readiness } from './telemetry/ops-routes.ts';
 
 export interface ServerPorts {
   readonly http: number;
+  /** Null where metrics have no listener of their own. */
+  readonly metrics: number | null;
   /** Null in a process of the control role. */
   readonly dns: number | null;
   readonly dot: number | null;
@@ -82,9 +85,17 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
       opened.push(() => wing.stop());
     }
     const app = control?.app ?? fastify();
-    app.register(opsRoutes, { readiness, metrics });
-    const http = await listen(app, config);
+    const metricsFor = config.metrics === null ? 'this host' : 'nobody';
+    app.register(opsRoutes, { readiness, metrics, metricsFor });
     opened.push(() => app.close());
+    const http = await listen(app, { host: config.httpHost, port: config.httpPort });
+    let metricsPort: number | null = null;
+    if (config.metrics !== null) {
+      const ops = fastify();
+      ops.register(opsRoutes, { readiness, metrics, metricsFor: 'everyone' });
+      opened.push(() => ops.close());
+      metricsPort = await listen(ops, config.metrics);
+    }
     if (stats !== null) {
       const wing = await openEdgeWing({
         config,
@@ -105,6 +116,7 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
     return {
       ports: {
         http,
+        metrics: metricsPort,
         dns: edge?.ports.dns ?? null,
         dot: edge?.ports.dot ?? null,
         doh: edge?.ports.doh ?? null,
@@ -119,7 +131,7 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
   }
 }
 
-async function listen(app: FastifyInstance, config: Config): Promise<number> {
-  await app.listen({ host: config.host, port: config.httpPort });
+async function listen(app: FastifyInstance, { host, port }: HostPort): Promise<number> {
+  await app.listen({ host, port });
   return (app.server.address() as AddressInfo).port;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Config, loadConfig } from '../config/config.ts';
+import { type CommandLine, type Config, loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/env.ts';
 import type { Clock } from '../core/clock.ts';
 import { type RunningServer, type ServerPorts, serve } from '../main.ts';
@@ -10,9 +10,9 @@ import { print } from './output.ts';
 const STOP_LIMIT_MS = 9500;
 
 /** Runs the server until SIGTERM or SIGINT. SIGHUP reads the certificate anew. */
-export async function serveCommand(clock: Clock, json: boolean): Promise<void> {
-  const config = loadConfig(readEnvironment());
-  const log = createLog({ clock });
+export async function serveCommand(clock: Clock, json: boolean, line: CommandLine): Promise<void> {
+  const config = loadConfig(readEnvironment(), line);
+  const log = createLog({ clock, format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json') });
   const server = await serve(config, clock, log).catch((error: unknown) => {
     log.event('server.failed', {}, error);
     throw error;
@@ -43,11 +43,15 @@ async function stopInTime(server: RunningServer): Promise<void> {
 /** What a person needs next: where it listens, two lines that work as pasted, where the data lie, how to get a token. */
 function summary(config: Config, ports: ServerPorts): string {
   const host = reachable(config.host);
-  const url = host.includes(':') ? `[${host}]` : host;
+  const url = inUrl(host);
+  const rest = `http://${inUrl(reachable(config.httpHost))}:${ports.http}`;
   const zone = config.zones[0];
   const lines = ['', `uqrp serves ${config.zones.join(', ')}`, ''];
-  if (config.role !== 'edge') lines.push(`  REST   http://${url}:${ports.http}/api/v1`);
-  lines.push(`  health http://${url}:${ports.http}/readyz`);
+  if (config.role !== 'edge') lines.push(`  REST   ${rest}/api/v1`);
+  lines.push(`  health ${rest}/readyz`);
+  if (config.metrics !== null) {
+    lines.push(`  metrics http://${inUrl(reachable(config.metrics.host))}:${ports.metrics}/metrics`);
+  }
   if (ports.dns !== null) {
     lines.push(
       `  DNS    ${host} port ${ports.dns}, UDP and TCP`,
@@ -66,6 +70,10 @@ function summary(config: Config, ports: ServerPorts): string {
     );
   }
   return `${lines.join('\n')}\n`;
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** An address that a client on this machine can use. */

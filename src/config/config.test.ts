@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { LIMITS } from '../core/limits.ts';
 import { ConfigError, loadConfig } from './config.ts';
 import { ENVIRONMENT, readEnvironment, type VariableName } from './env.ts';
 
@@ -20,6 +18,7 @@ function faultsOf(env: Record<string, string>): readonly string[] {
 
 const SECRET = 'x'.repeat(32);
 const LABEL_63 = 'a'.repeat(63);
+const ZONE_127 = `${LABEL_63}.${LABEL_63}`;
 
 /** Values on both sides of every rule. */
 const VALUES: readonly [VariableName, readonly string[], readonly string[]][] = [
@@ -27,6 +26,37 @@ const VALUES: readonly [VariableName, readonly string[], readonly string[]][] = 
   ['UQRP_HTTP_PORT', ['0', '1', '65535'], ['65536', '-1', '08', '80.0', '1e3', ' 80', 'http', '0x50']],
   ['UQRP_MARKER', ['uqrp', 'UQRP', 'a-1', LABEL_63], ['a.b', '-a', 'a-', 'a_b', `${LABEL_63}a`, 'ü']],
   ['UQRP_TLDS', ['net', 'net,org', 'NET, org', LABEL_63], [',', 'net,', 'net,NET', 'co.uk', `${LABEL_63}a`]],
+  [
+    'UQRP_ZONES',
+    ['dns.example.com,example.co.uk', 'Example.COM.', 'a.example.com, b.example.com', 'internal', ZONE_127],
+    [
+      `a${ZONE_127}`,
+      'example.com,dns.example.com',
+      'dns.example.com,example.com',
+      'example.com,EXAMPLE.com',
+      'example..com',
+      'a_b.example',
+      '.',
+      'example.com,',
+    ],
+  ],
+  ['UQRP_HTTP_HOST', ['0.0.0.0', '::1', ''], ['localhost', '127.1']],
+  [
+    'UQRP_METRICS',
+    ['127.0.0.1:9100', '0.0.0.0:0', '[::1]:9100', ''],
+    ['9100', ':9100', 'localhost:9100', '127.0.0.1', '::1:9100', '[127.0.0.1]:1', '127.0.0.1:65536'],
+  ],
+  [
+    'UQRP_PUBLIC_URL',
+    ['https://api.example.com', 'http://localhost:8080/', 'https://api.example.com:8443'],
+    ['api.example.com', 'ftp://a', 'https://a/b', 'https://a?q', 'https://u@a', 'https://a/#b'],
+  ],
+  [
+    'UQRP_TRUSTED_PROXIES',
+    ['10.0.0.0/8', '192.0.2.1, 2001:db8::/32', '0.0.0.0/0', '::1/128', ''],
+    ['proxy', '10.0.0.0/33', '::1/129', '10.0.0.0/', '10.0.0.0/8/8', 'fe80::1%eth0', '10.0.0.0/8,', '10.0/8'],
+  ],
+  ['UQRP_LOG_FORMAT', ['json', 'pretty', ''], ['JSON', 'text']],
   ['UQRP_ROLE', ['all', 'control'], ['ALL', 'both']],
   [
     'UQRP_DATABASE_URL',
@@ -91,13 +121,15 @@ describe('loadConfig', () => {
     assert.deepEqual(config, {
       dataDir: resolve('data'),
       host: '127.0.0.1',
+      httpHost: '127.0.0.1',
       httpPort: 8080,
       dnsPort: 5300,
       dotPort: 8853,
       dohPort: 8443,
+      metrics: null,
+      publicUrl: null,
+      trustedProxies: [],
       tls: null,
-      marker: 'uqrp',
-      tlds: ['net'],
       zones: ['uqrp.net'],
       role: 'all',
       databaseUrl: null,
@@ -115,6 +147,7 @@ describe('loadConfig', () => {
       dnssec: 'full',
       nodeName: 'uqrp',
       udp: 'auto',
+      logFormat: null,
       workers: availableParallelism(),
       providers: {
         openmeteo: 'https://api.open-meteo.com',
@@ -131,6 +164,7 @@ describe('loadConfig', () => {
       webhookSchedule: [0, 5, 300, 1800, 7200],
       mail: null,
       unknown: [],
+      acceptNewStore: false,
     });
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.nameServers[0]?.addresses));
   });
@@ -154,6 +188,34 @@ describe('loadConfig', () => {
       { label: 'nsb', addresses: ['2001:db8::1', '192.0.2.9'] },
       { label: 'nsa', addresses: ['192.0.2.1'] },
     ]);
+  });
+
+  it('takes full names of zones in place of marker and top-level labels', () => {
+    const env = { UQRP_MARKER: 'data', UQRP_TLDS: 'org', UQRP_ZONES: 'DNS.Example.com., example.co.uk' };
+    assert.deepEqual(loadConfig(env).zones, ['dns.example.com', 'example.co.uk']);
+  });
+
+  it('binds REST apart, and says where metrics, links and proxies are', () => {
+    const { host, httpHost, metrics, publicUrl, trustedProxies, logFormat } = loadConfig({
+      UQRP_HOST: '0.0.0.0',
+      UQRP_HTTP_HOST: '127.0.0.1',
+      UQRP_METRICS: '[::1]:9100',
+      UQRP_PUBLIC_URL: 'HTTPS://API.example.com/',
+      UQRP_TRUSTED_PROXIES: '10.0.0.0/8, 2001:DB8::1',
+      UQRP_LOG_FORMAT: 'pretty',
+    });
+    assert.deepEqual(
+      [host, httpHost, metrics, publicUrl, trustedProxies, logFormat],
+      [
+        '0.0.0.0',
+        '127.0.0.1',
+        { host: '::1', port: 9100 },
+        'https://api.example.com',
+        ['10.0.0.0/8', '2001:db8::1'],
+        'pretty',
+      ],
+    );
+    assert.equal(loadConfig({}, { acceptNewStore: true }).acceptNewStore, true);
   });
 
   it("knows which providers are asked, and which bases are the operator's own", () => {
@@ -217,6 +279,11 @@ describe('loadConfig', () => {
     assert.deepEqual(faultsOf({ UQRP_DOT_PORT: '5300' }), ['UQRP_DOT_PORT must differ from UQRP_DNS_PORT']);
     const free = { UQRP_HTTP_PORT: '0', UQRP_DNS_PORT: '0', UQRP_DOT_PORT: '0', UQRP_DOH_PORT: '0' };
     assert.deepEqual(faultsOf(free), []);
+    const apart = { UQRP_HTTP_PORT: '8443', UQRP_HOST: '192.0.2.1', UQRP_HTTP_HOST: '127.0.0.1' };
+    assert.deepEqual(faultsOf(apart), []);
+    assert.deepEqual(faultsOf({ ...apart, UQRP_HTTP_HOST: '::' }), [
+      'UQRP_DOH_PORT must differ from UQRP_HTTP_PORT',
+    ]);
   });
 
   it('lists names that mean nothing, and passes those of later versions in silence', () => {
@@ -228,46 +295,5 @@ describe('loadConfig', () => {
     const env = readEnvironment();
     env.UQRP_HOST = 'changed';
     assert.notEqual(readEnvironment().UQRP_HOST, 'changed');
-  });
-});
-
-/** Cells of the table under a heading of docs/OPERATIONS.md, without head and rule. */
-function documentedTable(heading: string): string[][] {
-  const page = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8');
-  const section = page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
-  const rows = section.split('\n').filter((line) => line.startsWith('|'));
-  return rows.slice(2).map((row) =>
-    row
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
-}
-
-describe('docs/OPERATIONS.md', () => {
-  it('prints the table of variables', () => {
-    const table = Object.entries(ENVIRONMENT).map(([name, row]) => [
-      name,
-      'shown' in row ? row.shown : row.fallback,
-      row.meaning,
-    ]);
-    assert.deepEqual(documentedTable('Environment'), table);
-  });
-
-  it('prints the table of limits', () => {
-    const table = Object.entries(LIMITS).map(([name, value]) => [name, value.toLocaleString('en-US')]);
-    assert.deepEqual(
-      documentedTable('Limits').map(([name, value]) => [name, value]),
-      table,
-    );
-  });
-
-  it('knows of no other variable', () => {
-    const pages = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) => name.endsWith('.md'));
-    for (const page of pages) {
-      const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
-      for (const [name] of text.matchAll(/\bUQRP_[A-Z_]+\b/g))
-        assert.ok(name in ENVIRONMENT, `${name} in ${page}`);
-    }
   });
 });

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import {
   ENVIRONMENT,
   type Environment,
+  type LogFormat,
   type Role,
   type Signing,
   type UdpChoice,
@@ -10,7 +11,7 @@ import {
   type ValueOf,
   type VariableName,
 } from './env.ts';
-import { type NameServer, PROVIDER_OFF } from './parsers.ts';
+import { type HostPort, type NameServer, PROVIDER_OFF } from './parsers.ts';
 
 export interface TlsFiles {
   readonly cert: string;
@@ -22,16 +23,22 @@ export interface Config {
   readonly dataDir: string;
   /** A literal address. */
   readonly host: string;
+  /** The address that REST binds. */
+  readonly httpHost: string;
   /** 0 takes a free port. */
   readonly httpPort: number;
   readonly dnsPort: number;
   readonly dotPort: number;
   readonly dohPort: number;
+  /** A listener of their own for health and metrics; null: they are on the REST port, metrics for this host only. */
+  readonly metrics: HostPort | null;
+  /** Origin under which clients reach REST; null: `http://localhost` with the port that REST has bound. */
+  readonly publicUrl: string | null;
+  /** Addresses and networks in CIDR form whose `X-Forwarded-For` counts. */
+  readonly trustedProxies: readonly string[];
   /** The operator's certificate, or null: a self-signed one. */
   readonly tls: TlsFiles | null;
-  readonly marker: string;
-  readonly tlds: readonly string[];
-  /** `marker.tld` of each tld, in order, without a trailing dot. */
+  /** Full names without a trailing dot, in the operator's order. None lies below another. */
   readonly zones: readonly string[];
   readonly role: Role;
   /** Null: SQLite in the data directory. Holds a password. */
@@ -52,6 +59,8 @@ export interface Config {
   readonly nodeName: string;
   /** Whether packets over UDP may come by batches, through native code. */
   readonly udp: UdpChoice;
+  /** Null: `pretty` where the log goes to a terminal, else `json`. */
+  readonly logFormat: LogFormat | null;
   readonly workers: number;
   readonly providers: ProviderSettings;
   /** Name servers of the outbound door; empty: those of the system. */
@@ -62,6 +71,13 @@ export interface Config {
   readonly mail: { readonly url: string; readonly from: string } | null;
   /** Names of variables that begin with `UQRP_` and mean nothing. */
   readonly unknown: readonly string[];
+  /** Whether the start goes on where the store is another than the one that the view was made from. */
+  readonly acceptNewStore: boolean;
+}
+
+/** What the command line decides. */
+export interface CommandLine {
+  readonly acceptNewStore?: boolean;
 }
 
 interface KeyedProvider {
@@ -101,7 +117,7 @@ type Values = { readonly [N in VariableName]: ValueOf<N> };
  *
  * @throws ConfigError with every fault of every variable and of their combination
  */
-export function loadConfig(env: Environment): Config {
+export function loadConfig(env: Environment, line: CommandLine = {}): Config {
   const { values, faults } = parseAll(env);
   // Combinations are judged over the values that parsed, so that one start shows everything.
   faults.push(...combinationFaults(values));
@@ -110,17 +126,19 @@ export function loadConfig(env: Environment): Config {
   return deepFreeze({
     dataDir: resolve(v.UQRP_DATA_DIR),
     host: v.UQRP_HOST,
+    httpHost: v.UQRP_HTTP_HOST ?? v.UQRP_HOST,
     httpPort: v.UQRP_HTTP_PORT,
     dnsPort: v.UQRP_DNS_PORT,
     dotPort: v.UQRP_DOT_PORT,
     dohPort: v.UQRP_DOH_PORT,
+    metrics: v.UQRP_METRICS,
+    publicUrl: v.UQRP_PUBLIC_URL,
+    trustedProxies: v.UQRP_TRUSTED_PROXIES ?? [],
     tls:
       v.UQRP_TLS_CERT === null || v.UQRP_TLS_KEY === null
         ? null
         : { cert: resolve(v.UQRP_TLS_CERT), key: resolve(v.UQRP_TLS_KEY) },
-    marker: v.UQRP_MARKER,
-    tlds: v.UQRP_TLDS,
-    zones: v.UQRP_TLDS.map((tld) => `${v.UQRP_MARKER}.${tld}`),
+    zones: v.UQRP_ZONES ?? v.UQRP_TLDS.map((tld) => `${v.UQRP_MARKER}.${tld}`),
     role: v.UQRP_ROLE,
     databaseUrl: v.UQRP_DATABASE_URL,
     secret: v.UQRP_SECRET,
@@ -134,12 +152,14 @@ export function loadConfig(env: Environment): Config {
     dnssec: v.UQRP_DNSSEC,
     nodeName: v.UQRP_NODE,
     udp: v.UQRP_UDP,
+    logFormat: v.UQRP_LOG_FORMAT,
     workers: v.UQRP_WORKERS ?? availableParallelism(),
     providers: providerSettings(v),
     resolvers: v.UQRP_RESOLVERS ?? [],
     webhookSchedule: v.UQRP_WEBHOOK_SCHEDULE,
     mail: v.UQRP_SMTP_URL === null ? null : { url: v.UQRP_SMTP_URL, from: v.UQRP_MAIL_FROM },
     unknown: unknownVariables(env),
+    acceptNewStore: line.acceptNewStore ?? false,
   });
 }
 
@@ -199,10 +219,25 @@ function combinationFaults(values: Partial<Values>): string[] {
     faults.push('UQRP_ROLE edge needs UQRP_DATABASE_URL, the database that it follows, or UQRP_SYNC off');
   }
   PORTS.forEach((name, index) => {
-    const same = PORTS.slice(0, index).find((other) => values[other] === values[name]);
+    const same = PORTS.slice(0, index).find(
+      (other) => values[other] === values[name] && (other !== 'UQRP_HTTP_PORT' || httpSharesHost(values)),
+    );
     if (same !== undefined && values[name]) faults.push(`${name} must differ from ${same}`);
   });
   return faults;
+}
+
+/** Whether REST binds an address that the other listeners bind as well. */
+function httpSharesHost({ UQRP_HOST: host, UQRP_HTTP_HOST: httpHost }: Partial<Values>): boolean {
+  const everyAddress = ['0.0.0.0', '::'];
+  return (
+    httpHost === undefined ||
+    httpHost === null ||
+    host === undefined ||
+    httpHost === host ||
+    everyAddress.includes(host) ||
+    everyAddress.includes(httpHost)
+  );
 }
 
 function deepFreeze<T extends object>(value: T): T {

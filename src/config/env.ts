@@ -1,13 +1,12 @@
+import { LISTENERS } from './listener-env.ts';
 import {
   label,
   labels,
-  literalAddress,
   mailAddress,
   nameServers,
   oneOf,
   onOff,
   type Parser,
-  port,
   postgresUrl,
   rate,
   resolvers,
@@ -16,13 +15,13 @@ import {
   smtpUrl,
   text,
   workers,
+  zoneNames,
 } from './parsers.ts';
 import { PROVIDERS } from './provider-env.ts';
 import { variable } from './variable.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-const PORT = 'a port, 0 to 65535';
 const SWITCH = 'on or off';
 
 /** Parts of the service that one process runs. */
@@ -37,6 +36,10 @@ export type Signing = (typeof SIGNING)[number];
 export const UDP_PATHS = ['auto', 'node'] as const;
 export type UdpChoice = (typeof UDP_PATHS)[number];
 
+/** How log lines are written. */
+export const LOG_FORMATS = ['json', 'pretty'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
 /** Every variable that does something. docs/OPERATIONS.md prints this table. */
 export const ENVIRONMENT = {
   UQRP_DATA_DIR: variable({
@@ -46,50 +49,7 @@ export const ENVIRONMENT = {
       'Directory of everything the server keeps: SQLite file, edge view, secret, self-signed certificate',
     expects: 'a path',
   }),
-  UQRP_HOST: variable({
-    parse: literalAddress,
-    fallback: '127.0.0.1',
-    meaning: 'Address that all listeners bind: IPv4 or IPv6, `0.0.0.0` or `::` for every one',
-    expects: 'a literal IPv4 or IPv6 address',
-  }),
-  UQRP_HTTP_PORT: variable({
-    parse: port,
-    fallback: '8080',
-    meaning: 'REST under `/api/v1`, health and metrics; 0 takes a free port',
-    expects: PORT,
-  }),
-  UQRP_DNS_PORT: variable({
-    parse: port,
-    fallback: '5300',
-    meaning: 'DNS over UDP and TCP; 0 takes a free port',
-    expects: PORT,
-  }),
-  UQRP_DOT_PORT: variable({
-    parse: port,
-    fallback: '8853',
-    meaning: 'DNS over TLS; 0 takes a free port',
-    expects: PORT,
-  }),
-  UQRP_DOH_PORT: variable({
-    parse: port,
-    fallback: '8443',
-    meaning: 'DNS over HTTPS, h2 and http/1.1: `/dns-query`, `/resolve`; 0 takes a free port',
-    expects: PORT,
-  }),
-  UQRP_TLS_CERT: variable({
-    parse: text,
-    fallback: null,
-    shown: 'self-signed, made once as `tls/cert.pem`',
-    meaning: 'PEM file with the certificate and its chain; read again on SIGHUP',
-    expects: 'a path',
-  }),
-  UQRP_TLS_KEY: variable({
-    parse: text,
-    fallback: null,
-    shown: 'made once as `tls/key.pem`',
-    meaning: 'PEM file with the private key of that certificate; read again on SIGHUP',
-    expects: 'a path',
-  }),
+  ...LISTENERS,
   UQRP_MARKER: variable({
     parse: label,
     fallback: 'uqrp',
@@ -101,6 +61,14 @@ export const ENVIRONMENT = {
     fallback: 'net',
     meaning: 'Top-level labels, separated by commas; each makes a zone `MARKER.TLD` of its own',
     expects: 'one or more different labels separated by commas',
+  }),
+  UQRP_ZONES: variable({
+    parse: zoneNames,
+    fallback: null,
+    shown: '`MARKER.TLD` of each TLD',
+    meaning:
+      'Full names of the zones, separated by commas, such as `dns.example.com,example.co.uk`; the two variables above then mean nothing',
+    expects: 'one or more different domain names separated by commas, none below another',
   }),
   UQRP_ROLE: variable({
     parse: oneOf(ROLES),
@@ -215,6 +183,13 @@ export const ENVIRONMENT = {
       "`auto`: many packets a system call, through the native code that comes along, where that loads; `node`: Node's own sockets",
     expects: 'auto or node',
   }),
+  UQRP_LOG_FORMAT: variable({
+    parse: oneOf(LOG_FORMATS),
+    fallback: null,
+    shown: '`pretty` on a terminal, else `json`',
+    meaning: '`json`: one object a line; `pretty`: one line a person can read',
+    expects: 'json or pretty',
+  }),
   UQRP_WORKERS: variable({
     parse: workers,
     fallback: null,
@@ -236,12 +211,12 @@ export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
 
 /** Names with a meaning in a richer build: one set of variables may serve several versions, so they pass in silence. */
 const RESERVED =
-  'UQRP_DATASETS UQRP_DATASETS_ASOF ' +
+  'UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_FEED_URL UQRP_FEED_CREDENTIALS UQRP_ORGANIZATIONS UQRP_BILLING ' +
   'UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY UQRP_COINBASE_KEY UQRP_KRAKEN_KEY';
 
 const known: ReadonlySet<string> = new Set([...Object.keys(ENVIRONMENT), ...RESERVED.split(' ')]);
 
-/** Names that look like ours and mean nothing, sorted: most often a slip of the pen. */
+/** Names that begin with `UQRP_` and have no meaning, sorted: most often misspelt. */
 export function unknownVariables(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('UQRP_') && !known.has(name))

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isLabel } from '../core/labels.ts';
+import { LIMITS } from '../core/limits.ts';
 
 /** Text of one variable to its value; null when it is not of the kind. */
 export type Parser<T> = (text: string) => T | null;
@@ -8,6 +9,12 @@ export type Parser<T> = (text: string) => T | null;
 export interface NameServer {
   readonly label: string;
   readonly addresses: readonly string[];
+}
+
+/** A literal address, IPv6 without brackets. */
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Most workers that a process starts: each has its own sockets and statistics. */
@@ -56,6 +63,46 @@ export function labels(value: string): readonly string[] | null {
   const list = value.split(',').map((part) => label(part.trim()));
   if (list.some((one) => one === null) || new Set(list).size !== list.length) return null;
   return list as string[];
+}
+
+/** Domain names separated by commas, in lower case without a trailing dot: at least one, none equal to or below another. */
+export function zoneNames(value: string): readonly string[] | null {
+  const names = value.split(',').map((part) => part.trim().toLowerCase().replace(/\.$/, ''));
+  const isName = (name: string): boolean =>
+    name.length <= LIMITS.zoneName && name.split('.').every((part) => isLabel(part));
+  const nests = names.some((name, i) =>
+    names.some((other, j) => i !== j && (name === other || name.endsWith(`.${other}`))),
+  );
+  return names.every(isName) && !nests ? names : null;
+}
+
+/** `192.0.2.1:9100` or `[2001:db8::1]:9100`. */
+export function hostPort(value: string): HostPort | null {
+  const [, inBrackets, bare, portText = ''] = /^(?:\[([^\]]+)\]|([^:]+)):([0-9]+)$/.exec(value) ?? [];
+  const number = port(portText);
+  const isAddress = inBrackets === undefined ? isIP(bare ?? '') === 4 : isIP(inBrackets) === 6;
+  return isAddress && number !== null ? { host: inBrackets ?? bare!, port: number } : null;
+}
+
+/** Scheme, host and port of an http or https URL; null when it has more than these. */
+export function origin(value: string): string | null {
+  if (!URL.canParse(value)) return null;
+  const url = new URL(value);
+  const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
+  return isWeb && url.href === `${url.origin}/` ? url.origin : null;
+}
+
+/** Literal addresses and networks such as `10.0.0.0/8`, separated by commas. */
+export function networks(value: string): readonly string[] | null {
+  const list = value.split(',').map((part) => part.trim().toLowerCase());
+  return list.every(isNetwork) ? list : null;
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', length, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || rest.length > 0) return false;
+  return length === undefined || integer(0, family === 4 ? 32 : 128)(length) !== null;
 }
 
 const SWITCH: Readonly<Record<string, boolean>> = { on: true, off: false };

@@ -9,6 +9,8 @@ export const LIMITS = {
   label: 63,
   /** A query name in text, without the trailing dot (specification, Limits). */
   queryName: 253,
+  /** A zone's full name: two labels of full length, and room for every key of a usual length below it. */
+  zoneName: 127,
   /** A rendered TXT value, and a schema served over DNS. */
   txtValue: 3500,
   /** One character string of a TXT record (RFC 1035 §3.3). */

@@ -28,6 +28,20 @@ describe('createLog', () => {
     });
   });
 
+  it('writes one line for people where it is told to', () => {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => lines.push(line) };
+    const log = createLog({ clock: () => 1_800_000_000_123, stream, format: 'pretty' });
+    log.event('feed.failing', { seconds: 3 });
+    log.event('store.failing', {}, Object.assign(new TypeError(TOKEN), { code: 'ECONNREFUSED' }));
+    assert.equal(lines[0], '08:00:00.123 ERROR the edge view lags (event=feed.failing seconds=3)\n');
+    assert.match(
+      lines[1] ?? '',
+      /^08:00:00\.123 ERROR the database .* error=\{"class":"TypeError","code":"ECONN/,
+    );
+    assert.equal(lines.join('').includes(TOKEN), false);
+  });
+
   it('tells what was thrown without its words', () => {
     const { log, lines } = recorded();
     log.event('store.failing', {}, Object.assign(new TypeError(TOKEN), { code: 'ECONNREFUSED' }));

@@ -1,6 +1,7 @@
 import { type DestinationStream, destination, pino } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { EVENTS, type EventName, type FieldKind, type FieldsOf } from './events.ts';
+import { prettyLine } from './pretty.ts';
 import { describeError } from './redact.ts';
 
 export interface Log {
@@ -13,19 +14,22 @@ export interface Log {
 
 export interface LogOptions {
   readonly clock: Clock;
+  /** `json` when not given. */
+  readonly format?: 'json' | 'pretty';
   /** Where the lines go; stderr, written at once, so that the last line before a crash is there. */
   readonly stream?: DestinationStream;
 }
 
 /** JSON lines: `level`, `time` (ISO 8601), `event`, the event's fields, `error`, `msg`. */
 export function createLog(options: LogOptions): Log {
+  const sink = options.stream ?? destination({ fd: 2, sync: true });
   const logger = pino(
     {
       base: null,
       timestamp: () => `,"time":"${new Date(options.clock()).toISOString()}"`,
       formatters: { level: (level) => ({ level }) },
     },
-    options.stream ?? destination({ fd: 2, sync: true }),
+    options.format === 'pretty' ? readable(sink) : sink,
   );
   return {
     event(name, fields, error) {
@@ -39,6 +43,11 @@ export function createLog(options: LogOptions): Log {
       logger[row.level](line, row.message);
     },
   };
+}
+
+/** Turns each JSON line into one for people on its way to `sink`. */
+function readable(sink: DestinationStream): DestinationStream {
+  return { write: (line) => sink.write(prettyLine(line)) };
 }
 
 /** The fields of the table that hold what the table says; null for a value that is of another kind. */

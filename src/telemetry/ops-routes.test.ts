@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fastify, { type FastifyInstance } from 'fastify';
-import { opsRoutes, type Readiness } from './ops-routes.ts';
+import { type OpsOptions, opsRoutes, type Readiness } from './ops-routes.ts';
 
-async function served(readiness: () => Readiness): Promise<FastifyInstance> {
+async function served(
+  readiness: () => Readiness,
+  metricsFor: OpsOptions['metricsFor'] = 'this host',
+): Promise<FastifyInstance> {
   const app = fastify();
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send({ error: 'Not found', code: 'not_found' }),
   );
   const metrics = { contentType: 'text/plain; version=0.0.4; charset=utf-8', text: async () => 'uqrp_x 1\n' };
-  await app.register(opsRoutes, { readiness, metrics });
+  await app.register(opsRoutes, { readiness, metrics, metricsFor });
   return app;
 }
 
@@ -39,11 +42,18 @@ describe('ops routes', () => {
     ['::ffff:192.0.2.1', {}, 404],
     ['192.0.2.1', {}, 404],
     ['2001:db8::1', {}, 404],
+    ['127.0.0.1', { host: 'localhost:8080' }, 200],
+    ['127.0.0.1', { host: 'LOCALHOST' }, 200],
+    ['127.0.0.1', { host: '127.0.0.1:8080' }, 200],
+    ['::1', { host: '[::1]:8080' }, 200],
+    ['127.0.0.1', { host: 'rebound.example:8080' }, 404],
+    ['127.0.0.1', { host: '192.0.2.1:8080' }, 404],
+    ['127.0.0.1', { host: 'localhost.example' }, 404],
     ['127.0.0.1', { 'x-forwarded-for': '192.0.2.1' }, 404],
     ['127.0.0.1', { forwarded: 'for=192.0.2.1' }, 404],
   ];
   for (const [remoteAddress, headers, status] of ASKERS) {
-    it(`answers ${status} to ${remoteAddress}${Object.keys(headers).length > 0 ? ', forwarded' : ''}`, async () => {
+    it(`answers ${status} to ${remoteAddress} ${JSON.stringify(headers)}`, async () => {
       const app = await served(() => READY);
       const reply = await app.inject({ url: '/metrics', remoteAddress, headers });
       assert.equal(reply.statusCode, status);
@@ -52,4 +62,15 @@ describe('ops routes', () => {
       await app.close();
     });
   }
+
+  it('gives metrics to everyone on a listener of their own, and to nobody where that one has them', async () => {
+    const asked = { url: '/metrics', remoteAddress: '192.0.2.1', headers: { host: 'node7.example' } };
+    const own = await served(() => READY, 'everyone');
+    assert.equal((await own.inject(asked)).statusCode, 200);
+    const rest = await served(() => READY, 'nobody');
+    const local = { url: '/metrics', remoteAddress: '127.0.0.1', headers: { host: 'localhost' } };
+    assert.equal((await rest.inject(local)).statusCode, 404);
+    assert.equal((await rest.inject('/livez')).statusCode, 200);
+    await Promise.all([own.close(), rest.close()]);
+  });
 });

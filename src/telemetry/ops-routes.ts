@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
 import type { Metrics } from './metrics.ts';
 import type { UnreadyReason } from './vocabulary.ts';
@@ -12,13 +12,19 @@ export interface Readiness {
 export interface OpsOptions {
   readonly readiness: () => Readiness;
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
+  /** Who gets `/metrics`: everyone, clients on this host only, or nobody. */
+  readonly metricsFor: 'everyone' | 'this host' | 'nobody';
 }
 
 /**
- * `/livez` (200 while the process runs), `/readyz` (200, or 503 with the reasons) and `/metrics` (Prometheus text, for
- * clients on this host only: anyone else is told that there is no such route).
+ * `/livez` (200 while the process runs), `/readyz` (200, or 503 with the reasons) and `/metrics` (Prometheus text; 404 to
+ * clients that do not get it).
  */
-export const opsRoutes: FastifyPluginCallback<OpsOptions> = (app, { readiness, metrics }, done) => {
+export const opsRoutes: FastifyPluginCallback<OpsOptions> = (
+  app,
+  { readiness, metrics, metricsFor },
+  done,
+) => {
   app.get('/livez', (_request, reply) => reply.header('cache-control', 'no-store').send({ live: true }));
 
   app.get('/readyz', (_request, reply) => {
@@ -30,7 +36,8 @@ export const opsRoutes: FastifyPluginCallback<OpsOptions> = (app, { readiness, m
   });
 
   app.get('/metrics', async (request, reply) => {
-    if (!isLocal(request)) return reply.callNotFound();
+    if (metricsFor === 'nobody' || (metricsFor === 'this host' && !isLocal(request)))
+      return reply.callNotFound();
     const text = await metrics.text();
     return reply.header('cache-control', 'no-store').type(metrics.contentType).send(text);
   });
@@ -42,10 +49,22 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** A proxy on this host makes everyone look local, so a forwarded request is not. */
+/**
+ * A proxy on this host makes everyone look local, so a forwarded request is not. The `Host` header must name this host too: else
+ * a web page whose name was made to resolve to 127.0.0.1 (DNS rebinding) could read the metrics through a browser on this host.
+ */
 function isLocal(request: FastifyRequest): boolean {
   const { 'x-forwarded-for': forwardedFor, forwarded } = request.headers;
   const address = request.socket.remoteAddress;
   if (address === undefined || forwardedFor !== undefined || forwarded !== undefined) return false;
+  if (!isLocalName(request.hostname)) return false;
   return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** @param hostname of the `Host` header, without its port */
+function isLocalName(hostname: string): boolean {
+  const name = hostname.replace(/^\[|\]$/g, '');
+  if (name.toLowerCase() === 'localhost') return true;
+  const family = isIP(name);
+  return family !== 0 && loopback.check(name, family === 6 ? 'ipv6' : 'ipv4');
 }

@@ -9,6 +9,8 @@ const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
 export interface UqrpPorts {
   readonly http: number;
+  /** Null unless UQRP_METRICS is set. */
+  readonly metrics: number | null;
   readonly dns: number;
   readonly dot: number;
   readonly doh: number;

@@ -62,7 +62,7 @@ export function makeZone(text: string, servers: readonly NameServer[], keys: rea
   return { text, apex, soa, ns, own, glue: addresses };
 }
 
-/** The zone a name lies in, or null. Zones do not nest: each is one marker below one top-level label. */
+/** The zone a name lies in, or null. Zones do not nest: the configuration refuses a zone below another. */
 export function findZone(qname: Uint8Array, zones: readonly Zone[]): Zone | null {
   for (const zone of zones) {
     if (isSubdomain(qname, zone.apex)) return zone;

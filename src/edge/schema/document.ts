@@ -43,7 +43,7 @@ interface ErrorResponse {
 
 /** Where the service is reached. */
 export interface Reach {
-  /** `marker.tld`, without a trailing dot. */
+  /** Its full name, without a trailing dot. */
   readonly zone: string;
   /** Root of the DNS-over-HTTPS host, without a slash at the end. */
   readonly dohUrl: string;
