@@ -1,0 +1,47 @@
+import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
+import type { Waker } from './waker.ts';
+
+export interface LoopOptions {
+  readonly signal: AbortSignal;
+  readonly waker: Waker;
+  /**
+   * One pass. Wake-ups that came before it are forgotten; one that comes during it starts the next pass at once.
+   *
+   * @returns milliseconds until the next pass, unless a wake-up comes before
+   */
+  readonly pass: () => Promise<number>;
+  readonly backoff?: Backoff;
+  /**
+   * A pass rejected. Not called once the signal is aborted: what is under way then fails by design. Must not throw.
+   *
+   * @param failures in a row, from 1, so that the caller can report a change of state instead of every failure
+   */
+  readonly onError: (error: unknown, failures: number) => void;
+  /** The first pass that succeeded after failures. Must not throw. */
+  readonly onRecovered?: (failures: number) => void;
+}
+
+/**
+ * Runs passes until the signal is aborted. After a failure it retries with exponential backoff, without a limit. A wake-up
+ * shortens the backoff to its first delay. Resolves when it has ended; never rejects.
+ */
+export async function loop(options: LoopOptions): Promise<void> {
+  const { signal, waker, pass, onError, onRecovered, backoff = DEFAULT_BACKOFF } = options;
+  let failures = 0;
+  while (!signal.aborted) {
+    waker.reset();
+    try {
+      const nextMs = await pass();
+      if (failures > 0) onRecovered?.(failures);
+      failures = 0;
+      await waker.wait(nextMs);
+    } catch (error) {
+      if (signal.aborted) return;
+      failures++;
+      onError(error, failures);
+      // The first delay holds against any number of wake-ups, so that a dead dependency makes no busy loop.
+      await waker.sleep(backoff.firstMs);
+      await waker.wait(backoffMs(failures, backoff) - backoff.firstMs);
+    }
+  }
+}
