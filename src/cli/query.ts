@@ -5,6 +5,7 @@ import type { Server } from '../client/server.ts';
 import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/env.ts';
 import { parseEnvelope } from '../core/envelope.ts';
+import { foldCase } from '../core/labels.ts';
 import { RRTYPE, rcodeName, rrtypeName } from '../edge/wire/codes.ts';
 import { readEde } from '../edge/wire/edns.ts';
 import type { Message } from '../edge/wire/message.ts';
@@ -28,7 +29,7 @@ const DEADLINE_MS = 5000;
 export async function query(name: string, options: QueryOptions): Promise<void> {
   const config = loadConfig(readEnvironment());
   const zones = config.zones;
-  const bare = name.replace(/\.$/, '').toLowerCase();
+  const bare = foldCase(name.replace(/\.$/, ''));
   const inZone = zones.some((zone) => bare === zone || bare.endsWith(`.${zone}`));
   const qname = nameFromText(inZone ? name : `${name}.${zones[0]}`);
   if (qname === null) throw new UsageError('the name is no domain name');

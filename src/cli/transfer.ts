@@ -6,6 +6,7 @@ import { streamRecords } from '../control/records/list.ts';
 import type { RecordResource } from '../control/records/record.ts';
 import type { Clock } from '../core/clock.ts';
 import { AppError } from '../core/errors.ts';
+import { foldCase } from '../core/labels.ts';
 import { LIMITS } from '../core/limits.ts';
 import { withStore } from './context.ts';
 import { print, UsageError } from './output.ts';
@@ -14,7 +15,7 @@ import { print, UsageError } from './output.ts';
 export async function exportNamespace(clock: Clock, namespace: string): Promise<void> {
   await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, namespace);
-    for await (const batch of streamRecords(deps, owner, { namespace: namespace.toLowerCase() })) {
+    for await (const batch of streamRecords(deps, owner, { namespace: foldCase(namespace) })) {
       // A pipe that is full must hold us up, or a million records would wait in memory.
       const lines = batch.map((record) => `${JSON.stringify(exported(record))}\n`).join('');
       if (!process.stdout.write(lines)) await new Promise((resolve) => process.stdout.once('drain', resolve));
@@ -38,7 +39,7 @@ export async function importNamespace(
   file: string,
   json: boolean,
 ): Promise<void> {
-  const name = namespace.toLowerCase();
+  const name = foldCase(namespace);
   const count = await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, name);
     let stored = 0;
@@ -83,7 +84,7 @@ function parseLine(text: string, line: number, namespace: string, now: number): 
   const value = parseObject(text);
   if (value === null) throw new UsageError(`line ${line} is not a JSON object`);
   const { key, expires_at: expiresAt, ...rest } = value;
-  if (typeof key !== 'string' || key.toLowerCase().split('.').at(-2) !== namespace) {
+  if (typeof key !== 'string' || foldCase(key).split('.').at(-2) !== namespace) {
     throw new UsageError(`line ${line} has a key outside the namespace`);
   }
   if (expiresAt === null || expiresAt === undefined) return { key, ...rest };

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isLabel } from '../core/labels.ts';
+import { foldCase, isLabel } from '../core/labels.ts';
 import { LIMITS } from '../core/limits.ts';
 
 /** Text of one variable to its value; null when it is not of the kind. */
@@ -54,7 +54,7 @@ export function literalAddress(value: string): string | null {
 }
 
 export function label(value: string): string | null {
-  const lower = value.toLowerCase();
+  const lower = foldCase(value);
   return isLabel(lower) ? lower : null;
 }
 

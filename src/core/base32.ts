@@ -1,3 +1,5 @@
+import { foldCase } from './labels.ts';
+
 const ALPHABETS = {
   /** RFC 4648 §6, lower case. */
   standard: 'abcdefghijklmnopqrstuvwxyz234567',
@@ -28,7 +30,7 @@ export function encodeBase32(bytes: Uint8Array, alphabet: Alphabet): string {
 /** Decodes unpadded base32 of any case; null for a foreign letter, an impossible length or unused bits that are set. */
 export function decodeBase32(text: string, alphabet: Alphabet): Uint8Array | null {
   const letters = ALPHABETS[alphabet];
-  const lower = text.toLowerCase();
+  const lower = foldCase(text);
   const bytes = new Uint8Array(Math.floor((lower.length * 5) / 8));
   let at = 0;
   let bits = 0;

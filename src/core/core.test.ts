@@ -130,7 +130,7 @@ test('namespace names: both sides of every rule', () => {
     'abc\n',
   ];
   for (const name of good) assert.equal(namespaceNameFault(name), null, name);
-  for (const name of bad) assert.match(namespaceNameFault(name) ?? '', /^Name /, name);
+  for (const name of bad) assert.match(namespaceNameFault(name) ?? '', /^name /, name);
   for (const name of RESERVED_NAMES) assert.notEqual(namespaceNameFault(name), null, name);
   assert.ok(RESERVED_NAMES.size > 22 + 40);
 });

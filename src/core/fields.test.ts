@@ -11,25 +11,29 @@ function read(object: Record<string, unknown>, use: (fields: Fields) => void, at
 test('nothing is coerced, and every fault is named', () => {
   const cases: readonly (readonly [unknown, (fields: Fields) => unknown, string | null])[] = [
     ['x', (it) => it.text('a'), null],
-    [1, (it) => it.text('a'), 'A must be a string'],
-    [null, (it) => it.text('a'), 'A must be a string'],
+    [1, (it) => it.text('a'), 'a must be a string'],
+    [null, (it) => it.text('a'), 'a must be a string'],
     [60, (it) => it.integer('a', 0, 60), null],
     [0, (it) => it.integer('a', 0, 60), null],
-    [61, (it) => it.integer('a', 0, 60), 'A must be between 0 and 60'],
-    [-1, (it) => it.integer('a', 0, 60), 'A must be between 0 and 60'],
-    ['60', (it) => it.integer('a', 0, 60), 'A must be an integer'],
-    [1.5, (it) => it.integer('a', 0, 60), 'A must be an integer'],
-    [Number.POSITIVE_INFINITY, (it) => it.integer('a', 0, 60), 'A must be an integer'],
-    [true, (it) => it.integer('a', 0, 60), 'A must be an integer'],
+    [61, (it) => it.integer('a', 0, 60), 'a must be between 0 and 60'],
+    [-1, (it) => it.integer('a', 0, 60), 'a must be between 0 and 60'],
+    ['60', (it) => it.integer('a', 0, 60), 'a must be an integer'],
+    [1.5, (it) => it.integer('a', 0, 60), 'a must be an integer'],
+    [Number.POSITIVE_INFINITY, (it) => it.integer('a', 0, 60), 'a must be an integer'],
+    [true, (it) => it.integer('a', 0, 60), 'a must be an integer'],
     [[1, 2], (it) => it.list('a', 2), null],
-    [[1, 2, 3], (it) => it.list('a', 2), 'A must have at most 2 items'],
-    [{}, (it) => it.list('a', 2), 'A must be an array'],
+    [[1, 2, 3], (it) => it.list('a', 2), 'a must have at most 2 items'],
+    [{}, (it) => it.list('a', 2), 'a must be an array'],
     [{}, (it) => it.object('a'), null],
-    [[], (it) => it.object('a'), 'A must be an object'],
-    [null, (it) => it.object('a'), 'A must be an object'],
+    [[], (it) => it.object('a'), 'a must be an object'],
+    [null, (it) => it.object('a'), 'a must be an object'],
     ['ok', (it) => it.requiredName('a', 2), null],
-    ['not', (it) => it.requiredName('a', 2), 'A must have at most 2 characters'],
-    ['  ', (it) => it.requiredName('a', 2), 'A must be one line of text and not blank'],
+    ['👩👩', (it) => it.requiredName('a', 2), null],
+    ['👩👩👩', (it) => it.requiredName('a', 2), 'a must have at most 2 characters'],
+    ['x'.repeat(5), (it) => it.requiredName('a', 2), 'a must have at most 2 characters'],
+    ['a\u0085', (it) => it.requiredName('a', 2), 'a must be one line of text and not blank'],
+    ['not', (it) => it.requiredName('a', 2), 'a must have at most 2 characters'],
+    ['  ', (it) => it.requiredName('a', 2), 'a must be one line of text and not blank'],
   ];
   for (const [value, use, fault] of cases) {
     const messages = read({ a: value }, (fields) => {
@@ -40,17 +44,21 @@ test('nothing is coerced, and every fault is named', () => {
   }
 });
 
-test('absent and unknown fields', () => {
+test('an unknown field is called by its name, or by its position where the name cannot be repeated', () => {
+  const long = 'x'.repeat(64);
   assert.deepEqual(
-    read({ c: 1, __proto__x: 2, 'a b': 3 }, (fields) => {
+    read({ c: 1, __proto__x: 2, 'a b': 3, ü: 4, [long]: 5, [`${long}x`]: 6 }, (fields) => {
       assert.equal(fields.text('a'), undefined);
       assert.equal(fields.requiredText('b'), undefined);
     }),
     [
       'c is not a known field',
       '__proto__x is not a known field',
-      'Body has a field that is not known',
-      'B is required',
+      'a b is not a known field',
+      'field 4 is not a known field',
+      `${long} is not a known field`,
+      'field 6 is not a known field',
+      'b is required',
     ],
   );
 });
@@ -59,6 +67,13 @@ test('a nested object is called by its path', () => {
   assert.deepEqual(
     read({ c: 1 }, (fields) => fields.requiredText('a'), 'records[3]'),
     ['records[3].c is not a known field', 'records[3].a is required'],
+  );
+});
+
+test('an unknown field of a nested object has its path', () => {
+  assert.deepEqual(
+    read({ a: 1, ü: 1 }, () => {}, 'scopes'),
+    ['scopes.field 2 is not a known field'],
   );
 });
 

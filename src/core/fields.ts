@@ -1,11 +1,11 @@
 import { LIMITS } from './limits.ts';
-import { parseTime } from './time.ts';
+import { NOT_A_TIME, parseTime } from './time.ts';
 
 /** An upper bound on the messages of one response: a body of nothing but faults must not come back many times its size. */
 const FAULTS_MAX = 1000;
 
-/** Names that may be repeated in a message as they came. */
-const PRINTABLE_NAME = /^[\w.-]{1,64}$/;
+/** Names of fields and parameters that a message repeats as they came (decisions, section 8). */
+const PRINTABLE_NAME = /^[ -~]{1,64}$/;
 
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
@@ -19,6 +19,22 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Whether text fits a one-line name: not blank, well-formed Unicode, no control characters. */
 export function isOneLine(text: string): boolean {
   return text.trim() !== '' && text.isWellFormed() && !CONTROL.test(text);
+}
+
+/**
+ * What a message calls an unknown field or parameter.
+ *
+ * @param position from 1, in the order of the request
+ * @returns the name where it is printable ASCII of at most 64 characters, else its position: `field 3`
+ */
+export function shownName(name: string, what: 'field' | 'parameter', position: number): string {
+  return PRINTABLE_NAME.test(name) ? name : `${what} ${position}`;
+}
+
+/** Whether a text has at most `max` Unicode code points. */
+export function hasAtMost(text: string, max: number): boolean {
+  // A code point takes one or two UTF-16 units, so a longer text need not be counted.
+  return text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
 }
 
 /** Messages about a request body, collected so that the caller learns of all of them at once. */
@@ -51,12 +67,9 @@ export class Fields {
     this.#object = object;
     this.#faults = faults;
     this.#at = at;
-    for (const name of Object.keys(object)) {
+    for (const [index, name] of Object.keys(object).entries()) {
       if (known.includes(name)) continue;
-      const path = at === '' ? name : `${at}.${name}`;
-      faults.add(
-        PRINTABLE_NAME.test(name) ? `${path} is not a known field` : 'Body has a field that is not known',
-      );
+      faults.add(`${this.label(shownName(name, 'field', index + 1))} is not a known field`);
     }
   }
 
@@ -69,14 +82,14 @@ export class Fields {
     return this.has(name) && this.#object[name] === null;
   }
 
-  /** Records `<Field> <what>`. */
+  /** Records `<field> <what>`. */
   fault(name: string, what: string): void {
     this.#faults.add(`${this.label(name)} ${what}`);
   }
 
-  /** How messages call a field: `Data`, or `records[3].data`. */
+  /** What messages call a field: `data`, or `records[3].data`. */
   label(name: string): string {
-    return this.#at === '' ? name.charAt(0).toUpperCase() + name.slice(1) : `${this.#at}.${name}`;
+    return this.#at === '' ? name : `${this.#at}.${name}`;
   }
 
   text(name: string): string | undefined {
@@ -87,12 +100,12 @@ export class Fields {
     return this.#require(name) ? this.text(name) : undefined;
   }
 
-  /** A name for people: one line, 1 to `max` characters. */
+  /** A name for people: one line, 1 to `max` Unicode code points. */
   requiredName(name: string, max: number): string | undefined {
     const value = this.requiredText(name);
     if (value === undefined) return undefined;
     if (!isOneLine(value)) this.fault(name, 'must be one line of text and not blank');
-    else if (value.length > max) this.fault(name, `must have at most ${max} characters`);
+    else if (!hasAtMost(value, max)) this.fault(name, `must have at most ${max} characters`);
     else return value;
     return undefined;
   }
@@ -104,12 +117,12 @@ export class Fields {
     return undefined;
   }
 
-  /** An RFC 3339 time after `now`, both in milliseconds since the epoch. */
+  /** A time (as `parseTime` reads it) after `now`, both in milliseconds since the epoch. */
   futureTime(name: string, now: number): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const time = parseTime(text);
-    if (time === null) this.fault(name, 'is not an ISO 8601 date and time with a zone');
+    if (time === null) this.fault(name, NOT_A_TIME);
     else if (time <= now) this.fault(name, 'must be in the future');
     else if (time > LIMITS.expiresAtMax) this.fault(name, 'is later than the year 9999');
     else return time;

@@ -11,12 +11,12 @@ const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
  */
 export function namespaceNameFault(name: string): string | null {
   const { namespaceNameMin: min, namespaceNameMax: max } = LIMITS;
-  if (name.length < min || name.length > max) return `Name must have ${min} to ${max} characters`;
+  if (name.length < min || name.length > max) return `name must have ${min} to ${max} characters`;
   if (!NAME.test(name)) {
-    return 'Name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
+    return 'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
   }
   // A label that begins so can only be a token: such a namespace could never be asked for.
-  if (name.startsWith(AUTH_PREFIX)) return 'Name must not start with auth-';
-  if (RESERVED_NAMES.has(name)) return 'Name is reserved';
+  if (name.startsWith(AUTH_PREFIX)) return 'name must not start with auth-';
+  if (RESERVED_NAMES.has(name)) return 'name is reserved';
   return null;
 }

@@ -1,4 +1,4 @@
-import { AUTH_PREFIX, DATASETS_RESOURCE, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
+import { AUTH_PREFIX, DATASETS_RESOURCE, foldCase, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
 import { LIMITS } from './limits.ts';
 
 /** A key that can be stored: canonical lower case, with its last three labels by name. */
@@ -20,22 +20,22 @@ const AROUND = 'get.'.length + AUTH_PREFIX.length + 56 + 1 + 1;
  * @returns the key, or one message that says what is wrong with it
  */
 export function parseRecordKey(text: string, zoneLength: number): RecordKey | string {
-  const key = text.toLowerCase();
+  const key = foldCase(text);
   const labels = key.split('.');
-  if (labels.length < 3) return 'Key must be [<params>.]<resource>.<namespace>.<version>';
+  if (labels.length < 3) return 'key must be [<params>.]<resource>.<namespace>.<version>';
   for (const label of labels) {
-    if (!isLabel(label)) return 'Key has a label that is not 1 to 63 letters, digits or inner hyphens';
-    if (label.startsWith(AUTH_PREFIX)) return 'Key must not contain a label starting with auth-';
+    if (!isLabel(label)) return 'key has a label that is not 1 to 63 letters, digits or inner hyphens';
+    if (label.startsWith(AUTH_PREFIX)) return 'key must not contain a label starting with auth-';
   }
   const version = labels[labels.length - 1]!;
   const namespace = labels[labels.length - 2]!;
   const resource = labels[labels.length - 3]!;
-  if (!isVersion(version)) return 'Key must end in a version of the form v[1-9][0-9]*';
-  if (resource === DATASETS_RESOURCE) return 'Key uses the reserved resource datasets';
+  if (!isVersion(version)) return 'key must end in a version of the form v[1-9][0-9]*';
+  if (resource === DATASETS_RESOURCE) return 'key uses the reserved resource datasets';
   if (namespace === PUBLIC_NAMESPACE && (labels[0] === 'manifest' || labels[0] === 'identity')) {
-    return 'Key is reserved';
+    return 'key is reserved';
   }
   const room = LIMITS.queryName - AROUND - zoneLength;
-  if (key.length > room) return `Key is longer than ${room} characters`;
+  if (key.length > room) return `key is longer than ${room} characters`;
   return { key, resource, namespace, version };
 }

@@ -1,5 +1,9 @@
+/** A date, and a time of day with its offset after it: seconds and the colon of the offset may be left out. */
 const TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2})))?$/;
+
+/** What a message says of a text that `parseTime` refuses. */
+export const NOT_A_TIME = 'is not an ISO 8601 date, or date and time with a zone';
 
 /** ISO 8601, UTC, milliseconds and `Z` (decisions, section 2). */
 export function formatTime(ms: number): string {
@@ -12,16 +16,17 @@ export function formatTimeOrNull(ms: number | null): string | null {
 }
 
 /**
- * Parses an RFC 3339 timestamp: date, time and zone must all be there and must exist (no 30 February, no second 60).
- * Fractions finer than a millisecond are cut off.
+ * Parses an RFC 3339 timestamp, or one of three other forms of ISO 8601: a date alone (00:00 UTC), a time without
+ * seconds, an offset without a colon. A time of day needs an offset. Date, time and offset must exist: 30 February and
+ * second 60 do not. Fractions finer than a millisecond are cut off.
  *
  * @returns milliseconds since the epoch, or null
  */
 export function parseTime(text: string): number | null {
   const match = TIMESTAMP.exec(text);
   if (match === null) return null;
-  const [, year, month, day, hour, minute, second, fraction = '', sign, zoneHour = '0', zoneMinute = '0'] =
-    match;
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = ''] = match;
+  const [sign, zoneHour = '0', zoneMinute = '0'] = match.slice(8);
   const zone = Number(zoneHour) * 60 + Number(zoneMinute);
   if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;

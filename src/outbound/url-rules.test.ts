@@ -43,7 +43,7 @@ describe('rules of a URL', () => {
   });
 
   it('tell faults by static sentences that begin with the field', () => {
-    for (const fault of Object.values(URL_FAULTS)) assert.match(fault, /^Url [a-z ]+$/);
+    for (const fault of Object.values(URL_FAULTS)) assert.match(fault, /^url [a-z ]+$/);
   });
 
   it('give a URL exactly where they find no fault', () => {

@@ -3,13 +3,13 @@ import { type HostVerdict, judgeHost } from './host-rules.ts';
 
 /** What may be wrong with a customer's URL. Static texts: they tell the rule and repeat nothing of the URL. */
 export const URL_FAULTS = {
-  tooLong: 'Url is too long',
-  malformed: 'Url is malformed',
-  notHttps: 'Url must use https',
-  credentials: 'Url must not have credentials',
-  fragment: 'Url must not have a fragment',
-  port: 'Url port is not allowed',
-  host: 'Url host is not allowed',
+  tooLong: 'url is too long',
+  malformed: 'url is malformed',
+  notHttps: 'url must use https',
+  credentials: 'url must not have credentials',
+  fragment: 'url must not have a fragment',
+  port: 'url port is not allowed',
+  host: 'url host is not allowed',
 } as const;
 
 export type UrlFault = (typeof URL_FAULTS)[keyof typeof URL_FAULTS];

@@ -1,4 +1,5 @@
 import { invalid, notFound } from '../../core/errors.ts';
+import { foldCase } from '../../core/labels.ts';
 import type { Tier } from '../../core/tiers.ts';
 import { formatTime } from '../../core/time.ts';
 import {
@@ -37,7 +38,7 @@ const EMAIL_MAX = 254;
 
 /** Folds an address to the form in which it is stored; null when it is none. */
 export function normalizeEmail(text: string): string | null {
-  const email = text.trim().toLowerCase();
+  const email = foldCase(text.trim());
   return email.length <= EMAIL_MAX && EMAIL.test(email) && !email.includes('..') ? email : null;
 }
 
@@ -66,7 +67,7 @@ type CreateDeps = Pick<Deps, 'store' | 'clock' | 'newId'>;
 /** Opens an account; for the operator. @throws AppError 422 for an address that is none or is taken */
 export async function createUser(deps: CreateDeps, email: string, tier: Tier): Promise<UserListing> {
   const address = normalizeEmail(email);
-  if (address === null) throw invalid('Email is not an email address');
+  if (address === null) throw invalid('email is not an email address');
   const user: UserRow = {
     id: deps.newId(),
     email: address,
@@ -75,13 +76,13 @@ export async function createUser(deps: CreateDeps, email: string, tier: Tier): P
     records_count: 0,
     created_at: deps.clock(),
   };
-  if (!(await deps.store.write((tx) => insertUser(tx, user)))) throw invalid('Email has already been taken');
+  if (!(await deps.store.write((tx) => insertUser(tx, user)))) throw invalid('email has already been taken');
   return { ...userResource({ ...user, namespaces_count: 0, api_keys_count: 0 }), tier };
 }
 
 /** Moves a customer to another tier. Records above a lower cap stay; none can be added. @throws AppError 404 */
 export async function setTier({ store }: Pick<Deps, 'store'>, email: string, tier: Tier): Promise<void> {
-  const user = await store.write((tx) => updateTier(tx, email.trim().toLowerCase(), tier));
+  const user = await store.write((tx) => updateTier(tx, foldCase(email.trim()), tier));
   if (user === null) throw notFound('User');
 }
 
@@ -96,7 +97,7 @@ export async function issueToken(
   { store, sessions }: Pick<Deps, 'store' | 'sessions'>,
   email: string,
 ): Promise<IssuedToken> {
-  const user = await findUserByEmail(store.read, email.trim().toLowerCase());
+  const user = await findUserByEmail(store.read, foldCase(email.trim()));
   if (user === null) throw notFound('User');
   return store.write((tx) => sessions.begin(tx, user.id));
 }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { invalid, malformed, notFound } from '../../core/errors.ts';
 import { Faults, Fields, isJsonObject, type JsonObject } from '../../core/fields.ts';
+import { type QueryParameters, readParameters } from '../../core/query-parameters.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -14,6 +15,11 @@ export function pathId(request: FastifyRequest, name: string, what: string): str
   const id = (request.params as Readonly<Record<string, string>>)[name] ?? '';
   if (!UUID.test(id)) throw notFound(what);
   return id.toLowerCase();
+}
+
+/** Refuses every query parameter, on lists that take none. @throws AppError 400 */
+export function refuseParameters(request: FastifyRequest): void {
+  readParameters(request.query as QueryParameters, []);
 }
 
 /** The request's body. @throws AppError 400 when it is not a JSON object */

@@ -14,12 +14,18 @@ import {
 } from '../webhooks/webhooks.ts';
 import type { ApiDeps } from './deps.ts';
 import { actorOf, take } from './guard.ts';
-import { envelope, jsonBody, pathId } from './input.ts';
+import { envelope, jsonBody, pathId, refuseParameters } from './input.ts';
 import { nextLink } from './records.ts';
 
 export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/webhooks', (request) => listOwnWebhooks(deps, actorOf(request)));
-  app.get('/webhooks/events', async () => EVENT_CATALOGUE);
+  app.get('/webhooks', async (request) => {
+    refuseParameters(request);
+    return listOwnWebhooks(deps, actorOf(request));
+  });
+  app.get('/webhooks/events', async (request) => {
+    refuseParameters(request);
+    return EVENT_CATALOGUE;
+  });
   app.get('/webhooks/:id', (request) => getWebhook(deps, actorOf(request), webhookId(request)));
   app.post('/webhooks', async (request, reply) => {
     const webhook = await createWebhook(deps, actorOf(request), envelope(request, 'webhook'));

@@ -74,7 +74,7 @@ export async function createNamespace(
       created_at: now,
       updated_at: now,
     };
-    if (!(await insertNamespace(tx, row))) throw invalid('Name has already been taken');
+    if (!(await insertNamespace(tx, row))) throw invalid('name has already been taken');
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });

@@ -1,4 +1,5 @@
 import { notFound } from '../../core/errors.ts';
+import { foldCase } from '../../core/labels.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { appendChanges } from '../store/change-log.ts';
 import { type NamespaceFlags, setNamespaceFlags } from '../store/namespaces.ts';
@@ -24,7 +25,7 @@ function setFlags(
 ): Promise<NamespaceResource> {
   const now = clock();
   return store.write(async (tx) => {
-    const row = await setNamespaceFlags(tx, name.toLowerCase(), flags, now);
+    const row = await setNamespaceFlags(tx, foldCase(name), flags, now);
     if (row === null) throw notFound('Namespace');
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);

@@ -34,7 +34,7 @@ export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
   const keys = fields.list('delete', LIMITS.bulkItems) ?? [];
   const items = records.length + keys.length;
   if (!faults.any && (items === 0 || items > LIMITS.bulkItems)) {
-    faults.add(`Records and delete must have 1 to ${LIMITS.bulkItems} items together`);
+    faults.add(`records and delete must have 1 to ${LIMITS.bulkItems} items together`);
   }
   if (faults.any) throw invalid(...faults.messages);
 
@@ -57,9 +57,9 @@ export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
 }
 
 function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, at: string): RecordKey | null {
-  const key = typeof item === 'string' ? parseRecordKey(item, zoneLength) : 'Key must be a string';
+  const key = typeof item === 'string' ? parseRecordKey(item, zoneLength) : 'key must be a string';
   if (typeof key !== 'string') return key;
-  faults.add(key.replace(/^Key/, at));
+  faults.add(key.replace(/^key/, at));
   return null;
 }
 
@@ -100,7 +100,7 @@ async function resolveNamespaces(
   const namespaces = await findNamespacesByName(tx, [...names], actor.customerId);
   const faults = new Faults();
   for (const [i, { namespace }] of bulk.records.entries()) {
-    if (!namespaces.has(namespace)) faults.add(`records[${i}].namespace does not exist`);
+    if (!namespaces.has(namespace)) faults.add(`records[${i}].key has a namespace that does not exist`);
   }
   if (faults.any) throw invalid(...faults.messages);
   for (const name of namespaces.keys()) requireReach(actor, name);

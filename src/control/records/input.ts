@@ -81,7 +81,7 @@ export function parseRecordPatch(body: JsonObject, now: number): RecordPatch {
   const data = readData(fields, fields.text('data'));
   const ttlSeconds = fields.integer('ttl_seconds', 0, LIMITS.ttlSecondsMax);
   const expiresAt = readExpiry(fields, now);
-  if (Object.keys(body).length === 0) faults.add(`Record must have one of ${PATCH_FIELDS.join(', ')}`);
+  if (Object.keys(body).length === 0) faults.add(`record must have one of ${PATCH_FIELDS.join(', ')}`);
   if (faults.any) throw invalid(...faults.messages);
   return {
     ...(data !== undefined && { data }),
@@ -96,7 +96,7 @@ function readKey(fields: Fields, name: string, zoneLength: number): RecordKey | 
   const key = parseRecordKey(text, zoneLength);
   if (typeof key !== 'string') return key;
   // The message begins with the field's plain name; inside a list its path stands there instead.
-  fields.fault(name, key.replace(/^Key /, ''));
+  fields.fault(name, key.replace(/^key /, ''));
   return undefined;
 }
 

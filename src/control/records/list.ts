@@ -1,7 +1,7 @@
-import { type AppError, malformed } from '../../core/errors.ts';
-import { isLabel } from '../../core/labels.ts';
+import { foldCase, isLabel } from '../../core/labels.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { parseTime } from '../../core/time.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../core/query-parameters.ts';
+import { NOT_A_TIME, parseTime } from '../../core/time.ts';
 import { type Actor, reaches } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { listNamespaces, type NamespaceRow } from '../store/namespaces.ts';
@@ -30,8 +30,8 @@ const PARAMETERS = {
   resource: [label, 'is not a resource label'],
   ttl_min: [integer, 'is not a whole number of seconds'],
   ttl_max: [integer, 'is not a whole number of seconds'],
-  created_after: [parseTime, 'is not an ISO 8601 date and time with a zone'],
-  created_before: [parseTime, 'is not an ISO 8601 date and time with a zone'],
+  created_after: [parseTime, NOT_A_TIME],
+  created_before: [parseTime, NOT_A_TIME],
   limit: [pageLimit, `is not a number from 1 to ${LIMITS.pageRecordsMax}`],
   cursor: [(text) => text, 'is not a cursor of this listing'],
 } as const satisfies Readonly<Record<string, readonly [Parse, string]>>;
@@ -39,11 +39,9 @@ const PARAMETERS = {
 type Parameter = keyof typeof PARAMETERS;
 
 /** Reads the query string. @throws AppError 400 naming the parameter that is unknown, repeated or not what it must be */
-export function parseListing(query: Readonly<Record<string, unknown>>): Listing {
+export function parseListing(query: QueryParameters): Listing {
   const values: { [P in Parameter]?: ReturnType<(typeof PARAMETERS)[P][0]> & {} } = {};
-  for (const [name, text] of Object.entries(query)) {
-    if (!Object.hasOwn(PARAMETERS, name)) throw badParameter(name, 'is not a known parameter');
-    if (typeof text !== 'string') throw badParameter(name, 'is given more than once');
+  for (const [name, text] of Object.entries(readParameters(query, Object.keys(PARAMETERS)))) {
     const [parse, otherwise] = PARAMETERS[name as Parameter];
     const value = parse(text);
     if (value === null) throw badParameter(name, otherwise);
@@ -63,13 +61,9 @@ export function parseListing(query: Readonly<Record<string, unknown>>): Listing 
   return { filter, page: { limit: values.limit ?? PAGE_DEFAULT, after } };
 }
 
-function badParameter(name: string, what: string): AppError {
-  return malformed(400, /^\w{1,64}$/.test(name) ? `${name} ${what}` : 'A parameter is not known');
-}
-
 /** Case is folded, as everywhere in DNS. */
 function label(text: string): string | null {
-  const lower = text.toLowerCase();
+  const lower = foldCase(text);
   return isLabel(lower) ? lower : null;
 }
 

@@ -34,7 +34,7 @@ export async function createRecord(deps: Deps, actor: Actor, body: JsonObject): 
     const owner = actor.customerId;
     if (!(await addToRecordsCount(tx, owner, 1, recordCap(actor)))) throw recordQuotaExceeded();
     const namespaceId = await addToNamespaceCount(tx, record.namespace, owner, 1);
-    if (namespaceId === null) throw invalid('Namespace does not exist');
+    if (namespaceId === null) throw invalid('key has a namespace that does not exist');
     requireReach(actor, record.namespace);
     const row = newRow(record, deps.newId(), namespaceId, now);
     const changes: NewChange[] = [];

@@ -58,7 +58,7 @@ export async function redeliver(
     const webhook = await holdOwnWebhook(tx, actor, webhookId);
     const delivery = await lockDelivery(tx, deliveryId, webhookId);
     if (delivery === null) throw notFound('Delivery');
-    if (delivery.status !== 'pending') throw invalid('Delivery has ended and its body is erased');
+    if (delivery.status !== 'pending') throw invalid('delivery has ended and its body is erased');
     const due = await makeDue(tx, deliveryId, now);
     await updateWebhook(tx, webhookId, {
       next_due_at: Math.min(webhook.next_due_at ?? now, now),

@@ -42,7 +42,7 @@ export function readWebhookPatch(body: JsonObject, actor: Actor, faults: Faults)
   const scopes = fields.object('scopes');
   const namespaces = scopes && readNamespaces(scopes, actor, faults);
   const enabled = readFlag(body, fields, 'enabled');
-  if (Object.keys(body).length === 0) faults.add(`Webhook must have one of ${PATCH_FIELDS.join(', ')}`);
+  if (Object.keys(body).length === 0) faults.add(`webhook must have one of ${PATCH_FIELDS.join(', ')}`);
   return { name, url, events, namespaces, enabled };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { type AppError, malformed } from '../../core/errors.ts';
 import { isJsonObject } from '../../core/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../core/query-parameters.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../core/webhooks.ts';
 import type { DeliveryPlace } from '../store/deliveries.ts';
 
@@ -23,15 +23,8 @@ const BASE64URL = /^[A-Za-z0-9_-]{1,512}$/;
  *
  * @throws AppError 400 naming the parameter that is unknown, repeated or not what it must be
  */
-export function parseDeliveryListing(
-  query: Readonly<Record<string, unknown>>,
-  webhookId: string,
-): DeliveryListing {
-  for (const [name, text] of Object.entries(query)) {
-    if (!PARAMETERS.includes(name)) throw badParameter(name, 'is not a known parameter');
-    if (typeof text !== 'string') throw badParameter(name, 'is given more than once');
-  }
-  const { status: statusText, limit: limitText, cursor } = query as Readonly<Record<string, string>>;
+export function parseDeliveryListing(query: QueryParameters, webhookId: string): DeliveryListing {
+  const { status: statusText, limit: limitText, cursor } = readParameters(query, PARAMETERS);
   const status = statusText === undefined ? null : statusOf(statusText);
   if (status === undefined) throw badParameter('status', `is not one of ${DELIVERY_STATUSES.join(', ')}`);
   const limit = limitText === undefined ? PAGE_DEFAULT : pageLimit(limitText);
@@ -79,8 +72,4 @@ function statusOf(text: string): DeliveryStatus | undefined {
 function pageLimit(text: string): number | null {
   const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
   return limit >= 1 && limit <= LIMITS.pageMax ? limit : null;
-}
-
-function badParameter(name: string, what: string): AppError {
-  return malformed(400, /^\w{1,64}$/.test(name) ? `${name} ${what}` : 'A parameter is not known');
 }

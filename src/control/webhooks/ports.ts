@@ -41,7 +41,7 @@ export interface WebhookDeps extends Deps {
   /**
    * Judges a URL that a customer gave, resolution included.
    *
-   * @returns null when it is allowed, else a static message that begins with the field's name: `Url must use https`
+   * @returns null when it is allowed, else a static message that begins with the field's name: `url must use https`
    */
   readonly checkUrl: (url: string) => Promise<string | null>;
 }

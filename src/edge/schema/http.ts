@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import { PUBLIC_NAMESPACE } from '../../core/labels.ts';
+import { foldCase, PUBLIC_NAMESPACE } from '../../core/labels.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Query } from '../../core/query.ts';
 import { parseQueryName } from '../../core/query-name.ts';
@@ -46,7 +46,7 @@ export function makeSchemaApi({ services, zones, dohUrl }: SchemaOptions): (q: s
 
 /** A query name with its zone, as it is asked for, or without. */
 function parse(q: string, zones: readonly string[]): Query | null {
-  const name = q.toLowerCase().replace(/\.$/, '');
+  const name = foldCase(q).replace(/\.$/, '');
   if (name.length > LIMITS.queryName) return null;
   const zone = zones.find((one) => name.endsWith(`.${one}`));
   const parsed = parseQueryName(zone === undefined ? name : name.slice(0, -zone.length - 1));

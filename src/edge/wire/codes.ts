@@ -193,7 +193,7 @@ export function rrtypeName(type: number): string {
 
 /** An RR type from its mnemonic in any case, `TYPEn` (RFC 3597 §5) or plain digits, 1 to 65535; else null. */
 export function parseRrtype(text: string): number | null {
-  const upper = text.toUpperCase();
+  const upper = text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
   const known = RRTYPE_BY_NAME.get(upper);
   if (known !== undefined) return known;
   const digits = NUMBERED.exec(upper)?.[1];

@@ -7,6 +7,7 @@ import { changeScenarios } from './changes.ts';
 import { errorScenarios } from './errors.ts';
 import { limitScenarios } from './limits.ts';
 import { listingScenarios } from './listing.ts';
+import { messageScenarios } from './messages.ts';
 import { namespaceScenarios } from './namespaces.ts';
 import { queryTokenScenarios } from './query-tokens.ts';
 import { recordScenarios } from './records.ts';
@@ -29,6 +30,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   authentication: authenticationScenarios,
   changes: changeScenarios,
   errors: errorScenarios,
+  messages: messageScenarios,
   limits: limitScenarios,
   webhooks: webhookScenarios,
   'webhooks, input': webhookInputScenarios,

@@ -7,12 +7,13 @@ import { assertFailure, created, newName, openWorld, type Scenarios } from './wo
 const OPERATIONS = 'scopes.operations must have only read and write';
 
 const REFUSED: readonly (readonly [object, ...string[]])[] = [
-  [{}, 'Name is required'],
-  [{ name: ' ' }, 'Name must be one line of text and not blank'],
-  [{ name: 'a\nb' }, 'Name must be one line of text and not blank'],
-  [{ name: 'x'.repeat(101) }, 'Name must have at most 100 characters'],
-  [{ name: 'x', scopes: [] }, 'Scopes must be an object'],
-  [{ name: 'x', scopes: null }, 'Scopes must be an object'],
+  [{}, 'name is required'],
+  [{ name: ' ' }, 'name must be one line of text and not blank'],
+  [{ name: 'a\nb' }, 'name must be one line of text and not blank'],
+  [{ name: 'x'.repeat(101) }, 'name must have at most 100 characters'],
+  [{ name: '👩'.repeat(101) }, 'name must have at most 100 characters'],
+  [{ name: 'x', scopes: [] }, 'scopes must be an object'],
+  [{ name: 'x', scopes: null }, 'scopes must be an object'],
   [{ name: 'x', scopes: { operations: 'read' } }, 'scopes.operations must be an array'],
   [{ name: 'x', scopes: { operations: ['admin'] } }, OPERATIONS],
   [{ name: 'x', scopes: { operations: ['READ'] } }, OPERATIONS],
@@ -30,8 +31,8 @@ const REFUSED: readonly (readonly [object, ...string[]])[] = [
     { name: 'x', scopes: { namespaces: ['a\u0000'] } },
     'scopes.namespaces has a namespace that does not exist',
   ],
-  [{ name: 'x', expires_at: '2026-01-01T00:00:00Z' }, 'Expires_at must be in the future'],
-  [{ name: 'x', expires_at: 'soon' }, 'Expires_at is not an ISO 8601 date and time with a zone'],
+  [{ name: 'x', expires_at: '2026-01-01T00:00:00Z' }, 'expires_at must be in the future'],
+  [{ name: 'x', expires_at: 'soon' }, 'expires_at is not an ISO 8601 date, or date and time with a zone'],
   [{ name: 'x', token: 'mine' }, 'token is not a known field'],
 ];
 
@@ -181,7 +182,7 @@ export const apiKeyScenarios: Scenarios = {
       await key.post('/records', { record: { key: `x.${foreign.name}.v1`, data: '' } }),
       422,
       'validation_error',
-      ['Namespace does not exist'],
+      ['key has a namespace that does not exist'],
     );
     // Without its last namespace a key reaches nothing, not everything.
     await customer.del(`/namespaces/${inside.id}`);

@@ -108,7 +108,7 @@ export const authenticationScenarios: Scenarios = {
     assert.deepEqual([user.email, user.tier, user.role], [`${local}@example.com`, 'free', 'user']);
     await assert.rejects(createUser(deps, `${local}@example.com`, 'pro'), {
       code: 'validation_error',
-      messages: ['Email has already been taken'],
+      messages: ['email has already been taken'],
     });
     for (const email of [
       '',
@@ -121,7 +121,7 @@ export const authenticationScenarios: Scenarios = {
       `${'a'.repeat(250)}@b.cd`,
       'a\u0000@b.c',
     ]) {
-      await assert.rejects(createUser(deps, email, 'pro'), { messages: ['Email is not an email address'] });
+      await assert.rejects(createUser(deps, email, 'pro'), { messages: ['email is not an email address'] });
     }
     const key = `${newName()}@example.com`;
     await assert.rejects(setTier(deps, key, 'pro'), { code: 'not_found' });

@@ -68,7 +68,7 @@ export const bulkScenarios: Scenarios = {
     assert.equal((await customer.post('/records/bulk', { records: full })).json.records.length, 500);
     const both = { records: items(499, name, 500), delete: [`k0.r.${name}.v1`] };
     assert.equal((await customer.post('/records/bulk', both)).status, 200);
-    const message = ['Records and delete must have 1 to 500 items together'];
+    const message = ['records and delete must have 1 to 500 items together'];
     for (const body of [
       {},
       { records: [] },
@@ -78,7 +78,7 @@ export const bulkScenarios: Scenarios = {
       assertFailure(await customer.post('/records/bulk', body), 422, 'validation_error', message);
     }
     const many = { records: items(501, name) };
-    const tooMany = ['Records must have at most 500 items'];
+    const tooMany = ['records must have at most 500 items'];
     assertFailure(await customer.post('/records/bulk', many), 422, 'validation_error', tooMany);
     assert.equal((await customer.get('/me')).json.records_count, 998);
     await world.close();
@@ -91,8 +91,8 @@ export const bulkScenarios: Scenarios = {
     const foreign = await other.namespace();
     const good = { key: `good.r.${name}.v1`, data: '' };
     for (const [body, ...messages] of [
-      [{ records: {} }, 'Records must be an array'],
-      [{ delete: 'x' }, 'Delete must be an array'],
+      [{ records: {} }, 'records must be an array'],
+      [{ delete: 'x' }, 'delete must be an array'],
       [{ records: [good], upsert: true }, 'upsert is not a known field'],
       [{ records: [good, 5] }, 'records[1] must be an object'],
       [
@@ -108,8 +108,8 @@ export const bulkScenarios: Scenarios = {
       [{ records: [good], delete: [good.key] }, 'delete[0] occurs twice'],
       [
         { records: [good, { key: `r.${foreign.name}.v1`, data: '' }, { key: 'r.never.v1', data: '' }] },
-        'records[1].namespace does not exist',
-        'records[2].namespace does not exist',
+        'records[1].key has a namespace that does not exist',
+        'records[2].key has a namespace that does not exist',
       ],
     ] as readonly (readonly [object, ...string[]])[]) {
       assertFailure(await customer.post('/records/bulk', body), 422, 'validation_error', messages);

@@ -49,9 +49,12 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['ttl_min=', 'ttl_min is not a whole number of seconds'],
   ['ttl_max=1.5', 'ttl_max is not a whole number of seconds'],
   ['ttl_max=1e3', 'ttl_max is not a whole number of seconds'],
-  ['created_after=yesterday', 'created_after is not an ISO 8601 date and time with a zone'],
-  ['created_after=2026-01-01', 'created_after is not an ISO 8601 date and time with a zone'],
-  ['created_before=2026-02-30T00:00:00Z', 'created_before is not an ISO 8601 date and time with a zone'],
+  ['created_after=yesterday', 'created_after is not an ISO 8601 date, or date and time with a zone'],
+  ['created_after=2026-01-32', 'created_after is not an ISO 8601 date, or date and time with a zone'],
+  [
+    'created_before=2026-02-30T00:00:00Z',
+    'created_before is not an ISO 8601 date, or date and time with a zone',
+  ],
   ['namespace=', 'namespace is not a namespace name'],
   ['namespace=a_b', 'namespace is not a namespace name'],
   ['namespace=%00', 'namespace is not a namespace name'],
@@ -65,6 +68,11 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['cursor=e30', 'cursor is not a cursor of this listing'],
   ['cursor=AAAA', 'cursor is not a cursor of this listing'],
   ['colour=red', 'colour is not a known parameter'],
+  ['my%20colour=red', 'my colour is not a known parameter'],
+  ['limit=5&f%C3%A4rbe=rot', 'parameter 2 is not a known parameter'],
+  [`${'x'.repeat(65)}=1`, 'parameter 1 is not a known parameter'],
+  // KELVIN SIGN: lower case would make an ASCII k of it.
+  ['resource=%E2%84%AA', 'resource is not a resource label'],
   ['namespace=aaa&namespace=bbb', 'namespace is given more than once'],
 ];
 
@@ -88,6 +96,9 @@ export const listingScenarios: Scenarios = {
       [`created_before=${second(1)}`, 'k0'],
       [`created_after=${second(0)}&created_before=${second(3)}`, 'k1 k2'],
       [`namespace=${names[0]}&resource=x&ttl_min=11`, 'k2'],
+      ['created_after=2025-12-31', 'k0 k1 k2 k3 k4'],
+      ['created_before=2026-01-01', ''],
+      ['created_after=2026-01-01T00:00Z', 'k1 k2 k3 k4'],
     ] as const) {
       const expected = keys === '' ? [] : keys.split(' ');
       assert.deepEqual(await keysAt(customer, `/records?${query}`), expected, query);

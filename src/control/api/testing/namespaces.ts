@@ -5,13 +5,13 @@ import { setPublicRead, setSuspended } from '../../namespaces/operator.ts';
 import { assertFailure, created, type Json, newName, openWorld, type Scenarios } from './world.ts';
 
 const FORM =
-  'Name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
-const LENGTH = 'Name must have 3 to 32 characters';
+  'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
+const LENGTH = 'name must have 3 to 32 characters';
 
 const REFUSED: readonly (readonly [unknown, string])[] = [
-  [undefined, 'Name is required'],
-  [null, 'Name must be a string'],
-  [7, 'Name must be a string'],
+  [undefined, 'name is required'],
+  [null, 'name must be a string'],
+  [7, 'name must be a string'],
   ['', LENGTH],
   ['ab', LENGTH],
   ['a'.repeat(33), LENGTH],
@@ -23,14 +23,14 @@ const REFUSED: readonly (readonly [unknown, string])[] = [
   ['ac.me', FORM],
   ['acmé', FORM],
   ['acme\u0000', FORM],
-  ['auth-acme', 'Name must not start with auth-'],
-  ['public', 'Name is reserved'],
-  ['ns01', 'Name is reserved'],
-  ['localhost', 'Name is reserved'],
-  ['uqrp', 'Name is reserved'],
-  ['github', 'Name is reserved'],
-  ['playground', 'Name is reserved'],
-  ['playground-dev', 'Name is reserved'],
+  ['auth-acme', 'name must not start with auth-'],
+  ['public', 'name is reserved'],
+  ['ns01', 'name is reserved'],
+  ['localhost', 'name is reserved'],
+  ['uqrp', 'name is reserved'],
+  ['github', 'name is reserved'],
+  ['playground', 'name is reserved'],
+  ['playground-dev', 'name is reserved'],
 ];
 
 export const namespaceScenarios: Scenarios = {
@@ -81,7 +81,7 @@ export const namespaceScenarios: Scenarios = {
     const world = await openWorld(store);
     const [one, two] = [await world.customer(), await world.customer()];
     const { id, name } = await one.namespace();
-    const taken = ['Name has already been taken'];
+    const taken = ['name has already been taken'];
     for (const customer of [one, two]) {
       const again = await customer.post('/namespaces', { namespace: { name } });
       assertFailure(again, 422, 'validation_error', taken);

@@ -4,22 +4,22 @@ import { LIMITS } from '../../../core/limits.ts';
 import { assertFailure, created, openWorld, type Scenarios } from './world.ts';
 
 const DAY = 86_400_000;
-const RANGE = 'Expires_in_days must be between 1 and 365';
+const RANGE = 'expires_in_days must be between 1 and 365';
 
 const REFUSED: readonly (readonly [object, ...string[]])[] = [
-  [{}, 'Name is required'],
-  [{ name: '' }, 'Name must be one line of text and not blank'],
-  [{ name: 'a\u0000b' }, 'Name must be one line of text and not blank'],
-  [{ name: 5 }, 'Name must be a string'],
-  [{ name: 'x'.repeat(101) }, 'Name must have at most 100 characters'],
+  [{}, 'name is required'],
+  [{ name: '' }, 'name must be one line of text and not blank'],
+  [{ name: 'a\u0000b' }, 'name must be one line of text and not blank'],
+  [{ name: 5 }, 'name must be a string'],
+  [{ name: 'x'.repeat(101) }, 'name must have at most 100 characters'],
   [{ name: 'x', expires_in_days: 0 }, RANGE],
   [{ name: 'x', expires_in_days: 366 }, RANGE],
   [{ name: 'x', expires_in_days: -1 }, RANGE],
-  [{ name: 'x', expires_in_days: '30' }, 'Expires_in_days must be an integer'],
-  [{ name: 'x', expires_in_days: 1.5 }, 'Expires_in_days must be an integer'],
-  [{ name: 'x', expires_in_days: null }, 'Expires_in_days must be an integer'],
+  [{ name: 'x', expires_in_days: '30' }, 'expires_in_days must be an integer'],
+  [{ name: 'x', expires_in_days: 1.5 }, 'expires_in_days must be an integer'],
+  [{ name: 'x', expires_in_days: null }, 'expires_in_days must be an integer'],
   [{ name: 'x', token: 'y' }, 'token is not a known field'],
-  [{ query_token: { name: 'x' } }, 'query_token is not a known field', 'Name is required'],
+  [{ query_token: { name: 'x' } }, 'query_token is not a known field', 'name is required'],
 ];
 
 export const queryTokenScenarios: Scenarios = {

@@ -110,10 +110,10 @@ export const recordScenarios: Scenarios = {
     }
     for (const [key, message] of [
       ...REFUSED_KEYS,
-      [longKey(name, KEY_MAX + 1), `Key is longer than ${KEY_MAX} characters`],
+      [longKey(name, KEY_MAX + 1), `key is longer than ${KEY_MAX} characters`],
       [
         `r.${name}.v${'9'.repeat(63)}`,
-        'Key has a label that is not 1 to 63 letters, digits or inner hyphens',
+        'key has a label that is not 1 to 63 letters, digits or inner hyphens',
       ],
     ] as const) {
       const record = { ...base, key: key.replace('NS', name) };
@@ -166,11 +166,11 @@ export const recordScenarios: Scenarios = {
     for (const [fields, ...messages] of [
       [{ key: `x.${name}.v1` }, 'key is not a known field'],
       [{ content_type: 'text/html' }, 'content_type is not a known field'],
-      [{ data: 'x' }, 'Data is not strict Base64'],
-      [{ ttl_seconds: '1' }, 'Ttl_seconds must be an integer'],
-      [{ expires_in: 1, expires_at: null }, 'Expires_in and expires_at must not be given together'],
-      [{ expires_at: '2020-01-01T00:00:00Z' }, 'Expires_at must be in the future'],
-      [{}, 'Record must have one of data, ttl_seconds, expires_in, expires_at'],
+      [{ data: 'x' }, 'data is not strict Base64'],
+      [{ ttl_seconds: '1' }, 'ttl_seconds must be an integer'],
+      [{ expires_in: 1, expires_at: null }, 'expires_in and expires_at must not be given together'],
+      [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at must be in the future'],
+      [{}, 'record must have one of data, ttl_seconds, expires_in, expires_at'],
     ] as const) {
       const answer = await customer.patch(`/records/${record.id}`, { record: fields });
       assertFailure(answer, 422, 'validation_error', messages);
@@ -224,7 +224,9 @@ export const recordScenarios: Scenarios = {
     assertFailure(await other.del(path), 404, 'not_found', 'Record not found');
     assert.deepEqual((await other.get('/records')).json, []);
     const body = { record: { key: `x.${name}.v1`, data: '' } };
-    assertFailure(await other.post('/records', body), 422, 'validation_error', ['Namespace does not exist']);
+    assertFailure(await other.post('/records', body), 422, 'validation_error', [
+      'key has a namespace that does not exist',
+    ]);
     assert.deepEqual((await owner.get(path)).json, record);
     await world.close();
   },

@@ -23,7 +23,7 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['cursor=AAAA', CURSOR],
   ['status=pending&status=failed', 'status is given more than once'],
   ['event=record.upserted', 'event is not a known parameter'],
-  ['%00=x', 'A parameter is not known'],
+  ['%00=x', 'parameter 1 is not a known parameter'],
 ];
 
 const LINK = /^<\/api\/v1(\/[^>]+)>; rel="next"$/;

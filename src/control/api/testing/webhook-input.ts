@@ -2,25 +2,25 @@ import assert from 'node:assert/strict';
 import { LIMITS } from '../../../core/limits.ts';
 import { assertFailure, created, newName, openWorld, type Scenarios, WEBHOOK } from './world.ts';
 
-const EVENTS = 'Events must have only record.upserted, record.deleted, namespace.upserted, namespace.deleted';
-const NAME = 'Name must be one line of text and not blank';
+const EVENTS = 'events must have only record.upserted, record.deleted, namespace.upserted, namespace.deleted';
+const NAME = 'name must be one line of text and not blank';
 const NO_NAMESPACE = 'scopes.namespaces has a namespace that does not exist';
 
 /** A field that is refused, alone in a PATCH or beside good ones in a POST, and the message. */
 const FIELDS: readonly (readonly [object, string])[] = [
   [{ name: '' }, NAME],
   [{ name: 'a\nb' }, NAME],
-  [{ name: 5 }, 'Name must be a string'],
-  [{ name: null }, 'Name must be a string'],
-  [{ name: 'x'.repeat(LIMITS.webhookName + 1) }, 'Name must have at most 100 characters'],
-  [{ url: 5 }, 'Url must be a string'],
-  [{ url: null }, 'Url must be a string'],
-  [{ url: `https://x.example/${'p'.repeat(LIMITS.webhookUrl)}` }, 'Url must have at most 2048 characters'],
-  [{ url: 'refuse' }, 'Url must use https'],
-  [{ events: [] }, 'Events must not be empty'],
-  [{ events: 'record.upserted' }, 'Events must be an array'],
-  [{ events: null }, 'Events must be an array'],
-  [{ events: {} }, 'Events must be an array'],
+  [{ name: 5 }, 'name must be a string'],
+  [{ name: null }, 'name must be a string'],
+  [{ name: 'x'.repeat(LIMITS.webhookName + 1) }, 'name must have at most 100 characters'],
+  [{ url: 5 }, 'url must be a string'],
+  [{ url: null }, 'url must be a string'],
+  [{ url: `https://x.example/${'p'.repeat(LIMITS.webhookUrl)}` }, 'url must have at most 2048 characters'],
+  [{ url: 'refuse' }, 'url must use https'],
+  [{ events: [] }, 'events must not be empty'],
+  [{ events: 'record.upserted' }, 'events must be an array'],
+  [{ events: null }, 'events must be an array'],
+  [{ events: {} }, 'events must be an array'],
   [{ events: ['record.upserted', 'record.created'] }, EVENTS],
   [{ events: ['webhook.test'] }, EVENTS],
   [{ events: ['token.minted'] }, EVENTS],
@@ -28,9 +28,9 @@ const FIELDS: readonly (readonly [object, string])[] = [
   [{ events: ['toString'] }, EVENTS],
   [{ events: [1] }, EVENTS],
   [{ events: [['record.deleted']] }, EVENTS],
-  [{ events: Array.from({ length: 101 }, () => 'record.deleted') }, 'Events must have at most 100 items'],
-  [{ scopes: [] }, 'Scopes must be an object'],
-  [{ scopes: null }, 'Scopes must be an object'],
+  [{ events: Array.from({ length: 101 }, () => 'record.deleted') }, 'events must have at most 100 items'],
+  [{ scopes: [] }, 'scopes must be an object'],
+  [{ scopes: null }, 'scopes must be an object'],
   [{ scopes: { namespaces: 'x' } }, 'scopes.namespaces must be an array'],
   [{ scopes: { namespaces: null } }, 'scopes.namespaces must be an array'],
   [{ scopes: { namespaces: [1] } }, 'scopes.namespaces must have only strings'],
@@ -48,13 +48,13 @@ const FIELDS: readonly (readonly [object, string])[] = [
 
 /** Bodies of a POST as they are, with every message. */
 const WHOLE: readonly (readonly [object, ...string[]])[] = [
-  [{}, 'Name is required', 'Url is required', 'Events is required'],
+  [{}, 'name is required', 'url is required', 'events is required'],
   [
     { name: 1, url: 'refuse', events: ['x'], scopes: { namespaces: ['never-made'] }, colour: 'red' },
     'colour is not a known field',
-    'Name must be a string',
+    'name must be a string',
     EVENTS,
-    'Url must use https',
+    'url must use https',
     NO_NAMESPACE,
   ],
   [{ ...WEBHOOK, enabled: true }, 'enabled is not a known field'],
@@ -62,17 +62,17 @@ const WHOLE: readonly (readonly [object, ...string[]])[] = [
 
 /** Fields that only a PATCH has. */
 const PATCHES: readonly (readonly [object, string])[] = [
-  [{}, 'Webhook must have one of name, url, events, scopes, enabled'],
+  [{}, 'webhook must have one of name, url, events, scopes, enabled'],
   [{ scopes: {} }, 'scopes.namespaces is required'],
-  [{ enabled: 1 }, 'Enabled must be true or false'],
-  [{ enabled: 'false' }, 'Enabled must be true or false'],
-  [{ enabled: null }, 'Enabled must be true or false'],
+  [{ enabled: 1 }, 'enabled must be true or false'],
+  [{ enabled: 'false' }, 'enabled must be true or false'],
+  [{ enabled: null }, 'enabled must be true or false'],
 ];
 
 export const webhookInputScenarios: Scenarios = {
   'what is refused at creation': async (store) => {
     const world = await openWorld(store);
-    world.network.checkUrl = async (url) => (url === 'refuse' ? 'Url must use https' : null);
+    world.network.checkUrl = async (url) => (url === 'refuse' ? 'url must use https' : null);
     const [customer, other] = [await world.customer(), await world.customer()];
     const foreign = await other.namespace();
     for (const [body, ...messages] of [
@@ -93,7 +93,7 @@ export const webhookInputScenarios: Scenarios = {
     const customer = await world.customer();
     const { id } = await customer.webhook();
     const webhook = (await customer.get(`/webhooks/${id}`)).json;
-    world.network.checkUrl = async (url) => (url === 'refuse' ? 'Url must use https' : null);
+    world.network.checkUrl = async (url) => (url === 'refuse' ? 'url must use https' : null);
     for (const [body, message] of [...FIELDS, ...PATCHES]) {
       const answer = await customer.patch(`/webhooks/${id}`, {
         webhook: Object.keys(body).length === 0 ? body : { ...body, name: 'changed', ...body },

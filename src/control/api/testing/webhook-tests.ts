@@ -90,10 +90,10 @@ export const webhookTestScenarios: Scenarios = {
     const asked: string[] = [];
     world.network.checkUrl = async (text) => {
       asked.push(text);
-      return 'Url must not lead to a private address';
+      return 'url must not lead to a private address';
     };
     const answer = await customer.post(`/webhooks/${id}/test`);
-    assertFailure(answer, 422, 'validation_error', ['Url must not lead to a private address']);
+    assertFailure(answer, 422, 'validation_error', ['url must not lead to a private address']);
     assert.deepEqual(asked, [url]);
     assert.deepEqual([world.network.sent.length, (await storedDeliveries(store, id)).length], [0, 0]);
     await world.close();

@@ -155,7 +155,7 @@ export const webhookWaitingScenarios: Scenarios = {
         await customer.post(`/webhooks/${id}/deliveries/${delivery}/redeliver`),
         422,
         'validation_error',
-        ['Delivery has ended and its body is erased'],
+        ['delivery has ended and its body is erased'],
       );
     }
     assert.equal((await storedWebhook(store, id)).next_due_at, null);

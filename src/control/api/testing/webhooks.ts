@@ -113,7 +113,7 @@ export const webhookScenarios: Scenarios = {
     const { id } = made;
     await addDeliveries(store, id, 2, () => ({ body: Buffer.from('very-private-payload') }));
     const renewed = (await customer.post(`/webhooks/${id}/regenerate_secret`)).json;
-    world.network.checkUrl = async () => 'Url must use https';
+    world.network.checkUrl = async () => 'url must use https';
     const answers = [
       await customer.get('/webhooks'),
       await customer.get(`/webhooks/${id}`),

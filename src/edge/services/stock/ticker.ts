@@ -1,3 +1,4 @@
+import { raiseCase } from '../../../core/labels.ts';
 import { isMic, type Mic } from './exchange-map.ts';
 
 /** What the label of a stock query asks for. */
@@ -17,7 +18,7 @@ const BARE_PIN = '-X';
 
 /** Reads `<TICKER>[-x-<MIC>]`; null where the ticker is none. */
 export function parseStockLabel(label: string): StockLabel | null {
-  const text = label.toUpperCase();
+  const text = raiseCase(label);
   if (text.endsWith(BARE_PIN)) {
     const ticker = readTicker(text.slice(0, -BARE_PIN.length));
     return ticker === null ? null : { ticker, mic: 'unusable' };
