@@ -109,6 +109,24 @@ export async function beginFirst(tx: Tx, begin: Begin): Promise<BegunDelivery | 
   return (await BEGIN_FIRST(tx, begin)).rows[0] ?? null;
 }
 
+const BEGUN = prepared((db, p: { id: string }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'event', 'attempts', 'created_at'])
+    .select((delivery) => [
+      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
+      delivery.ref('body').$notNull().as('body'),
+    ])
+    .where('id', '=', p.id)
+    .where('body', 'is not', null)
+    .where(WAITS),
+);
+
+/** A delivery whose attempt was begun before, as `beginFirst` gave it; null when it has ended meanwhile. */
+export async function begunDelivery(tx: Tx, id: string): Promise<BegunDelivery | null> {
+  return (await BEGUN(tx, { id })).rows[0] ?? null;
+}
+
 /** Takes back an attempt that was counted and never made. */
 export async function takeBackAttempt(tx: Tx, id: string, attempts: number): Promise<void> {
   await tx
@@ -199,7 +217,7 @@ function ended(end: DeliveryEnd): Updateable<WebhookDeliveriesTable> {
 export async function forgetClaims(tx: Tx): Promise<void> {
   await tx
     .updateTable('webhooks')
-    .set({ claim: null, claimed_until: 0 })
+    .set({ claim: null, claimed_delivery: null, claimed_until: 0 })
     .where('claimed_until', '>', 0)
     .execute();
 }

@@ -14,6 +14,9 @@ export interface HeldWebhook {
   readonly failure_count: number;
   readonly rests_until: number;
   readonly attempt_minutes: string;
+  readonly last_attempt_ms: number | null;
+  /** The delivery whose attempt began last under the lease. */
+  readonly claimed_delivery: string | null;
 }
 
 const HELD = [
@@ -25,6 +28,8 @@ const HELD = [
   'w.failure_count',
   'w.rests_until',
   'w.attempt_minutes',
+  'w.last_attempt_ms',
+  'w.claimed_delivery',
 ] as const;
 
 /**
@@ -75,10 +80,12 @@ export async function disableWebhook(tx: Tx, id: string, failures: number, now: 
       failure_count: failures,
       rests_until: 0,
       claim: null,
+      claimed_delivery: null,
       claimed_until: 0,
       served_at: now,
       next_due_at: null,
       notice_due_at: now,
+      disabled_by: 'failures',
     })
     .where('id', '=', id)
     .execute();
@@ -86,9 +93,10 @@ export async function disableWebhook(tx: Tx, id: string, failures: number, now: 
 
 type Lease = Pick<
   WebhooksTable,
-  'id' | 'claimed_until' | 'failure_count' | 'rests_until' | 'attempt_minutes'
+  'id' | 'claimed_until' | 'failure_count' | 'rests_until' | 'last_attempt_ms' | 'attempt_minutes'
 > & {
   readonly claim: string;
+  readonly claimed_delivery: string;
   readonly next_due_at: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -99,12 +107,14 @@ const SAVE_LEASE = prepared((db, p: Lease) =>
     .updateTable('webhooks')
     .set({
       claim: p.claim,
+      claimed_delivery: p.claimed_delivery,
       claimed_until: p.claimed_until,
       served_at: p.now,
       last_triggered_at: p.now,
       next_due_at: p.next_due_at,
       failure_count: p.failure_count,
       rests_until: p.rests_until,
+      last_attempt_ms: p.last_attempt_ms,
       attempt_minutes: p.attempt_minutes,
     })
     .where('id', '=', p.id),
@@ -115,7 +125,10 @@ export async function saveLease(tx: Tx, lease: Lease): Promise<void> {
   await SAVE_LEASE(tx, lease);
 }
 
-type Release = Pick<WebhooksTable, 'id' | 'next_due_at' | 'failure_count' | 'rests_until'> & {
+type Release = Pick<
+  WebhooksTable,
+  'id' | 'next_due_at' | 'failure_count' | 'rests_until' | 'last_attempt_ms'
+> & {
   readonly now: number;
 };
 
@@ -124,11 +137,13 @@ const END_LEASE = prepared((db, p: Release) =>
     .updateTable('webhooks')
     .set({
       claim: null,
+      claimed_delivery: null,
       claimed_until: 0,
       served_at: p.now,
       next_due_at: p.next_due_at,
       failure_count: p.failure_count,
       rests_until: p.rests_until,
+      last_attempt_ms: p.last_attempt_ms,
     })
     .where('id', '=', p.id),
 );

@@ -144,14 +144,22 @@ export interface WebhooksTable {
   rests_until: number;
   /** Names the lease of the one process that delivers to it; null: nobody does. */
   claim: string | null;
+  /** The delivery whose attempt began last under the lease; null without a lease. */
+  claimed_delivery: string | null;
   /** The lease's end: from then on anybody may claim it. 0 without one. */
   claimed_until: number;
-  /** When it last had its turn; 0: never. The one longest without comes first. */
+  /** When it last had its turn; 0: never. Of one customer's webhooks the one longest without comes first. */
   served_at: number;
+  /** Milliseconds that the last attempt took; null: none was made. */
+  last_attempt_ms: number | null;
   /** JSON: attempts of the last hour by minute (`control/webhooks/window.ts`). */
   attempt_minutes: string;
   /** Its owner has to be told that it was disabled, from this time on; null: told, or nothing to tell. */
   notice_due_at: number | null;
+  /** What the server disabled it for; null: it is enabled, or its owner disabled it. */
+  disabled_by: 'failures' | 'tier' | null;
+  /** What is left to do in small units: end its waiting deliveries, or delete it. Null: nothing. */
+  cleanup: 'end_waiting' | 'delete' | null;
   created_at: number;
 }
 

@@ -4,6 +4,23 @@ import type { Db, Tx } from './store.ts';
 
 export type WebhookRow = WebhooksTable;
 
+/** What a new webhook has in the columns that its deliveries move. */
+export const NEVER_SERVED = {
+  failure_count: 0,
+  last_triggered_at: null,
+  next_due_at: null,
+  rests_until: 0,
+  claim: null,
+  claimed_delivery: null,
+  claimed_until: 0,
+  served_at: 0,
+  last_attempt_ms: null,
+  attempt_minutes: '[]',
+  notice_due_at: null,
+  disabled_by: null,
+  cleanup: null,
+} as const satisfies Partial<WebhooksTable>;
+
 export async function insertWebhook(tx: Tx, webhook: Insertable<WebhooksTable>): Promise<void> {
   await tx.insertInto('webhooks').values(webhook).execute();
 }

@@ -93,8 +93,9 @@ export interface Settled {
 }
 
 /**
- * Writes what an attempt came to, to its delivery and its webhook, and goes on to the next delivery or gives the lease
- * back, in the caller's unit of work. May be run again when nobody knows whether it was committed: it counts nothing twice.
+ * Writes the result of an attempt to its delivery and its webhook, and goes on to the next delivery or gives the lease
+ * back, in the caller's unit of work. It may run again when the caller does not know whether the unit was committed: a
+ * repeat changes nothing and returns the next turn of the first run.
  *
  * @returns null, with nothing written, when the lease is lost: the webhook was disabled, deleted or claimed by another
  */
@@ -107,6 +108,13 @@ export async function settleTurn(
   const hook = await leases.holdClaimed(tx, turn.webhookId, turn.claim);
   if (hook === null) return null;
   const { attempt } = turn;
+  // The first run has begun the next delivery under the same lease.
+  if (hook.claimed_delivery !== null && hook.claimed_delivery !== turn.deliveryId) {
+    const begun = await rows.begunDelivery(tx, hook.claimed_delivery);
+    if (begun !== null) {
+      return { status: null, isDisabled: false, ended: NOTHING, next: turnOf(hook, turn.claim, begun) };
+    }
+  }
   const verdict = judge(result, { ...rules, attempt, failuresBefore: hook.failure_count });
   const { status, error, responseCode, durationMs, nextAttemptAt } = verdict.delivery;
   const wasWaiting = await rows.recordOutcome(tx, turn.deliveryId, attempt, {
@@ -117,7 +125,7 @@ export async function settleTurn(
     next_attempt_at: nextAttemptAt,
   });
   if (!wasWaiting) {
-    // Told already, or ended for another reason while it was under way: it says nothing of the webhook any more.
+    // It ended for another reason while the attempt was under way: the result says nothing about the webhook.
     const begun = await beginOrRelease(tx, hook, turn.claim, rules, {}, rules.goOn);
     return { status: null, isDisabled: false, ended: begun.ended, next: begun.turn };
   }
@@ -125,7 +133,11 @@ export async function settleTurn(
     const failed = await disable(tx, hook.id, verdict.failures, rules.now);
     return { status, isDisabled: true, ended: { failed, dropped: 0 }, next: null };
   }
-  const change = { failure_count: verdict.failures, rests_until: verdict.restsUntil };
+  const change = {
+    failure_count: verdict.failures,
+    rests_until: verdict.restsUntil,
+    last_attempt_ms: durationMs,
+  };
   const goOn = rules.goOn && verdict.restsUntil <= rules.now;
   const begun = await beginOrRelease(tx, hook, turn.claim, rules, change, goOn);
   return { status, isDisabled: false, ended: begun.ended, next: begun.turn };
@@ -151,14 +163,14 @@ interface Begun {
 const NOTHING: Ended = { failed: 0, dropped: 0 };
 
 /** What an attempt makes of its webhook. */
-type Change = Partial<Pick<leases.HeldWebhook, 'failure_count' | 'rests_until'>>;
+type WebhookUpdate = Partial<Pick<leases.HeldWebhook, 'failure_count' | 'rests_until' | 'last_attempt_ms'>>;
 
 async function beginOrRelease(
   tx: Tx,
   hook: leases.HeldWebhook,
   claim: string,
   rules: TurnRules,
-  change: Change,
+  change: WebhookUpdate,
   goOn: boolean,
 ): Promise<Begun> {
   if (goOn) return begin(tx, hook, claim, rules, change);
@@ -172,27 +184,31 @@ async function begin(
   hook: leases.HeldWebhook,
   claim: string,
   rules: TurnRules,
-  change: Change,
+  change: WebhookUpdate,
 ): Promise<Begun> {
   const { now, leaseMs } = rules;
-  const { failure_count = hook.failure_count, rests_until = hook.rests_until } = change;
+  const state = stateAfter(hook, change);
   const attempt_minutes = TIERS[hook.tier].webhooks === 0 ? null : countAttempt(hook.attempt_minutes, now);
   const { delivery, ended, nextDueAt } = await firstToAttempt(tx, hook, rules, attempt_minutes !== null);
   if (delivery === null || attempt_minutes === null) {
-    await leases.endLease(tx, { id: hook.id, now, next_due_at: nextDueAt, failure_count, rests_until });
+    await leases.endLease(tx, { id: hook.id, now, next_due_at: nextDueAt, ...state });
     return { turn: null, ended };
   }
   await leases.saveLease(tx, {
     id: hook.id,
     claim,
+    claimed_delivery: delivery.id,
     claimed_until: now + leaseMs,
     now,
     next_due_at: delivery.next_attempt_at,
-    failure_count,
-    rests_until,
+    ...state,
     attempt_minutes,
   });
-  const turn: Turn = {
+  return { turn: turnOf(hook, claim, delivery), ended };
+}
+
+function turnOf(hook: leases.HeldWebhook, claim: string, delivery: rows.BegunDelivery): Turn {
+  return {
     claim,
     webhookId: hook.id,
     userId: hook.user_id,
@@ -204,7 +220,11 @@ async function begin(
     attempt: delivery.attempts,
     createdAt: delivery.created_at,
   };
-  return { turn, ended };
+}
+
+function stateAfter(hook: leases.HeldWebhook, change: WebhookUpdate): Required<WebhookUpdate> {
+  const { failure_count, rests_until, last_attempt_ms } = hook;
+  return { failure_count, rests_until, last_attempt_ms, ...change };
 }
 
 type First =
@@ -246,11 +266,10 @@ async function firstToAttempt(
 }
 
 /** The time of the next delivery is read while the row is held: whatever is enqueued later moves it then. */
-async function release(tx: Tx, hook: leases.HeldWebhook, now: number, change: Change): Promise<void> {
-  const { failure_count = hook.failure_count, rests_until = hook.rests_until } = change;
+async function release(tx: Tx, hook: leases.HeldWebhook, now: number, change: WebhookUpdate): Promise<void> {
   const first = await rows.firstWaiting(tx, hook.id);
   const next_due_at = first?.next_attempt_at ?? null;
-  await leases.endLease(tx, { id: hook.id, now, next_due_at, failure_count, rests_until });
+  await leases.endLease(tx, { id: hook.id, now, next_due_at, ...stateAfter(hook, change) });
 }
 
 /** @returns waiting deliveries that failed with it */

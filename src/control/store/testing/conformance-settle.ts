@@ -195,18 +195,6 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
       { failure_count: LIMITS.webhookFailures - 1 },
     );
 
-    one('twice counts once, whether it went on or not', 2, async (store, id) => {
-      const first = await claimOne(store);
-      await settle(store, first, RIGHT, { goOn: true });
-      const again = await settle(store, first, WRONG, { goOn: true });
-      assert.equal(again!.status, null);
-      assert.equal(Buffer.from(again!.next!.body).toString(), '{"seq":2}');
-      has(await webhookOf(store, id), { failure_count: 0 });
-      await settle(store, again!.next!, WRONG);
-      assert.equal(await settle(store, again!.next!, WRONG), null);
-      has(await webhookOf(store, id), { failure_count: 1 });
-    });
-
     one('knows its attempt by its number', 1, async (store) => {
       const turn = await claimOne(store);
       const outcome = {

@@ -6,6 +6,7 @@ import { fanOutConformance } from './conformance-fan-out.ts';
 import { fanOutBoundsConformance } from './conformance-fan-out-bounds.ts';
 import { historyConformance } from './conformance-history.ts';
 import { logConformance } from './conformance-log.ts';
+import { repeatConformance } from './conformance-repeat.ts';
 import { snapshotConformance } from './conformance-snapshot.ts';
 import { unitConformance } from './conformance-units.ts';
 import type { TestDatabase } from './fixtures.ts';
@@ -30,6 +31,7 @@ export function storeConformance(
     fanOutConformance(create);
     fanOutBoundsConformance(create);
     dispatchConformance(create);
+    repeatConformance(create);
     historyConformance(create);
   });
 }

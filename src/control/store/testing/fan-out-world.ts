@@ -8,6 +8,7 @@ import { appendChanges, type NewChange } from '../change-log.ts';
 import { lockCursor } from '../fan-out.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../schema.ts';
 import type { Store } from '../store.ts';
+import { NEVER_SERVED } from '../webhooks.ts';
 import { type Home, settle } from './fixtures.ts';
 
 /** A customer of a tier that has webhooks. */
@@ -27,18 +28,10 @@ export async function addHook(store: Store, home: Home, more: Partial<WebhooksTa
     events: JSON.stringify(Object.keys(WEBHOOK_EVENTS)),
     namespaces: '[]',
     enabled: 1,
-    failure_count: 0,
-    last_triggered_at: null,
+    ...NEVER_SERVED,
     secret_digest: 'ab',
     signing_secret: new Uint8Array(4),
     starts_after: 0,
-    next_due_at: null,
-    rests_until: 0,
-    claim: null,
-    claimed_until: 0,
-    served_at: 0,
-    attempt_minutes: '[]',
-    notice_due_at: null,
     created_at: 1,
     ...more,
   };

@@ -8,6 +8,7 @@ import type { Store, Tx } from '../../store/store.ts';
 import type { TestDatabase } from '../../store/testing/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../store/testing/postgres.ts';
 import { sqliteDatabase } from '../../store/testing/sqlite.ts';
+import { NEVER_SERVED } from '../../store/webhooks.ts';
 
 /** Both engines, for scenarios that are the same on either. */
 export const ENGINES: readonly {
@@ -59,18 +60,10 @@ export async function addWebhook(
     events: '["record.upserted"]',
     namespaces: '[]',
     enabled: 1,
-    failure_count: 0,
-    last_triggered_at: null,
+    ...NEVER_SERVED,
     secret_digest: '',
     signing_secret: Buffer.from(`secret of ${id}`),
     starts_after: 0,
-    next_due_at: null,
-    rests_until: 0,
-    claim: null,
-    claimed_until: 0,
-    served_at: 0,
-    attempt_minutes: '[]',
-    notice_due_at: null,
     created_at: 1,
     ...more,
   };
