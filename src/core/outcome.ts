@@ -4,7 +4,7 @@ import type { EnvelopeErrorCode } from './errors.ts';
 export type FailureCause = 'storage' | 'provider' | 'signing' | 'too-large' | 'internal';
 
 /**
- * What became of a query. `reply.ts` alone turns it into RCODE, records, TTL, extended error and signatures.
+ * What became of a query. `edge/query/reply-body.ts` alone turns it into RCODE, records, TTL and extended error.
  *
  * `until`, where present, is the millisecond at which the outcome stops being true by the passing of time alone (a record
  * or token that expires, a TTL that counts down): nothing may be served from a cache past it.

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { createMemoryView } from '../../src/edge/hosted/memory-view.ts';
 import { createStamps } from '../../src/edge/hosted/stamps.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
+import { signedZone } from '../../src/edge/query/served-zone.ts';
 import { makeZone } from '../../src/edge/query/zones.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { readEde } from '../../src/edge/wire/edns.ts';
@@ -17,15 +18,12 @@ it('what cannot be signed is a failure, never an unsigned answer (specification,
     gate: { sync: true, demo: true },
     services: new Map(),
     zones: [
-      {
-        zone: makeZone('uqrp.net', servers),
-        signer: {
-          sign() {
-            throw new Error('get.hello.playground.v1');
-          },
-          nsec: () => new Uint8Array(3),
+      signedZone(makeZone('uqrp.net', servers), {
+        sign() {
+          throw new Error('get.hello.playground.v1');
         },
-      },
+        nsec: () => new Uint8Array(3),
+      }),
     ],
     identity: 'test-node',
     stamps: createStamps(),
@@ -50,7 +48,7 @@ it('what cannot be signed is a failure, never an unsigned answer (specification,
       [opt('', DO), signed],
       [opt(), unsigned],
     ] as const) {
-      const reply = decoded((await handler.slow(query(name, type, edns), 'udp'))!);
+      const reply = decoded((await handler.slow(query(name, type, edns), 'udp', false))!);
       assert.equal(rcodeName(reply.rcode), expected, `${name} ${type}`);
       if (expected !== 'SERVFAIL') continue;
       assert.deepEqual([reply.answer, reply.authority, reply.aa], [[], [], false]);

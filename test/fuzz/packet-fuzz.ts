@@ -29,14 +29,15 @@ export async function fuzzPackets(packets: number, seed: number): Promise<FuzzRe
   for (let i = 0; i < packets; i++) {
     const packet = pick(seeds, rng, i);
     const transport = TRANSPORTS[i % TRANSPORTS.length]!;
+    const isProven = transport !== 'udp';
     const octets = node.handler.hot(packet, packet.length, transport, out);
     if (octets > 0) fromCache++;
-    const reply = octets > 0 ? out.subarray(0, octets) : await node.handler.slow(packet, transport);
+    const reply = octets > 0 ? out.subarray(0, octets) : await node.handler.slow(packet, transport, isProven);
     if (reply === null) continue;
     answered++;
     judge(packet, reply, transport, i);
     if (octets > 0) {
-      const plain = await uncached.handler.slow(packet, transport);
+      const plain = await uncached.handler.slow(packet, transport, isProven);
       assert.deepEqual(Buffer.from(plain ?? []), Buffer.from(reply), `packet ${i} differs from the cache`);
     }
   }

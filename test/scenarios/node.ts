@@ -107,6 +107,8 @@ export class TestNode {
   async ask(query: Uint8Array, transport: 'udp' | 'tcp' = 'udp', cached = true): Promise<Uint8Array | null> {
     const out = Buffer.alloc(65_535);
     const length = cached ? this.handler.hot(query, query.length, transport, out) : 0;
-    return length > 0 ? out.subarray(0, length) : await this.handler.slow(query, transport);
+    return length > 0
+      ? out.subarray(0, length)
+      : await this.handler.slow(query, transport, transport !== 'udp');
   }
 }

@@ -2,8 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { type KeySetData, readKeySet } from '../dnssec/keys.ts';
 import { nsecRdata } from '../dnssec/nsec.ts';
 import { makeSigner, type Signer, type SigningMode } from '../dnssec/signer.ts';
-import type { ServedZone } from '../query/packet.ts';
-import type { ZoneSigner } from '../query/secure.ts';
+import { type ServedZone, signedZone, unsignedZone, type ZoneSigner } from '../query/served-zone.ts';
 import { makeZone, type NameServer } from '../query/zones.ts';
 
 export interface ServedZoneSettings {
@@ -19,10 +18,10 @@ export interface ServedZoneSettings {
 export function servedZones({ zones, nameServers, mode, keys, clock }: ServedZoneSettings): ServedZone[] {
   return zones.map((text) => {
     const data = keys.find(({ zone }) => zone === text);
-    if (data === undefined) return { zone: makeZone(text, nameServers), signer: null };
+    if (data === undefined) return unsignedZone(makeZone(text, nameServers));
     const signer = makeSigner({ keys: readKeySet(data), mode, clock });
     const apex = [signer.dnskey, signer.cds, signer.cdnskey];
-    return { zone: makeZone(text, nameServers, apex), signer: zoneSigner(signer) };
+    return signedZone(makeZone(text, nameServers, apex), zoneSigner(signer));
   });
 }
 

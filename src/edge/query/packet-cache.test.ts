@@ -7,7 +7,11 @@ import { decodeRequest, isRequestFault } from '../wire/request.ts';
 import { PacketCache } from './packet-cache.ts';
 import { writeReply } from './reply.ts';
 import { refusalBody } from './reply-body.ts';
+import { finish, finishZoneless } from './secure.ts';
+import { unsignedZone } from './served-zone.ts';
+import { makeZone } from './zones.ts';
 
+const ZONE = unsignedZone(makeZone('uqrp.net', [{ label: 'ns1', addresses: ['192.0.2.1'] }]));
 const stamps = new Map<number, number>();
 const VALID = { until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
 const out = Buffer.alloc(4096);
@@ -52,7 +56,7 @@ function store(cache: PacketCache, packet: Uint8Array, size = 10, validity = VAL
   const request = decodeRequest(packet, packet.length);
   assert.ok(request !== null && !isRequestFault(request));
   const rdata = Buffer.alloc(size, 'x');
-  const reply = writeReply(request, {
+  const body = {
     rcode: 0,
     aa: true,
     answer: [{ owner: request.qname, type: 16, ttl: 60, rdata: [rdata] }],
@@ -61,7 +65,8 @@ function store(cache: PacketCache, packet: Uint8Array, size = 10, validity = VAL
     ede: null,
     until: validity.until,
     isFailure: false,
-  });
+  };
+  const reply = writeReply(request, finish(body, null, request, ZONE));
   // The first sight is only noted.
   cache.store(packet, packet.length, reply, validity);
   cache.store(packet, packet.length, reply, validity);
@@ -258,7 +263,7 @@ describe('packet cache', () => {
     const size = cache.size;
     const request = decodeRequest(asked, asked.length);
     assert.ok(request !== null && !isRequestFault(request));
-    const reply = writeReply(request, refusalBody('outside'));
+    const reply = writeReply(request, finishZoneless(refusalBody('outside')));
     cache.store(asked, asked.length, reply, VALID);
     assert.equal(look(asked), 0);
     assert.equal(cache.size, size);

@@ -3,13 +3,13 @@ import type { PacketHandler, TransportName } from '../transport/handler.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { type EdnsOption, findOption } from '../wire/edns.ts';
 import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/request.ts';
-import { PacketCache, type PacketCacheSettings, type Validity } from './packet-cache.ts';
+import { type Generation, newGeneration } from './generation.ts';
+import type { PacketCacheSettings, Validity } from './packet-cache.ts';
 import { truncated, udpLimit, writeFault, writeReply } from './reply.ts';
-import type { ReplyBody } from './reply-body.ts';
 import { type RespondContext, respond } from './respond.ts';
 import { type Route, route } from './route.ts';
-import type { ZoneSigner } from './secure.ts';
-import type { Zone } from './zones.ts';
+import type { FinishedBody } from './secure.ts';
+import type { ServedZone } from './served-zone.ts';
 
 /** The counters that a Change moves (see edge/hosted/stamps.ts). */
 export interface StampReader {
@@ -18,13 +18,7 @@ export interface StampReader {
   stampOfNamespace(name: string): number;
 }
 
-/** A zone and who signs for it; null: answers leave unsigned, as configured. */
-export interface ServedZone {
-  readonly zone: Zone;
-  readonly signer: ZoneSigner | null;
-}
-
-export interface PacketContext extends Omit<RespondContext, 'signerOf'> {
+export interface PacketContext extends RespondContext {
   readonly zones: readonly ServedZone[];
   readonly stamps: StampReader;
   readonly clock: Clock;
@@ -39,7 +33,10 @@ export interface CacheObserver {
 }
 
 export interface ReloadableHandler extends PacketHandler {
-  /** Other keys, or other zones: every cached reply is forgotten. */
+  /**
+   * Other keys, other zones, or other data behind a service: begins a new generation with an empty cache. A query that
+   * waits for a service ends in the generation in which it began.
+   */
   reload(zones: readonly ServedZone[]): void;
 }
 
@@ -56,22 +53,13 @@ const UNSTAMPED = {
 
 type Stamped = Omit<Validity, 'until'>;
 
-/** Bytes to bytes: the one door between transports and everything that answers. Never throws, never rejects. */
+/** Bytes to bytes: transports reach everything that answers through this. Never throws, never rejects. */
 export function makePacketHandler(options: PacketContext): ReloadableHandler {
   const { clock, stamps, view, observe = UNOBSERVED } = options;
   const nsid: EdnsOption = { code: EDNS_OPTION.NSID, data: Buffer.from(options.identity) };
-  const newCache = (): PacketCache =>
-    new PacketCache((index) => (index === NO_STRIPE ? 0 : stamps.read(index)), options.cache);
-  let cache = newCache();
-  let zones: readonly Zone[] = [];
-  let signers: ReadonlyMap<Zone, ZoneSigner | null> = new Map();
-  const context: RespondContext = { ...options, signerOf: (zone) => signers.get(zone) ?? null };
-
-  function reload(served: readonly ServedZone[]): void {
-    zones = served.map(({ zone }) => zone);
-    signers = new Map(served.map(({ zone, signer }) => [zone, signer]));
-    cache = newCache();
-  }
+  const begin = (zones: readonly ServedZone[]): Generation =>
+    newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : stamps.read(index)), options.cache);
+  let current = begin(options.zones);
 
   /** Read before the view is, so that a change in between makes the reply void. */
   function stampsOf(to: Route): Stamped {
@@ -95,7 +83,8 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   function send(
     packet: Uint8Array,
     request: DnsRequest,
-    body: ReplyBody,
+    body: FinishedBody,
+    { cache }: Generation,
     stamped: Stamped,
     transport: TransportName,
   ): Uint8Array {
@@ -106,11 +95,12 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     return fits ? reply.bytes : truncated(reply, request.questionEnd);
   }
 
-  reload(options.zones);
   return {
-    reload,
+    reload(zones) {
+      current = begin(zones);
+    },
     hot(request, length, transport, out) {
-      const octets = cache.lookup(request, length, transport === 'udp', out, clock());
+      const octets = current.cache.lookup(request, length, transport === 'udp', out, clock());
       if (octets === 0) observe.cacheMiss();
       else observe.cacheHit();
       return octets;
@@ -119,13 +109,14 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       const request = decodeRequest(packet, packet.length);
       if (request === null) return null;
       if (isRequestFault(request)) return writeFault(request);
-      const to = route(request, zones);
+      const generation = current;
+      const to = route(request, generation.zones);
       const stamped = stampsOf(to);
       view.refresh();
-      const body = respond(request, to, context, clock());
+      const body = respond(request, to, options, clock());
       return body instanceof Promise
-        ? body.then((late) => send(packet, request, late, stamped, transport))
-        : send(packet, request, body, stamped, transport);
+        ? body.then((late) => send(packet, request, late, generation, stamped, transport))
+        : send(packet, request, body, generation, stamped, transport);
     },
   };
 }

@@ -23,6 +23,11 @@ export interface ReplyBody {
   readonly isFailure: boolean;
 }
 
+declare const ZONELESS: unique symbol;
+
+/** A body without a record of a zone: a refusal, a failure, an answer in class CHAOS. There is nothing in it to sign. */
+export type ZonelessBody = ReplyBody & { readonly [ZONELESS]: true };
+
 const NONE: readonly Rrset[] = [];
 /** `until` of a reply that is not even true of the next packet. */
 const UNCACHED = 0;
@@ -48,8 +53,8 @@ const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
 /** RFC 8482 §4.2: what ANY gets in place of everything. */
 const HINFO = hinfoRdata('RFC8482', '');
 
-export function refusalBody(why: keyof typeof REFUSALS, until = FOREVER): ReplyBody {
-  return body(RCODE.REFUSED, { ede: REFUSALS[why], until });
+export function refusalBody(why: keyof typeof REFUSALS, until = FOREVER): ZonelessBody {
+  return zoneless(body(RCODE.REFUSED, { ede: REFUSALS[why], until }));
 }
 
 export function malformedBody(): ReplyBody {
@@ -57,12 +62,12 @@ export function malformedBody(): ReplyBody {
 }
 
 /** @param isNxname type 128 has an extended error of its own (RFC 9824 §3.5) */
-export function unaskableBody(isNxname: boolean): ReplyBody {
-  return body(RCODE.FORMERR, { ede: isNxname ? NXNAME_ASKED : UNASKABLE });
+export function unaskableBody(isNxname: boolean): ZonelessBody {
+  return zoneless(body(RCODE.FORMERR, { ede: isNxname ? NXNAME_ASKED : UNASKABLE }));
 }
 
-export function failedBody(cause: FailureCause): ReplyBody {
-  return body(RCODE.SERVFAIL, { ede: FAILURES[cause], until: UNCACHED, isFailure: true });
+export function failedBody(cause: FailureCause): ZonelessBody {
+  return zoneless(body(RCODE.SERVFAIL, { ede: FAILURES[cause], until: UNCACHED, isFailure: true }));
 }
 
 export function nodataBody(zone: Zone, until = FOREVER): ReplyBody {
@@ -82,9 +87,9 @@ export function hinfoBody(request: DnsRequest, text: ReplyBody): ReplyBody {
   return body(RCODE.NOERROR, { aa: true, answer, until: text.until });
 }
 
-export function chaosBody(request: DnsRequest, rdata: Uint8Array): ReplyBody {
+export function chaosBody(request: DnsRequest, rdata: Uint8Array): ZonelessBody {
   const answer = [{ owner: request.qname, type: RRTYPE.TXT, ttl: 0, rdata: [rdata] }];
-  return body(RCODE.NOERROR, { aa: true, answer });
+  return zoneless(body(RCODE.NOERROR, { aa: true, answer }));
 }
 
 /** What an outcome looks like to the one who asked (specification, DNS result conventions). */
@@ -120,6 +125,10 @@ export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): 
 
 function txtRrset(request: DnsRequest, text: Uint8Array, ttl: number): Rrset {
   return { owner: request.qname, type: RRTYPE.TXT, ttl, rdata: [txtChunks(text)] };
+}
+
+function zoneless(made: ReplyBody): ZonelessBody {
+  return made as ZonelessBody;
 }
 
 function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode'>>): ReplyBody {

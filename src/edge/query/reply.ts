@@ -3,7 +3,7 @@ import { type EdnsOption, writeOpt } from '../wire/edns.ts';
 import { isSubdomain } from '../wire/name.ts';
 import type { DnsRequest, RequestEdns, RequestFault } from '../wire/request.ts';
 import { MessageWriter } from '../wire/writer.ts';
-import type { ReplyBody } from './reply-body.ts';
+import type { FinishedBody } from './secure.ts';
 import type { Rrset } from './zones.ts';
 
 /** A whole reply, not yet fitted to a transport. */
@@ -26,7 +26,7 @@ const TO_QNAME = POINTER | HEADER;
 const writer = new MessageWriter(4096);
 
 /** Writes a reply: question as sent, owners compressed to it, OPT last and only if the query had one (RFC 6891 §6.1.1). */
-export function writeReply(request: DnsRequest, reply: ReplyBody, extra: EdnsOption | null = null): Reply {
+export function writeReply(request: DnsRequest, reply: FinishedBody, extra: EdnsOption | null = null): Reply {
   writer.reset();
   const flags = QR | (reply.aa ? AA : 0) | (request.rd ? RD : 0) | (request.cd ? CD : 0);
   const { edns } = request;

@@ -1,4 +1,4 @@
-import { FOREVER, type Outcome } from '../../core/outcome.ts';
+import type { Outcome } from '../../core/outcome.ts';
 import { CLASS, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/request.ts';
 import { chaosRdata } from './chaos.ts';
@@ -17,12 +17,9 @@ import {
 } from './reply-body.ts';
 import { type ResolveContext, resolve } from './resolve.ts';
 import type { Route, TextRoute } from './route.ts';
-import { nsecRrset, secured, type ZoneSigner } from './secure.ts';
-import type { Rrset, Zone } from './zones.ts';
+import { type FinishedBody, finish, finishNsec, finishRrsig, finishZoneless } from './secure.ts';
 
 export interface RespondContext extends ResolveContext {
-  /** The signer of a zone, or null where answers are not signed. */
-  readonly signerOf: (zone: Zone) => ZoneSigner | null;
   /** What a node calls itself in `id.server` and NSID. */
   readonly identity: string;
 }
@@ -48,44 +45,45 @@ export function respond(
   to: Route,
   context: RespondContext,
   now: number,
-): ReplyBody | Promise<ReplyBody> {
+): FinishedBody | Promise<FinishedBody> {
   switch (to.kind) {
     case 'outside': {
       const chaos = request.qclass === CLASS.CH ? chaosRdata(request, context.identity) : null;
-      return chaos === null ? refusalBody('outside') : chaosBody(request, chaos);
+      return finishZoneless(chaos === null ? refusalBody('outside') : chaosBody(request, chaos));
     }
     case 'transfer':
-      return refusalBody('transfer');
+      return finishZoneless(refusalBody('transfer'));
     case 'unaskable':
-      return unaskableBody(to.isNxname);
-    case 'own': {
-      if (to.rrset !== null) {
-        if (request.qtype === RRTYPE.RRSIG) return rrsigBody(to.zone, to.rrset, FOREVER, context);
-        return finish(rrsetBody(to.zone, to.rrset), null, request, to.zone, context);
-      }
-      if (request.qtype === RRTYPE.NSEC) return nsecBody(request, to.zone, to.types, FOREVER, context);
-      return finish(nodataBody(to.zone), to.types, request, to.zone, context);
-    }
+      return finishZoneless(unaskableBody(to.isNxname));
+    case 'own':
+      return own(request, to);
     case 'text':
       return after(look(request, to.text, context, now), ({ body, state }) =>
-        finish(body, body.answer.length === 0 ? typesOf(state) : null, request, to.zone, context),
+        finish(body, body.answer.length === 0 ? typesOf(state) : null, request, to.zone),
       );
     case 'other': {
-      if (!needsLook(request, to, context)) return nodataBody(to.zone);
-      return after(look(request, to.text, context, now), (looked) =>
-        other(looked, request, to, context, now),
-      );
+      if (!needsLook(request, to)) return finish(nodataBody(to.zone), null, request, to.zone);
+      return after(look(request, to.text, context, now), (looked) => other(looked, request, to, now));
     }
   }
 }
 
+type OwnRoute = Extract<Route, { kind: 'own' }>;
 type OtherRoute = Extract<Route, { kind: 'other' }>;
 
+function own(request: DnsRequest, { zone, rrset, types }: OwnRoute): FinishedBody {
+  if (rrset !== null) {
+    if (request.qtype === RRTYPE.RRSIG) return finishRrsig(nodataBody(zone), rrset, request, zone);
+    return finish(rrsetBody(zone, rrset), null, request, zone);
+  }
+  if (request.qtype === RRTYPE.NSEC) return finishNsec(nodataBody(zone), types, request, zone);
+  return finish(nodataBody(zone), types, request, zone);
+}
+
 /** Only proofs, signatures and ANY depend on what a TXT question would get; anything else is plain NODATA at every name. */
-function needsLook(request: DnsRequest, to: OtherRoute, context: RespondContext): boolean {
-  if (to.qtype === RRTYPE.ANY) return true;
-  const isSigned = context.signerOf(to.zone) !== null;
-  return isSigned && (PROOFS.has(to.qtype) || request.edns?.dnssecOk === true);
+function needsLook(request: DnsRequest, { qtype, zone }: OtherRoute): boolean {
+  if (qtype === RRTYPE.ANY) return true;
+  return zone.signing.kind === 'signed' && (PROOFS.has(qtype) || request.edns?.dnssecOk === true);
 }
 
 function look(
@@ -125,70 +123,15 @@ function guarded(look: () => Looked): Looked {
 }
 
 /** Another type at a name where only TXT can be. A refusal or a malformed name is NODATA here, as everywhere below. */
-function other(
-  looked: Looked,
-  request: DnsRequest,
-  to: OtherRoute,
-  context: RespondContext,
-  now: number,
-): ReplyBody {
-  const { body, state } = looked;
-  if (body.isFailure) return { ...body, answer: [] };
-  const until = Math.min(body.until, now + DENIAL_MEMORY_MS);
-  if (to.qtype === RRTYPE.NSEC) return nsecBody(request, to.zone, typesOf(state), until, context);
-  if (to.qtype === RRTYPE.RRSIG) {
-    const signer = context.signerOf(to.zone);
-    if (signer === null) return nodataBody(to.zone);
-    const covered = body.answer[0] ?? nsecRrset(request.qname, to.zone, typesOf(state), signer);
-    return rrsigBody(to.zone, covered, until, context);
-  }
-  if (to.qtype === RRTYPE.ANY && state === 'text') {
-    return finish(hinfoBody(request, body), null, request, to.zone, context);
-  }
-  return finish(nodataBody(to.zone, until), typesOf(state), request, to.zone, context);
-}
-
-function nsecBody(
-  request: DnsRequest,
-  zone: Zone,
-  types: readonly number[],
-  until: number,
-  context: RespondContext,
-): ReplyBody {
-  const signer = context.signerOf(zone);
-  if (signer === null) return nodataBody(zone);
-  const body = { ...rrsetBody(zone, nsecRrset(request.qname, zone, types, signer)), until };
-  return finish(body, null, request, zone, context);
-}
-
-/** Signatures of one rrset at the name for all of them, as with ANY (RFC 8482): there is no proof that there are none. */
-function rrsigBody(zone: Zone, covered: Rrset, until: number, context: RespondContext): ReplyBody {
-  const signer = context.signerOf(zone);
-  if (signer === null) return nodataBody(zone);
-  try {
-    const { rrsigs, renewAt } = signer.sign(covered);
-    const { owner, ttl } = covered;
-    const body = rrsetBody(zone, { owner, type: RRTYPE.RRSIG, ttl, rdata: rrsigs });
-    return { ...body, until: Math.min(until, renewAt) };
-  } catch {
-    return failedBody('signing');
-  }
-}
-
-function finish(
-  body: ReplyBody,
-  denied: readonly number[] | null,
-  request: DnsRequest,
-  zone: Zone,
-  context: RespondContext,
-): ReplyBody {
-  const signer = request.edns?.dnssecOk === true ? context.signerOf(zone) : null;
-  if (signer === null) return body;
-  try {
-    return secured(body, request.qname, zone, denied, signer);
-  } catch {
-    return failedBody('signing');
-  }
+function other({ body, state }: Looked, request: DnsRequest, to: OtherRoute, now: number): FinishedBody {
+  const { zone, qtype } = to;
+  if (body.isFailure) return finish({ ...body, answer: [] }, null, request, zone);
+  const nodata = nodataBody(zone, Math.min(body.until, now + DENIAL_MEMORY_MS));
+  const types = typesOf(state);
+  if (qtype === RRTYPE.NSEC) return finishNsec(nodata, types, request, zone);
+  if (qtype === RRTYPE.RRSIG) return finishRrsig(nodata, body.answer[0] ?? types, request, zone);
+  if (qtype === RRTYPE.ANY && state === 'text') return finish(hinfoBody(request, body), null, request, zone);
+  return finish(nodata, types, request, zone);
 }
 
 /** `then` for what is most often here already. */

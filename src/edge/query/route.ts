@@ -5,15 +5,16 @@ import { parseQueryName } from '../../core/query-name.ts';
 import { CLASS, RRTYPE } from '../wire/codes.ts';
 import { labelCount } from '../wire/name.ts';
 import type { DnsRequest } from '../wire/request.ts';
+import type { ServedZone } from './served-zone.ts';
 import { findZone, type Rrset, type Zone } from './zones.ts';
 
 /** What a TXT question at a name leads to, judged by the name alone. */
 export type TextRoute =
   /** Too short to be a query: asked by resolvers that minimise names. */
-  | { readonly kind: 'short'; readonly zone: Zone; readonly below: string | null }
-  | { readonly kind: 'malformed'; readonly zone: Zone; readonly code: EnvelopeErrorCode }
-  | { readonly kind: 'refused'; readonly zone: Zone }
-  | { readonly kind: 'query'; readonly zone: Zone; readonly below: string; readonly query: Query };
+  | { readonly kind: 'short'; readonly zone: ServedZone; readonly below: string | null }
+  | { readonly kind: 'malformed'; readonly zone: ServedZone; readonly code: EnvelopeErrorCode }
+  | { readonly kind: 'refused'; readonly zone: ServedZone }
+  | { readonly kind: 'query'; readonly zone: ServedZone; readonly below: string; readonly query: Query };
 
 /** Where a request leads, judged by its question alone: nothing stored has been looked at. */
 export type Route =
@@ -26,13 +27,13 @@ export type Route =
   /** A name of the zone itself, with its rrset of the type asked for, if there is one; the first for ANY and RRSIG. */
   | {
       readonly kind: 'own';
-      readonly zone: Zone;
+      readonly zone: ServedZone;
       readonly rrset: Rrset | null;
       readonly types: readonly number[];
     }
-  | { readonly kind: 'text'; readonly zone: Zone; readonly text: TextRoute }
+  | { readonly kind: 'text'; readonly zone: ServedZone; readonly text: TextRoute }
   /** Another type at a name where only TXT can be; `text` tells what a TXT question would get. */
-  | { readonly kind: 'other'; readonly zone: Zone; readonly qtype: number; readonly text: TextRoute };
+  | { readonly kind: 'other'; readonly zone: ServedZone; readonly qtype: number; readonly text: TextRoute };
 
 const OUTSIDE: Route = { kind: 'outside' };
 const TRANSFER: Route = { kind: 'transfer' };
@@ -48,7 +49,7 @@ const UNASKABLE: ReadonlySet<number> = new Set([0, RRTYPE.OPT, RRTYPE.TSIG, RRTY
  * Routes a request. The order of the rules matters: resolvers that minimise names ask for every suffix with any type, so
  * only a full-length TXT question can be malformed (decisions, section 5; RFC 9156).
  */
-export function route(request: DnsRequest, zones: readonly Zone[]): Route {
+export function route(request: DnsRequest, zones: readonly ServedZone[]): Route {
   const { qtype, qname, qnameLower } = request;
   if (request.qclass !== CLASS.IN) return OUTSIDE;
   const zone = findZone(qname, zones);
@@ -63,13 +64,13 @@ export function route(request: DnsRequest, zones: readonly Zone[]): Route {
 }
 
 /** ANY gets one rrset of the name's (RFC 8482 §4.1), RRSIG the signatures of that one. */
-function ownRoute(zone: Zone, own: ReadonlyMap<number, Rrset>, qtype: number): Route {
+function ownRoute(zone: ServedZone, own: ReadonlyMap<number, Rrset>, qtype: number): Route {
   const isOfAny = qtype === RRTYPE.ANY || qtype === RRTYPE.RRSIG;
   const rrset = isOfAny ? own.values().next().value : own.get(qtype);
   return { kind: 'own', zone, rrset: rrset ?? null, types: [...own.keys(), RRTYPE.RRSIG, RRTYPE.NSEC] };
 }
 
-function textRoute(qname: Uint8Array, below: string | null, zone: Zone): TextRoute {
+function textRoute(qname: Uint8Array, below: string | null, zone: ServedZone): TextRoute {
   if (below === null) {
     const labels = labelCount(qname) - labelCount(zone.apex);
     return labels < SHORTEST ? { kind: 'short', zone, below } : { kind: 'malformed', zone, code: 'E001' };
@@ -81,7 +82,7 @@ function textRoute(qname: Uint8Array, below: string | null, zone: Zone): TextRou
 }
 
 /** Whether the operation fits the resource and the namespace, before anyone looks at what is stored. */
-function fit(query: Query, below: string, zone: Zone): TextRoute {
+function fit(query: Query, below: string, zone: ServedZone): TextRoute {
   const { operation, resource, namespace } = query;
   const open = namespace === PUBLIC_NAMESPACE;
   if (resource === DATASETS_RESOURCE) {

@@ -63,7 +63,7 @@ export function makeZone(text: string, servers: readonly NameServer[], keys: rea
 }
 
 /** The zone a name lies in, or null. Zones do not nest: the configuration refuses a zone below another. */
-export function findZone(qname: Uint8Array, zones: readonly Zone[]): Zone | null {
+export function findZone<Z extends Zone>(qname: Uint8Array, zones: readonly Z[]): Z | null {
   for (const zone of zones) {
     if (isSubdomain(qname, zone.apex)) return zone;
   }

@@ -184,7 +184,7 @@ function ask(
     return Buffer.copyBytesFrom(scratch, 0, octets);
   }
   const askedAt = clock();
-  return thenMap(handler.slow(message, 'doh'), (reply) => {
+  return thenMap(handler.slow(message, 'doh', true), (reply) => {
     if (reply === null) return null;
     const own = finished(message, reply, decorator, peer);
     observe.reply('doh', own.length, headerRcode(own), (clock() - askedAt) / 1000);

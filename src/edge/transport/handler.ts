@@ -16,7 +16,13 @@ export interface PacketHandler {
    * Answers anything. Synchronous unless a service has to wait. The reply stays in a cache: it may be kept and queued,
    * but never changed.
    *
+   * @param proven the peer has proved that it receives what is sent to its address: by a valid server cookie (RFC 7873),
+   *   or by having opened a stream
    * @returns the reply, or null for silence (RFC 8906: only what is no query at all)
    */
-  slow(request: Uint8Array, transport: TransportName): Uint8Array | null | Promise<Uint8Array | null>;
+  slow(
+    request: Uint8Array,
+    transport: TransportName,
+    proven: boolean,
+  ): Uint8Array | null | Promise<Uint8Array | null>;
 }

@@ -167,7 +167,7 @@ export class StreamConnection {
         observe.reply(transport, octets, headerRcode(scratch), 0);
         return frame(scratch, octets);
       }
-      const reply = handler.slow(query, transport);
+      const reply = handler.slow(query, transport, true);
       if (!(reply instanceof Promise)) return this.#framed(query, reply, askedAt);
       this.inFlight++;
       reply.then(

@@ -93,7 +93,7 @@ class UdpBatches {
     const query = Buffer.allocUnsafe(length);
     request.copy(query, 0, 0, length);
     const askedAt = clock();
-    const answer = handler.slow(query, 'udp');
+    const answer = handler.slow(query, 'udp', false);
     if (!(answer instanceof Promise)) return this.#take(query, answer, peer, reply, askedAt);
     const asker = peer.copy();
     this.#waiting.wait(answer, (late) => {

@@ -102,7 +102,7 @@ class UdpReplies {
     if (this.#waiting.isFull) return;
     const { handler, clock } = this.#options;
     const askedAt = clock();
-    const reply = handler.slow(query, 'udp');
+    const reply = handler.slow(query, 'udp', false);
     if (reply instanceof Promise) {
       this.#waiting.wait(reply, (late) => this.#sendSlow(query, late, peer, askedAt));
     } else {
