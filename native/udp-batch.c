@@ -27,7 +27,7 @@
 #include <uv.h>
 
 /* Raised whenever JavaScript has to know. */
-#define ABI 1
+#define ABI 2
 
 #define SLOTS 64
 /* No UDP datagram is longer, so none is ever cut. Only pages that were written to take memory. */
@@ -49,8 +49,14 @@
 
 /* Instead of a length: this slot holds nothing to look at. */
 #define SKIP (-1)
-/* Asked of the kernel, which may give less: room for a burst while a turn of the event loop is busy. */
-#define SOCKET_BUFFER_OCTETS (4 * 1024 * 1024)
+/* Instead of a count of slots: the shared memory was detached, and nothing is received any more. */
+#define DETACHED (-1)
+/*
+ * Asked of the kernel, which may give less. The receive queue is short, for what waits in it is in front of everybody: a
+ * queue longer than a client's patience holds questions that nobody waits for any more. Replies may take more room.
+ */
+#define RECEIVE_BUFFER_OCTETS (512 * 1024)
+#define SEND_BUFFER_OCTETS (4 * 1024 * 1024)
 /* How long a full send buffer is waited for, once a batch. */
 #define SEND_PATIENCE_MS 1
 
@@ -77,6 +83,21 @@ typedef struct {
 static const napi_type_tag ENDPOINT = {0x8f2d1c6ab0e94735, 0xa1c35e7790d24b18};
 
 /* ---- Receiving and sending ---- */
+
+/*
+ * Whether the shared memory is still ours. JavaScript can detach it (structuredClone with a transfer list), and the
+ * octets are freed with whatever took them over. To be asked before each system call that reads or writes there.
+ */
+static bool holds_memory(endpoint *e) {
+  napi_handle_scope scope;
+  if (napi_open_handle_scope(e->env, &scope) != napi_ok) return false;
+  napi_value memory;
+  bool detached = true;
+  bool known = napi_get_reference_value(e->env, e->memory, &memory) == napi_ok && memory != NULL &&
+               napi_is_detached_arraybuffer(e->env, memory, &detached) == napi_ok;
+  napi_close_handle_scope(e->env, scope);
+  return known && !detached;
+}
 
 static int receive(endpoint *e) {
   int count = recvmmsg(e->fd, e->in, SLOTS, MSG_DONTWAIT, NULL);
@@ -160,12 +181,18 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
     uv_poll_start(poll, UV_READABLE, on_readable);
     return;
   }
+  if (!holds_memory(e)) {
+    /* Not closed here: JavaScript still holds the endpoint, and closes it. */
+    uv_poll_stop(poll);
+    call_back(e, DETACHED);
+    return;
+  }
   /* One batch a turn: libuv calls again as long as there is more, and between two calls it serves timers and streams. */
   int count = receive(e);
   if (count == 0) return;
   call_back(e, count);
   /* JavaScript may have closed it; the memory of `e` itself lives until the event loop has seen that. */
-  if (!e->closing) send_replies(e, count);
+  if (!e->closing && holds_memory(e)) send_replies(e, count);
 }
 
 /* ---- Ending ---- */
@@ -233,14 +260,14 @@ static int open_socket(const char *host, uint32_t port, bool reuse_port, socklen
     freeaddrinfo(found);
     return -ENOSYS;
   }
-  int on = 1, off = 0, octets = SOCKET_BUFFER_OCTETS;
+  int on = 1, off = 0, in_octets = RECEIVE_BUFFER_OCTETS, out_octets = SEND_BUFFER_OCTETS;
   bool set = true;
   if (reuse_port) set = setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0;
   /* An address of `::` takes both families. */
   if (set && found->ai_family == AF_INET6)
     set = setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0;
-  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &octets, sizeof octets);
-  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &octets, sizeof octets);
+  setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &in_octets, sizeof in_octets);
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &out_octets, sizeof out_octets);
   if (!set || bind(fd, found->ai_addr, found->ai_addrlen) != 0) fd = fail(fd);
   *address_octets = found->ai_addrlen;
   freeaddrinfo(found);
@@ -350,7 +377,7 @@ static napi_value open_endpoint(napi_env env, napi_callback_info info) {
   return object;
 }
 
-/* ---- The other two functions ---- */
+/* ---- The other functions ---- */
 
 /* The endpoint of an object, or NULL: it is none, or closed. */
 static endpoint *endpoint_of(napi_env env, napi_value object) {
@@ -386,6 +413,18 @@ static napi_value send_one(napi_env env, napi_callback_info info) {
   while (sendto(e->fd, message, octets, MSG_DONTWAIT | MSG_NOSIGNAL, peer, e->address_octets) < 0 &&
          can_retry(e, &waited)) {
   }
+  return NULL;
+}
+
+/* flush(endpoint, count): the replies in the first slots, to the peers in them. Never called while a batch is answered. */
+static napi_value flush(napi_env env, napi_callback_info info) {
+  size_t argc = 2;
+  napi_value argv[2];
+  uint32_t count;
+  if (napi_get_cb_info(env, info, &argc, argv, NULL, NULL) != napi_ok || argc < 2) return NULL;
+  endpoint *e = endpoint_of(env, argv[0]);
+  if (e == NULL || e->closing || napi_get_value_uint32(env, argv[1], &count) != napi_ok || count > SLOTS) return NULL;
+  if (holds_memory(e)) send_replies(e, (int)count);
   return NULL;
 }
 
@@ -430,7 +469,7 @@ NAPI_MODULE_INIT() {
   static const struct {
     const char *name;
     napi_callback body;
-  } FUNCTIONS[] = {{"open", open_endpoint}, {"send", send_one}, {"close", close_endpoint}};
+  } FUNCTIONS[] = {{"open", open_endpoint}, {"send", send_one}, {"flush", flush}, {"close", close_endpoint}};
   for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++) {
     napi_value function;
     if (napi_create_function(env, FUNCTIONS[i].name, NAPI_AUTO_LENGTH, FUNCTIONS[i].body, NULL, &function) !=

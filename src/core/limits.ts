@@ -69,6 +69,9 @@ export const LIMITS = {
   udpPayload: 1232,
   /** A DNS message over any transport that we would send. */
   dnsMessage: 65_535,
+  /** Queries over UDP that wait for work in one DNS worker, and their octets together; above either, further ones are dropped. */
+  udpMisses: 1024,
+  udpMissOctets: 1_048_576,
   /** Idle time of a TCP connection, milliseconds (RFC 7766 §6.2.3). */
   tcpIdleMs: 10_000,
   tcpConnections: 4096,

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type EdgeTotals, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
-import { TRANSPORTS } from './vocabulary.ts';
+import { LIMITED_EVENTS, TRANSPORTS } from './vocabulary.ts';
 
 type Registers = { readonly registers: Registry[] };
 
@@ -22,7 +22,32 @@ export function registerEdgeMetrics(registry: Registry, memory: SharedArrayBuffe
       this.inc({ result: 'miss' }, cacheMisses);
     },
   });
+  floodCounters({ registers }, totals);
   new SharedHistogram({ registers }, totals);
+}
+
+/** What was not answered, or not in full, because there was too much of it. */
+function floodCounters({ registers }: Registers, totals: () => EdgeTotals): void {
+  new Counter({
+    registers,
+    name: 'uqrp_dns_rate_limited_total',
+    help: 'Replies over UDP that the rate limit dropped or cut down',
+    labelNames: ['result'],
+    collect() {
+      const { limited } = totals();
+      this.reset();
+      for (const result of LIMITED_EVENTS) this.inc({ result }, limited[result]);
+    },
+  });
+  new Counter({
+    registers,
+    name: 'uqrp_dns_misses_dropped_total',
+    help: 'Queries over UDP dropped because too many waited that the packet cache does not answer',
+    collect() {
+      this.reset();
+      this.inc(totals().missesDropped);
+    },
+  });
 }
 
 function transportCounters({ registers }: Registers, totals: () => EdgeTotals): void {
@@ -62,15 +87,16 @@ function connectionMetrics({ registers }: Registers, totals: () => EdgeTotals): 
   new Counter({
     registers,
     name: 'uqrp_dns_connections_total',
-    help: 'Connections accepted or refused by transport',
+    help: 'Connections accepted, refused or evicted by transport',
     labelNames: ['transport', 'result'],
     collect() {
       const { transports } = totals();
       this.reset();
       for (const transport of TRANSPORTS) {
-        const { opened, refused } = transports[transport].connections;
+        const { opened, refused, evicted } = transports[transport].connections;
         this.inc({ transport, result: 'opened' }, opened);
         this.inc({ transport, result: 'refused' }, refused);
+        this.inc({ transport, result: 'evicted' }, evicted);
       }
     },
   });

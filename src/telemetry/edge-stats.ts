@@ -1,4 +1,11 @@
-import { CONNECTION_EVENTS, type ConnectionEvent, TRANSPORTS, type Transport } from './vocabulary.ts';
+import {
+  CONNECTION_EVENTS,
+  type ConnectionEvent,
+  LIMITED_EVENTS,
+  type LimitedEvent,
+  TRANSPORTS,
+  type Transport,
+} from './vocabulary.ts';
 
 /**
  * Counters of the DNS workers, in memory that the main thread shares. Each worker has a row of its own and is the only one
@@ -33,7 +40,13 @@ export const LATENCY_BOUNDS = [
 
 const BOUNDS = Float64Array.from(LATENCY_BOUNDS);
 const TRANSPORT_INDEX: Readonly<Record<Transport, number>> = { udp: 0, tcp: 1, dot: 2, doh: 3 };
-const CONNECTION_INDEX: Readonly<Record<ConnectionEvent, number>> = { opened: 0, closed: 1, refused: 2 };
+const CONNECTION_INDEX: Readonly<Record<ConnectionEvent, number>> = {
+  opened: 0,
+  closed: 1,
+  refused: 2,
+  evicted: 3,
+};
+const LIMITED_INDEX: Readonly<Record<LimitedEvent, number>> = { dropped: 0, slipped: 1 };
 
 /** Places of one transport's block: replies by rcode, latency buckets (one more, without bound), and single counters. */
 const LATENCY = RCODE_LABELS.length;
@@ -42,11 +55,14 @@ const BYTES = SECONDS + 1;
 const MALFORMED = BYTES + 1;
 const CONNECTIONS = MALFORMED + 1;
 const BLOCK = CONNECTIONS + CONNECTION_EVENTS.length;
-/** After the transports' blocks: the packet cache. */
+/** After the transports' blocks: the packet cache, the rate limit, and misses for which there was no room. */
 const HITS = BLOCK * TRANSPORTS.length;
 const MISSES = HITS + 1;
+const LIMITED = MISSES + 1;
+const MISSES_DROPPED = LIMITED + LIMITED_EVENTS.length;
+const COUNTERS = MISSES_DROPPED + 1;
 const CACHE_LINE_NUMBERS = 8;
-const ROW = Math.ceil((MISSES + 1) / CACHE_LINE_NUMBERS) * CACHE_LINE_NUMBERS;
+const ROW = Math.ceil(COUNTERS / CACHE_LINE_NUMBERS) * CACHE_LINE_NUMBERS;
 
 /** What a worker reports. No name, no address; each call is a few increments and allocates nothing. */
 export interface EdgeStats {
@@ -55,6 +71,10 @@ export interface EdgeStats {
   connection(transport: Transport, event: ConnectionEvent): void;
   /** A message that is no query, or a connection that broke the framing: nothing was answered. */
   malformed(transport: Transport): void;
+  /** What the rate limit did to one reply over UDP. */
+  limited(event: LimitedEvent): void;
+  /** A query over UDP was dropped because too many waited that the packet cache does not answer. */
+  missDropped(): void;
   cacheHit(): void;
   cacheMiss(): void;
 }
@@ -83,6 +103,12 @@ export function edgeStatsWriter(memory: SharedArrayBuffer, worker: number): Edge
     malformed(transport) {
       row[TRANSPORT_INDEX[transport] * BLOCK + MALFORMED]!++;
     },
+    limited(event) {
+      row[LIMITED + LIMITED_INDEX[event]]!++;
+    },
+    missDropped() {
+      row[MISSES_DROPPED]!++;
+    },
     cacheHit() {
       row[HITS]!++;
     },
@@ -97,6 +123,9 @@ export interface EdgeTotals {
   readonly transports: Readonly<Record<Transport, TransportTotals>>;
   readonly cacheHits: number;
   readonly cacheMisses: number;
+  /** Replies over UDP that the rate limit kept back or cut down. */
+  readonly limited: Readonly<Record<LimitedEvent, number>>;
+  readonly missesDropped: number;
 }
 
 export interface TransportTotals {
@@ -123,18 +152,20 @@ export function edgeTotals(memory: SharedArrayBuffer): EdgeTotals {
     },
     cacheHits: sum[HITS]!,
     cacheMisses: sum[MISSES]!,
+    limited: { dropped: sum[LIMITED]!, slipped: sum[LIMITED + 1]! },
+    missesDropped: sum[MISSES_DROPPED]!,
   };
 }
 
 function transportTotals(sum: Float64Array, transport: Transport): TransportTotals {
   const at = TRANSPORT_INDEX[transport] * BLOCK;
-  const [opened, closed, refused] = sum.subarray(at + CONNECTIONS, at + BLOCK);
+  const [opened, closed, refused, evicted] = sum.subarray(at + CONNECTIONS, at + BLOCK);
   return {
     replies: Array.from(sum.subarray(at, at + LATENCY)),
     latency: Array.from(sum.subarray(at + LATENCY, at + SECONDS)),
     seconds: sum[at + SECONDS]!,
     bytes: sum[at + BYTES]!,
     malformed: sum[at + MALFORMED]!,
-    connections: { opened: opened!, closed: closed!, refused: refused! },
+    connections: { opened: opened!, closed: closed!, refused: refused!, evicted: evicted! },
   };
 }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createEdgeStats, edgeStatsWriter, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { CONNECTION_EVENTS, TRANSPORTS } from './vocabulary.ts';
+import { CONNECTION_EVENTS, LIMITED_EVENTS, TRANSPORTS } from './vocabulary.ts';
 
 function quiet(edgeStats: SharedArrayBuffer | null = null): Metrics {
   return createMetrics({ edgeStats, feedLag: () => null, process: false });
@@ -49,10 +49,16 @@ describe('edge stats', () => {
       fc.tuple(fc.constant('reply' as const), worker, transport, fc.nat({ max: 25 })),
       fc.tuple(fc.constant('connection' as const), worker, transport, fc.constantFrom(...CONNECTION_EVENTS)),
       fc.tuple(
-        fc.constantFrom('malformed' as const, 'cacheHit' as const, 'cacheMiss' as const),
+        fc.constantFrom(
+          'malformed' as const,
+          'cacheHit' as const,
+          'cacheMiss' as const,
+          'missDropped' as const,
+        ),
         worker,
         transport,
       ),
+      fc.tuple(fc.constant('limited' as const), worker, fc.constantFrom(...LIMITED_EVENTS)),
     );
     fc.assert(
       fc.property(fc.array(call, { maxLength: 60 }), (calls) => {
@@ -60,7 +66,8 @@ describe('edge stats', () => {
         const writers = Array.from({ length: workers }, (_, at) => edgeStatsWriter(memory, at));
         for (const [what, at, name, detail] of calls) {
           const stats = writers[at]!;
-          if (what === 'reply') stats.reply(name, 10, detail as number, 0.5);
+          if (what === 'limited') stats.limited(name);
+          else if (what === 'reply') stats.reply(name, 10, detail as number, 0.5);
           else if (what === 'connection')
             stats.connection(name, detail as (typeof CONNECTION_EVENTS)[number]);
           else if (what === 'malformed') stats.malformed(name);
@@ -85,6 +92,8 @@ describe('edge stats', () => {
         }
         assert.equal(totals.cacheHits, count('cacheHit'));
         assert.equal(totals.cacheMisses, count('cacheMiss'));
+        assert.equal(totals.missesDropped, count('missDropped'));
+        for (const event of LIMITED_EVENTS) assert.equal(totals.limited[event], count('limited', event));
       }),
     );
   });
@@ -102,6 +111,11 @@ describe('createMetrics', () => {
       b.connection('doh', 'opened');
       b.connection('doh', 'closed');
       b.connection('tcp', 'refused');
+      b.connection('dot', 'evicted');
+      a.limited('dropped');
+      a.limited('dropped');
+      b.limited('slipped');
+      b.missDropped();
       a.malformed('udp');
       a.cacheHit();
       b.cacheMiss();
@@ -115,6 +129,10 @@ describe('createMetrics', () => {
           'uqrp_dns_connections{transport="doh"}',
           'uqrp_dns_connections_total{transport="doh",result="opened"}',
           'uqrp_dns_connections_total{transport="tcp",result="refused"}',
+          'uqrp_dns_connections_total{transport="dot",result="evicted"}',
+          'uqrp_dns_rate_limited_total{result="dropped"}',
+          'uqrp_dns_rate_limited_total{result="slipped"}',
+          'uqrp_dns_misses_dropped_total',
           'uqrp_dns_packet_cache_total{result="hit"}',
           'uqrp_dns_packet_cache_total{result="miss"}',
           'uqrp_dns_reply_seconds_bucket{transport="udp",le="0.000005"}',
@@ -123,7 +141,7 @@ describe('createMetrics', () => {
           'uqrp_dns_reply_seconds_bucket{transport="udp",le="+Inf"}',
           'uqrp_dns_reply_seconds_count{transport="udp"}',
         ].map((series) => (value(text, series) ?? Number.NaN) / round),
-        [1, 1, 150, 1, 1, 2, 1, 1, 1, 1, 1, 2, 2, 2],
+        [1, 1, 150, 1, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 2, 2],
       );
       assert.ok(
         Math.abs(value(text, 'uqrp_dns_reply_seconds_sum{transport="udp"}')! - round * 0.020_004) < 1e-9,

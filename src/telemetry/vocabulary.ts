@@ -8,8 +8,12 @@ export type Transport = (typeof TRANSPORTS)[number];
 export const UDP_PATHS = ['batch', 'node'] as const;
 
 /** What became of a connection. */
-export const CONNECTION_EVENTS = ['opened', 'closed', 'refused'] as const;
+export const CONNECTION_EVENTS = ['opened', 'closed', 'refused', 'evicted'] as const;
 export type ConnectionEvent = (typeof CONNECTION_EVENTS)[number];
+
+/** What the rate limit did to replies over UDP that were over it. */
+export const LIMITED_EVENTS = ['dropped', 'slipped'] as const;
+export type LimitedEvent = (typeof LIMITED_EVENTS)[number];
 
 export const FEED_STATES = ['rebuilding', 'following', 'failing'] as const;
 

@@ -15,9 +15,14 @@ export interface TransportObserver {
    * @param seconds from the query's arrival, 0 for one answered from the packet cache
    */
   reply(transport: TransportName, octets: number, rcode: number, seconds: number): void;
-  connection(transport: TransportName, what: 'opened' | 'closed' | 'refused'): void;
+  /** An evicted connection is closed too, and both are told. */
+  connection(transport: TransportName, what: 'opened' | 'closed' | 'refused' | 'evicted'): void;
   /** Octets that got no reply, or a query over HTTP that got a 400. */
   malformed(transport: TransportName): void;
+  /** The rate limit kept a reply over UDP back, or cut it down. */
+  limited(what: 'dropped' | 'slipped'): void;
+  /** A query over UDP that the packet cache does not answer was dropped: too many of them waited. */
+  missDropped(): void;
 }
 
 /** What every listener is given. A port of 0 takes a free one. */

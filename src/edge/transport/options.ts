@@ -52,24 +52,8 @@ export class RequestOptions {
       u16At(request, 4) === 0 ? HEADER_OCTETS : afterName(request, HEADER_OCTETS, length) + QUESTION_OCTETS;
     // Nothing follows the question, or no more than an OPT record without options: nearly every request ends here.
     if (at < HEADER_OCTETS || length - at < OPT_OCTETS + OPTION_HEADER_OCTETS) return false;
-    const opt = this.#findOpt(request, at, length);
+    const opt = optOfRequest(request, at, length);
     return opt > 0 && request[opt + VERSION_AT] === 0 && this.#readOptions(request, opt);
-  }
-
-  /** The offset of the one OPT record, or 0: there is none, there are two, or the records do not end with the message. */
-  #findOpt(request: Uint8Array, first: number, length: number): number {
-    let at = first;
-    let opt = 0;
-    for (let left = u16At(request, 8) + u16At(request, 10); left > 0; left--) {
-      const typeAt = afterName(request, at, length);
-      if (typeAt < 0 || typeAt + RECORD_OCTETS > length) return 0;
-      if (u16At(request, typeAt) === RRTYPE.OPT) {
-        if (opt > 0 || request[at] !== 0) return 0;
-        opt = at;
-      }
-      at = typeAt + RECORD_OCTETS + u16At(request, typeAt + 8);
-    }
-    return at === length ? opt : 0;
   }
 
   #readOptions(request: Uint8Array, opt: number): boolean {
@@ -103,6 +87,27 @@ export class RequestOptions {
     this.cookieOctets = octets;
     for (let i = 0; i < octets && i < COOKIE_OCTETS; i++) this.cookie[i] = request[at + i]!;
   }
+}
+
+/**
+ * The offset of the one OPT record of `request[0, length)`, or 0: there is none, there are two, or the records do not end
+ * with the message.
+ *
+ * @param first offset of the first record after the question
+ */
+export function optOfRequest(request: Uint8Array, first: number, length: number): number {
+  let at = first;
+  let opt = 0;
+  for (let left = u16At(request, 8) + u16At(request, 10); left > 0; left--) {
+    const typeAt = afterName(request, at, length);
+    if (typeAt < 0 || typeAt + RECORD_OCTETS > length) return 0;
+    if (u16At(request, typeAt) === RRTYPE.OPT) {
+      if (opt > 0 || request[at] !== 0) return 0;
+      opt = at;
+    }
+    at = typeAt + RECORD_OCTETS + u16At(request, typeAt + 8);
+  }
+  return at === length ? opt : 0;
 }
 
 /** The offset of the OPT record of `reply[0, length)`, or 0: it has none, or something else comes last. */
@@ -168,9 +173,16 @@ export function truncateReply(reply: Uint8Array, length: number, opt: number, ke
   return end + octets;
 }
 
-function put16(bytes: Uint8Array, at: number, value: number): void {
+export function put16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value >>> 8;
   bytes[at + 1] = value;
+}
+
+/** The offset after the one question of `message[0, length)`, or a negative number: it has another count, or does not end. */
+export function afterQuestion(message: Uint8Array, length: number): number {
+  if (length < HEADER_OCTETS || u16At(message, 4) !== 1) return -1;
+  const at = afterName(message, HEADER_OCTETS, length) + QUESTION_OCTETS;
+  return at > HEADER_OCTETS && at <= length ? at : -1;
 }
 
 /** The offset after a name, whose pointer, if it ends in one, is not followed; negative when it does not end. */

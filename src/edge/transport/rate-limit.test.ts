@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeMessage } from '../wire/message.ts';
 import { makeRateLimits } from './rate-limit.ts';
 import { createRateMemory } from './rate-table.ts';
-import { ednsQuery, option, optionsOf, query, sizedReply } from './testing/fakes.ts';
+import { query, sizedReply } from './testing/fakes.ts';
 
 function scene(responses = 5, memory = createRateMemory()) {
   const time = { now: 1_700_000_000_000 };
@@ -16,14 +15,16 @@ const empty = (rcode: number, tc = false): Uint8Array =>
 
 type Limits = ReturnType<typeof scene>['limits'];
 
+const LETTER = { pass: 'f', slip: 't', drop: '-' } as const;
+
 /** What becomes of so many replies: f whole, t cut down, - dropped. */
 function fates(limits: Limits, address: string, reply: Uint8Array, times: number): string {
-  return Array.from({ length: times }, () => {
-    const own = Buffer.from(reply);
-    const length = limits.udp.admit(address, own, own.length);
-    if (length === 0) return '-';
-    return own.equals(reply) ? 'f' : 't';
-  }).join('');
+  return Array.from({ length: times }, () => LETTER[limits.udp.admit(address, reply)]).join('');
+}
+
+/** The same for queries that nobody has worked for yet. */
+function screened(limits: Limits, address: string, times: number): string {
+  return Array.from({ length: times }, () => LETTER[limits.udp.screen(address)]).join('');
 }
 
 test('so many replies a second are whole, of the rest every second one is cut down', () => {
@@ -35,18 +36,30 @@ test('so many replies a second are whole, of the rest every second one is cut do
   assert.equal(fates(limits, '192.0.2.1', ANSWER, 6), 'fffff-');
 });
 
-test('what slips is a header and a question with TC, and the bare OPT record', () => {
-  const { limits } = scene(1);
-  const request = ednsQuery(9, 'abc');
-  const edns = { payload: 1232, version: 0, dnssecOk: true, options: [option(15, '0012')] };
-  const reply = sizedReply(request, 300, { edns });
-  fates(limits, '192.0.2.1', reply, 2);
-  const own = Buffer.from(reply);
-  const length = limits.udp.admit('192.0.2.1', own, own.length);
-  const message = decodeMessage(own.subarray(0, length))!;
-  assert.equal(length, request.length);
-  assert.deepEqual([message.tc, message.id, message.answer.length], [true, 9, 0]);
-  assert.deepEqual(optionsOf(own.subarray(0, length)), []);
+test('screening counts nothing while no class is spent, whichever it is', () => {
+  for (const reply of [ANSWER, empty(0), empty(5), empty(1)]) {
+    const { limits, time } = scene(3);
+    assert.equal(screened(limits, '192.0.2.1', 50), 'f'.repeat(50));
+    assert.equal(fates(limits, '192.0.2.1', reply, 2), 'ff');
+    assert.equal(screened(limits, '192.0.2.1', 50), 'f'.repeat(50));
+    assert.equal(fates(limits, '192.0.2.1', reply, 1), 'f', 'the last of the budget');
+    assert.equal(screened(limits, '192.0.2.254', 4), '-t-t');
+    assert.equal(screened(limits, '192.0.3.1', 1), 'f', 'another network');
+    time.now += 1000;
+    assert.equal(screened(limits, '192.0.2.1', 1), 'f', 'another second');
+  }
+});
+
+test('a query is counted once: what screening refused and what was finished share one count', () => {
+  const { limits } = scene(2);
+  assert.equal(fates(limits, '192.0.2.1', ANSWER, 2), 'ff');
+  const both = [
+    screened(limits, '192.0.2.1', 1),
+    fates(limits, '192.0.2.1', ANSWER, 1),
+    screened(limits, '192.0.2.1', 1),
+    fates(limits, '192.0.2.1', ANSWER, 1),
+  ];
+  assert.deepEqual(both, ['-', 't', '-', 't']);
 });
 
 test('one class does not use up the share of another', () => {
@@ -55,7 +68,7 @@ test('one class does not use up the share of another', () => {
   for (const reply of classes) assert.equal(fates(limits, '192.0.2.1', reply, 3), 'ff-');
   // SERVFAIL is an error as FORMERR is, a truncated answer an answer: both are the fourth of their class.
   assert.equal(fates(limits, '192.0.2.1', empty(2), 1), 't');
-  assert.equal(fates(limits, '192.0.2.1', empty(0, true), 2), 'f-', 'it is cut down already');
+  assert.equal(fates(limits, '192.0.2.1', empty(0, true), 2), 't-');
 });
 
 test('a network is an IPv4 /24 or an IPv6 /56', () => {

@@ -5,12 +5,14 @@ import { LIMITS } from '../../core/limits.ts';
 import { RCODE } from '../wire/codes.ts';
 import { u16At, u32At } from '../wire/octets.ts';
 import { type PeerAddress, readAddress } from './address.ts';
-import { optOfReply, truncateReply } from './options.ts';
 import { RateTable } from './rate-table.ts';
-import type { ReplyLimiter } from './udp-replies.ts';
+import type { Fate, ReplyLimiter } from './udp-replies.ts';
 
 /** What is counted apart. The first four are classes of replies over UDP: one must not use up the others' share. */
 const KIND = { answer: 0, nodata: 1, refused: 2, error: 3, stream: 4, https: 5 } as const;
+
+/** Classes of replies over UDP. Any of them may turn out to be that of a reply that is not made yet. */
+const REPLY_KINDS = [KIND.answer, KIND.nodata, KIND.refused, KIND.error] as const;
 
 const TC = 0x02;
 /** An IPv4 /24 is the first word of the key less its last octet; an IPv6 /56 the first word and three octets of the second. */
@@ -53,16 +55,33 @@ export function makeRateLimits({ memory, responses, clock }: RateSettings): Rate
     return length === IPV4_OCTETS;
   }
 
+  /** The network in `octets`: an IPv4 /24 or an IPv6 /56. */
+  const networkHigh = (ipv4: boolean): number =>
+    ipv4 ? u32At(octets, 0) & LESS_LAST_OCTET : u32At(octets, 0);
+  const networkLow = (ipv4: boolean): number => (ipv4 ? IPV4_LOW : u32At(octets, 4) & LESS_LAST_OCTET);
+
+  function counted(high: number, low: number, kind: number, seconds: number): Fate {
+    const over = table.count(high, low, kind, seconds, 1) - responses;
+    if (over <= 0) return 'pass';
+    return over % SLIP === 0 ? 'slip' : 'drop';
+  }
+
   return {
     udp: {
-      admit(address, reply, length) {
+      screen(address) {
         const ipv4 = isIpv4(address);
-        const high = ipv4 ? u32At(octets, 0) & LESS_LAST_OCTET : u32At(octets, 0);
-        const low = ipv4 ? IPV4_LOW : u32At(octets, 4) & LESS_LAST_OCTET;
+        const high = networkHigh(ipv4);
+        const low = networkLow(ipv4);
         const seconds = Math.floor(clock() / 1000);
-        const over = table.count(high, low, responseClass(reply), seconds, 1) - responses;
-        if (over <= 0) return length;
-        return over % SLIP === 0 ? truncateReply(reply, length, optOfReply(reply, length), false) : 0;
+        for (const kind of REPLY_KINDS) {
+          if (table.peek(high, low, kind, seconds) >= responses) return counted(high, low, kind, seconds);
+        }
+        return 'pass';
+      },
+      admit(address, reply) {
+        const ipv4 = isIpv4(address);
+        const seconds = Math.floor(clock() / 1000);
+        return counted(networkHigh(ipv4), networkLow(ipv4), responseClass(reply), seconds);
       },
     },
     meter(address) {

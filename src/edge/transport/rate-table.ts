@@ -49,11 +49,8 @@ export class RateTable {
    */
   count(high: number, low: number, kind: number, now: number, seconds: number): number {
     const words = this.#words;
-    let hash = mix(words[0]! ^ high);
-    hash = mix(hash ^ words[1]! ^ low);
-    hash = mix(hash ^ words[2]! ^ kind);
-    const tag = mix(Math.imul(high, 0x9e3779b1) ^ mix(low ^ words[3]!) ^ Math.imul(kind, 0x85ebca77)) >>> 0;
-    const first = HEAD + (hash & this.#mask) * WAYS * CELL;
+    const tag = tagOf(words, high, low, kind);
+    const first = HEAD + (hashOf(words, high, low, kind) & this.#mask) * WAYS * CELL;
     let free = first;
     for (let at = first; at < first + WAYS * CELL; at += CELL) {
       const until = words[at + UNTIL]!;
@@ -75,6 +72,29 @@ export class RateTable {
     words[free + COUNT] = 1;
     return 1;
   }
+
+  /** Events of this key in the present window, as `count` would have them; counts none. */
+  peek(high: number, low: number, kind: number, now: number): number {
+    const words = this.#words;
+    const tag = tagOf(words, high, low, kind);
+    const first = HEAD + (hashOf(words, high, low, kind) & this.#mask) * WAYS * CELL;
+    for (let at = first; at < first + WAYS * CELL; at += CELL) {
+      if (words[at] === tag) return words[at + UNTIL]! > now ? words[at + COUNT]! : 0;
+    }
+    return 0;
+  }
+}
+
+/** Which set of buckets a key is in, in the low bits. The seed is the first three words. */
+function hashOf(words: Uint32Array, high: number, low: number, kind: number): number {
+  let hash = mix(words[0]! ^ high);
+  hash = mix(hash ^ words[1]! ^ low);
+  return mix(hash ^ words[2]! ^ kind);
+}
+
+/** What a bucket is found again by. */
+function tagOf(words: Uint32Array, high: number, low: number, kind: number): number {
+  return mix(Math.imul(high, 0x9e3779b1) ^ mix(low ^ words[3]!) ^ Math.imul(kind, 0x85ebca77)) >>> 0;
 }
 
 /** Spreads the bits of a number over all 32 (the finaliser of MurmurHash3). */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 /** Raised with `ABI` in native/udp-batch.c: a binary of another age is not used. */
-const ABI = 1;
+const ABI = 2;
 
 /** Offsets and sizes, in octets, of what JavaScript and kernel share. Slot i of a part is at `partAt + i * partStride`. */
 export interface UdpLayout {
@@ -35,7 +35,8 @@ export interface UdpAddon {
   readonly abi: number;
   readonly layout: UdpLayout;
   /**
-   * @param onBatch is called with how many slots hold a request; replies in the same slots leave when it returns
+   * @param onBatch is called with how many slots hold a request; replies in the same slots leave when it returns. With -1
+   *   when `memory` was detached: nothing is received any more then
    * @returns an endpoint, or the negative number of a system error
    */
   open(
@@ -44,6 +45,8 @@ export interface UdpAddon {
     reusePort: boolean,
     onBatch: (count: number) => void,
   ): UdpEndpoint | number;
+  /** Sends the replies in the first `count` slots, each to the peer in its slot; only between two batches. */
+  flush(endpoint: UdpEndpoint, count: number): void;
   /** Sends one reply to a peer of an earlier batch; nothing on a closed endpoint. */
   send(endpoint: UdpEndpoint, peer: Uint8Array, reply: Uint8Array, octets: number): void;
   close(endpoint: UdpEndpoint): void;

@@ -165,13 +165,56 @@ describe('listenUdpBatch by itself', { skip }, () => {
       wild.send(endpoint, value, peer, 12);
       wild.send(endpoint, peer, value, 12);
       wild.send(endpoint, peer, peer, value);
+      wild.flush(value, 1);
+      if (value !== 1) wild.flush(endpoint, value);
       if (value !== endpoint) wild.close(value);
     }
     for (const octets of [-1, 33, 2 ** 31, 2 ** 32, Number.NaN]) addon.send(endpoint, peer, peer, octets);
     addon.send(endpoint, peer.subarray(0, 15), peer, 1);
+    addon.flush(endpoint, addon.layout.slots + 1);
     addon.close(endpoint);
     addon.close(endpoint);
+    addon.flush(endpoint, 1);
     addon.send(endpoint, peer, peer, 12);
+  });
+
+  test('nothing is read into memory that was detached, and nothing sent from it (security finding 14)', async () => {
+    const seen: number[] = [];
+    const endpoint = addon.open('127.0.0.1', 0, false, (count) => void seen.push(count));
+    assert.ok(typeof endpoint === 'object');
+    const taken = structuredClone(endpoint.memory, { transfer: [endpoint.memory] });
+    const before = Buffer.from(taken).toString('hex', 0, 64);
+    addon.flush(endpoint, addon.layout.slots);
+    await asClient(async ({ send, replies }) => {
+      send(query(1, 'hot'), endpoint.port);
+      await until(() => seen.length > 0);
+      send(query(2, 'hot'), endpoint.port);
+      assert.deepEqual(replies, []);
+    });
+    addon.close(endpoint);
+    assert.deepEqual(seen, [-1], 'told once, and no packet');
+    assert.equal(Buffer.from(taken).toString('hex', 0, 64), before);
+  });
+
+  test('a callback that detaches the memory has no reply sent', async () => {
+    const seen: number[] = [];
+    const endpoint = addon.open('127.0.0.1', 0, false, (count) => {
+      seen.push(count);
+      if (count < 0) return;
+      new Int32Array(detached.memory, addon.layout.replyLengthsAt, 1)[0] = 12;
+      structuredClone(detached.memory, { transfer: [detached.memory] });
+    });
+    assert.ok(typeof endpoint === 'object');
+    const detached = endpoint;
+    await asClient(async ({ send, replies }) => {
+      send(query(1, 'hot'), endpoint.port);
+      send(query(2, 'hot'), endpoint.port);
+      await until(() => seen.length > 0);
+      send(query(3, 'hot'), endpoint.port);
+      await until(() => seen.at(-1) === -1);
+      assert.deepEqual(replies, []);
+    });
+    addon.close(endpoint);
   });
 
   test('a thread that ends, in whatever way, lets go of its port', async () => {

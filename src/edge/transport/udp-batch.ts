@@ -3,7 +3,8 @@ import { getSystemErrorName } from 'node:util';
 import { type Listener, once } from './listener.ts';
 import { SocketAddress } from './socket-address.ts';
 import type { UdpAddon, UdpEndpoint, UdpLayout } from './udp-addon.ts';
-import { ReplyFinisher, UDP_OCTETS, type UdpOptions, WaitingQueries } from './udp-replies.ts';
+import { type Miss, MissQueue } from './udp-misses.ts';
+import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './udp-replies.ts';
 
 /**
  * DNS over UDP (RFC 1035 §4.2.1), many packets a system call. Does what `listenUdp` does, for less.
@@ -31,12 +32,14 @@ class UdpBatches {
   readonly #addon: UdpAddon;
   readonly #endpoint: UdpEndpoint;
   readonly #finisher: ReplyFinisher;
-  readonly #waiting: WaitingQueries;
+  readonly #misses: MissQueue<SocketAddress>;
   readonly #slots: readonly Slot[];
   readonly #requestLengths: Int32Array;
   readonly #replyLengths: Int32Array;
-  /** For replies outside a batch: the kernel has copied them when `send` returns. */
+  /** For replies that come outside a turn: the kernel has copied them when `send` returns. */
   readonly #late = Buffer.allocUnsafeSlow(UDP_OCTETS);
+  /** Slots that hold a reply to a miss of this turn. Between two batches no packet needs them. */
+  #ready = 0;
 
   constructor(options: UdpOptions, addon: UdpAddon) {
     const { host, port, reusePort } = options;
@@ -48,7 +51,10 @@ class UdpBatches {
     this.#addon = addon;
     this.#endpoint = endpoint;
     this.#finisher = new ReplyFinisher(options);
-    this.#waiting = new WaitingQueries(options);
+    this.#misses = new MissQueue(options, {
+      answer: (miss) => this.#answerMiss(miss),
+      turnEnded: () => this.#flush(),
+    });
     this.#slots = slotsOf(memory, layout, isIPv6(host));
     this.#requestLengths = new Int32Array(memory, layout.requestLengthsAt, layout.slots);
     this.#replyLengths = new Int32Array(memory, layout.replyLengthsAt, layout.slots);
@@ -60,13 +66,15 @@ class UdpBatches {
   }
 
   async close(graceMs: number): Promise<void> {
-    await this.#waiting.finish(graceMs);
+    await this.#misses.finish(graceMs);
     this.#addon.close(this.#endpoint);
   }
 
-  /** A packet that goes wrong costs itself alone. */
+  /** A packet that goes wrong costs itself alone. Replies from the cache leave when this returns; misses come after. */
   #onBatch(count: number): void {
-    if (this.#waiting.isFinishing) return;
+    // Uncaught, so that the thread ends and another takes its place: this one receives nothing any more.
+    if (count < 0) throw new Error('the memory of the UDP endpoint was detached');
+    if (this.#misses.isFinishing) return;
     for (let i = 0; i < count; i++) {
       try {
         this.#replyLengths[i] = this.#answer(this.#slots[i]!, this.#requestLengths[i]!);
@@ -77,40 +85,59 @@ class UdpBatches {
   }
 
   /** Octets of the reply in the slot, 0: none now. */
-  #answer(slot: Slot, length: number): number {
-    const { request, reply, peer } = slot;
+  #answer({ request, reply, peer }: Slot, length: number): number {
     // A reply to port 0 cannot be sent; only a forged query comes from there.
     if (length < 0 || !peer.hasPort) return 0;
     const octets = this.#options.handler.hot(request, length, 'udp', reply);
-    if (octets === 0) return this.#askSlow(slot, length);
-    return this.#finisher.finish(request, length, peer.ip, reply, octets, 0);
-  }
-
-  #askSlow({ request, reply, peer }: Slot, length: number): number {
-    if (this.#waiting.isFull) return 0;
-    const { handler, clock } = this.#options;
-    // The slot belongs to the next batch as soon as this one is done, and an answer may take longer.
+    if (octets > 0) return this.#finisher.finish(request, length, peer.ip, reply, octets, 0);
+    const screened = this.#finisher.screen(request, length, peer.ip, reply);
+    if (screened >= 0) return screened;
+    if (!this.#misses.hasRoom(length)) return 0;
     const query = Buffer.allocUnsafe(length);
     request.copy(query, 0, 0, length);
-    const askedAt = clock();
-    const answer = handler.slow(query, 'udp', false);
-    if (!(answer instanceof Promise)) return this.#take(query, answer, peer, reply, askedAt);
-    const asker = peer.copy();
-    this.#waiting.wait(answer, (late) => {
-      const octets = this.#take(query, late, asker, this.#late, askedAt);
-      if (octets > 0) this.#addon.send(this.#endpoint, asker.octets, this.#late, octets);
-    });
+    this.#misses.push({ query, peer: peer.copy(), askedAt: this.#options.clock() });
     return 0;
   }
 
+  /** The source is asked for its budget once more: others of its queries may have been answered meanwhile. */
+  #answerMiss(miss: Miss<SocketAddress>): void {
+    const { query, peer } = miss;
+    const { reply } = this.#slots[this.#ready]!;
+    const screened = this.#finisher.screen(query, query.length, peer.ip, reply);
+    if (screened >= 0) {
+      this.#keep(screened, peer);
+      return;
+    }
+    if (this.#misses.isFull) {
+      this.#options.observe.missDropped();
+      return;
+    }
+    const answer = this.#options.handler.slow(query, 'udp', screened === PROVEN);
+    if (!(answer instanceof Promise)) {
+      this.#keep(this.#take(miss, answer, reply), peer);
+      return;
+    }
+    this.#misses.wait(answer, (late) => {
+      const octets = this.#take(miss, late, this.#late);
+      if (octets > 0) this.#addon.send(this.#endpoint, peer.octets, this.#late, octets);
+    });
+  }
+
+  /** Has the reply in the next free slot leave with the others of this turn. */
+  #keep(octets: number, peer: SocketAddress): void {
+    if (octets === 0) return;
+    this.#slots[this.#ready]!.peer.octets.set(peer.octets);
+    this.#replyLengths[this.#ready] = octets;
+    this.#ready++;
+  }
+
+  #flush(): void {
+    if (this.#ready > 0) this.#addon.flush(this.#endpoint, this.#ready);
+    this.#ready = 0;
+  }
+
   /** Writes a slow answer to `out` and finishes it. Octets to send, or 0. */
-  #take(
-    query: Uint8Array,
-    answer: Uint8Array | null,
-    peer: SocketAddress,
-    out: Buffer,
-    askedAt: number,
-  ): number {
+  #take({ query, peer, askedAt }: Miss<SocketAddress>, answer: Uint8Array | null, out: Buffer): number {
     const { observe, clock } = this.#options;
     if (answer === null) {
       observe.malformed('udp');

@@ -1,16 +1,23 @@
-/** What the listeners for UDP have in common, whichever way packets come: the last touch on replies, and those that wait. */
+/** What both listeners for UDP do with a reply before it leaves: rate limit, EDNS options, counts. */
 
 import type { PeerAddress } from './address.ts';
 import { ReplyDecorator } from './decorator.ts';
 import { headerRcode, type ListenOptions } from './listener.ts';
+import { optOfReply, truncateReply } from './options.ts';
+import { writeSlip } from './slip.ts';
 
-/** Decides about each reply to an unproven address before it leaves: response rate limiting. */
+/** What becomes of a reply to an unproven address: it leaves whole, it leaves cut down (TC), or it does not leave. */
+export type Fate = 'pass' | 'slip' | 'drop';
+
+/** Response rate limiting. Each query is counted once: by `screen` when that does not let it pass, else by `admit`. */
 export interface ReplyLimiter {
   /**
-   * @param reply `reply[0..length)` is the message; it may be rewritten in place to a shorter one (truncated, TC set)
-   * @returns octets to send, 0 to stay silent
+   * Asked before any work is done for a reply. Counts nothing while the network has budget in every class that the reply
+   * could be in; when one is spent, it counts the query there and decides.
    */
-  admit(address: PeerAddress, reply: Uint8Array, length: number): number;
+  screen(address: PeerAddress): Fate;
+  /** Counts a finished reply in its class, and decides. */
+  admit(address: PeerAddress, reply: Uint8Array): Fate;
 }
 
 export interface UdpOptions extends ListenOptions {
@@ -21,7 +28,10 @@ export interface UdpOptions extends ListenOptions {
 
 /** Room for a UDP reply (decisions, section 5). */
 export const UDP_OCTETS = 4096;
-const IN_FLIGHT = 10_000;
+
+/** What `screen` says of a query that is to be answered, and whether its address is proven. */
+export const UNPROVEN = -1;
+export const PROVEN = -2;
 
 /** Applies limiter and options to replies, and counts what is to leave. */
 export class ReplyFinisher {
@@ -33,6 +43,29 @@ export class ReplyFinisher {
     this.#options = options;
     this.#limiter = options.limiter ?? null;
     this.#decorator = new ReplyDecorator('udp', { cookies: options.cookies ?? null });
+  }
+
+  /**
+   * Decides about a query that the packet cache does not answer, before the handler works for it: a signature costs far
+   * more than the reply that the limiter would then drop.
+   *
+   * @param query in `query[0, queryLength)`
+   * @param out takes the reply if there is one already
+   * @returns octets of a reply in `out` that is to leave now, 0 for silence; UNPROVEN or PROVEN: ask the handler
+   */
+  screen(query: Uint8Array, queryLength: number, address: PeerAddress, out: Uint8Array): number {
+    const decorator = this.#decorator;
+    const asked = decorator.read(query, queryLength);
+    if (asked && decorator.prove(address)) return PROVEN;
+    const fate = this.#limiter?.screen(address) ?? 'pass';
+    if (fate === 'pass') return UNPROVEN;
+    const { observe } = this.#options;
+    const length = fate === 'slip' ? writeSlip(query, queryLength, out) : 0;
+    observe.limited(length === 0 ? 'dropped' : 'slipped');
+    if (length === 0) return 0;
+    const octets = asked ? decorator.apply(out, length) : length;
+    observe.reply('udp', octets, headerRcode(out), 0);
+    return octets;
   }
 
   /**
@@ -50,60 +83,24 @@ export class ReplyFinisher {
     seconds: number,
   ): number {
     const decorator = this.#decorator;
+    const { observe } = this.#options;
     const asked = decorator.read(query, queryLength);
-    // A valid server cookie exempts: the address is no one's but the client's.
+    // A valid server cookie exempts: a forger would not have received it.
     const isProven = asked && decorator.prove(address);
-    const limited = this.#limiter !== null && !isProven;
-    const admitted = limited ? this.#limiter.admit(address, reply, length) : length;
-    if (admitted === 0) return 0;
-    const octets = asked ? decorator.apply(reply, admitted) : admitted;
-    this.#options.observe.reply('udp', octets, headerRcode(reply), seconds);
+    let octets = length;
+    if (this.#limiter !== null && !isProven) {
+      const fate = this.#limiter.admit(address, reply);
+      if (fate === 'drop') {
+        observe.limited('dropped');
+        return 0;
+      }
+      if (fate === 'slip') {
+        observe.limited('slipped');
+        octets = truncateReply(reply, length, optOfReply(reply, length), false);
+      }
+    }
+    if (asked) octets = decorator.apply(reply, octets);
+    observe.reply('udp', octets, headerRcode(reply), seconds);
     return octets;
-  }
-}
-
-/** Queries that wait for a service. */
-export class WaitingQueries {
-  readonly #onFault: (fault: unknown) => void;
-  readonly #max: number;
-  #count = 0;
-  #finished: (() => void) | null = null;
-
-  constructor(options: UdpOptions) {
-    this.#onFault = options.onFault;
-    this.#max = options.inFlight ?? IN_FLIGHT;
-  }
-
-  get isFull(): boolean {
-    return this.#count >= this.#max;
-  }
-
-  /** Once `finish` was called: what comes now is dropped. */
-  get isFinishing(): boolean {
-    return this.#finished !== null;
-  }
-
-  /** Calls `deliver` with the reply when it comes; a rejection, or what `deliver` throws, is a fault. */
-  wait<T>(reply: Promise<T>, deliver: (reply: T) => void): void {
-    this.#count++;
-    reply
-      .then(deliver)
-      .catch(this.#onFault)
-      .finally(() => {
-        this.#count--;
-        if (this.#count === 0) this.#finished?.();
-      });
-  }
-
-  /** Resolves when nothing waits any more, or after `graceMs` milliseconds. */
-  finish(graceMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#finished = () => {
-        clearTimeout(patience);
-        resolve();
-      };
-      const patience = setTimeout(this.#finished, graceMs);
-      if (this.#count === 0) this.#finished();
-    });
   }
 }

@@ -1,10 +1,15 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { type Listener, once } from './listener.ts';
-import { ReplyFinisher, UDP_OCTETS, type UdpOptions, WaitingQueries } from './udp-replies.ts';
+import { type Miss, MissQueue } from './udp-misses.ts';
+import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './udp-replies.ts';
 
-/** Asked of the kernel, which may give less: room for a burst while a turn of the event loop is busy. */
-const SOCKET_BUFFER_OCTETS = 4 * 1024 * 1024;
+/**
+ * Asked of the kernel, which may give less. The receive queue is short, for what waits in it is in front of everybody: a
+ * queue longer than a client's patience holds questions that nobody waits for any more. Replies may take more room.
+ */
+const RECEIVE_BUFFER_OCTETS = 512 * 1024;
+const SEND_BUFFER_OCTETS = 4 * 1024 * 1024;
 /** Replies waiting for the kernel. UDP may lose packets, and what waits this long is asked again anyway. */
 const SEND_QUEUE = 1024;
 
@@ -18,7 +23,7 @@ export async function listenUdp(options: UdpOptions): Promise<Listener> {
     lookup: (host, _options, done) => done(null, host, family),
   });
   await bound(socket, options);
-  enlargeBuffers(socket);
+  sizeBuffers(socket);
   socket.on('error', options.onFault);
 
   const replies = new UdpReplies(socket, options);
@@ -44,10 +49,10 @@ function bound(socket: Socket, { host, port }: UdpOptions): Promise<void> {
   });
 }
 
-function enlargeBuffers(socket: Socket): void {
+function sizeBuffers(socket: Socket): void {
   try {
-    socket.setRecvBufferSize(SOCKET_BUFFER_OCTETS);
-    socket.setSendBufferSize(SOCKET_BUFFER_OCTETS);
+    socket.setRecvBufferSize(RECEIVE_BUFFER_OCTETS);
+    socket.setSendBufferSize(SEND_BUFFER_OCTETS);
   } catch {
     // Some kernels refuse what others cut down; the default serves too.
   }
@@ -57,7 +62,7 @@ class UdpReplies {
   readonly #socket: Socket;
   readonly #options: UdpOptions;
   readonly #finisher: ReplyFinisher;
-  readonly #waiting: WaitingQueries;
+  readonly #misses: MissQueue<RemoteInfo>;
   /** Replies that the kernel had no room for when the last one was sent. */
   #queued = 0;
   #closed = false;
@@ -69,48 +74,52 @@ class UdpReplies {
     this.#socket = socket;
     this.#options = options;
     this.#finisher = new ReplyFinisher(options);
-    this.#waiting = new WaitingQueries(options);
+    this.#misses = new MissQueue(options, { answer: (miss) => this.#answerMiss(miss) });
   }
 
   /** Nothing thrown leaves here: it would end the process. */
   onQuery(query: Buffer, peer: RemoteInfo): void {
     // A reply to port 0 cannot be sent; only a forged query comes from there.
-    if (peer.port === 0 || this.#waiting.isFinishing) return;
+    if (peer.port === 0 || this.#misses.isFinishing) return;
     try {
-      const octets = this.#options.handler.hot(query, query.length, 'udp', this.#out);
-      if (octets > 0) this.#reply(query, peer, octets, 0);
-      else this.#askSlow(query, peer);
+      this.#answer(query, peer);
     } catch (fault) {
       this.#options.onFault(fault);
     }
   }
 
-  /** Sends the reply in `#out[0, length)`, less what the limiter and plus what the query's options make of it. */
-  #reply(query: Uint8Array, peer: RemoteInfo, length: number, seconds: number): void {
-    const octets = this.#finisher.finish(query, query.length, peer.address, this.#out, length, seconds);
-    if (octets === 0) return;
-    this.#views[octets] ??= this.#out.subarray(0, octets);
-    this.#send(this.#views[octets], peer);
-    // Sent means copied into the kernel, except when its buffer was full: then the octets wait in `#out`, which is
-    // therefore left to them.
-    if (this.#queued === 0) return;
-    this.#out = Buffer.allocUnsafeSlow(UDP_OCTETS);
-    this.#views = new Array(UDP_OCTETS + 1);
-  }
-
-  #askSlow(query: Buffer, peer: RemoteInfo): void {
-    if (this.#waiting.isFull) return;
+  #answer(query: Buffer, peer: RemoteInfo): void {
     const { handler, clock } = this.#options;
-    const askedAt = clock();
-    const reply = handler.slow(query, 'udp', false);
-    if (reply instanceof Promise) {
-      this.#waiting.wait(reply, (late) => this.#sendSlow(query, late, peer, askedAt));
-    } else {
-      this.#sendSlow(query, reply, peer, askedAt);
+    const { length } = query;
+    const octets = handler.hot(query, length, 'udp', this.#out);
+    if (octets > 0) {
+      this.#send(this.#finisher.finish(query, length, peer.address, this.#out, octets, 0), peer);
+      return;
     }
+    const screened = this.#finisher.screen(query, length, peer.address, this.#out);
+    if (screened >= 0) this.#send(screened, peer);
+    else if (this.#misses.hasRoom(length)) this.#misses.push({ query, peer, askedAt: clock() });
   }
 
-  #sendSlow(query: Uint8Array, reply: Uint8Array | null, peer: RemoteInfo, askedAt: number): void {
+  /** The source is asked for its budget once more: others of its queries may have been answered meanwhile. */
+  #answerMiss(miss: Miss<RemoteInfo>): void {
+    const { query, peer } = miss;
+    const { handler, observe } = this.#options;
+    const screened = this.#finisher.screen(query, query.length, peer.address, this.#out);
+    if (screened >= 0) {
+      this.#send(screened, peer);
+      return;
+    }
+    if (this.#misses.isFull) {
+      observe.missDropped();
+      return;
+    }
+    const reply = handler.slow(query, 'udp', screened === PROVEN);
+    if (reply instanceof Promise) this.#misses.wait(reply, (late) => this.#sendSlow(miss, late));
+    else this.#sendSlow(miss, reply);
+  }
+
+  #sendSlow({ query, peer, askedAt }: Miss<RemoteInfo>, reply: Uint8Array | null): void {
     const { observe, clock } = this.#options;
     if (reply === null) {
       observe.malformed('udp');
@@ -118,11 +127,25 @@ class UdpReplies {
     }
     // A cache may hold the reply too, and it is about to be written to.
     this.#out.set(reply);
-    this.#reply(query, peer, reply.length, (clock() - askedAt) / 1000);
+    const seconds = (clock() - askedAt) / 1000;
+    const octets = this.#finisher.finish(query, query.length, peer.address, this.#out, reply.length, seconds);
+    this.#send(octets, peer);
+  }
+
+  /** Sends `#out[0, octets)`. */
+  #send(octets: number, peer: RemoteInfo): void {
+    if (octets === 0) return;
+    this.#views[octets] ??= this.#out.subarray(0, octets);
+    this.#hand(this.#views[octets], peer);
+    // Sent means copied into the kernel, except when its buffer was full: then the octets wait in `#out`, which is
+    // therefore left to them.
+    if (this.#queued === 0) return;
+    this.#out = Buffer.allocUnsafeSlow(UDP_OCTETS);
+    this.#views = new Array(UDP_OCTETS + 1);
   }
 
   /** Without a callback: what the kernel will not send (no route, no permission) is lost, as UDP may. */
-  #send(reply: Uint8Array, peer: RemoteInfo): void {
+  #hand(reply: Uint8Array, peer: RemoteInfo): void {
     if (this.#closed) return;
     if (this.#queued >= SEND_QUEUE && this.#socket.getSendQueueCount() >= SEND_QUEUE) return;
     this.#socket.send(reply, peer.port, peer.address);
@@ -131,7 +154,7 @@ class UdpReplies {
 
   /** Resolves when nothing is in flight any more, or after `graceMs`. Queries that come in the meantime are dropped. */
   async finish(graceMs: number): Promise<void> {
-    await this.#waiting.finish(graceMs);
+    await this.#misses.finish(graceMs);
     this.#closed = true;
   }
 }

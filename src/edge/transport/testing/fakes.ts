@@ -102,6 +102,8 @@ export function makeGate(): Gate {
 export interface FakeHandler extends PacketHandler {
   /** Labels in the order in which they were asked. */
   readonly asked: string[];
+  /** What `slow` was told of each peer. */
+  readonly proven: boolean[];
   /** Answers to labels `wait...` come after it opens. */
   gate: Gate;
 }
@@ -113,6 +115,7 @@ export interface FakeHandler extends PacketHandler {
  */
 export function fakeHandler(): FakeHandler {
   const asked: string[] = [];
+  const proven: boolean[] = [];
   const cached = new Map<string, Uint8Array>();
   /** The same octets each time, as a cache has them: whoever changes them is found out by the next. */
   const shared = (request: Uint8Array): Uint8Array => {
@@ -137,6 +140,7 @@ export function fakeHandler(): FakeHandler {
   };
   const handler: FakeHandler = {
     asked,
+    proven,
     gate: makeGate(),
     hot(request, length, _transport, out) {
       if (length < HEADER_OCTETS) return 0;
@@ -149,10 +153,11 @@ export function fakeHandler(): FakeHandler {
       out.set(reply);
       return reply.length;
     },
-    slow(request) {
+    slow(request, _transport, isProven) {
       if (request.length < HEADER_OCTETS) return null;
       const label = labelOf(request);
       asked.push(label);
+      proven.push(isProven);
       const kind = Object.keys(table).find((prefix) => label.startsWith(prefix));
       return kind === undefined ? echo(request) : table[kind]!(request);
     },
@@ -170,7 +175,7 @@ export interface FakeObserver extends TransportObserver {
   count(key: string): number;
 }
 
-/** Counts by 'transport reply rcode', 'transport opened', 'transport malformed' and so on. */
+/** Counts by 'transport reply rcode', 'transport opened', 'transport malformed', 'dropped', 'miss dropped' and so on. */
 export function fakeObserver(): FakeObserver {
   const counts = new Map<string, number>();
   const bump = (key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -180,6 +185,8 @@ export function fakeObserver(): FakeObserver {
     reply: (transport, _octets, rcode) => bump(`${transport} reply ${rcode}`),
     connection: (transport, what) => bump(`${transport} ${what}`),
     malformed: (transport) => bump(`${transport} malformed`),
+    limited: (what) => bump(what),
+    missDropped: () => bump('miss dropped'),
   };
 }
 

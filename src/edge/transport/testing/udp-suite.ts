@@ -11,7 +11,7 @@ import { ServerCookies } from '../cookies.ts';
 import type { Listener } from '../listener.ts';
 import { makeRateLimits } from '../rate-limit.ts';
 import { createRateMemory } from '../rate-table.ts';
-import type { UdpOptions } from '../udp-replies.ts';
+import type { Fate, ReplyLimiter, UdpOptions } from '../udp-replies.ts';
 import {
   echo,
   ednsQuery,
@@ -124,24 +124,82 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
       });
     });
 
-    test('the reply limiter may shorten a reply or drop it', async () => {
+    test('the limiter may cut a reply down or drop it, and is told the address', async () => {
       const options = setting();
       const seen: string[] = [];
-      const limiter = {
-        admit(address: PeerAddress, reply: Uint8Array, length: number): number {
+      const fate = (label: string): Fate =>
+        label.endsWith('drop') ? 'drop' : label.endsWith('slip') ? 'slip' : 'pass';
+      const limiter: ReplyLimiter = {
+        screen: (address) => {
           seen.push(textOf(address));
-          reply[2]! |= 0x02;
-          return labelOf(reply).endsWith('drop') ? 0 : Math.min(length, 12);
+          return 'pass';
+        },
+        admit: (address, reply) => {
+          seen.push(textOf(address));
+          return fate(labelOf(reply));
         },
       };
       await withUdp({ ...options, limiter }, async ({ replies, send }) => {
-        for (const [id, label] of ['hotdrop', 'drop', 'hot', 'echo'].entries()) send(query(id, label));
-        await until(() => replies.length === 2 && seen.length === 4);
-        assert.deepEqual(
-          replies.map((reply) => `${idOf(reply)} ${reply.length} ${reply[2]! & 0x02}`).sort(),
-          ['2 12 2', '3 12 2'],
-        );
+        const labels = ['hotdrop', 'drop', 'hotslip', 'slip', 'hot', 'echo'];
+        for (const [id, label] of labels.entries()) send(query(id, label));
+        await until(() => replies.length === 4 && options.observe.count('dropped') === 2);
+        assert.deepEqual(replies.map((reply) => `${idOf(reply)} ${decodeMessage(reply)!.tc}`).sort(), [
+          '2 true',
+          '3 true',
+          '4 false',
+          '5 false',
+        ]);
         assert.deepEqual(new Set(seen), new Set(['127.0.0.1']));
+        assert.equal(options.observe.count('slipped'), 2);
+      });
+    });
+
+    test('a source that has spent its budget gets no work: half TC, half silence (security finding 1)', async () => {
+      const options = setting();
+      const limiter = makeRateLimits({ memory: createRateMemory(), responses: 4, clock }).udp;
+      await withUdp({ ...options, clock, cookies, limiter }, async ({ replies, send }) => {
+        for (let id = 0; id < 4; id++) send(query(id, `size10${id}`));
+        await until(() => replies.length === 4);
+        for (let id = 10; id < 30; id++) send(ednsQuery(id, `size1${id}`, { dnssecOk: true }));
+        await until(() => options.observe.count('dropped') === 10 && replies.length === 14);
+        assert.equal(options.handler.asked.length, 4, 'the handler is not asked');
+        assert.equal(options.observe.count('slipped'), 10);
+        for (const reply of replies.slice(4)) {
+          const { tc, qr, answer, question, edns } = decodeMessage(reply)!;
+          assert.deepEqual(
+            [tc, qr, answer.length, question.length, edns?.dnssecOk],
+            [true, true, 0, 1, true],
+          );
+        }
+        // A valid cookie exempts, and the handler is told.
+        send(ednsQuery(40, 'size140', { options: [option(10, CLIENT)] }));
+        send(ednsQuery(41, 'size141', { options: [option(10, CLIENT)] }));
+        await until(() => replies.length === 15);
+        const cookie = optionsOf(replies[14]!)[0]!.split(':')[1]!;
+        send(ednsQuery(42, 'size142', { options: [option(10, cookie)] }));
+        await until(() => replies.length === 16);
+        assert.equal(decodeMessage(replies[15]!)!.tc, false);
+        assert.deepEqual(options.handler.proven, [false, false, false, false, true]);
+      });
+    });
+
+    test('what the cache answers is answered before any work for what it does not', async () => {
+      const options = setting();
+      await withUdp(options, async ({ replies, send }) => {
+        // Binds the socket, so that all that follow are sent in one turn, and lie there when the server reads.
+        send(query(99, 'hot'));
+        await until(() => replies.length === 1);
+        for (let id = 1; id <= 20; id++) send(query(id, id <= 15 ? 'echo' : 'hot'));
+        await until(() => replies.length === 21);
+        assert.deepEqual(options.handler.asked.slice(1), [
+          ...Array.from({ length: 5 }, () => 'hot'),
+          ...Array.from({ length: 15 }, () => 'echo'),
+        ]);
+        assert.deepEqual(
+          replies.slice(1).map(idOf),
+          [16, 17, 18, 19, 20, ...Array.from({ length: 15 }, (_, i) => i + 1)],
+          'hits first, then the oldest miss',
+        );
       });
     });
 
@@ -166,8 +224,10 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
       const options = setting();
       const limiter = makeRateLimits({ memory: createRateMemory(), responses: 3, clock }).udp;
       await withUdp({ ...options, clock, cookies, limiter }, async ({ replies, send }) => {
-        for (let id = 0; id < 9; id++) send(ednsQuery(id, id % 2 === 0 ? 'hot100' : `size10${id}`));
-        await until(() => options.handler.asked.length === 9 && replies.length === 6);
+        for (let id = 0; id < 9; id++) {
+          send(ednsQuery(id, id % 2 === 0 ? 'hot100' : `size10${id}`));
+          await until(() => replies.length + options.observe.count('dropped') === id + 1);
+        }
         assert.deepEqual(
           replies.map((reply) => decodeMessage(reply)!.tc),
           [false, false, false, true, true, true],
