@@ -6,7 +6,8 @@ import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
 import { openLmdbWriter } from './edge/hosted/lmdb-view.ts';
 import { createStamps } from './edge/hosted/stamps.ts';
-import { openNodeKeys } from './edge/node/keys.ts';
+import { fileKeys, makeKeyFiles } from './edge/node/file-keys.ts';
+import { type KeyReading, type ReadKeys, watchKeys } from './edge/node/keys.ts';
 import { startPool } from './edge/node/pool.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
 import { geoipPaths, isDatabase } from './edge/services/geoip/files.ts';
@@ -17,6 +18,7 @@ import { createRateMemory } from './edge/transport/rate-table.ts';
 import { makeSelfSigned } from './edge/transport/self-signed.ts';
 import type { ChangeSource } from './feed/change-source.ts';
 import { type Follower, startFollower } from './feed/follower.ts';
+import { every } from './lifecycle/every.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { UnreadyReason } from './telemetry/vocabulary.ts';
@@ -28,7 +30,7 @@ export interface EdgeWing {
   unready(): readonly UnreadyReason[];
   lag(): { readonly seq: number; readonly seconds: number } | null;
   /** Reads the certificate anew; the one in use stays when that fails. */
-  reloadTls(): void;
+  reloadTls(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,6 +47,12 @@ export interface EdgeWingOptions {
 }
 
 const DAY_MS = 86_400_000;
+/**
+ * Tickets are encrypted under these keys. Once they are replaced, nobody who takes the new ones can read a session that was
+ * recorded before: forward secrecy of resumed sessions.
+ */
+const TICKET_KEYS_MS = DAY_MS / 2;
+const TICKET_KEYS_OCTETS = 48;
 /** A feed is behind, and the node not ready, when the oldest change it lacks is older than this. */
 const LAG_LIMIT_SECONDS = 30;
 
@@ -105,20 +113,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
     opened.push(() => following.stop());
   }
 
-  const keys =
-    config.dnssec === 'off'
-      ? null
-      : openNodeKeys({
-          dataDir: config.dataDir,
-          zones: config.zones,
-          clock,
-          onChanged(changed) {
-            pool.reloadKeys(changed);
-            log.event('keys.loaded', { zones: changed.length });
-          },
-          onError: (error) => log.event('keys.failing', {}, error),
-        });
-  opened.push(() => keys?.stop());
+  const signingKeys = config.dnssec === 'off' ? null : await openKeys(config, clock);
   const providers = await openProviders({
     endpoints: config.providers,
     ownBases: config.providers.own,
@@ -134,11 +129,11 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
       host: config.host,
       ports: { dns: config.dnsPort, dot: config.dotPort, doh: config.dohPort },
       tls: { cert: tls.cert, key: tls.key },
-      ticketKeys: randomBytes(48),
+      ticketKeys: newTicketKeys(),
       zones: config.zones,
       nameServers: config.nameServers,
       signing: config.dnssec === 'split' ? 'split' : 'full',
-      keys: keys?.keys ?? [],
+      keys: signingKeys?.first.open() ?? [],
       nodeName: config.nodeName,
       sync: config.sync,
       demo: config.demo,
@@ -163,10 +158,29 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
         metrics.workerRestarted();
         log.event('worker.exited', { worker, restarts });
       },
+      startFailed: (worker, error) => log.event('worker.failing', { worker }, error),
       fault: (worker, transport) => log.event('listener.failing', { transport, worker }),
     },
   });
   opened.push(() => pool.stop());
+  if (signingKeys !== null) {
+    const watch = watchKeys({
+      read: signingKeys.read,
+      inUse: signingKeys.first.mark,
+      async onChanged(keys) {
+        await pool.change({ keys });
+        log.event('keys.loaded', { zones: keys.length });
+      },
+      onError: (error) => log.event('keys.failing', {}, error),
+    });
+    opened.push(() => watch.stop());
+  }
+  const rotation = every({
+    ms: TICKET_KEYS_MS,
+    task: () => pool.change({ ticketKeys: newTicketKeys() }),
+    onError: (error) => log.event('tls.failing', {}, error),
+  });
+  opened.push(() => rotation.stop());
   log.event('udp.opened', { path: pool.udp });
 
   return {
@@ -184,10 +198,10 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
       return reasons;
     },
     lag: () => follower?.lag() ?? null,
-    reloadTls() {
+    async reloadTls() {
       try {
         const next = readTls();
-        pool.reloadTls({ cert: next.cert, key: next.key });
+        await pool.change({ tls: { cert: next.cert, key: next.key } });
         const days = Math.floor((next.notAfter - clock()) / DAY_MS);
         log.event('tls.loaded', { origin: next.origin, days });
       } catch (error) {
@@ -195,4 +209,14 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
       }
     },
   };
+}
+
+async function openKeys(config: Config, clock: Clock): Promise<{ read: ReadKeys; first: KeyReading }> {
+  makeKeyFiles(config, clock);
+  const read = fileKeys(config);
+  return { read, first: await read() };
+}
+
+function newTicketKeys(): Uint8Array {
+  return randomBytes(TICKET_KEYS_OCTETS);
 }

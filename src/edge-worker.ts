@@ -3,8 +3,9 @@
  * `edge/node/pool.ts`; ends itself when told to stop.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromWorker, ToWorker, WorkerSettings } from './edge/node/settings.ts';
-import { startWorker } from './edge/node/worker.ts';
+import { errorCode, ListenError } from './edge/node/listen-error.ts';
+import type { FromWorker, LiveSettings, ToWorker, WorkerSettings } from './edge/node/settings.ts';
+import { type EdgeWorker, startWorker } from './edge/node/worker.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this module is the body of a worker thread');
@@ -16,13 +17,21 @@ try {
     fault: (transport) => tell({ type: 'fault', transport }),
   });
   port.on('message', (message: ToWorker) => {
-    if (message.type === 'tls') worker.reloadTls(message.tls);
-    else if (message.type === 'keys') worker.reloadKeys(message.keys);
+    if (message.type === 'change') tell({ type: tryChange(worker, message.settings), id: message.id });
     else void worker.stop().then(() => port.close());
   });
   tell({ type: 'listening', ports: worker.ports, udp: worker.udp });
 } catch (error) {
-  const code = (error as NodeJS.ErrnoException).code;
-  tell({ type: 'failed', code: typeof code === 'string' ? code : 'UNKNOWN' });
+  const listener = error instanceof ListenError ? error.listener : null;
+  tell({ type: 'failed', code: errorCode(error), listener });
   port.close();
+}
+
+function tryChange(worker: EdgeWorker, settings: Partial<LiveSettings>): 'accepted' | 'refused' {
+  try {
+    worker.change(settings);
+    return 'accepted';
+  } catch {
+    return 'refused';
+  }
 }

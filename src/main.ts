@@ -30,7 +30,7 @@ export interface ServerPorts {
 export interface RunningServer {
   readonly ports: ServerPorts;
   readiness(): Readiness;
-  reloadTls(): void;
+  reloadTls(): Promise<void>;
   /** Stops accepting, finishes what is in flight, flushes, closes. */
   stop(): Promise<void>;
 }
@@ -122,7 +122,7 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
         doh: edge?.ports.doh ?? null,
       },
       readiness,
-      reloadTls: () => edge?.reloadTls(),
+      reloadTls: async () => edge?.reloadTls(),
       stop: close,
     };
   } catch (error) {

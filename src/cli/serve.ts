@@ -20,7 +20,7 @@ export async function serveCommand(clock: Clock, json: boolean, line: CommandLin
   print(
     json ? JSON.stringify({ ports: server.ports, data_dir: config.dataDir }) : summary(config, server.ports),
   );
-  process.on('SIGHUP', () => server.reloadTls());
+  process.on('SIGHUP', () => void server.reloadTls());
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {

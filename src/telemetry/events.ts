@@ -53,6 +53,11 @@ export const EVENTS = {
     message: 'a DNS worker ended and is started again',
     fields: { worker: 'number', restarts: 'number' },
   },
+  'worker.failing': {
+    level: 'error',
+    message: 'a DNS worker could not start again; the next try follows',
+    fields: { worker: 'number' },
+  },
   'request.failed': {
     level: 'error',
     message: 'a REST request failed on our side',

@@ -1,22 +1,51 @@
-/** A worker thread that echoes datagrams, and ends at once when one says `die`. Stands in for a DNS worker in pool tests. */
+/**
+ * A worker thread that answers a datagram with its number and the first octet of its ticket keys, and ends at once when one says
+ * `die`. Stands in for a DNS worker in tests of the pool, which steer it through shared memory.
+ */
 import { createSocket } from 'node:dgram';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker, ToWorker, WorkerSettings } from '../../src/edge/node/settings.ts';
 
-const { ports, host, worker } = workerData as WorkerSettings;
-const socket = createSocket({ type: 'udp4', reusePort: true });
-socket.on('message', (message, peer) => {
-  if (message.toString() === 'die') process.exit(1);
-  socket.send(`${worker}`, peer.port, peer.address);
-});
-socket.bind({ port: ports.dns, address: host }, () => {
-  const listening: FromWorker = {
-    type: 'listening',
-    ports: { ...ports, dns: socket.address().port },
-    udp: 'node',
-  };
-  parentPort?.postMessage(listening);
-});
-parentPort?.on('message', (message: ToWorker) => {
-  if (message.type === 'stop') socket.close(() => parentPort?.close());
-});
+/** Places in the shared memory, 32-bit words. */
+export const STEER = { holdStart: 0, starts: 1, endAfterListening: 2, endBeforeListening: 3 } as const;
+/** Ticket keys of this octet are refused. */
+export const REFUSED = 255;
+
+if (parentPort !== null) await run(workerData as WorkerSettings);
+
+async function run({ ports, host, worker, stats, ticketKeys }: WorkerSettings): Promise<void> {
+  const steer = new Int32Array(stats);
+  let inUse = ticketKeys[0];
+  Atomics.add(steer, STEER.starts, 1);
+  // A wait on memory does not keep a thread alive; a timer does.
+  const alive = setInterval(() => {}, 1000);
+  await Atomics.waitAsync(steer, STEER.holdStart, 1).value;
+  clearInterval(alive);
+  if (take(steer, STEER.endBeforeListening)) process.exit(1);
+
+  const tell = (message: FromWorker): void => parentPort?.postMessage(message);
+  const socket = createSocket({ type: 'udp4', reusePort: true });
+  socket.on('message', (message, peer) => {
+    if (message.toString() === 'die') process.exit(1);
+    socket.send(`${worker} ${inUse}`, peer.port, peer.address);
+  });
+  socket.bind({ port: ports.dns, address: host }, () => {
+    tell({ type: 'listening', ports: { ...ports, dns: socket.address().port }, udp: 'node' });
+    if (take(steer, STEER.endAfterListening)) process.exit(1);
+  });
+  parentPort?.on('message', (message: ToWorker) => {
+    if (message.type === 'stop') socket.close(() => parentPort?.close());
+    else if (message.settings.ticketKeys?.[0] === REFUSED) tell({ type: 'refused', id: message.id });
+    else {
+      inUse = message.settings.ticketKeys?.[0] ?? inUse;
+      tell({ type: 'accepted', id: message.id });
+    }
+  });
+}
+
+/** Takes one from a counter, if there is one to take. */
+function take(steer: Int32Array, at: number): boolean {
+  if (Atomics.sub(steer, at, 1) > 0) return true;
+  Atomics.add(steer, at, 1);
+  return false;
+}

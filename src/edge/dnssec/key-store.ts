@@ -25,7 +25,7 @@ const LOCK_LIFE_MS = 60_000;
 /** Zones are host names, so that a zone is a file name without a thought. */
 const ZONE = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
 
-/** Where the keys of a zone are, for those who watch the file. */
+/** Where the keys of a zone are. */
 export function keyFile(dataDir: string, zone: string): string {
   if (!ZONE.test(zone)) throw new RangeError('a zone is a host name in lower case');
   return join(dataDir, FOLDER, `${zone}.json`);
@@ -38,7 +38,12 @@ export function keyFile(dataDir: string, zone: string): string {
  */
 export function loadKeys(dataDir: string, zone: string, clock: Clock): KeySet {
   const path = keyFile(dataDir, zone);
-  return parse(readIfThere(path) ?? create(dataDir, path, generateKeySet(zone, clock())), zone);
+  return parseKeys(readIfThere(path) ?? create(dataDir, path, generateKeySet(zone, clock())), zone);
+}
+
+/** What the key file of a zone holds, or null when there is none. Secret. */
+export function keyText(dataDir: string, zone: string): string | null {
+  return readIfThere(keyFile(dataDir, zone));
 }
 
 /**
@@ -101,7 +106,8 @@ function writeDraft(path: string, keys: KeySet): string {
   return draft;
 }
 
-function parse(text: string, zone: string): KeySet {
+/** @throws KeyError when the text is no key set of this zone */
+export function parseKeys(text: string, zone: string): KeySet {
   let data: unknown;
   try {
     data = JSON.parse(text);

@@ -1,48 +1,51 @@
-import { statSync } from 'node:fs';
-import type { Clock } from '../../core/clock.ts';
-import { keyFile, loadKeys } from '../dnssec/key-store.ts';
-import { type KeySetData, keySetData } from '../dnssec/keys.ts';
+import { every, type Repeating } from '../../lifecycle/every.ts';
+import type { Timers } from '../../lifecycle/timers.ts';
+import type { KeySetData } from '../dnssec/keys.ts';
 
-/** How often the key files are looked at: a rollover step reaches every thread within this time. */
-const LOOK_MS = 1000;
+/** One look at the place where the key sets of a node are kept. */
+export interface KeyReading {
+  /** Another text than at the look before, if the key sets may be others. May hold secrets. */
+  readonly mark: string;
+  /** @throws KeyError when the key sets cannot be used */
+  open(): readonly KeySetData[];
+}
 
-export interface NodeKeysOptions {
-  readonly dataDir: string;
-  readonly zones: readonly string[];
-  readonly clock: Clock;
-  /** The files were changed, by the operator's command or by hand. */
-  readonly onChanged: (keys: readonly KeySetData[]) => void;
-  /** A changed file could not be read; the keys in use stay. */
+/** Rejects when the place cannot be reached or has no keys. */
+export type ReadKeys = () => Promise<KeyReading>;
+
+export interface WatchKeysOptions {
+  readonly read: ReadKeys;
+  /** Mark of the key sets in use. */
+  readonly inUse: string;
+  /** Takes over other key sets; rejects when they cannot be used. The next look then tries again. */
+  readonly onChanged: (keys: readonly KeySetData[], reading: KeyReading) => Promise<void>;
+  /** A look failed, the first one after one that succeeded; the keys in use stay. */
   readonly onError: (error: unknown) => void;
+  readonly timers?: Timers;
 }
 
-export interface NodeKeys {
-  /** As plain data, for the threads. */
-  readonly keys: readonly KeySetData[];
-  stop(): void;
-}
+/** Milliseconds between two looks: with it a step of a rollover reaches every thread within two seconds. */
+export const LOOK_MS = 1000;
 
-/** The keys of a node's zones, made on first start, and watched from then on. @throws KeyError when a file is of no use */
-export function openNodeKeys({ dataDir, zones, clock, onChanged, onError }: NodeKeysOptions): NodeKeys {
-  const load = (): readonly KeySetData[] => zones.map((zone) => keySetData(loadKeys(dataDir, zone, clock)));
-  const stamp = (): string => zones.map((zone) => modified(keyFile(dataDir, zone))).join();
-  const keys = load();
-  let seen = stamp();
-  const timer = setInterval(() => {
-    try {
-      const now = stamp();
-      if (now === seen) return;
-      seen = now;
-      onChanged(load());
-    } catch (error) {
-      onError(error);
-    }
-  }, LOOK_MS);
-  return { keys, stop: () => clearInterval(timer) };
-}
-
-/** A file that is replaced whole is another file, even within one tick of its clock. */
-function modified(path: string): string {
-  const { ino, mtimeNs } = statSync(path, { bigint: true });
-  return `${ino}:${mtimeNs}`;
+/** Looks for other key sets every second. A change counts as seen only once it is in use. */
+export function watchKeys({ read, inUse, onChanged, onError, timers }: WatchKeysOptions): Repeating {
+  let seen = inUse;
+  let isFailing = false;
+  return every({
+    ms: LOOK_MS,
+    async task() {
+      const reading = await read();
+      if (reading.mark !== seen) {
+        await onChanged(reading.open(), reading);
+        seen = reading.mark;
+      }
+      isFailing = false;
+    },
+    onError(error) {
+      // A file that is no use stays so for a while: one report, not one a second.
+      if (!isFailing) onError(error);
+      isFailing = true;
+    },
+    ...(timers && { timers }),
+  });
 }

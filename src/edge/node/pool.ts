@@ -1,12 +1,16 @@
-import { once } from 'node:events';
-import { type MessagePort, Worker } from 'node:worker_threads';
-import type { KeySetData } from '../dnssec/keys.ts';
+import type { MessagePort } from 'node:worker_threads';
+import { type Backoff, backoffMs } from '../../lifecycle/backoff.ts';
 import type { UdpPath } from '../transport/udp-either.ts';
-import type { EdgePorts, EdgeTransport, FromWorker, TlsPair, ToWorker, WorkerSettings } from './settings.ts';
+import { checkSettings } from './check-settings.ts';
+import { ListenError } from './listen-error.ts';
+import type { EdgePorts, EdgeTransport, LiveSettings, WorkerSettings } from './settings.ts';
+import { startThread, type WorkerThread } from './worker-thread.ts';
 
 export interface PoolEvents {
-  /** A worker died and another takes its place. */
+  /** A worker ended by itself; another takes its place. */
   died(worker: number): void;
+  /** That other one could not start; the pool tries again. */
+  startFailed(worker: number, error: unknown): void;
   fault(worker: number, transport: EdgeTransport): void;
 }
 
@@ -15,7 +19,7 @@ export interface PoolOptions {
   readonly entry: URL;
   /** Everything but what differs from worker to worker. */
   readonly settings: Omit<WorkerSettings, 'worker' | 'providers'>;
-  /** A line of its own for each thread to the hub of data providers. */
+  /** A port of its own for each thread, to the hub of data providers. */
   readonly connect: () => MessagePort;
   /** Number of workers, at least 1. */
   readonly workers: number;
@@ -28,88 +32,136 @@ export interface WorkerPool {
   readonly udp: UdpPath;
   /** Workers that listen at present. */
   alive(): number;
-  reloadTls(tls: TlsPair): void;
-  reloadKeys(keys: readonly KeySetData[]): void;
-  /** Stops accepting, answers what is in flight, ends the threads. */
+  /**
+   * Changes the settings of all workers, also of those that are starting. One change at a time, in the order of the calls.
+   *
+   * @throws RefusedError when a worker refuses, and what `checkSettings` throws; all workers then keep the settings they had
+   */
+  change(settings: Partial<LiveSettings>): Promise<void>;
+  /** Stops accepting, answers what is in flight, ends every thread. */
   stop(): Promise<void>;
 }
 
-/**
- * Megabytes for young objects. What a query leaves behind is dead by the time its reply is gone, so a small nursery is emptied as
- * cheaply as a large one, and a worker under mixed load takes half the memory.
- */
-const NURSERY_MB = 16;
-/** Between the death of a worker and the start of the next: one that dies at once must not spin. */
-const RESTART_DELAY_MS = 250;
+/** A worker refused new settings. The earlier ones are in use. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+}
 
-/** A listener that could not be opened at start. */
-export class ListenError extends Error {
-  readonly code: string;
+/** A worker that ends at once must not restart in a busy loop. */
+const RESTART: Backoff = { firstMs: 250, capMs: 10_000 };
+/** A worker that is silent for this long serves nobody: it is ended and replaced. */
+const ANSWER_MS = 30_000;
+/** Workers give queries in flight 5 s (`worker.ts`); a thread that has not ended after this is ended. */
+const STOP_MS = 7000;
 
-  constructor(code: string) {
-    super(`a DNS listener could not be opened: ${code}`);
-    this.name = 'ListenError';
-    this.code = code;
-  }
+interface Member {
+  readonly index: number;
+  readonly thread: WorkerThread;
+  /** Number of the settings that it has or was sent. */
+  version: number;
+  isListening: boolean;
 }
 
 /**
- * Starts the workers. Resolves once all of them listen; rejects with `ListenError` when the first start fails. Later a dead
+ * Starts the workers. Resolves once all of them listen; rejects with `ListenError` when a first start fails. Later a dead
  * worker is replaced: the others keep the port meanwhile.
  */
 export async function startPool(options: PoolOptions): Promise<WorkerPool> {
   const { entry, events, workers } = options;
-  const live = new Map<number, Worker>();
+  /** Every thread from its creation to its end, starting ones too. */
+  const members = new Set<Member>();
+  const restarts = new Set<NodeJS.Timeout>();
   let settings = options.settings;
+  let version = 0;
   let udp: UdpPath = 'node';
-  let stopping = false;
-  const timers = new Set<NodeJS.Timeout>();
+  let isStopping = false;
+  let lastChange: Promise<void> = Promise.resolve();
+
+  const listening = (): Member[] => [...members].filter(({ isListening }) => isListening);
 
   async function start(index: number): Promise<void> {
-    const providers = options.connect();
-    const workerData: WorkerSettings = { ...settings, worker: index, providers };
-    const resourceLimits = { maxYoungGenerationSizeMb: NURSERY_MB };
-    const worker = new Worker(entry, { workerData, resourceLimits, transferList: [providers] });
-    const first = await firstMessage(worker);
-    if (first.type !== 'listening') {
-      await worker.terminate();
-      throw new ListenError(first.type === 'failed' ? first.code : 'EXIT');
+    const thread = startThread({
+      entry,
+      settings: { ...settings, worker: index },
+      providers: options.connect(),
+      answerMs: ANSWER_MS,
+      onFault: (transport) => events.fault(index, transport),
+    });
+    const member: Member = { index, thread, version, isListening: false };
+    members.add(member);
+    const result = await thread.started;
+    if (result.type !== 'listening') {
+      await thread.terminate();
+      members.delete(member);
+      throw result.type === 'failed'
+        ? new ListenError(result.code, result.listener)
+        : new ListenError('EXIT', null);
     }
-    settings = { ...settings, ports: first.ports };
-    udp = first.udp;
-    live.set(index, worker);
-    worker.on('message', (message: FromWorker) => {
-      if (message.type === 'fault') events.fault(index, message.transport);
-    });
-    // What the thread died of is told by its exit; an error event without a listener would end the process.
-    worker.on('error', () => {});
-    worker.once('exit', () => {
-      live.delete(index);
-      if (!stopping) {
-        events.died(index);
-        restart(index);
-      }
-    });
+    settings = { ...settings, ports: result.ports };
+    udp = result.udp;
+    member.isListening = true;
+    void thread.exited.then(() => onExit(member));
+    // The settings were changed while it started.
+    if (member.version !== version) void bringUpToDate(member);
   }
 
-  function restart(index: number): void {
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      if (!stopping) start(index).catch(() => restart(index));
-    }, RESTART_DELAY_MS);
-    timers.add(timer);
+  function onExit(member: Member): void {
+    members.delete(member);
+    if (isStopping) return;
+    events.died(member.index);
+    restart(member.index, 1);
   }
 
-  function tell(message: ToWorker): void {
-    for (const worker of live.values()) worker.postMessage(message);
+  function restart(index: number, attempt: number): void {
+    if (isStopping) return;
+    const timer = setTimeout(
+      () => {
+        restarts.delete(timer);
+        start(index).catch((error: unknown) => {
+          if (!isStopping) events.startFailed(index, error);
+          restart(index, attempt + 1);
+        });
+      },
+      backoffMs(attempt, RESTART),
+    );
+    restarts.add(timer);
+  }
+
+  /** All other workers have accepted these settings: one that does not is replaced by one that starts with them. */
+  async function bringUpToDate(member: Member): Promise<void> {
+    member.version = version;
+    const { tls, ticketKeys, keys } = settings;
+    const result = await member.thread.change({ tls, ticketKeys, keys });
+    if (result === 'refused' || result === 'silent') await member.thread.terminate();
+  }
+
+  async function apply(change: Partial<LiveSettings>): Promise<void> {
+    checkSettings(settings, change);
+    const asked = listening();
+    const results = await Promise.all(asked.map(({ thread }) => thread.change(change)));
+    if (results.includes('refused')) {
+      const { tls, ticketKeys, keys } = settings;
+      const accepted = asked.filter((_, at) => results[at] === 'accepted');
+      await Promise.all(accepted.map(({ thread }) => thread.change({ tls, ticketKeys, keys })));
+      throw new RefusedError('a DNS worker refused new settings; the earlier ones are in use');
+    }
+    settings = { ...settings, ...change };
+    version++;
+    for (const [at, member] of asked.entries()) {
+      if (results[at] === 'silent') void member.thread.terminate();
+      else member.version = version;
+    }
+    // Those that began to listen since the question was asked.
+    for (const member of listening()) if (member.version !== version) void bringUpToDate(member);
   }
 
   async function stop(): Promise<void> {
-    stopping = true;
-    for (const timer of timers) clearTimeout(timer);
-    const exits = [...live.values()].map((worker) => once(worker, 'exit'));
-    tell({ type: 'stop' });
-    await Promise.all(exits);
+    isStopping = true;
+    for (const timer of restarts) clearTimeout(timer);
+    const ends = [...members].map(({ isListening, thread }) =>
+      isListening ? thread.stop(STOP_MS) : thread.terminate(),
+    );
+    await Promise.all(ends);
   }
 
   try {
@@ -126,28 +178,12 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     get udp() {
       return udp;
     },
-    alive: () => live.size,
-    reloadTls(tls) {
-      settings = { ...settings, tls };
-      tell({ type: 'tls', tls });
-    },
-    reloadKeys(keys) {
-      settings = { ...settings, keys };
-      tell({ type: 'keys', keys });
+    alive: () => listening().length,
+    change(change) {
+      const done = lastChange.then(() => (isStopping ? undefined : apply(change)));
+      lastChange = done.catch(() => {});
+      return done;
     },
     stop,
   };
-}
-
-async function firstMessage(worker: Worker): Promise<FromWorker> {
-  return await new Promise((resolve) => {
-    const gone = (): void => resolve({ type: 'stopped' });
-    worker.once('message', (message: FromWorker) => {
-      worker.off('exit', gone);
-      worker.off('error', gone);
-      resolve(message);
-    });
-    worker.once('exit', gone);
-    worker.once('error', gone);
-  });
 }

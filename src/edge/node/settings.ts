@@ -66,15 +66,37 @@ export interface WorkerSettings {
 
 export type EdgeTransport = 'udp' | 'tcp' | 'dot' | 'doh';
 
+/** What changes while a worker runs. */
+export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys'>;
+
 export type ToWorker =
-  | { readonly type: 'tls'; readonly tls: TlsPair }
-  | { readonly type: 'keys'; readonly keys: readonly KeySetData[] }
+  /** Answered by `accepted` or `refused` with the same id. Either all of it comes into use or none. */
+  | { readonly type: 'change'; readonly id: number; readonly settings: Partial<LiveSettings> }
   | { readonly type: 'stop' };
 
+export interface Listening {
+  readonly type: 'listening';
+  readonly ports: EdgePorts;
+  readonly udp: UdpPath;
+}
+
+/** The worker could not start. `code` is the system's error name, such as EADDRINUSE. */
+export interface StartFailure {
+  readonly type: 'failed';
+  readonly code: string;
+  /** Null when the reason was not a port. */
+  readonly listener: { readonly transport: EdgeTransport; readonly port: number } | null;
+}
+
+/** `refused`: the worker goes on with the settings that it has. */
+export interface Answer {
+  readonly type: 'accepted' | 'refused';
+  readonly id: number;
+}
+
 export type FromWorker =
-  | { readonly type: 'listening'; readonly ports: EdgePorts; readonly udp: UdpPath }
-  /** A listener could not be opened; `code` is the system's error name, such as EADDRINUSE. */
-  | { readonly type: 'failed'; readonly code: string }
-  /** A socket went wrong while serving. */
-  | { readonly type: 'fault'; readonly transport: EdgeTransport }
-  | { readonly type: 'stopped' };
+  | Listening
+  | StartFailure
+  | Answer
+  /** A socket reported an error while serving. */
+  | { readonly type: 'fault'; readonly transport: EdgeTransport };

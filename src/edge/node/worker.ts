@@ -19,9 +19,11 @@ import { listenDot } from '../transport/dot.ts';
 import type { Listener } from '../transport/listener.ts';
 import { makeRateLimits } from '../transport/rate-limit.ts';
 import { listenTcp } from '../transport/tcp.ts';
+import type { TlsListener } from '../transport/tls.ts';
 import { listenUdpEither, type UdpPath } from '../transport/udp-either.ts';
+import { listenOn } from './listen-error.ts';
 import { servedZones } from './served-zones.ts';
-import type { EdgePorts, EdgeTransport, TlsPair, WorkerSettings } from './settings.ts';
+import type { EdgePorts, EdgeTransport, LiveSettings, WorkerSettings } from './settings.ts';
 
 export interface WorkerHost {
   readonly clock: Clock;
@@ -31,9 +33,12 @@ export interface WorkerHost {
 export interface EdgeWorker {
   readonly ports: EdgePorts;
   readonly udp: UdpPath;
-  reloadTls(tls: TlsPair): void;
-  /** The keys in use stay when the new ones are of no use. */
-  reloadKeys(keys: readonly KeySetData[]): void;
+  /**
+   * Takes over all of the settings given, or none.
+   *
+   * @throws when a key set or the certificate cannot be used; the earlier ones stay in use
+   */
+  change(settings: Partial<LiveSettings>): void;
   stop(): Promise<void>;
 }
 
@@ -43,7 +48,7 @@ const GRACE_MS = 5000;
 const PORT_TRIES = 10;
 const COOKIE_SECRET_OCTETS = 16;
 
-/** Opens the view and the listeners. Rejects with the system's error when a port cannot be had. */
+/** Opens the view and the listeners. Rejects with ListenError when a port cannot be had. */
 export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
   const stamps = attachStamps(settings.stamps);
   const stats = edgeStatsWriter(settings.stats, settings.worker);
@@ -97,37 +102,48 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   });
   const limits = rates === null ? { connectionsPerAddress: 0 } : {};
   const streams = { limits, meter: rates?.meter ?? null };
-  const secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
+  let secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
   const [{ listener: udp, path }, tcp] = await listenBoth(settings.ports.dns, async (port) => {
     const limiter = rates?.udp ?? null;
-    const either = await listenUdpEither({ ...common('udp'), port, limiter }, settings.udp);
+    const either = await listenOn({ transport: 'udp', port }, () =>
+      listenUdpEither({ ...common('udp'), port, limiter }, settings.udp),
+    );
     try {
-      const { address } = either.listener;
-      return [either, await listenTcp({ ...common('tcp'), ...streams, port: address.port })];
+      const at = { transport: 'tcp', port: either.listener.address.port } as const;
+      return [either, await listenOn(at, () => listenTcp({ ...common('tcp'), ...streams, port: at.port }))];
     } catch (error) {
       await either.listener.close(0);
       throw error;
     }
   });
-  const dot = await listenDot({ ...common('dot'), ...streams, ...secured, port: settings.ports.dot });
-  const doh = await listenDoh({
-    ...common('doh'),
-    ...secured,
-    port: settings.ports.doh,
-    json: { query: jsonQuery, answer: jsonAnswer },
-    schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
-    limits,
-    admit: rates?.admit ?? null,
-  });
+  const dot = await listenOn({ transport: 'dot', port: settings.ports.dot }, () =>
+    listenDot({ ...common('dot'), ...streams, ...secured, port: settings.ports.dot }),
+  );
+  const doh: TlsListener = await listenOn({ transport: 'doh', port: settings.ports.doh }, () =>
+    listenDoh({
+      ...common('doh'),
+      ...secured,
+      port: settings.ports.doh,
+      json: { query: jsonQuery, answer: jsonAnswer },
+      schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
+      limits,
+      admit: rates?.admit ?? null,
+    }),
+  );
   return {
     udp: path,
     ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
-    reloadTls(tls) {
-      for (const listener of [dot, doh]) listener.reloadTls(tls);
-    },
-    reloadKeys(keys) {
-      served = zonesOf(keys);
+    change({ keys, tls, ticketKeys }) {
+      // What can fail comes first. Both listeners judge the same certificate, so it is the first one that refuses it.
+      const zones = keys === undefined ? null : zonesOf(keys);
+      if (tls !== undefined || ticketKeys !== undefined) {
+        const next = { tls: tls ?? secured.tls, ticketKeys: Buffer.from(ticketKeys ?? secured.ticketKeys) };
+        for (const listener of [dot, doh]) listener.reloadTls(next.tls, next.ticketKeys);
+        secured = next;
+      }
+      if (zones === null) return;
+      served = zones;
       handler.reload(served);
     },
     async stop() {

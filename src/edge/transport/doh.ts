@@ -21,10 +21,10 @@ import { type ListenOptions, once } from './listener.ts';
 import { listening } from './stream-server.ts';
 import {
   closeFailedHandshakes,
-  reloadTls,
   type TlsListener,
   type TlsListenOptions,
   tlsOptions,
+  tlsReloader,
 } from './tls.ts';
 
 export interface DohLimits extends GateLimits {
@@ -98,7 +98,7 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
   return {
     transport: 'doh',
     address,
-    reloadTls: (tls) => reloadTls(server, options, tls),
+    reloadTls: tlsReloader(server, options),
     close: once(async (graceMs) => {
       closing = true;
       // Requests in flight end first; idle connections of HTTP/1.1 go at once.

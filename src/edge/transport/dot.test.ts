@@ -176,3 +176,35 @@ test('another certificate is taken into use', async () => {
     assert.throws(() => listener.reloadTls({ cert: tls.cert, key: other.key }));
   });
 });
+
+test('a session resumes on another listener with the same ticket keys, and no more once they are replaced', async () => {
+  await withDot({}, async ({ options, listener, peer }) => {
+    const keys = Buffer.alloc(48, 1);
+    const other = await listenDot({ ...options, port: 0, tls, ticketKeys: keys });
+    try {
+      const begin = peer({ maxVersion: 'TLSv1.2' });
+      const [session] = (await once(begin, 'session')) as [Buffer];
+      const resumes = async (port: number): Promise<boolean> => {
+        const socket = peer({ maxVersion: 'TLSv1.2', port, session });
+        await once(socket, 'secureConnect');
+        return socket.isSessionReused();
+      };
+      assert.deepEqual(
+        [await resumes(listener.address.port), await resumes(other.address.port)],
+        [true, true],
+      );
+      // A new certificate alone leaves the ticket keys as they are.
+      listener.reloadTls(tls);
+      assert.equal(await resumes(listener.address.port), true);
+      listener.reloadTls(tls, Buffer.alloc(48, 2));
+      assert.deepEqual(
+        [await resumes(listener.address.port), await resumes(other.address.port)],
+        [false, true],
+      );
+      listener.reloadTls(tls);
+      assert.equal(await resumes(listener.address.port), false);
+    } finally {
+      await other.close(0);
+    }
+  });
+});

@@ -3,10 +3,10 @@ import { WRITE_BUFFER_OCTETS } from './stream-connection.ts';
 import { type StreamOptions, serveStreams } from './stream-server.ts';
 import {
   closeFailedHandshakes,
-  reloadTls,
   type TlsListener,
   type TlsListenOptions,
   tlsOptions,
+  tlsReloader,
 } from './tls.ts';
 
 /**
@@ -22,5 +22,5 @@ export async function listenDot(options: StreamOptions & TlsListenOptions): Prom
   });
   closeFailedHandshakes(server);
   const listener = await serveStreams(server, 'secureConnection', 'dot', options);
-  return { ...listener, reloadTls: (tls) => reloadTls(server, options, tls) };
+  return { ...listener, reloadTls: tlsReloader(server, options) };
 }

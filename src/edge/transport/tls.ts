@@ -17,11 +17,12 @@ export interface TlsListenOptions {
 
 export interface TlsListener extends Listener {
   /**
-   * New connections get the new certificate, open ones keep theirs.
+   * New connections get the new certificate, open ones keep theirs. Without `ticketKeys` those in use stay; with new ones
+   * no session that was begun under the earlier ones resumes.
    *
    * @throws when the key does not fit the certificate or either is no PEM; the old ones then stay in use
    */
-  reloadTls(tls: TlsMaterial): void;
+  reloadTls(tls: TlsMaterial, ticketKeys?: Buffer): void;
 }
 
 const HANDSHAKE_MS = 10_000;
@@ -57,7 +58,11 @@ export function closeFailedHandshakes(server: Server): void {
 }
 
 /** See `TlsListener.reloadTls`. */
-export function reloadTls(server: Server, options: TlsListenOptions, tls: TlsMaterial): void {
-  // The context is replaced whole, so the floor and the ticket keys have to be said again.
-  server.setSecureContext(secureContext({ ...options, tls }));
+export function tlsReloader(server: Server, options: TlsListenOptions): TlsListener['reloadTls'] {
+  let inUse = options.ticketKeys;
+  return (tls, ticketKeys = inUse) => {
+    // The context is replaced whole, so it takes the floor and the ticket keys again.
+    server.setSecureContext(secureContext({ tls, ...(ticketKeys && { ticketKeys }) }));
+    inUse = ticketKeys;
+  };
 }

@@ -1,0 +1,29 @@
+import type { Clock } from '../../core/clock.ts';
+import { keyText, loadKeys, parseKeys } from '../dnssec/key-store.ts';
+import { KeyError, keySetData } from '../dnssec/keys.ts';
+import type { ReadKeys } from './keys.ts';
+
+export interface FileKeysOptions {
+  readonly dataDir: string;
+  readonly zones: readonly string[];
+}
+
+/** Makes the key files that are missing. @throws KeyError when one is there and cannot be used */
+export function makeKeyFiles({ dataDir, zones }: FileKeysOptions, clock: Clock): void {
+  for (const zone of zones) loadKeys(dataDir, zone, clock);
+}
+
+/** Key sets in the files of the data directory. A missing file is an error: keys that are in use are not made anew. */
+export function fileKeys({ dataDir, zones }: FileKeysOptions): ReadKeys {
+  return async () => {
+    const texts = zones.map((zone) => {
+      const text = keyText(dataDir, zone);
+      if (text === null) throw new KeyError(`there is no key file of ${zone}`);
+      return { zone, text };
+    });
+    return {
+      mark: JSON.stringify(texts),
+      open: () => texts.map(({ zone, text }) => keySetData(parseKeys(text, zone))),
+    };
+  };
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createManualTimers } from '../../lifecycle/testing/manual-timers.ts';
+import { keyFile, updateKeys } from '../dnssec/key-store.ts';
+import { generateKey, type KeySetData } from '../dnssec/keys.ts';
+import { fileKeys, makeKeyFiles } from './file-keys.ts';
+import { LOOK_MS, watchKeys } from './keys.ts';
+
+const ZONE = 'uqrp.net';
+const NOW = Date.UTC(2026, 0, 1);
+
+describe('the watch of the key files', () => {
+  let dataDir: string;
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'uqrp-watch-'));
+  });
+  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  /** A watch of one zone with timers turned by hand. `accepts` says whether workers take the keys over. */
+  async function watch() {
+    const place = { dataDir, zones: [ZONE] };
+    makeKeyFiles(place, () => NOW);
+    const read = fileKeys(place);
+    const timers = createManualTimers();
+    const world = {
+      accepts: true,
+      offered: [] as number[],
+      used: [] as (readonly KeySetData[])[],
+      errors: 0,
+    };
+    const watching = watchKeys({
+      read,
+      inUse: (await read()).mark,
+      async onChanged(keys) {
+        world.offered.push(keys[0]!.keys.length);
+        if (!world.accepts) throw new Error('refused');
+        world.used.push(keys);
+      },
+      onError: () => world.errors++,
+      timers,
+    });
+    return { stop: () => watching.stop(), world, look: () => timers.advance(LOOK_MS) };
+  }
+
+  function addKey(): void {
+    const added = generateKey('zsk', 'published', NOW, new Set());
+    updateKeys(dataDir, ZONE, Date.now, (keys) => ({ keys: { ...keys, keys: [...keys.keys, added] } }));
+  }
+
+  it('passes changed keys on once, and keys that are the same never', async () => {
+    const { world, look, stop } = await watch();
+    await look();
+    assert.deepEqual(world.offered, []);
+    addKey();
+    for (let i = 0; i < 3; i++) await look();
+    assert.deepEqual(world.offered, [3]);
+    assert.equal(world.used.length, 1);
+    await stop();
+  });
+
+  it('offers a change again that could not be taken over, until it is in use (finding R8)', async () => {
+    const { world, look, stop } = await watch();
+    addKey();
+    world.accepts = false;
+    for (let i = 0; i < 3; i++) await look();
+    assert.deepEqual(world.offered, [3, 3, 3]);
+    assert.equal(world.errors, 1, 'one report for a fault that lasts');
+    world.accepts = true;
+    for (let i = 0; i < 3; i++) await look();
+    assert.deepEqual(world.offered, [3, 3, 3, 3]);
+    assert.equal(world.used.length, 1);
+    await stop();
+  });
+
+  it('keeps the keys in use while a file is damaged or gone, makes no new ones, and takes up the next good file', async () => {
+    const { world, look, stop } = await watch();
+    const path = keyFile(dataDir, ZONE);
+    writeFileSync(path, '{');
+    await look();
+    rmSync(path);
+    await look();
+    assert.deepEqual([world.offered, world.errors], [[], 1]);
+    makeKeyFiles({ dataDir, zones: [ZONE] }, () => NOW);
+    await look();
+    assert.deepEqual([world.offered, world.errors], [[2], 1]);
+    writeFileSync(path, '{');
+    await look();
+    assert.equal(world.errors, 2, 'another fault after a success is reported');
+    await stop();
+  });
+
+  it('looks no more once it is stopped', async () => {
+    const { world, look, stop } = await watch();
+    addKey();
+    await stop();
+    await look();
+    assert.deepEqual(world.offered, []);
+  });
+});
