@@ -66,7 +66,7 @@ const source: ChangeSource = {
   bounds: async () => ({ epoch: 'bench', oldest: 1, head: RECORDS }),
   since: async () => [],
   snapshot,
-  onCommit: () => () => {},
+  onChange: () => () => {},
 };
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -22,6 +22,9 @@ export interface ChangeSource {
    * go on, so it is true only together with every change after the head that was read before it began.
    */
   snapshot(): AsyncIterable<readonly ChangeBody[]>;
-  /** Calls back after a commit. May be lost or come twice: a hint, not a message. Returns the way to stop. */
-  onCommit(listener: () => void): () => void;
+  /**
+   * Calls back after a commit that appended changes, with the `seq` of the last of them. A call may be lost, come twice or
+   * come out of order: a hint, not a message. Returns the way to stop.
+   */
+  onChange(listener: (seq: number) => void): () => void;
 }

@@ -71,7 +71,7 @@ describe('follower', () => {
   it('takes many wake-ups for one, and none for nothing', async () => {
     await rig.start().ready;
     const { since } = rig.source.calls;
-    for (let i = 0; i < 20; i++) for (const listener of rig.source.listeners) listener();
+    for (let i = 0; i < 20; i++) for (const listener of rig.source.listeners) listener(1);
     await rig.until(() => rig.source.calls.since > since);
     await nextTurn();
     assert.equal(rig.source.calls.since, since + 1);
@@ -163,7 +163,7 @@ describe('follower', () => {
     await rig.until(rig.caughtUp);
     const all = await rig.source.since(0, 1);
     rig.source.bend = () => all;
-    for (const listener of rig.source.listeners) listener();
+    for (const listener of rig.source.listeners) listener(1);
     await nextTurn();
     await rig.follower?.stop();
     rig.assertSame();

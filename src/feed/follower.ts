@@ -151,7 +151,7 @@ export function startFollower(options: FollowerOptions): Follower {
     }
   }
 
-  const unlisten = source.onCommit(() => {
+  const unlisten = source.onChange(() => {
     heardOf(clock());
     waker.wake();
   });

@@ -2,6 +2,7 @@ import type { Insertable } from 'kysely';
 import type { Change, ChangeBody, ChangeCause } from '../../core/change.ts';
 import type { ChangeLogTable } from './schema.ts';
 import type { Tx } from './store.ts';
+import { markChange } from './unit-marks.ts';
 
 /** A Change before it is written: `seq` and `at` are given by the log. */
 export type NewChange = { readonly owner: string | null; readonly cause: ChangeCause } & ChangeBody;
@@ -12,6 +13,8 @@ const CHUNK = 200;
 /**
  * Writes changes at the end of the log. Call it last in a unit of work: from here to the commit the unit holds the row
  * that numbers come from, which makes commit order and `seq` order the same.
+ *
+ * When the unit is committed, the listeners of `ChangeSource.onChange` are told the last `seq`, in every process.
  *
  * @param at milliseconds since the epoch
  * @returns the `seq` of the last of them; the present head when there are none
@@ -30,6 +33,7 @@ export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: n
       .map((change, index) => rowOf(change, first + start + index, at));
     await tx.insertInto('change_log').values(rows).execute();
   }
+  if (changes.length > 0) markChange(tx, last);
   return last;
 }
 

@@ -3,19 +3,19 @@ import type { Change, ChangeBody } from '../../core/change.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { ChangeSource, LogBounds } from '../../feed/change-source.ts';
 import { base64, changeOf } from './change-log.ts';
-import type { CommitSignal } from './commit-signal.ts';
+import type { StoreSignals } from './signals.ts';
 import type { Reader } from './store.ts';
 
 /** Rows of a page of the snapshot. */
 const PAGE = 500;
 
 /** The log and the tables as the follower sees them. */
-export function changeSource(read: Reader, signal: CommitSignal, clock: Clock): ChangeSource {
+export function changeSource(read: Reader, signals: StoreSignals, clock: Clock): ChangeSource {
   return {
     bounds: () => bounds(read),
     since: (seq, limit) => since(read, seq, limit),
     snapshot: () => snapshot(read, clock),
-    onCommit: (listener) => signal.listen(listener),
+    onChange: (listener) => signals.onChange(listener),
   };
 }
 

@@ -6,6 +6,7 @@ import { WEBHOOK_EVENTS } from '../../core/webhooks.ts';
 import { changeOf } from './change-log.ts';
 import type { WebhookDeliveriesTable } from './schema.ts';
 import type { Db, Tx } from './store.ts';
+import { markWork } from './unit-marks.ts';
 
 /** The row of `feed_cursors` that tells how far the log was judged for webhooks. */
 const CURSOR = 'webhooks';
@@ -154,7 +155,7 @@ export async function insertDeliveries(tx: Tx, rows: readonly WebhookDeliveriesT
   }
 }
 
-/** Something of these webhooks, which the unit holds, is due at `at`. */
+/** Something of these webhooks, which the unit holds, is due at `at`. Wakes the dispatchers. */
 export async function setDueBy(tx: Tx, ids: readonly string[], at: number): Promise<void> {
   await tx
     .updateTable('webhooks')
@@ -162,6 +163,7 @@ export async function setDueBy(tx: Tx, ids: readonly string[], at: number): Prom
     .where('id', 'in', ids)
     .where((webhook) => webhook.or([webhook('next_due_at', 'is', null), webhook('next_due_at', '>', at)]))
     .execute();
+  markWork(tx, 'deliveries');
 }
 
 /** Where the fan-out stands, and both ends of the log. */

@@ -3,6 +3,7 @@ import { isBusy } from './engine-errors.ts';
 import type { SqliteConnection } from './sqlite-driver.ts';
 import { type Unit, unitFactory } from './sqlite-unit.ts';
 import type { Tx } from './store.ts';
+import { joinMarks, type Marks, marksOf } from './unit-marks.ts';
 
 /** Units that share a commit at most. */
 const BATCH_UNITS = 128;
@@ -18,8 +19,10 @@ interface Job {
   reject(error: unknown): void;
 }
 
-type Done = { readonly job: Job; readonly value: unknown };
-type Ran = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: unknown };
+type Done = { readonly job: Job; readonly value: unknown; readonly marks: Marks };
+type Ran =
+  | { readonly ok: true; readonly value: unknown; readonly marks: Marks }
+  | { readonly ok: false; readonly error: unknown };
 
 /**
  * The one writer of the embedded engine. Units queue; those that wait are run in one transaction, each in its own
@@ -28,14 +31,14 @@ type Ran = { readonly ok: true; readonly value: unknown } | { readonly ok: false
 export class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #newUnit: () => Unit;
-  readonly #committed: () => void;
+  readonly #committed: (marks: Marks) => void;
   readonly #queue: Job[] = [];
   readonly #between: (() => void)[] = [];
   #draining: Promise<void> | null = null;
   #closed = false;
 
-  /** @param committed called after each commit */
-  constructor(connection: SqliteConnection, committed: () => void) {
+  /** @param committed called after each commit, with what its units did */
+  constructor(connection: SqliteConnection, committed: (marks: Marks) => void) {
     this.#connection = connection;
     this.#newUnit = unitFactory(connection);
     this.#committed = committed;
@@ -97,7 +100,7 @@ export class GroupCommit {
     for (let units = 0; units < BATCH_UNITS && this.#queue.length > 0; units++) {
       const job = this.#queue.shift()!;
       const ran = await this.#runUnit(job);
-      if (ran.ok) done.push({ job, value: ran.value });
+      if (ran.ok) done.push({ job, value: ran.value, marks: ran.marks });
       else job.reject(ran.error);
       if (!this.#connection.inTransaction) return rejectAll(done, ran.ok ? lost() : ran.error);
       if (performance.now() >= end) break;
@@ -126,7 +129,7 @@ export class GroupCommit {
       const value = await job.run(unit.tx);
       unit.end();
       this.#connection.run('release unit');
-      return { ok: true, value };
+      return { ok: true, value, marks: marksOf(unit.tx) };
     } catch (error) {
       unit.end();
       this.#undoUnit();
@@ -154,7 +157,7 @@ export class GroupCommit {
       return;
     }
     for (const { job, value } of done) job.resolve(value);
-    if (done.length > 0) this.#committed();
+    if (done.length > 0) this.#committed(joinMarks(done.map(({ marks }) => marks)));
   }
 
   #rollback(): void {

@@ -68,7 +68,7 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
       const home = await settle(store);
       const other = await open(database);
       let wakes = 0;
-      const stop = other.changes.onCommit(() => wakes++);
+      const stop = other.changes.onChange(() => wakes++);
       for (let index = 0; wakes === 0; index++) await store.write((tx) => putRecord(tx, home, `a${index}`));
       await cut(database);
       wakes = 0;

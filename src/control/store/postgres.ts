@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
 import type { Clock } from '../../core/clock.ts';
 import { changeSource } from './change-reader.ts';
-import { CommitSignal } from './commit-signal.ts';
 import { isTransient } from './engine-errors.ts';
 import { migrate } from './migrations/migrate.ts';
 import { newPool, StoreDialect } from './postgres-driver.ts';
 import { Notifier, watchNotices } from './postgres-notice.ts';
 import type { Database } from './schema.ts';
+import { StoreSignals } from './signals.ts';
 import type { Store, Tx } from './store.ts';
+import { type Marks, marksOf, NO_MARKS } from './unit-marks.ts';
 
 /** Connections of a process. Writers queue for the log's one row in any case. */
 const WRITE_POOL = 10;
@@ -38,7 +39,7 @@ export async function openPostgresStore(url: string, clock: Clock): Promise<Stor
     throw error;
   }
   const notifier = new Notifier(writePool);
-  const signal = new CommitSignal(() => watchNotices(url, () => signal.fire()));
+  const signals = new StoreSignals(() => watchNotices(url, notifier.origin, (marks) => signals.tell(marks)));
   const pending = new Set<Promise<unknown>>();
   let closed = false;
   return {
@@ -46,21 +47,22 @@ export async function openPostgresStore(url: string, clock: Clock): Promise<Stor
     read,
     write: (work) => {
       if (closed) return Promise.reject(new Error('the store is closed'));
-      const unit = runUnit(writer, work).then((value) => {
-        notifier.poke();
-        signal.fire();
+      const unit = runUnit(writer, work).then(({ value, marks }) => {
+        notifier.tell(marks);
+        signals.tell(marks);
         return value;
       });
       const settled = unit.catch(() => {}).finally(() => pending.delete(settled));
       pending.add(settled);
       return unit;
     },
-    changes: changeSource(read, signal, clock),
+    changes: changeSource(read, signals, clock),
+    onWork: (topic, listener) => signals.onWork(topic, listener),
     scrub: async () => true,
     close: async () => {
       if (closed) return;
       closed = true;
-      signal.stop();
+      signals.stop();
       await Promise.all(pending);
       await notifier.idle();
       await Promise.all([writePool.end(), readPool.end()]);
@@ -68,23 +70,34 @@ export async function openPostgresStore(url: string, clock: Clock): Promise<Stor
   };
 }
 
+interface Ran<T> {
+  readonly value: T;
+  readonly marks: Marks;
+}
+
 /**
  * Runs a unit in a transaction of its own. When the connection is lost while it commits, nobody knows whether it did:
  * the promise rejects, and the caller has to look.
  */
-async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>): Promise<T> {
+async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
   for (let attempt = 1; ; attempt++) {
     let fault: { error: unknown } | undefined;
+    let marks = NO_MARKS;
     try {
-      return await writer
+      const value = await writer
         .transaction()
         .setIsolationLevel('read committed')
-        .execute((tx) =>
-          work(tx).catch((error: unknown) => {
+        .execute(async (tx) => {
+          try {
+            const done = await work(tx);
+            marks = marksOf(tx);
+            return done;
+          } catch (error) {
             fault = { error };
             throw error;
-          }),
-        );
+          }
+        });
+      return { value, marks };
     } catch (error) {
       // A lost connection fails the rollback as well; what the unit died of says more.
       const first = fault === undefined ? error : fault.error;

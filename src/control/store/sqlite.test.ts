@@ -12,6 +12,7 @@ import type { Store } from './store.ts';
 import { storeConformance } from './testing/conformance.ts';
 import { putRecord, settle } from './testing/fixtures.ts';
 import { type SqliteDatabase, sqliteDatabase } from './testing/sqlite.ts';
+import { markChange } from './unit-marks.ts';
 
 storeConformance('SQLite', sqliteDatabase);
 
@@ -30,8 +31,9 @@ describe('embedded engine', () => {
   };
   const commits = async (store: Store, units: number): Promise<number> => {
     let count = 0;
-    const stop = store.changes.onCommit(() => count++);
-    await Promise.all(Array.from({ length: units }, () => store.write(async () => {})));
+    const stop = store.changes.onChange(() => count++);
+    const unit = () => store.write(async (tx) => markChange(tx, 1));
+    await Promise.all(Array.from({ length: units }, unit));
     stop();
     return count;
   };

@@ -4,13 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely } from 'kysely';
 import type { Clock } from '../../core/clock.ts';
 import { changeSource } from './change-reader.ts';
-import { CommitSignal } from './commit-signal.ts';
 import { isBusy } from './engine-errors.ts';
 import { GroupCommit } from './group-commit.ts';
 import { migrate } from './migrations/migrate.ts';
 import type { Database } from './schema.ts';
+import { StoreSignals } from './signals.ts';
 import { SqliteConnection, sqliteDialect } from './sqlite-driver.ts';
 import type { Store } from './store.ts';
+import { NO_MARKS } from './unit-marks.ts';
 
 /** Milliseconds that SQLite itself waits for a lock. The writer blocks the event loop meanwhile, so it waits by timer. */
 const BUSY_TIMEOUT = 5_000;
@@ -37,12 +38,16 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
   const writer = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT }));
   let reader: SqliteConnection;
   let commits: GroupCommit;
-  const signal = new CommitSignal(() => watch(reader, () => signal.fire()));
+  const signals = new StoreSignals(() =>
+    watchFile(reader, (seq) => {
+      if (seq !== signals.lastSeq) signals.tell({ ...NO_MARKS, seq });
+    }),
+  );
   try {
     await whileBusy(() => writer.run('pragma journal_mode = WAL'));
     for (const pragma of PRAGMAS) writer.run(`pragma ${pragma}`);
     writer.run(`pragma busy_timeout = ${WRITER_BUSY_TIMEOUT}`);
-    commits = new GroupCommit(writer, () => signal.fire());
+    commits = new GroupCommit(writer, (marks) => signals.tell(marks));
     await commits.write((tx) => migrate(tx, 'sqlite'));
     reader = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
   } catch (error) {
@@ -54,10 +59,11 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     engine: 'sqlite',
     read,
     write: (work) => commits.write(work),
-    changes: changeSource(read, signal, clock),
+    changes: changeSource(read, signals, clock),
+    onWork: (topic, listener) => signals.onWork(topic, listener),
     scrub: () => commits.between(() => scrub(writer, file)),
     close: async () => {
-      signal.stop();
+      signals.stop();
       await commits.close();
       reader.close();
       writer.close();
@@ -77,15 +83,32 @@ function scrub(writer: SqliteConnection, file: string): boolean {
   }
 }
 
-/** `data_version` moves with every commit of another connection (sqlite.org/pragma.html#pragma_data_version). */
-function watch(reader: SqliteConnection, changed: () => void): () => void {
+/**
+ * Looks for changes of other processes. `data_version` moves with every commit of another connection
+ * (sqlite.org/pragma.html#pragma_data_version), the writer of this process included: only a head of the log that has moved
+ * is told. A look that fails, because the file is locked or cannot be read, is skipped; the next one sees what it missed.
+ */
+function watchFile(reader: SqliteConnection, changed: (seq: number) => void): () => void {
   const version = (): unknown => JSON.stringify(reader.run('pragma data_version'));
-  let last = version();
+  const head = (): number => (reader.run('select seq from feed_head') as { seq: number }[])[0]?.seq ?? 0;
+  let last: unknown = null;
+  let told = 0;
+  const look = (): boolean => {
+    try {
+      const now = version();
+      if (now === last) return false;
+      const seq = head();
+      const isNew = seq !== told;
+      last = now;
+      told = seq;
+      return isNew;
+    } catch {
+      return false;
+    }
+  };
+  look();
   const timer = setInterval(() => {
-    const now = version();
-    if (now === last) return;
-    last = now;
-    changed();
+    if (look()) changed(told);
   }, WATCH_MS);
   timer.unref();
   return () => clearInterval(timer);

@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { ChangeSource } from '../../feed/change-source.ts';
 import type { Database } from './schema.ts';
+import type { WorkTopic } from './work-topics.ts';
 
 export type Reader = Kysely<Database>;
 export type Tx = Transaction<Database>;
@@ -15,11 +16,16 @@ export interface Store {
   /**
    * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects.
    * `work` must only await statements on `tx`, and may be run again after a deadlock: it keeps no state of its own. It
-   * lets a failed statement throw, for PostgreSQL runs nothing more in that transaction. Commit listeners of `changes`
-   * are called after it.
+   * lets a failed statement throw, for PostgreSQL runs nothing more in that transaction. When it appended changes,
+   * the listeners of `changes` are called after it; other units wake nobody.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   readonly changes: ChangeSource;
+  /**
+   * Calls back after a unit that left work of this kind (`markWork`), on PostgreSQL also for units of other processes. May
+   * be lost or come twice: a hint, not a message. Returns the way to stop.
+   */
+  onWork(topic: WorkTopic, listener: () => void): () => void;
   /**
    * Brings erasures to the disk: deleted bytes leave the files of the embedded engine, write-ahead log included. On
    * PostgreSQL that is its own vacuum's work.

@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely';
 import type { WebhooksTable } from './schema.ts';
 import type { Db, Tx } from './store.ts';
+import { markWork } from './unit-marks.ts';
 
 export type WebhookRow = WebhooksTable;
 
@@ -99,8 +100,14 @@ export type WebhookChange = Partial<
   >
 >;
 
-/** @param change at least one column. @returns the webhook after the change, which must be there */
+/**
+ * Wakes the dispatchers when the webhook then has something due.
+ *
+ * @param change at least one column
+ * @returns the webhook after the change, which must be there
+ */
 export function updateWebhook(tx: Tx, id: string, change: WebhookChange): Promise<WebhookRow> {
+  if (change.next_due_at != null) markWork(tx, 'deliveries');
   return tx.updateTable('webhooks').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 }
 

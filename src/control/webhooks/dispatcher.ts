@@ -112,7 +112,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function run(): Promise<void> {
-    const stopListening = store.changes.onCommit(() => alarm.wake());
+    const stopListening = store.onWork('deliveries', () => alarm.wake());
     let isFresh = store.engine === 'sqlite';
     while (!signal.aborted) {
       alarm.reset();

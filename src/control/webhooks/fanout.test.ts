@@ -61,7 +61,7 @@ describe('the loop of the fan-out', () => {
   scenario('finds what no wake-up told of', async (store) => {
     const home = await world.settlePaying(store, 'acme');
     await world.addHook(store, home);
-    const deaf: Store = { ...store, changes: { ...store.changes, onCommit: () => () => {} } };
+    const deaf: Store = { ...store, changes: { ...store.changes, onChange: () => () => {} } };
     const loop = loopOn(deaf, { pollMs: 1 });
     for (const key of ['a', 'b']) {
       const told = once(loop.events, 'enqueued');

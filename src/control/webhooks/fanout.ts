@@ -61,7 +61,7 @@ export async function startFanout(options: FanoutOptions): Promise<void> {
   const alarm = createAlarm(signal);
   const fanout = openFanout(options);
   let heard = false;
-  const stopListening = store.changes.onCommit(() => {
+  const stopListening = store.changes.onChange(() => {
     heard = true;
     alarm.wake();
   });

@@ -24,7 +24,7 @@ export interface FakeSource extends ChangeSource {
   announcing: boolean;
   /** Bends what `since` gives. */
   bend: (changes: readonly Change[]) => readonly Change[];
-  readonly listeners: ReadonlySet<() => void>;
+  readonly listeners: ReadonlySet<(seq: number) => void>;
 }
 
 /** @param pageSize bodies of a page of the snapshot */
@@ -32,7 +32,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
   let log: Change[] = [];
   let oldest = 1;
   const calls = { bounds: 0, since: 0, snapshot: 0 };
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(seq: number) => void>();
   const head = (): number => log.length;
 
   const called = async (call: Call, page = 0): Promise<void> => {
@@ -73,7 +73,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
       for (const body of bodies) {
         log.push({ ...body, seq: log.length + 1, at: (log.length + 1) * 1000, owner: null, cause: 'direct' });
       }
-      if (source.announcing && bodies.length > 0) for (const listener of listeners) listener();
+      if (source.announcing && bodies.length > 0) for (const listener of listeners) listener(head());
     },
     prune(seq) {
       oldest = seq + 1;
@@ -94,7 +94,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
       yield* pages(tokenRows);
       yield* pages(recordRows);
     },
-    onCommit(listener) {
+    onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

@@ -11,6 +11,7 @@ import { messageScenarios } from './messages.ts';
 import { namespaceScenarios } from './namespaces.ts';
 import { queryTokenScenarios } from './query-tokens.ts';
 import { recordScenarios } from './records.ts';
+import { wakeUpScenarios } from './wake-ups.ts';
 import { webhookDeliveryScenarios } from './webhook-deliveries.ts';
 import { webhookInputScenarios } from './webhook-input.ts';
 import { webhookLimitScenarios } from './webhook-limits.ts';
@@ -32,6 +33,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   errors: errorScenarios,
   messages: messageScenarios,
   limits: limitScenarios,
+  'wake-ups': wakeUpScenarios,
   webhooks: webhookScenarios,
   'webhooks, input': webhookInputScenarios,
   'webhooks, scopes': webhookScopeScenarios,

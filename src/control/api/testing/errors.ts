@@ -214,6 +214,7 @@ export const errorScenarios: Scenarios = {
       engine: real.engine,
       read: real.read,
       changes: real.changes,
+      onWork: (topic, listener) => real.onWork(topic, listener),
       write: (work) => (broken ? Promise.reject(cause) : real.write(work)),
       scrub: () => real.scrub(),
       close: () => real.close(),

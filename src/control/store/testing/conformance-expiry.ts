@@ -114,7 +114,7 @@ export function expiryConformance(create: () => Promise<TestDatabase>): void {
       assert.match(String((await fault)[0]), /down/);
       while ((await keys(store)).length > 0) {
         const woken = new Promise<void>((resolve) => {
-          const stop = store.changes.onCommit(() => {
+          const stop = store.changes.onChange(() => {
             stop();
             resolve();
           });

@@ -152,11 +152,11 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
     scenario('a commit wakes listeners until they stop, and a bad one harms nobody', async (store) => {
       let bad = 0;
       let good = 0;
-      store.changes.onCommit(() => {
+      store.changes.onChange(() => {
         bad++;
         throw new Error('listener');
       });
-      const stop = store.changes.onCommit(() => good++);
+      const stop = store.changes.onChange(() => good++);
       await store.write((tx) => appendChanges(tx, EVERY_TYPE, 1));
       assert.ok(bad >= 1 && good >= 1);
       stop();
@@ -168,7 +168,7 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
     scenario('a commit of another store on the same database wakes', async (store, open) => {
       const other = await open();
       const events = new EventEmitter();
-      const stop = other.changes.onCommit(() => events.emit('commit'));
+      const stop = other.changes.onChange(() => events.emit('commit'));
       for (let head = 0; head === 0; ) {
         const woken = once(events, 'commit');
         await store.write((tx) => appendChanges(tx, EVERY_TYPE, 1));

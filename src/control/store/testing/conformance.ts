@@ -7,6 +7,7 @@ import { fanOutBoundsConformance } from './conformance-fan-out-bounds.ts';
 import { historyConformance } from './conformance-history.ts';
 import { logConformance } from './conformance-log.ts';
 import { repeatConformance } from './conformance-repeat.ts';
+import { signalConformance } from './conformance-signals.ts';
 import { snapshotConformance } from './conformance-snapshot.ts';
 import { unitConformance } from './conformance-units.ts';
 import type { TestDatabase } from './fixtures.ts';
@@ -27,6 +28,7 @@ export function storeConformance(
     logConformance(create);
     snapshotConformance(create);
     factsConformance(create);
+    signalConformance(create);
     expiryConformance(create);
     fanOutConformance(create);
     fanOutBoundsConformance(create);

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { sharedLimiter } from '../../limits/shared-limiter.ts';
+import { openWorld, type Scenarios } from './world.ts';
+
+/** What requests wake among the readers of the change log (finding R7). */
+export const wakeUpScenarios: Scenarios = {
+  '50 reads wake nobody, and a write wakes with its seq': async (store) => {
+    const world = await openWorld(store, { limiter: (clock) => sharedLimiter(store, clock) });
+    const customer = await world.customer();
+    await customer.namespace();
+    const key = await customer.key({ operations: ['read'] });
+    const { head } = await store.changes.bounds();
+    const told: number[] = [];
+    const stop = store.changes.onChange((seq) => told.push(seq));
+    for (let i = 0; i < 50; i++) assert.equal((await key.get('/namespaces')).status, 200);
+    await customer.namespace();
+    stop();
+    assert.deepEqual(
+      told.filter((seq) => seq > head),
+      [head + 1],
+    );
+    assert.deepEqual(told, [head + 1]);
+    await world.close();
+  },
+};

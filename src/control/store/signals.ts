@@ -1,0 +1,67 @@
+import type { Marks } from './unit-marks.ts';
+import type { WorkTopic } from './work-topics.ts';
+
+/**
+ * Listeners that are told what committed units did. A listener that throws is ignored: the commit is done, and a wake-up is
+ * only a hint. Units that appended no change and left no work tell nobody anything.
+ */
+export class StoreSignals {
+  readonly #changed = new Set<(seq: number) => void>();
+  readonly #work = new Map<WorkTopic, Set<() => void>>();
+  readonly #watch: () => () => void;
+  #unwatch: (() => void) | null = null;
+  #lastSeq: number | null = null;
+
+  /** @param watch begins to look for commits of other processes, while anybody listens; returns the way to stop */
+  constructor(watch: () => () => void) {
+    this.#watch = watch;
+  }
+
+  onChange(listener: (seq: number) => void): () => void {
+    // Its own closure, so that the same function given twice is two listeners.
+    return this.#add(this.#changed, (seq: number) => listener(seq));
+  }
+
+  onWork(topic: WorkTopic, listener: () => void): () => void {
+    const listeners = this.#work.get(topic) ?? new Set();
+    this.#work.set(topic, listeners);
+    return this.#add(listeners, () => listener());
+  }
+
+  /** The `seq` that was told last; null when none was. */
+  get lastSeq(): number | null {
+    return this.#lastSeq;
+  }
+
+  tell({ seq, work }: Marks): void {
+    this.#lastSeq = seq ?? this.#lastSeq;
+    if (seq !== null) for (const listener of this.#changed) quietly(() => listener(seq));
+    for (const topic of work) {
+      for (const listener of this.#work.get(topic) ?? []) quietly(listener);
+    }
+  }
+
+  /** Stops watching other processes. */
+  stop(): void {
+    this.#unwatch?.();
+    this.#unwatch = null;
+  }
+
+  #add<T>(listeners: Set<T>, entry: T): () => void {
+    listeners.add(entry);
+    this.#unwatch ??= this.#watch();
+    return () => {
+      listeners.delete(entry);
+      const left = [this.#changed, ...this.#work.values()].reduce((sum, { size }) => sum + size, 0);
+      if (left === 0) this.stop();
+    };
+  }
+}
+
+function quietly(call: () => void): void {
+  try {
+    call();
+  } catch {
+    // Nothing that a listener does may look like a failed commit.
+  }
+}
