@@ -181,7 +181,10 @@ function describe(message: Message, expected: readonly string[]): string[] {
     }
   }
   const ede = message.edns?.options.map(readEde).find((option) => option !== null);
-  if (ede && expected.some((line) => line.startsWith('ede '))) lines.push(`ede ${ede.infoCode}`);
+  if (ede) {
+    const isTextNamed = expected.some((line) => /^ede \d+ /.test(line));
+    lines.push(`ede ${ede.infoCode}${isTextNamed ? ` ${ede.text}` : ''}`);
+  }
   return lines;
 }
 
