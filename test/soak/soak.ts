@@ -2,21 +2,28 @@
  * Mixed load over every transport, with writes going on and mutated packets beside it: no crash, no wrong answer, and no
  * growth of the process's own memory once it is warm. Exit code 1 on the first thing that is not as it must be.
  *
- *   node test/soak/soak.ts [MINUTES]
+ *   node test/soak/soak.ts [MINUTES [PLOT.svg]]
  */
+
 import { createSocket } from 'node:dgram';
+import { writeFileSync } from 'node:fs';
 import type { ClientTransport } from '../../src/client/ask.ts';
 import { corpus, mutate, seededRng } from '../../src/edge/wire/fuzz.ts';
 import { read } from '../e2e/client.ts';
 import { residentMegabytes } from '../support/process.ts';
 import { type Account, account, startUqrp, writeRecords } from '../support/server-process.ts';
+import { plotOf, type Sample, slopeOf } from './memory.ts';
 
 const MINUTES = Number(process.argv[2] ?? 10);
 const RECORDS = 2000;
 /** Share of the time after which memory counts as warm. */
 const WARM = 0.4;
-/** Growth of the peak from then on that is no leak, MB: the collector of each thread swings by tens of them, and a short run is not warm yet. */
+/** Growth of the peak from then on that is no leak, MB: the collectors swing by tens of them, and a short run is not warm yet. */
 const SWING = MINUTES >= 10 ? 128 : 192;
+/** From so many minutes on the slope is judged: before, the swing of the collectors hides it. */
+const SLOPE_MINUTES = 30;
+/** Greatest slope, MB a minute. */
+const SLOPE_MAX = 1;
 const TRANSPORTS: readonly ClientTransport[] = ['udp', 'tcp', 'dot', 'doh'];
 const FUZZ_EVERY_MS = 10;
 const FUZZ_AT_ONCE = 20;
@@ -34,7 +41,8 @@ const endsAt = Date.now() + MINUTES * 60_000;
 const counts = { asked: 0, written: 0, fuzzed: 0 };
 let isRunning = true;
 let failure: Error | null = null;
-const memory: number[] = [];
+const beganAt = Date.now();
+const memory: Sample[] = [];
 
 server.child.once('exit', (code) => {
   if (isRunning) failure = new Error(`the server ended with ${code}`);
@@ -52,14 +60,22 @@ isRunning = false;
 await server.remove();
 
 const warm = memory.slice(Math.floor(memory.length * WARM));
-const half = Math.floor(warm.length / 2);
-const growth = Math.max(...warm.slice(half)) - Math.max(...warm.slice(0, half));
+const sizes = warm.map(({ megabytes }) => megabytes);
+const half = Math.floor(sizes.length / 2);
+const growth = Math.max(...sizes.slice(half)) - Math.max(...sizes.slice(0, half));
+const slope = slopeOf(warm);
 print(
   `${MINUTES} minutes: ${counts.asked} questions, ${counts.written} writes, ${counts.fuzzed} mutated packets; ` +
-    `own memory ${Math.round(Math.min(...warm))} to ${Math.round(Math.max(...warm))} MB, growth ${growth.toFixed(1)} MB`,
+    `own memory ${Math.round(Math.min(...sizes))} to ${Math.round(Math.max(...sizes))} MB, ` +
+    `growth of the peak ${growth.toFixed(1)} MB, slope ${slope.toFixed(2)} MB a minute`,
 );
+const plotFile = process.argv[3];
+if (plotFile !== undefined) writeFileSync(plotFile, plotOf(memory, warm[0]!.minutes));
 if (failure !== null) throw failure;
 if (growth > SWING) throw new Error(`memory grew by ${growth.toFixed(1)} MB`);
+if (MINUTES >= SLOPE_MINUTES && slope > SLOPE_MAX) {
+  throw new Error(`memory grows by ${slope.toFixed(2)} MB a minute`);
+}
 
 async function askOn(transport: ClientTransport): Promise<void> {
   const rng = seededRng(transport.length);
@@ -105,7 +121,8 @@ async function fuzzOn(): Promise<void> {
 
 async function watch(): Promise<void> {
   while (isOn()) {
-    memory.push(residentMegabytes(server.pid).anon);
+    const megabytes = residentMegabytes(server.pid).anon;
+    memory.push({ minutes: (Date.now() - beganAt) / 60_000, megabytes });
     await pause(1000);
   }
 }
