@@ -15,7 +15,7 @@ test('the slope of a soak is that of its samples, and a swing does not change it
 
 test('the plot of a soak says its slope after warm-up', () => {
   const svg = plotOf(LINE, 10);
-  assert.match(svg, /^<svg [^]*<\/svg>\n$/);
+  assert.ok(svg.startsWith('<svg ') && svg.endsWith('</svg>\n'));
   assert.match(svg, /slope 1\.50 MB a minute/);
   assert.doesNotMatch(svg, /NaN/);
 });
