@@ -1,2 +1,61 @@
 #!/usr/bin/env node
-import '../src/cli.ts';
+// Written for old versions of Node as well: it says which one is needed, or runs the one that was installed along.
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const needed = manifest.engines.node.replace('>=', '');
+
+if (isOlder(process.versions.node, needed)) {
+  const other = installedNode();
+  if (other === null) {
+    process.stderr.write(
+      'uqrp needs Node ' +
+        needed +
+        ' or later, and this is Node ' +
+        process.versions.node +
+        '. Install a newer Node, or run npm ci, which installs one for Linux.\n',
+    );
+    process.exitCode = 1;
+  } else {
+    runWith(other);
+  }
+} else {
+  void import('../src/cli.ts');
+}
+
+function isOlder(version, than) {
+  const a = version.split('.').map(Number);
+  const b = than.split('.').map(Number);
+  for (let i = 0; i < 3; i++) {
+    if (a[i] !== b[i]) return a[i] < b[i];
+  }
+  return false;
+}
+
+/** The Node that npm installed as a package, in this checkout or beside this package; null when there is none. */
+function installedNode() {
+  const places = ['../node_modules/.bin/node', '../../.bin/node'];
+  for (const place of places) {
+    const path = fileURLToPath(new URL(place, import.meta.url));
+    if (existsSync(path)) return path;
+  }
+  return null;
+}
+
+function runWith(node) {
+  const script = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+  const child = spawn(node, [script].concat(process.argv.slice(2)), { stdio: 'inherit' });
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
+  signals.forEach((signal) => {
+    process.on(signal, () => child.kill(signal));
+  });
+  child.on('exit', (code, signal) => {
+    signals.forEach((name) => {
+      process.removeAllListeners(name);
+    });
+    if (signal === null) process.exitCode = code;
+    else process.kill(process.pid, signal);
+  });
+}

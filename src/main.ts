@@ -2,6 +2,7 @@
  * Composition root of the process: open, wire, run, close. With its two wings the only file that knows every room;
  * `edge-worker.ts` is its counterpart inside a DNS thread.
  */
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
@@ -37,8 +38,17 @@ export interface RunningServer {
 
 const COOKIE_KEY_OCTETS = 32;
 
-/** Starts everything that the role asks for. Resolves when all of it listens and the view has caught up. */
-export async function serve(config: Config, clock: Clock, log: Log): Promise<RunningServer> {
+/**
+ * Starts everything that the role asks for. Resolves when all of it listens and the view has caught up.
+ *
+ * @param cancel ends the start: what was opened is closed, and the promise rejects with the signal's reason
+ */
+export async function serve(
+  config: Config,
+  clock: Clock,
+  log: Log,
+  cancel: AbortSignal = new AbortController().signal,
+): Promise<RunningServer> {
   const startedAt = clock();
   const hasControl = config.role !== 'edge';
   const hasEdge = config.role !== 'control';
@@ -75,7 +85,8 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
   try {
     let store: Store | null = null;
     if (hasControl || config.sync) {
-      const opening = await openStore({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, clock });
+      const { dataDir, databaseUrl } = config;
+      const opening = await unlessCancelled(openStore({ dataDir, databaseUrl, clock }), cancel);
       store = opening;
       opened.push(() => opening.close());
     }
@@ -108,8 +119,9 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
       });
       edge = wing;
       opened.push(() => wing.stop());
-      await wing.caughtUp;
+      await unlessCancelled(wing.caughtUp, cancel);
     }
+    cancel.throwIfAborted();
     state = 'running';
     const workers = hasEdge ? config.workers : 0;
     log.event('server.started', { role: config.role, workers, seconds: (clock() - startedAt) / 1000 });
@@ -128,6 +140,20 @@ export async function serve(config: Config, clock: Clock, log: Log): Promise<Run
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** @throws the reason of the signal once it aborts, whatever becomes of `work` */
+async function unlessCancelled<T>(work: Promise<T>, cancel: AbortSignal): Promise<T> {
+  const waiting = new AbortController();
+  const cancelled = once(cancel, 'abort', { signal: waiting.signal }).then(() => cancel.throwIfAborted());
+  try {
+    cancel.throwIfAborted();
+    await Promise.race([work, cancelled]);
+    return await work;
+  } finally {
+    cancelled.catch(() => {});
+    waiting.abort();
   }
 }
 

@@ -1,5 +1,5 @@
 import { createUser, issueToken, listUsers, setTier } from '../control/accounts/users.ts';
-import { setPublicRead, setSuspended } from '../control/namespaces/operator.ts';
+import { listAllNamespaces, setPublicRead, setSuspended } from '../control/namespaces/operator.ts';
 import type { Clock } from '../core/clock.ts';
 import { isTier, TIERS, type Tier } from '../core/tiers.ts';
 import { withStore } from './context.ts';
@@ -35,6 +35,23 @@ export async function userList(clock: Clock, json: boolean): Promise<void> {
     user.id,
   ]);
   print(table([['EMAIL', 'TIER', 'RECORDS', 'CREATED', 'ID'], ...rows]));
+}
+
+export async function namespaceList(clock: Clock, json: boolean): Promise<void> {
+  const namespaces = await withStore(clock, ({ deps }) => listAllNamespaces(deps));
+  if (json) {
+    print(JSON.stringify(namespaces));
+    return;
+  }
+  const rows = namespaces.map((namespace) => [
+    namespace.name,
+    namespace.owner,
+    String(namespace.records_count),
+    namespace.public_read ? 'on' : 'off',
+    namespace.suspended ? 'on' : 'off',
+    namespace.id,
+  ]);
+  print(table([['NAME', 'OWNER', 'RECORDS', 'PUBLIC-READ', 'SUSPENDED', 'ID'], ...rows]));
 }
 
 const FLAGS = { 'public-read': setPublicRead, suspend: setSuspended } as const;

@@ -11,6 +11,48 @@ export class UsageError extends Error {
   }
 }
 
+/** Input or data say no: a bad line of a file, an answer that is an error. Ends the command with code 1. */
+export class InputError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'InputError';
+  }
+}
+
+/**
+ * A reader of our output that went away (`| head`) ends the process quietly: nobody is left to write for. The server sets
+ * another listener, for it goes on.
+ */
+export function stopOnClosedPipe(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(EXIT.ok);
+      throw error;
+    });
+  }
+}
+
+/** From now on a reader that went away changes nothing: the process goes on. */
+export function goOnWithoutReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.removeAllListeners('error');
+    stream.on('error', () => {});
+  }
+}
+
+/** Control characters, and marks that change the direction of text (Unicode UAX #9). */
+const UNSAFE = /\p{Cc}|\p{Bidi_Control}/gu;
+
+/**
+ * Text of strangers, safe to print on a terminal: what could move the cursor, set the window's title or reorder letters
+ * is spelt `\u{1b}`. Line feeds and tabs stay.
+ */
+export function escapeControls(text: string): string {
+  return text.replace(UNSAFE, (character) =>
+    character === '\n' || character === '\t' ? character : `\\u{${character.codePointAt(0)!.toString(16)}}`,
+  );
+}
+
 export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }

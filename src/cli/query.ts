@@ -6,13 +6,13 @@ import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/env.ts';
 import { parseEnvelope } from '../core/envelope.ts';
 import { foldCase } from '../core/labels.ts';
-import { RRTYPE, rcodeName, rrtypeName } from '../edge/wire/codes.ts';
+import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../edge/wire/codes.ts';
 import { readEde } from '../edge/wire/edns.ts';
 import type { Message } from '../edge/wire/message.ts';
 import { nameFromText, nameToText } from '../edge/wire/name.ts';
 import { rdataToText } from '../edge/wire/present.ts';
 import { txtValue } from '../edge/wire/txt.ts';
-import { print, UsageError } from './output.ts';
+import { EXIT, escapeControls, InputError, print, UsageError } from './output.ts';
 
 export interface QueryOptions {
   readonly server?: string;
@@ -25,14 +25,16 @@ export interface QueryOptions {
 
 const DEADLINE_MS = 5000;
 
-/** Asks for a name's TXT record and prints the reply with its envelope decoded. A name without the zone gets it. */
+/**
+ * Asks for a name's TXT record and prints the reply with its envelope decoded.
+ *
+ * @throws InputError when no reply comes, or one without an answer
+ */
 export async function query(name: string, options: QueryOptions): Promise<void> {
   const config = loadConfig(readEnvironment());
-  const zones = config.zones;
-  const bare = foldCase(name.replace(/\.$/, ''));
-  const inZone = zones.some((zone) => bare === zone || bare.endsWith(`.${zone}`));
-  const qname = nameFromText(inZone ? name : `${name}.${zones[0]}`);
-  if (qname === null) throw new UsageError('the name is no domain name');
+  const asked = completeName(name, config.zones);
+  const qname = nameFromText(asked);
+  if (qname === null) throw new UsageError(`${escapeControls(name)} is not a domain name`);
 
   const transport: ClientTransport = options.doh ? 'doh' : options.dot ? 'dot' : options.tcp ? 'tcp' : 'udp';
   const ports: Readonly<Record<ClientTransport, number>> = {
@@ -46,8 +48,35 @@ export async function query(name: string, options: QueryOptions): Promise<void> 
     port: options.port === undefined ? ports[transport] : parsePort(options.port),
     ca: ownCertificate(config.dataDir),
   };
-  const reply = await ask(qname, RRTYPE.TXT, { server, transport, deadlineMs: DEADLINE_MS });
-  print(options.json ? JSON.stringify(describe(reply)) : render(reply));
+  const reply = await ask(qname, RRTYPE.TXT, { server, transport, deadlineMs: DEADLINE_MS }).catch(
+    (error: unknown) => {
+      throw new InputError(noReply(error, server, transport));
+    },
+  );
+  if (options.json) print(JSON.stringify({ name: asked, ...describe(reply) }));
+  else print(render(reply, { name: asked, isTerminal: process.stdout.isTTY }));
+  if (reply.rcode !== RCODE.NOERROR || reply.answer.length === 0) process.exitCode = EXIT.failed;
+}
+
+/** A name in no zone gets the first zone behind it, unless it ends in a dot. */
+export function completeName(name: string, zones: readonly string[]): string {
+  const bare = name.replace(/\.$/, '');
+  const lower = foldCase(bare);
+  const isWhole = name.endsWith('.') || zones.some((zone) => lower === zone || lower.endsWith(`.${zone}`));
+  return isWhole ? bare : `${bare}.${zones[0]}`;
+}
+
+/** Says which server did not answer, and what to look at. */
+export function noReply(error: unknown, { host, port }: Server, transport: ClientTransport): string {
+  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const { code, name, message } = error as NodeJS.ErrnoException;
+  if (code === 'ECONNREFUSED')
+    return `nothing listens for ${transport} queries: is the server running on ${where}?`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `the server name ${host} has no address`;
+  if (name === 'TimeoutError') {
+    return `no reply over ${transport} within ${DEADLINE_MS / 1000} s: is the server running on ${where}?`;
+  }
+  return `no answer over ${transport} from ${where}: ${message}`;
 }
 
 interface Described {
@@ -84,9 +113,18 @@ function describe(reply: Message): Described {
   };
 }
 
-function render(reply: Message): string {
+interface RenderOptions {
+  /** What was asked, with its zone. */
+  readonly name: string;
+  /** Whether the text goes to a terminal, which obeys control characters. */
+  readonly isTerminal: boolean;
+}
+
+/** The reply for people: status, then each answer with the fields of its envelope and its payload. */
+export function render(reply: Message, { name: asked, isTerminal }: RenderOptions): string {
   const { status, error, answers } = describe(reply);
   const lines = [error === null ? status : `${status} (${error.code}: ${error.text})`];
+  if (answers.length === 0) lines.push(`no TXT record at ${asked}`);
   for (const { name, ttl, type, data, envelope, payload } of answers) {
     lines.push(`${name} ${ttl} ${type} ${data}`);
     for (const [field, value] of Object.entries(envelope ?? {})) {
@@ -94,7 +132,8 @@ function render(reply: Message): string {
     }
     if (payload !== null) lines.push(`  ${payload}`);
   }
-  return lines.join('\n');
+  const text = lines.join('\n');
+  return isTerminal ? escapeControls(text) : text;
 }
 
 function parsePort(text: string): number {

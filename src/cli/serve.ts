@@ -1,43 +1,50 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { type CommandLine, type Config, loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/env.ts';
 import type { Clock } from '../core/clock.ts';
-import { type RunningServer, type ServerPorts, serve } from '../main.ts';
+import { type ServerPorts, serve } from '../main.ts';
 import { createLog } from '../telemetry/log.ts';
-import { print } from './output.ts';
+import { EXIT, goOnWithoutReader, print } from './output.ts';
+import type { Signals } from './signals.ts';
 
-/** A stop that takes longer than this is cut short: the store is safe at any moment. */
+/** Milliseconds. A stop that takes longer is cut short, with exit code 1: the store is safe at any moment. */
 const STOP_LIMIT_MS = 9500;
 
-/** Runs the server until SIGTERM or SIGINT. SIGHUP reads the certificate anew. */
-export async function serveCommand(clock: Clock, json: boolean, line: CommandLine): Promise<void> {
+/** Runs the server until SIGTERM or SIGINT, also during the start. SIGHUP reads the certificate anew. */
+export async function serveCommand(
+  clock: Clock,
+  json: boolean,
+  line: CommandLine,
+  signals: Signals,
+): Promise<void> {
   const config = loadConfig(readEnvironment(), line);
   const log = createLog({ clock, format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json') });
-  const server = await serve(config, clock, log).catch((error: unknown) => {
+  // The server outlives whoever reads its summary or its log.
+  goOnWithoutReader();
+  signals.stop.addEventListener('abort', () => {
+    setTimeout(() => process.exit(EXIT.failed), STOP_LIMIT_MS).unref();
+  });
+  const server = await serve(config, clock, log, signals.stop).catch((error: unknown) => {
+    if (signals.stop.aborted) return null;
     log.event('server.failed', {}, error);
     throw error;
   });
+  if (server === null) {
+    log.event('server.stopping', { signal: signals.received()! });
+    log.event('server.stopped', { seconds: 0 });
+    // A connection to the database may still be waited for.
+    process.exit(EXIT.ok);
+  }
   print(
     json ? JSON.stringify({ ports: server.ports, data_dir: config.dataDir }) : summary(config, server.ports),
   );
-  process.on('SIGHUP', () => void server.reloadTls());
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(signal, () => {
-        log.event('server.stopping', { signal });
-        resolve();
-      });
-    }
-  });
+  signals.onHangup(() => void server.reloadTls());
+  if (!signals.stop.aborted) await once(signals.stop, 'abort');
+  log.event('server.stopping', { signal: signals.received()! });
   const stoppedAt = clock();
-  await stopInTime(server);
-  log.event('server.stopped', { seconds: (clock() - stoppedAt) / 1000 });
-}
-
-async function stopInTime(server: RunningServer): Promise<void> {
-  const patience = setTimeout(() => process.exit(0), STOP_LIMIT_MS);
   await server.stop();
-  clearTimeout(patience);
+  log.event('server.stopped', { seconds: (clock() - stoppedAt) / 1000 });
 }
 
 /** What a person needs next: where it listens, two lines that work as pasted, where the data lie, how to get a token. */

@@ -2,7 +2,7 @@ import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/env.ts';
 import type { Clock } from '../core/clock.ts';
 import { importExchangeMap } from '../edge/services/stock/import.ts';
-import { print } from './output.ts';
+import { print, UsageError } from './output.ts';
 
 export interface StockMapOptions {
   readonly asof: string;
@@ -11,6 +11,10 @@ export interface StockMapOptions {
 
 /** Puts a snapshot of listing exchanges in the place of the one in use; running servers take it up. */
 export function stockMapImport(clock: Clock, file: string, options: StockMapOptions, json: boolean): void {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(options.asof)) throw new UsageError('--asof takes a date as YYYY-MM-DD');
+  if (!/^[A-Za-z0-9._-]{1,32}$/.test(options.tag)) {
+    throw new UsageError('--tag takes 1 to 32 letters, digits, dots, hyphens or underscores');
+  }
   const { dataDir } = loadConfig(readEnvironment());
   const { asof, tag, listed } = importExchangeMap(dataDir, file, options, clock());
   print(json ? JSON.stringify({ tickers: listed.size, asof, tag }) : `${listed.size} tickers as of ${asof}`);

@@ -1,5 +1,4 @@
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { ownerActor } from '../control/namespaces/owner.ts';
 import { writeBulk } from '../control/records/bulk.ts';
 import { streamRecords } from '../control/records/list.ts';
@@ -9,13 +8,14 @@ import { AppError } from '../core/errors.ts';
 import { foldCase } from '../core/labels.ts';
 import { LIMITS } from '../core/limits.ts';
 import { withStore } from './context.ts';
-import { print, UsageError } from './output.ts';
+import { readLines } from './lines.ts';
+import { InputError, print } from './output.ts';
 
 /** Prints every record of a namespace, one JSON object a line, in the form that `import` and the API take. */
 export async function exportNamespace(clock: Clock, namespace: string): Promise<void> {
   await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, namespace);
-    for await (const batch of streamRecords(deps, owner, { namespace: foldCase(namespace) })) {
+    for await (const batch of streamRecords(deps, owner, { namespace: namespace.toLowerCase() })) {
       // A pipe that is full must hold us up, or a million records would wait in memory.
       const lines = batch.map((record) => `${JSON.stringify(exported(record))}\n`).join('');
       if (!process.stdout.write(lines)) await new Promise((resolve) => process.stdout.once('drain', resolve));
@@ -39,13 +39,13 @@ export async function importNamespace(
   file: string,
   json: boolean,
 ): Promise<void> {
-  const name = foldCase(namespace);
+  const name = namespace.toLowerCase();
   const count = await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, name);
     let stored = 0;
     for await (const { line, records } of batches(file, name, clock())) {
       await writeBulk(deps, owner, { records }).catch((error: unknown) => {
-        throw new UsageError(`from line ${line}: ${messageOf(error)}`);
+        throw new InputError(`from line ${line}: ${messageOf(error)}`);
       });
       stored += records.length;
     }
@@ -64,7 +64,7 @@ async function* batches(file: string, namespace: string, now: number): AsyncGene
   const input = file === '-' ? process.stdin : createReadStream(file);
   let batch: Batch = { line: 1, records: [] };
   let line = 0;
-  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const text of readLines(input, LIMITS.importLine)) {
     line++;
     if (text.trim() === '') continue;
     const record = parseLine(text, line, namespace, now);
@@ -82,10 +82,10 @@ async function* batches(file: string, namespace: string, now: number): AsyncGene
 /** One record of the file; null for one whose time has passed since the export. */
 function parseLine(text: string, line: number, namespace: string, now: number): object | null {
   const value = parseObject(text);
-  if (value === null) throw new UsageError(`line ${line} is not a JSON object`);
+  if (value === null) throw new InputError(`line ${line} is not a JSON object`);
   const { key, expires_at: expiresAt, ...rest } = value;
   if (typeof key !== 'string' || foldCase(key).split('.').at(-2) !== namespace) {
-    throw new UsageError(`line ${line} has a key outside the namespace`);
+    throw new InputError(`line ${line} has a key outside the namespace`);
   }
   if (expiresAt === null || expiresAt === undefined) return { key, ...rest };
   if (typeof expiresAt === 'string' && Date.parse(expiresAt) <= now) return null;

@@ -17,7 +17,10 @@ export function exchangeTls(query: Uint8Array, server: Server, deadlineMs: numbe
 function exchange(socket: Socket, ready: string, query: Uint8Array, deadlineMs: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     let held = Buffer.alloc(0);
-    const timer = setTimeout(() => socket.destroy(new Error('no reply over TCP in time')), deadlineMs);
+    const timer = setTimeout(
+      () => socket.destroy(new DOMException('no reply over TCP in time', 'TimeoutError')),
+      deadlineMs,
+    );
     socket.once(ready, () => {
       const framed = Buffer.alloc(2 + query.length);
       framed.writeUInt16BE(query.length);

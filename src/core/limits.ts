@@ -34,6 +34,8 @@ export const LIMITS = {
   pageRecordsMax: 500,
   pageMax: 100,
   bulkItems: 500,
+  /** A line of a file that `uqrp import` reads: twice a record of full size in Base64. */
+  importLine: 8192,
   /** A REST request body; the bulk route has its own, 500 records of full size. */
   requestBody: 65_536,
   bulkBody: 4_194_304,

@@ -2,7 +2,7 @@ import { notFound } from '../../core/errors.ts';
 import { foldCase } from '../../core/labels.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { appendChanges } from '../store/change-log.ts';
-import { type NamespaceFlags, setNamespaceFlags } from '../store/namespaces.ts';
+import { listNamespacesWithOwners, type NamespaceFlags, setNamespaceFlags } from '../store/namespaces.ts';
 import { type NamespaceResource, namespaceChange, namespaceResource } from './namespaces.ts';
 
 /** What the operator needs to set a flag; there is no actor, for the operator is not a customer. */
@@ -16,6 +16,25 @@ export function setPublicRead(deps: OperatorDeps, name: string, on: boolean): Pr
 /** Takes a namespace out of DNS answers, or brings it back. @throws AppError 404 */
 export function setSuspended(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
   return setFlags(deps, name, { suspended: on ? 1 : 0 });
+}
+
+/** A namespace as the operator sees it. */
+export interface NamespaceListing extends NamespaceResource {
+  /** Mail address of its customer. */
+  readonly owner: string;
+  readonly public_read: boolean;
+  readonly suspended: boolean;
+}
+
+/** Every namespace of every customer, by name. */
+export async function listAllNamespaces({ store }: Pick<Deps, 'store'>): Promise<NamespaceListing[]> {
+  const rows = await listNamespacesWithOwners(store.read);
+  return rows.map((row) => ({
+    ...namespaceResource(row),
+    owner: row.email,
+    public_read: row.public_read === 1,
+    suspended: row.suspended === 1,
+  }));
 }
 
 function setFlags(

@@ -120,3 +120,14 @@ export async function setNamespaceFlags(
     .executeTakeFirst();
   return row ?? null;
 }
+
+/** Every namespace with its customer's mail address, by name in byte order on either engine. */
+export async function listNamespacesWithOwners(db: Db): Promise<(NamespaceRow & { email: string })[]> {
+  const rows = await db
+    .selectFrom('namespaces')
+    .innerJoin('users', 'users.id', 'namespaces.user_id')
+    .selectAll('namespaces')
+    .select('users.email')
+    .execute();
+  return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+}

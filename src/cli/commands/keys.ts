@@ -1,0 +1,23 @@
+import { type Builder, examples, group } from '../builder.ts';
+import type { DnssecOptions } from '../dnssec.ts';
+
+const load = () => import('../dnssec.ts');
+const ZONE = ['--zone <zone>', 'one zone instead of all'] as const;
+
+export function addKeyCommands({ program, command, clock, json }: Builder): void {
+  const dnssec = group(program, 'dnssec', 'show and replace the signing keys of the zones');
+  command(dnssec, 'ds', 'print the DS records that the parent zone needs')
+    .option(...ZONE)
+    .addHelpText('after', examples('uqrp dnssec ds', 'uqrp dnssec ds --zone dns.example.com'))
+    .action(async (options: DnssecOptions) => (await load()).dnssecDs(clock, options, json()));
+  command(dnssec, 'keys', 'list the keys and what they wait for')
+    .option(...ZONE)
+    .action(async (options: DnssecOptions) => (await load()).dnssecKeys(clock, options, json()));
+  command(dnssec, 'rollover', 'take the next step of a rollover, or say what it waits for')
+    .argument('<zsk|ksk>', 'which key is replaced')
+    .option(...ZONE)
+    .option('--confirm <what>', 'ds-added or ds-removed: what you have seen at the parent')
+    .action(async (role: string, options: DnssecOptions) =>
+      (await load()).dnssecRollover(clock, role, options, json()),
+    );
+}

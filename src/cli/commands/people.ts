@@ -1,0 +1,45 @@
+import { type Builder, examples, group } from '../builder.ts';
+
+const load = () => import('../operator.ts');
+const TIER = 'free, pro, team or enterprise';
+
+export function addPeopleCommands({ program, command, clock, json }: Builder): void {
+  const user = group(program, 'user', 'open accounts and change them');
+  command(user, 'create', 'open an account; makes the data directory where there is none')
+    .argument('<email>', 'mail address of the customer')
+    .option('--tier <tier>', TIER, 'free')
+    .addHelpText('after', examples('uqrp user create you@example.net --tier pro'))
+    .action(async (email: string, options: { tier: string }) =>
+      (await load()).userCreate(clock, email, options.tier, json()),
+    );
+  command(user, 'token', 'print a customer token (JWT) for the API, valid for 12 hours')
+    .argument('<email>', 'mail address of the customer')
+    .addHelpText('after', examples('TOKEN=$(uqrp user token you@example.net)'))
+    .action(async (email: string) => (await load()).userToken(clock, email, json()));
+  command(user, 'tier', 'move an account to another tier')
+    .argument('<email>', 'mail address of the customer')
+    .argument('<tier>', TIER)
+    .action(async (email: string, tier: string) => (await load()).userTier(clock, email, tier, json()));
+  command(user, 'list', 'list all accounts').action(async () => (await load()).userList(clock, json()));
+
+  const namespace = group(
+    program,
+    'namespace',
+    'list namespaces, and set the flags that only the operator sets',
+  );
+  command(namespace, 'list', 'list all namespaces with their owners').action(async () =>
+    (await load()).namespaceList(clock, json()),
+  );
+  command(namespace, 'public-read', 'let everyone read a namespace without a token')
+    .argument('<name>', 'the namespace')
+    .argument('<on|off>', 'on: open; off: private')
+    .action(async (name: string, value: string) =>
+      (await load()).namespaceFlag(clock, 'public-read', name, value, json()),
+    );
+  command(namespace, 'suspend', 'refuse every read of a namespace')
+    .argument('<name>', 'the namespace')
+    .argument('<on|off>', 'on: reads are refused; off: as before')
+    .action(async (name: string, value: string) =>
+      (await load()).namespaceFlag(clock, 'suspend', name, value, json()),
+    );
+}

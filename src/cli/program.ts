@@ -1,0 +1,63 @@
+import { Command } from 'commander';
+import { programVersion } from '../config/version.ts';
+import type { Builder, ProgramOptions } from './builder.ts';
+import { addDataCommands } from './commands/data.ts';
+import { addKeyCommands } from './commands/keys.ts';
+import { addPeopleCommands } from './commands/people.ts';
+import { addQueryCommand } from './commands/query.ts';
+import { addServerCommands } from './commands/server.ts';
+import { print } from './output.ts';
+
+const JSON_OPTION = ['--json', 'print JSON for machines'] as const;
+
+const ENVIRONMENT_HELP = `
+Settings come from the environment (UQRP_DATA_DIR, UQRP_DATABASE_URL, UQRP_SECRET, ports, zones): a command that works on a server's
+data needs the same variables as that server. All variables: docs/OPERATIONS.md.
+
+Exit codes: 0 done, 1 failed or answered with an error, 2 wrong command line or configuration.
+
+Examples:
+  uqrp serve
+  uqrp user create you@example.net
+  TOKEN=$(uqrp user token you@example.net)
+  uqrp query get.100-km-to-mi.units.public.v1
+  uqrp COMMAND --help`;
+
+/**
+ * The tree of commands. It loads no part of the service: an action imports what it needs when it runs, so that `--help` and small
+ * commands start fast.
+ */
+export function buildProgram(options: ProgramOptions): Command {
+  const program = new Command('uqrp')
+    .description('Small records written over REST, read by everyone over DNS')
+    .exitOverride()
+    .helpCommand('help [command...]', 'show the help of a command')
+    .option(...JSON_OPTION)
+    .option('-V, --version', 'print the version')
+    .on('option:version', () => {
+      print(programVersion());
+      process.exit(0);
+    })
+    .addHelpText('after', ENVIRONMENT_HELP);
+  const builder: Builder = {
+    ...options,
+    program,
+    json: () => program.opts<{ json?: boolean }>().json === true,
+    // Each command takes `--json` behind its name as well as before it.
+    command: (parent, usage, about) =>
+      parent
+        .command(usage)
+        .description(about)
+        .exitOverride()
+        .option(...JSON_OPTION)
+        .hook('preAction', (_program, action) => {
+          if (action.opts<{ json?: boolean }>().json === true) program.setOptionValue('json', true);
+        }),
+  };
+  addServerCommands(builder);
+  addPeopleCommands(builder);
+  addKeyCommands(builder);
+  addDataCommands(builder);
+  addQueryCommand(builder);
+  return program;
+}
