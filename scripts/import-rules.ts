@@ -59,6 +59,7 @@ export const ROOMS: readonly Room[] = [
     may: [
       'main.ts',
       'control-wing.ts',
+      'start-checks.ts',
       'core',
       'lifecycle',
       'config',
@@ -71,6 +72,10 @@ export const ROOMS: readonly Room[] = [
       'edge/services/geoip/update.ts',
       'edge/services/stock/import.ts',
     ],
+  },
+  {
+    room: 'start-checks.ts',
+    may: ['core', 'config', 'control/store', 'edge/transport/port-check.ts', 'edge/transport/port-holder.ts'],
   },
   { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
   {
@@ -91,7 +96,16 @@ export const ROOMS: readonly Room[] = [
   { room: 'edge-wing.ts', may: ['core', 'lifecycle', 'config', 'telemetry', 'feed', ...EDGE] },
   {
     room: 'main.ts',
-    may: ['control-wing.ts', 'edge-wing.ts', 'core', 'lifecycle', 'config', 'telemetry', 'control/store'],
+    may: [
+      'start-checks.ts',
+      'control-wing.ts',
+      'edge-wing.ts',
+      'core',
+      'lifecycle',
+      'config',
+      'telemetry',
+      'control/store',
+    ],
   },
 ];
 

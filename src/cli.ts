@@ -5,6 +5,8 @@ import { EXIT, report, stopOnClosedPipe } from './cli/output.ts';
 import { buildProgram } from './cli/program.ts';
 import { takeSignals } from './cli/signals.ts';
 
+// Whatever this process writes is for its user alone, also where the shell's umask says otherwise.
+process.umask(0o077);
 stopOnClosedPipe();
 const program = buildProgram({ clock: Date.now, takeSignals });
 try {

@@ -6,13 +6,14 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
+import { prepareDataDir } from './config/data-dir.ts';
 import type { HostPort } from './config/parsers.ts';
 import { deriveKey, loadSecret } from './config/secrets.ts';
-import { openStore } from './control/store/open.ts';
 import type { Store } from './control/store/store.ts';
 import { type ControlWing, openControlWing } from './control-wing.ts';
 import type { Clock } from './core/clock.ts';
 import { type EdgeWing, openEdgeWing } from './edge-wing.ts';
+import { checkOpenFiles, checkPorts, openCheckedStore, portUses, takeServerLock } from './start-checks.ts';
 import { createEdgeStats } from './telemetry/edge-stats.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -54,8 +55,7 @@ export async function serve(
   const hasEdge = config.role !== 'control';
   if (config.unknown.length > 0) log.event('config.unknown', { count: config.unknown.length });
 
-  const secret = loadSecret(config.dataDir, config.secret);
-  const opened: (() => Promise<void>)[] = [];
+  const opened: (() => void | Promise<void>)[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   let edge: EdgeWing | null = null;
   let control: ControlWing | null = null;
@@ -83,10 +83,16 @@ export async function serve(
   }
 
   try {
+    const { narrowed } = prepareDataDir(config.dataDir);
+    if (narrowed > 0) log.event('data_dir.narrowed', { entries: narrowed });
+    const lock = takeServerLock(config.dataDir);
+    opened.push(() => lock.release());
+    if (hasEdge) checkOpenFiles(config.workers);
+    await checkPorts(portUses(config));
+    const secret = loadSecret(config.dataDir, config.secret);
     let store: Store | null = null;
     if (hasControl || config.sync) {
-      const { dataDir, databaseUrl } = config;
-      const opening = await unlessCancelled(openStore({ dataDir, databaseUrl, clock }), cancel);
+      const opening = await unlessCancelled(openCheckedStore(config, secret, clock), cancel);
       store = opening;
       opened.push(() => opening.close());
     }

@@ -1,5 +1,3 @@
-import { loadConfig } from '../config/config.ts';
-import { readEnvironment } from '../config/env.ts';
 import type { Clock } from '../core/clock.ts';
 import type { KeyRole } from '../edge/dnssec/algorithms.ts';
 import { dsLines } from '../edge/dnssec/ds.ts';
@@ -13,6 +11,7 @@ import {
   ROLLOVER_TIMES,
   type RolloverOutcome,
 } from '../edge/dnssec/rollover.ts';
+import { configWithData } from './context.ts';
 import { print, table, UsageError } from './output.ts';
 
 export interface DnssecOptions {
@@ -91,7 +90,7 @@ function parseConfirmation(text: string | undefined): Confirmation | null {
 }
 
 function context({ zone }: DnssecOptions): { dataDir: string; zones: readonly string[] } {
-  const { dataDir, zones } = loadConfig(readEnvironment());
+  const { dataDir, zones } = configWithData();
   if (zone === undefined) return { dataDir, zones };
   const name = zone.replace(/\.$/, '').toLowerCase();
   if (!zones.includes(name)) throw new UsageError(`--zone takes one of ${zones.join(', ')}`);

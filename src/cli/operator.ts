@@ -6,7 +6,9 @@ import { withStore } from './context.ts';
 import { print, table, UsageError } from './output.ts';
 
 export async function userCreate(clock: Clock, email: string, tier: string, json: boolean): Promise<void> {
-  const user = await withStore(clock, ({ deps }) => createUser(deps, email, parseTier(tier)));
+  const user = await withStore(clock, ({ deps }) => createUser(deps, email, parseTier(tier)), {
+    mayCreate: true,
+  });
   print(json ? JSON.stringify(user) : `${user.email} ${user.tier} ${user.id}`);
 }
 

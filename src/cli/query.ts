@@ -2,8 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ask, type ClientTransport } from '../client/ask.ts';
 import type { Server } from '../client/server.ts';
-import { loadConfig } from '../config/config.ts';
-import { readEnvironment } from '../config/env.ts';
 import { parseEnvelope } from '../core/envelope.ts';
 import { foldCase } from '../core/labels.ts';
 import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../edge/wire/codes.ts';
@@ -12,6 +10,7 @@ import type { Message } from '../edge/wire/message.ts';
 import { nameFromText, nameToText } from '../edge/wire/name.ts';
 import { rdataToText } from '../edge/wire/present.ts';
 import { txtValue } from '../edge/wire/txt.ts';
+import { commandConfig } from './context.ts';
 import { EXIT, escapeControls, InputError, print, UsageError } from './output.ts';
 
 export interface QueryOptions {
@@ -31,7 +30,7 @@ const DEADLINE_MS = 5000;
  * @throws InputError when no reply comes, or one without an answer
  */
 export async function query(name: string, options: QueryOptions): Promise<void> {
-  const config = loadConfig(readEnvironment());
+  const config = commandConfig();
   const asked = completeName(name, config.zones);
   const qname = nameFromText(asked);
   if (qname === null) throw new UsageError(`${escapeControls(name)} is not a domain name`);

@@ -1,7 +1,6 @@
-import { loadConfig } from '../config/config.ts';
-import { readEnvironment } from '../config/env.ts';
 import type { Clock } from '../core/clock.ts';
 import { importExchangeMap } from '../edge/services/stock/import.ts';
+import { configWithData } from './context.ts';
 import { print, UsageError } from './output.ts';
 
 export interface StockMapOptions {
@@ -15,7 +14,7 @@ export function stockMapImport(clock: Clock, file: string, options: StockMapOpti
   if (!/^[A-Za-z0-9._-]{1,32}$/.test(options.tag)) {
     throw new UsageError('--tag takes 1 to 32 letters, digits, dots, hyphens or underscores');
   }
-  const { dataDir } = loadConfig(readEnvironment());
+  const { dataDir } = configWithData();
   const { asof, tag, listed } = importExchangeMap(dataDir, file, options, clock());
   print(json ? JSON.stringify({ tickers: listed.size, asof, tag }) : `${listed.size} tickers as of ${asof}`);
 }

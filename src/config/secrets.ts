@@ -11,8 +11,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from './config.ts';
+import { StartError } from './start-error.ts';
 
 const FILE = 'secret';
+const FINGERPRINT_OCTETS = 16;
 const FORM = /^[0-9a-f]{64}\n?$/;
 
 /** What keys are derived from: the text of UQRP_SECRET or of the file, so that one may be copied into the other. */
@@ -22,12 +24,20 @@ export type Secret = Uint8Array;
  * The server's secret: UQRP_SECRET, else `<dataDir>/secret`, made once of 32 random bytes (64 hex letters, mode 0600).
  * Two processes that start together end with the same one.
  *
+ * @param create false: a missing file is a fault, for a new secret would not be the server's
+ *
  * @throws ConfigError when the file is there and is no secret
  */
-export function loadSecret(dataDir: string, fromEnv: string | null): Secret {
+export function loadSecret(dataDir: string, fromEnv: string | null, create = true): Secret {
   if (fromEnv !== null) return Buffer.from(fromEnv, 'utf8');
   const path = join(dataDir, FILE);
-  const held = readIfThere(path) ?? makeSecret(dataDir, path);
+  const found = readIfThere(path);
+  if (found === null && !create) {
+    throw new StartError(
+      `UQRP_SECRET is not set, and there is no ${path}. Set UQRP_SECRET as for the server.`,
+    );
+  }
+  const held = found ?? makeSecret(dataDir, path);
   if (!FORM.test(held)) throw new ConfigError(['the file secret in UQRP_DATA_DIR must hold 64 hex letters']);
   return Buffer.from(held.trimEnd(), 'utf8');
 }
@@ -39,6 +49,11 @@ export function loadSecret(dataDir: string, fromEnv: string | null): Secret {
  */
 export function deriveKey(secret: Secret, label: string, length: number): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `uqrp/${label}`, length));
+}
+
+/** Tells two secrets apart and nothing else about them: stored with the database. */
+export function secretFingerprint(secret: Secret): string {
+  return deriveKey(secret, 'fingerprint', FINGERPRINT_OCTETS).toString('hex');
 }
 
 /** Written whole under another name and linked into place, so nobody ever reads half a secret; the first one wins. */

@@ -18,6 +18,11 @@ export const EVENTS = {
     message: 'variables that begin with UQRP_ and mean nothing',
     fields: { count: 'number' },
   },
+  'data_dir.narrowed': {
+    level: 'warn',
+    message: 'files of the data directory were open to other users, and are not any more',
+    fields: { entries: 'number' },
+  },
   'server.started': {
     level: 'info',
     message: 'everything listens',

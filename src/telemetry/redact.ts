@@ -27,6 +27,7 @@ const CLASSES: ReadonlySet<string> = new Set([
   'ListenError',
   'RangeError',
   'ReferenceError',
+  'StartError',
   'SyntaxError',
   'SystemError',
   'TypeError',

@@ -50,7 +50,7 @@ describe('a start that cannot succeed ends the process', () => {
     try {
       const { code, errors } = await serve({ UQRP_DNS_PORT: String(socket.address().port) });
       assert.equal(code, 1, errors);
-      assert.match(errors, /EADDRINUSE/);
+      assert.match(errors, /UQRP_DNS_PORT \d+\/udp is in use by process \d+/);
     } finally {
       socket.close();
     }

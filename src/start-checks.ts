@@ -1,0 +1,130 @@
+/** What is checked before anything is opened: the data directory, its lock, and the ports. Each fault says what to do. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from './config/config.ts';
+import { type Secret, secretFingerprint } from './config/secrets.ts';
+import { StartError } from './config/start-error.ts';
+import { openStore } from './control/store/open.ts';
+import { isSecretOfStore } from './control/store/secret-check.ts';
+import { lockDataDir, type ServerLock } from './control/store/server-lock.ts';
+import type { Store } from './control/store/store.ts';
+import type { Clock } from './core/clock.ts';
+import { findPortFault, type PortFault, type PortUse } from './edge/transport/port-check.ts';
+import { findPortHolder } from './edge/transport/port-holder.ts';
+
+/** @throws StartError when another server uses the directory */
+export function takeServerLock(dataDir: string): ServerLock {
+  const lock = lockDataDir(dataDir);
+  if ('release' in lock) return lock;
+  const holder = lock.pid === null ? 'another process' : `process ${lock.pid}`;
+  throw new StartError(
+    `UQRP_DATA_DIR ${dataDir} is in use by ${holder}, which holds ${join(dataDir, 'serve.lock')}. Stop it, or choose another directory.`,
+  );
+}
+
+/**
+ * Opens the store, and compares the secret with the one that the database was made with.
+ *
+ * @throws StartError when the database cannot be used, or belongs to another secret
+ */
+export async function openCheckedStore(config: StoreSettings, secret: Secret, clock: Clock): Promise<Store> {
+  const { dataDir, databaseUrl } = config;
+  const store = await openStore({ dataDir, databaseUrl, clock }).catch((error: unknown) => {
+    throw storeFault(error, config) ?? error;
+  });
+  if (await isSecretOfStore(store, secretFingerprint(secret))) return store;
+  await store.close();
+  throw new StartError(
+    'UQRP_SECRET, or the file secret in UQRP_DATA_DIR, is not the secret that this database was made with: ' +
+      'no token and no webhook would work. Set UQRP_SECRET to the earlier one, or put back the file secret.',
+  );
+}
+
+type StoreSettings = Pick<Config, 'dataDir' | 'databaseUrl'>;
+
+/** Primary result codes of SQLite (sqlite.org/rescode.html), and what an operator can do. */
+const SQLITE_ADVICE: Readonly<Record<number, string>> = {
+  11: 'is damaged. Restore a backup.',
+  13: 'cannot be written: the disk is full. Make room.',
+  14: 'cannot be opened. Let this user read and write it, and raise the limit of open files (ulimit -n) if it is below 1024.',
+  26: 'is not a database. Restore a backup.',
+};
+
+/** What is wrong with the database, or null for a fault that is none of an operator's. */
+export function storeFault(error: unknown, { dataDir, databaseUrl }: StoreSettings): StartError | null {
+  const { errcode, code, message } = error as NodeJS.ErrnoException & { readonly errcode?: number };
+  if (databaseUrl !== null) {
+    return typeof code === 'string'
+      ? new StartError(`UQRP_DATABASE_URL: ${message || code}`, { cause: error })
+      : null;
+  }
+  const advice = typeof errcode === 'number' ? SQLITE_ADVICE[errcode & 0xff] : undefined;
+  return advice === undefined
+    ? null
+    : new StartError(`The database ${join(dataDir, 'uqrp.sqlite')} ${advice}`, { cause: error });
+}
+
+/** Open files of a server at rest: of the process, and of each worker. Connections come on top. */
+const FILES_AT_REST = { process: 40, worker: 8 };
+
+/** @throws StartError when the process may not open as many files as it needs at rest */
+export function checkOpenFiles(workers: number): void {
+  const needed = FILES_AT_REST.process + FILES_AT_REST.worker * workers;
+  const limit = openFilesLimit();
+  if (limit === null || limit >= needed) return;
+  throw new StartError(
+    `This process may open ${limit} files, and ${workers} workers need ${needed} without any connection. ` +
+      'Raise the limit (ulimit -n, LimitNOFILE of systemd) to 1024 or more, or lower UQRP_WORKERS.',
+  );
+}
+
+function openFilesLimit(): number | null {
+  try {
+    const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? null : Number(soft);
+  } catch {
+    return null;
+  }
+}
+
+/** Every port that a process of this role listens on. */
+export function portUses(config: Config): PortUse[] {
+  const { host, httpHost, httpPort, dnsPort, dotPort, dohPort, metrics, role } = config;
+  const uses: PortUse[] = [{ variable: 'UQRP_HTTP_PORT', host: httpHost, port: httpPort, protocol: 'tcp' }];
+  if (metrics !== null) uses.push({ variable: 'UQRP_METRICS', ...metrics, protocol: 'tcp' });
+  if (role === 'control') return uses;
+  return [
+    ...uses,
+    { variable: 'UQRP_DNS_PORT', host, port: dnsPort, protocol: 'udp' },
+    { variable: 'UQRP_DNS_PORT', host, port: dnsPort, protocol: 'tcp' },
+    { variable: 'UQRP_DOT_PORT', host, port: dotPort, protocol: 'tcp' },
+    { variable: 'UQRP_DOH_PORT', host, port: dohPort, protocol: 'tcp' },
+  ];
+}
+
+/** @throws StartError for the first port that cannot be had */
+export async function checkPorts(uses: readonly PortUse[]): Promise<void> {
+  const fault = await findPortFault(uses);
+  if (fault === null) return;
+  const { protocol, port } = fault.use;
+  const pid = fault.code === 'EADDRINUSE' ? findPortHolder(protocol, port) : null;
+  throw new StartError(portFaultText(fault, pid));
+}
+
+/** @param pid of the process that holds the port, or null where it cannot be told */
+export function portFaultText({ use, code }: PortFault, pid: number | null): string {
+  const { variable, host, port, protocol } = use;
+  const what = `${variable} ${port}/${protocol}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${what} is in use by ${pid === null ? 'another process' : `process ${pid}`}. Stop it, or choose another port.`;
+    case 'EACCES':
+      return `${what} may not be opened by this user. Ports below 1024 need the capability CAP_NET_BIND_SERVICE, or choose another port.`;
+    case 'EADDRNOTAVAIL':
+      return `${what}: this machine has no address ${host}. Set UQRP_HOST, UQRP_HTTP_HOST or UQRP_METRICS to one that it has.`;
+    case 'EMFILE':
+      return `${what} could not be opened: EMFILE, this process may open no more files. Raise the limit (ulimit -n) to 1024 or more.`;
+    default:
+      return `${what} could not be opened: ${code}.`;
+  }
+}

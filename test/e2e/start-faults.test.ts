@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { CLI, type Ended, runCli, settingsFor } from '../support/command.ts';
+import { startUqrp, type Uqrp } from '../support/server-process.ts';
+
+describe('what stops a start says what it is', () => {
+  let dir: string;
+  let server: Uqrp;
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'uqrp-faults-'));
+    server = await startUqrp({ UQRP_WORKERS: '1' });
+  });
+  after(async () => {
+    await server.remove();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const serve = (env: NodeJS.ProcessEnv): Promise<Ended> =>
+    runCli(['serve'], { ...settingsFor(join(dir, 'data')), ...env });
+
+  it('another server on the data directory, by its process (newcomer finding 6)', async () => {
+    const { code, errors } = await serve({ UQRP_DATA_DIR: server.dataDir });
+    assert.equal(code, 1);
+    assert.ok(
+      errors.includes(`UQRP_DATA_DIR ${server.dataDir} is in use by process ${server.pid}, `),
+      errors,
+    );
+  });
+
+  it('a port that another server shares, by variable, protocol and process (newcomer finding 6)', async () => {
+    for (const [variable, port, protocol] of [
+      ['UQRP_DNS_PORT', server.ports.dns, 'udp'],
+      ['UQRP_DOT_PORT', server.ports.dot, 'tcp'],
+      ['UQRP_DOH_PORT', server.ports.doh, 'tcp'],
+      ['UQRP_HTTP_PORT', server.ports.http, 'tcp'],
+    ] as const) {
+      const { code, errors } = await serve({ [variable]: String(port) });
+      assert.equal(code, 1, variable);
+      const text = `${variable} ${port}/${protocol} is in use by process ${server.pid}. Stop it, or choose another port.`;
+      assert.ok(errors.includes(text), errors);
+    }
+  });
+
+  it('the lock goes with its process, also when it is killed', async () => {
+    const killed = await startUqrp({ UQRP_WORKERS: '1' });
+    const gone = new Promise((resolve) => killed.child.once('exit', resolve));
+    killed.child.kill('SIGKILL');
+    await gone;
+    const next = await startUqrp({ UQRP_WORKERS: '1' }, killed.dataDir);
+    await next.remove();
+  });
+
+  it('a database that is none, by its file', async () => {
+    const data = mkdtempSync(join(dir, 'corrupt-'));
+    writeFileSync(
+      join(data, 'uqrp.sqlite'),
+      'not a database, but long enough to have a header of 100 bytes. '.repeat(4),
+    );
+    const { code, errors } = await serve({ UQRP_DATA_DIR: data });
+    assert.equal(code, 1);
+    assert.ok(errors.includes(`${join(data, 'uqrp.sqlite')} is not a database. Restore a backup.`), errors);
+  });
+
+  it('another secret than the one of the database, for the server and for commands (newcomer finding 4)', async () => {
+    const data = join(dir, 'secret');
+    const created = await runCli(['user', 'create', 'a@example.net'], settingsFor(data));
+    assert.equal(created.code, 0, created.errors);
+    const other = { ...settingsFor(data), UQRP_SECRET: 'another secret, of 32 letters or more' };
+    for (const line of [['serve'], ['user', 'token', 'a@example.net'], ['user', 'list']]) {
+      const { code, out, errors } = await runCli(line, other);
+      assert.deepEqual([code, out], [1, ''], line.join(' '));
+      assert.match(errors, /UQRP_SECRET.* is not the secret that this database was made with/);
+    }
+    assert.equal((await runCli(['user', 'token', 'a@example.net'], settingsFor(data))).code, 0);
+  });
+
+  it('no data directory, for every command but serve and user create', async () => {
+    const data = join(dir, 'none');
+    for (const line of [
+      ['user', 'list'],
+      ['dnssec', 'ds'],
+      ['export', 'acme'],
+      ['namespace', 'list'],
+    ]) {
+      const { code, errors } = await runCli(line, settingsFor(data));
+      assert.equal(code, 1, line.join(' '));
+      assert.match(errors, /^UQRP_DATA_DIR .* does not exist\. Set UQRP_DATA_DIR as for the server/);
+      assert.equal(existsSync(data), false);
+    }
+  });
+
+  it('too few open files, by the limit', () => {
+    const env = { ...process.env, ...settingsFor(join(dir, 'files')) };
+    const { status, stderr } = spawnSync(
+      'bash',
+      ['-c', `ulimit -n 40; "${process.execPath}" "${CLI}" serve`],
+      {
+        env,
+        encoding: 'utf8',
+      },
+    );
+    assert.equal(status, 1);
+    assert.match(stderr, /may open 40 files.*ulimit -n/);
+  });
+
+  it('but not a wide umask or an open directory: those are closed (security finding 6)', async () => {
+    const data = mkdtempSync(join(dir, 'open-'));
+    chmodSync(data, 0o755);
+    const opened = await startUqrp({ UQRP_WORKERS: '1' }, data);
+    const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+    assert.equal(modeOf(data), '700');
+    const wide = readdirSync(data, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((path) => modeOf(path) !== '600' && !path.endsWith('cert.pem'));
+    await opened.stop();
+    assert.deepEqual(wide, []);
+  });
+});
