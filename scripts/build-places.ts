@@ -10,6 +10,7 @@ import { constants, zstdCompressSync } from 'node:zlib';
 import { compact, fold } from '../src/edge/services/places/fold.ts';
 import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/edge/services/places/format.ts';
 import { REGIONS } from '../src/edge/services/places/regions.ts';
+import { ENGLISH_NAMES, FORMER_NAMES } from './place-names.ts';
 
 const OUT = new URL('../src/edge/services/places/data/places.bin.zst', import.meta.url);
 
@@ -96,19 +97,31 @@ function keysOf(all: readonly City[]): Map<string, number[]> {
       put(own, name, number);
       // `Washington, D.C.`, `Halle (Saale)`: the first part is a name as well.
       put(own, name.split(/[,(]/u)[0]!, number);
+      // `St. Louis` is spelled `Saint Louis` as well.
+      put(own, name.replace(/^St\.? /u, 'Saint '), number);
     }
     const scripts = city.population >= SCRIPTS_POPULATION_MIN;
     for (const name of city.aliases) if (scripts || isAscii(compact(fold(name)))) put(alias, name, number);
   }
+  for (const [name, place, country] of ENGLISH_NAMES) put(own, name, numberOf(all, place, country));
+  const former = new Map<string, Set<number>>();
+  for (const [name, place, country] of FORMER_NAMES) put(former, name, numberOf(all, place, country));
   const byKey = new Map<string, number[]>();
   for (const key of new Set([...own.keys(), ...alias.keys()])) {
     const named = [...(own.get(key) ?? [])].sort((a, b) => a - b);
     const called = [...(alias.get(key) ?? [])].filter((n) => !own.get(key)?.has(n)).sort((a, b) => a - b);
     const bar = Math.max(0, ...named.map((n) => guard(all[n]!)));
-    const strong = called.filter((n) => all[n]!.population > bar);
-    byKey.set(key, [...strong, ...named, ...called.filter((n) => all[n]!.population <= bar)]);
+    const isStrong = (n: number): boolean => all[n]!.population > bar && former.get(key)?.has(n) !== true;
+    byKey.set(key, [...called.filter(isStrong), ...named, ...called.filter((n) => !isStrong(n))]);
   }
   return byKey;
+}
+
+/** The most populous place of that ASCII name in the country. */
+function numberOf(all: readonly City[], place: string, country: string): number {
+  const number = all.findIndex(({ ascii, region }) => ascii === place && region.startsWith(`${country} `));
+  if (number < 0) throw new Error(`no place ${place}, ${country}`);
+  return number;
 }
 
 function guard({ population, capital }: City): number {

@@ -72,6 +72,19 @@ test('cities by name, alias, script, and who wins where several share one', () =
   }
 });
 
+test('of several places of one name the most populous that bears it today answers', () => {
+  const file = new URL('../../../../test/fixtures/ambiguous-places.tsv', import.meta.url);
+  const rows = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split('\t') as [string, string]);
+  assert.ok(rows.length >= 150);
+  const wrong = rows
+    .map(([name, country]) => ({ name, country, found: places.find(name)?.country }))
+    .filter(({ country, found: answered }) => answered !== country);
+  assert.deepEqual(wrong, []);
+});
+
 test('countries and regions as suffixes', () => {
   for (const [name, wanted] of [
     ['london-gb', 'London, GB'],

@@ -1,0 +1,55 @@
+/**
+ * What GeoNames' list of alternate names does not tell: which of them is the English name of today, and which is a name of
+ * the past. Names as people write them; places by their ASCII name and country in GeoNames.
+ */
+
+type PlaceName = readonly [name: string, place: string, country: string];
+
+/**
+ * Current English names of places that GeoNames lists under a local or longer name. Such a name counts as the place's own,
+ * so that the most populous place of that name answers (decisions, section 7).
+ */
+export const ENGLISH_NAMES: readonly PlaceName[] = [
+  ['Geneva', 'Geneve', 'CH'],
+  ['Lucerne', 'Luzern', 'CH'],
+  ['Hanover', 'Hannover', 'DE'],
+  ['Brunswick', 'Braunschweig', 'DE'],
+  ['Cologne', 'Koeln', 'DE'],
+  ['Frankfurt', 'Frankfurt am Main', 'DE'],
+  ['Bruges', 'Brugge', 'BE'],
+  ['Ghent', 'Gent', 'BE'],
+  ['Dunkirk', 'Dunkerque', 'FR'],
+  ['Padua', 'Padova', 'IT'],
+  ['Mantua', 'Mantova', 'IT'],
+  ['Syracuse', 'Siracusa', 'IT'],
+  ['Seville', 'Sevilla', 'ES'],
+  ['Panama City', 'Panama', 'PA'],
+  ['Leon', 'Leon de los Aldama', 'MX'],
+  ['Santa Cruz', 'Santa Cruz de la Sierra', 'BO'],
+  ['Sudbury', 'Greater Sudbury', 'CA'],
+  ['Newcastle', 'Newcastle upon Tyne', 'GB'],
+  ['Lexington', 'Lexington-Fayette', 'US'],
+  ['Las Palmas', 'Las Palmas de Gran Canaria', 'ES'],
+  ['Stoke', 'Stoke-on-Trent', 'GB'],
+  ['Rostov', 'Rostov-na-Donu', 'RU'],
+  ['Mykolaiv', 'Mykolayiv', 'UA'],
+];
+
+/** Names of the past. A place that bears the name today answers, however small it is beside the other. */
+export const FORMER_NAMES: readonly PlaceName[] = [
+  ['Salisbury', 'Harare', 'ZW'],
+  ['Batavia', 'Jakarta', 'ID'],
+  ['New Amsterdam', 'New York City', 'US'],
+  ['Smyrna', 'Izmir', 'TR'],
+  ['Canton', 'Guangzhou', 'CN'],
+  ['Pekin', 'Beijing', 'CN'],
+  ['Sverdlovsk', 'Yekaterinburg', 'RU'],
+  ['Kuybyshev', 'Samara', 'RU'],
+  ['Edessa', 'Sanliurfa', 'TR'],
+  ['Berea', 'Aleppo', 'SY'],
+  ['Zion', 'Jerusalem', 'IL'],
+  ['Tremont', 'Boston', 'US'],
+  ['Whitehall', 'Atlanta', 'US'],
+  ['Hayden', 'Mesa', 'US'],
+  ['Forest City', 'Cleveland', 'US'],
+];
