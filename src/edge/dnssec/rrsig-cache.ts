@@ -6,8 +6,12 @@ import type { SignableRrset } from './canonical.ts';
 export interface Signed {
   /** RRSIG rdata. */
   readonly rrsigs: readonly Uint8Array[];
+  /** Milliseconds since the epoch: the inception. A clock that was set back may read less. */
+  readonly validFrom: number;
   /** Milliseconds since the epoch; no answer with these signatures should be kept longer. */
   readonly renewAt: number;
+  /** Made for this call, not taken from a cache. */
+  readonly isFresh: boolean;
 }
 
 export interface RrsigCacheSettings {
@@ -56,12 +60,13 @@ export class RrsigCache {
     return this.young.size + this.old.size;
   }
 
-  /** The signatures of exactly this rrset, or null when there are none, or old ones. */
+  /** The signatures of exactly this rrset, or null when there are none, or none that are valid and young enough at `now`. */
   get(rrset: SignableRrset, now: number): Signed | null {
     const key = keyOf(rrset);
     const young = this.young.get(key);
     const entry = young ?? this.old.get(key);
-    if (entry === undefined || now >= entry.signed.renewAt || !isSame(entry, rrset)) return null;
+    if (entry === undefined || !isSame(entry, rrset)) return null;
+    if (now < entry.signed.validFrom || now >= entry.signed.renewAt) return null;
     if (young === undefined) this.put(key, entry);
     return entry.signed;
   }
@@ -69,7 +74,7 @@ export class RrsigCache {
   /** Remembers the signatures of an rrset, of which it takes a copy. */
   set(rrset: SignableRrset, signed: Signed): void {
     const rdata = rrset.rdata.map((one) => copyOctets(one, 0, one.length));
-    this.put(keyOf(rrset), { ttl: rrset.ttl, rdata, signed });
+    this.put(keyOf(rrset), { ttl: rrset.ttl, rdata, signed: { ...signed, isFresh: false } });
   }
 
   private put(key: string, entry: Entry): void {
@@ -91,11 +96,12 @@ export class RrsigCache {
   }
 }
 
-function keyOf({ owner, type }: SignableRrset): string {
+/** TTL 0 counts as a key of its own: the SOA record leaves with it or with its usual TTL, as the question is. */
+function keyOf({ owner, type, ttl }: SignableRrset): string {
   const folded = foldName(owner);
   // A character an octet: two names are the same text only if they are the same octets.
   const name = Buffer.from(folded.buffer, folded.byteOffset, folded.length).toString('latin1');
-  return name + String.fromCharCode(type);
+  return name + String.fromCharCode(type) + (ttl === 0 ? '0' : '');
 }
 
 function isSame(entry: Entry, { ttl, rdata }: SignableRrset): boolean {

@@ -20,6 +20,8 @@ export interface SignatureWindow {
   /** Seconds since the epoch. */
   readonly inception: number;
   readonly expiration: number;
+  /** Milliseconds since the epoch: the inception. */
+  readonly validFrom: number;
   /** Milliseconds since the epoch. */
   readonly renewAt: number;
 }
@@ -46,6 +48,7 @@ export function signatureWindow(now: number): SignatureWindow {
   return {
     inception: (hour - 1) * HOUR_S,
     expiration: hour * HOUR_S + LIFE_S,
+    validFrom: (hour - 1) * HOUR_MS,
     renewAt: hour * HOUR_MS + RENEW_AFTER_MS,
   };
 }

@@ -76,7 +76,9 @@ test('signatures are kept until their time to be renewed', () => {
   const rrset = txt('a.x.net', 60, 'x');
   const first = signer.sign(rrset);
   now = first.renewAt - 1;
-  assert.equal(signer.sign(txt('A.X.net', 60, 'x')), first, 'any spelling of the owner');
+  const again = signer.sign(txt('A.X.net', 60, 'x'));
+  assert.equal(again.rrsigs, first.rrsigs, 'any spelling of the owner');
+  assert.deepEqual([first.isFresh, again.isFresh], [true, false]);
   now = first.renewAt;
   const second = signer.sign(rrset);
   assert.notEqual(second, first);
@@ -143,7 +145,12 @@ test('a signer needs an active key of each role', () => {
   }
 });
 
-const SIGNED: Signed = { rrsigs: [new Uint8Array(64)], renewAt: NOW + 1 };
+const SIGNED: Signed = {
+  rrsigs: [new Uint8Array(64)],
+  validFrom: NOW,
+  renewAt: NOW + 1,
+  isFresh: true,
+};
 
 test('the cache holds no more than its limits, in entries and octets', () => {
   fc.assert(
@@ -185,4 +192,5 @@ test('an rrset larger than the cache is not kept', () => {
   cache.set(fits, SIGNED);
   assert.notEqual(cache.get(fits, NOW), null);
   assert.equal(cache.get(fits, SIGNED.renewAt), null);
+  assert.equal(cache.get(fits, SIGNED.validFrom - 1), null);
 });

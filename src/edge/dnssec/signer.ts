@@ -31,9 +31,11 @@ export interface Signer {
   /**
    * The RRSIG records of an rrset of this zone, which have its owner, class and TTL.
    *
+   * @param once the signatures are made for this call, and nothing remembers them: whether they were asked for before
+   *   cannot be seen
    * @throws SigningError when it cannot be signed: the answer is SERVFAIL, never one without signatures
    */
-  sign(rrset: SignableRrset): Signed;
+  sign(rrset: SignableRrset, once?: boolean): Signed;
 }
 
 /** Says nothing of what was to be signed. */
@@ -80,16 +82,16 @@ export function makeSigner({ keys: keySet, mode, clock, cache: settings }: Signe
       RRTYPE.CDNSKEY,
       atParent.map(({ dnskeyRdata }) => dnskeyRdata),
     ),
-    sign(rrset) {
+    sign(rrset, once = false) {
       const now = clock();
       // A flood of names that are asked once would fill the cache with denials that nobody asks for again.
-      const isKept = rrset.type !== RRTYPE.NSEC || seen.again(rrset.owner);
+      const isKept = !once && (rrset.type !== RRTYPE.NSEC || seen.again(rrset.owner));
       const held = isKept ? cache.get(rrset, now) : null;
       if (held !== null) return held;
       try {
-        const { inception, expiration, renewAt } = signatureWindow(now);
+        const { inception, expiration, validFrom, renewAt } = signatureWindow(now);
         const rrsigs = signRrsetWith(rrset, signersOf(rrset.type), { signer: apex, inception, expiration });
-        const signed: Signed = { rrsigs, renewAt };
+        const signed: Signed = { rrsigs, validFrom, renewAt, isFresh: true };
         if (isKept) cache.set(rrset, signed);
         return signed;
       } catch (cause) {

@@ -27,7 +27,7 @@ export function servedZones({ zones, nameServers, mode, keys, clock }: ServedZon
 
 function zoneSigner(signer: Signer): ZoneSigner {
   return {
-    sign: (rrset) => signer.sign(rrset),
+    sign: (rrset, once) => signer.sign(rrset, once),
     nsec: (qname, types) => nsecRdata(qname, types, signer.apex),
   };
 }

@@ -20,6 +20,9 @@ export type Verdict =
   | { readonly kind: 'private'; readonly until: number }
   | { readonly kind: 'refused'; readonly until: number };
 
+/** Looked up where a query has no token. As long as a token, and spelled as none is. */
+const NO_TOKEN = '-'.repeat(56);
+
 const PUBLIC: Verdict = { kind: 'public' };
 const OPEN: Verdict = { kind: 'open' };
 const DEMO: Verdict = { kind: 'demo' };
@@ -27,17 +30,24 @@ const REFUSED: Verdict = { kind: 'refused', until: FOREVER };
 
 /**
  * Decides whether a query may be answered (specification, Private hosted read enforcement, rules 1 to 4 in order).
- * Missing, unknown, expired and revoked tokens, wrong and unknown namespaces all give the same verdict.
+ * Missing, unknown, expired and revoked tokens, wrong and unknown namespaces all give the same verdict, and the same work
+ * leads to it: each refusal reads the namespace and one token, so its time tells nothing of either.
  */
 export function judge(query: Query, view: HostedView, settings: GateSettings, now: number): Verdict {
   if (query.namespace === PUBLIC_NAMESPACE) return PUBLIC;
   const namespace = view.namespace(query.namespace);
   // An operator's suspension outranks every way to read a namespace.
-  if (namespace?.suspended) return REFUSED;
-  if (settings.sync && namespace?.publicRead) return OPEN;
-  if (DEMO_NAMESPACES.has(query.namespace)) return settings.demo ? DEMO : REFUSED;
-  if (query.token === null || namespace === null) return REFUSED;
-  const token = view.token(queryTokenDigest(query.token));
-  if (token === null || token.namespace !== query.namespace || token.expiresAt <= now) return REFUSED;
-  return { kind: 'private', until: token.expiresAt };
+  const isSuspended = namespace?.suspended === true;
+  if (!isSuspended && settings.sync && namespace?.publicRead === true) return OPEN;
+  const isDemo = DEMO_NAMESPACES.has(query.namespace);
+  if (!isSuspended && isDemo && settings.demo) return DEMO;
+  const token = view.token(queryTokenDigest(query.token ?? NO_TOKEN));
+  const isAuthorised =
+    !isSuspended &&
+    !isDemo &&
+    namespace !== null &&
+    query.token !== null &&
+    token?.namespace === query.namespace &&
+    token.expiresAt > now;
+  return isAuthorised ? { kind: 'private', until: token.expiresAt } : REFUSED;
 }

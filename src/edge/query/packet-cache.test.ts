@@ -13,7 +13,7 @@ import { makeZone } from './zones.ts';
 
 const ZONE = unsignedZone(makeZone('uqrp.net', [{ label: 'ns1', addresses: ['192.0.2.1'] }]));
 const stamps = new Map<number, number>();
-const VALID = { until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
+const VALID = { from: 0, until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
 const out = Buffer.alloc(4096);
 
 interface Asked {
@@ -64,6 +64,7 @@ function store(cache: PacketCache, packet: Uint8Array, size = 10, validity = VAL
     additional: [],
     ede: null,
     until: validity.until,
+    once: false,
     isFailure: false,
   };
   const reply = writeReply(request, finish(body, null, request, ZONE));

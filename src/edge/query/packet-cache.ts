@@ -7,6 +7,8 @@ export type ReadStamp = (index: number) => number;
 
 /** What must still hold for a cached reply to be served. */
 export interface Validity {
+  /** Milliseconds since the epoch at which it was made; void before: the clock was set back, by how much nobody knows. */
+  readonly from: number;
   /** Milliseconds since the epoch; void from then on. 0: never to be remembered. */
   readonly until: number;
   /** Stamp indexes with the values they had before the view was read. */
@@ -136,6 +138,7 @@ export class PacketCache {
       // A copy of its own: the reply came from a pool that would be held along with it.
       bytes: new Uint8Array(reply.bytes),
       optAt: reply.optAt,
+      from: validity.from,
       until: validity.until,
       namespaceStripe: validity.namespaceStripe,
       namespaceStamp: validity.namespaceStamp,
@@ -149,6 +152,7 @@ export class PacketCache {
 
   private holds(entry: Entry, now: number): boolean {
     return (
+      now >= entry.from &&
       now < entry.until &&
       this.readStamp(entry.keyStripe) === entry.keyStamp &&
       this.readStamp(entry.namespaceStripe) === entry.namespaceStamp

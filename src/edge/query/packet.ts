@@ -51,6 +51,7 @@ const UNSTAMPED = {
   keyStamp: 0,
 } as const;
 
+type Stamps = Omit<Validity, 'from' | 'until'>;
 type Stamped = Omit<Validity, 'until'>;
 
 /** Bytes to bytes: transports reach everything that answers through this. Never throws, never rejects. */
@@ -62,14 +63,14 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   let current = begin(options.zones);
 
   /** Read before the view is, so that a change in between makes the reply void. */
-  function stampsOf(to: Route): Stamped {
+  function stampsOf(to: Route): Stamps {
     const text = to.kind === 'text' || to.kind === 'other' ? to.text : null;
     if (text?.kind === 'query') return stampedBy(text.query.namespace, text.query.key);
     const labels = text?.kind === 'short' ? (text.below?.split('.') ?? []) : [];
     return labels.length < 2 ? UNSTAMPED : stampedBy(labels.at(-2)!, null);
   }
 
-  function stampedBy(namespace: string, key: string | null): Stamped {
+  function stampedBy(namespace: string, key: string | null): Stamps {
     const namespaceStripe = stamps.stampOfNamespace(namespace);
     const keyStripe = key === null ? NO_STRIPE : stamps.stampOfKey(key);
     return {
@@ -111,9 +112,10 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       if (isRequestFault(request)) return writeFault(request);
       const generation = current;
       const to = route(request, generation.zones);
-      const stamped = stampsOf(to);
+      const now = clock();
+      const stamped = { from: now, ...stampsOf(to) };
       view.refresh();
-      const body = respond(request, to, options, clock());
+      const body = respond(request, to, options, now, transport);
       return body instanceof Promise
         ? body.then((late) => send(packet, request, late, generation, stamped, transport))
         : send(packet, request, body, generation, stamped, transport);

@@ -140,7 +140,7 @@ describe('what could not be signed', () => {
 
   test('questions for NSEC and RRSIG get SERVFAIL when the NSEC record cannot be made', () => {
     const failing = signedZone(zone, {
-      sign: () => ({ rrsigs: [new Uint8Array(20)], renewAt: FOREVER }),
+      sign: () => ({ rrsigs: [new Uint8Array(20)], renewAt: FOREVER, isFresh: true }),
       nsec() {
         throw new Error('no memory');
       },

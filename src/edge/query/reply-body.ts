@@ -5,6 +5,7 @@ import { type EdnsOption, edeOption } from '../wire/edns.ts';
 import type { DnsRequest } from '../wire/request.ts';
 import { hinfoRdata } from '../wire/rr.ts';
 import { txtChunks } from '../wire/txt.ts';
+import type { DenialMemory } from './denial-memory.ts';
 import type { Rrset, Zone } from './zones.ts';
 
 /** What a reply says, before it is bytes. */
@@ -19,6 +20,8 @@ export interface ReplyBody {
   readonly ede: EdnsOption | null;
   /** Milliseconds since the epoch after which the reply is no longer true. */
   readonly until: number;
+  /** Its NSEC record is signed for this reply alone (see `DenialMemory`). */
+  readonly once: boolean;
   /** The failure is ours (SERVFAIL), whatever was asked. */
   readonly isFailure: boolean;
 }
@@ -70,8 +73,11 @@ export function failedBody(cause: FailureCause): ZonelessBody {
   return zoneless(body(RCODE.SERVFAIL, { ede: FAILURES[cause], until: UNCACHED, isFailure: true }));
 }
 
-export function nodataBody(zone: Zone, until = FOREVER): ReplyBody {
-  return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until });
+/** @param memory who may keep the denial */
+export function nodataBody(zone: Zone, until = FOREVER, memory: DenialMemory = 'shared'): ReplyBody {
+  if (memory === 'shared') return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until });
+  const soa = memory === 'no-store' ? { ...zone.soa, ttl: 0 } : zone.soa;
+  return body(RCODE.NOERROR, { aa: true, authority: [soa], until: UNCACHED, once: true });
 }
 
 /** An rrset of the zone's own; with NS come the addresses of the name servers. */
@@ -140,6 +146,7 @@ function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode'>>): ReplyBod
     additional: parts.additional ?? NONE,
     ede: parts.ede ?? null,
     until: parts.until ?? FOREVER,
+    once: parts.once ?? false,
     isFailure: parts.isFailure ?? false,
   };
 }

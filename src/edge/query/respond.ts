@@ -1,8 +1,10 @@
-import type { Outcome } from '../../core/outcome.ts';
-import { CLASS, RRTYPE } from '../wire/codes.ts';
+import { FOREVER, type Outcome } from '../../core/outcome.ts';
+import type { TransportName } from '../transport/handler.ts';
+import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/request.ts';
 import { chaosRdata } from './chaos.ts';
 import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial.ts';
+import { type DenialMemory, denialMemory } from './denial-memory.ts';
 import {
   chaosBody,
   failedBody,
@@ -45,6 +47,7 @@ export function respond(
   to: Route,
   context: RespondContext,
   now: number,
+  transport: TransportName,
 ): FinishedBody | Promise<FinishedBody> {
   switch (to.kind) {
     case 'outside': {
@@ -57,17 +60,21 @@ export function respond(
       return finishZoneless(unaskableBody(to.isNxname));
     case 'own':
       return own(request, to);
-    case 'text':
-      return after(look(request, to.text, context, now), ({ body, state }) =>
-        finish(body, body.answer.length === 0 ? typesOf(state) : null, request, to.zone),
-      );
+    case 'text': {
+      const memory = denialMemory(request, to.text, context, transport);
+      return after(look(request, to.text, context, now), (looked) => text(looked, request, to, memory, now));
+    }
     case 'other': {
-      if (!needsLook(request, to)) return finish(nodataBody(to.zone), null, request, to.zone);
-      return after(look(request, to.text, context, now), (looked) => other(looked, request, to, now));
+      const memory = denialMemory(request, to.text, context, transport);
+      if (!needsLook(request, to)) {
+        return finish(nodataBody(to.zone, FOREVER, memory), null, request, to.zone);
+      }
+      return after(look(request, to.text, context, now), (looked) => other(looked, request, to, memory, now));
     }
   }
 }
 
+type TextQuestion = Extract<Route, { kind: 'text' }>;
 type OwnRoute = Extract<Route, { kind: 'own' }>;
 type OtherRoute = Extract<Route, { kind: 'other' }>;
 
@@ -99,7 +106,7 @@ function look(
       return { body: refusalBody('refused'), state: 'closed' };
     case 'short':
       return guarded(() => ({
-        body: nodataBody(text.zone, now + DENIAL_MEMORY_MS),
+        body: nodataBody(text.zone),
         state: stateOfShort(text.below, context),
       }));
     case 'query': {
@@ -122,16 +129,38 @@ function guarded(look: () => Looked): Looked {
   }
 }
 
+function text(
+  { body, state }: Looked,
+  request: DnsRequest,
+  { zone }: TextQuestion,
+  memory: DenialMemory,
+  now: number,
+): FinishedBody {
+  if (body.rcode !== RCODE.NOERROR || body.answer.length > 0) return finish(body, null, request, zone);
+  return finish(nodataBody(zone, deniedUntil(body, now), memory), typesOf(state), request, zone);
+}
+
 /** Another type at a name where only TXT can be. A refusal or a malformed name is NODATA here, as everywhere below. */
-function other({ body, state }: Looked, request: DnsRequest, to: OtherRoute, now: number): FinishedBody {
+function other(
+  { body, state }: Looked,
+  request: DnsRequest,
+  to: OtherRoute,
+  memory: DenialMemory,
+  now: number,
+): FinishedBody {
   const { zone, qtype } = to;
   if (body.isFailure) return finish({ ...body, answer: [] }, null, request, zone);
-  const nodata = nodataBody(zone, Math.min(body.until, now + DENIAL_MEMORY_MS));
+  const nodata = nodataBody(zone, deniedUntil(body, now), memory);
   const types = typesOf(state);
   if (qtype === RRTYPE.NSEC) return finishNsec(nodata, types, request, zone);
   if (qtype === RRTYPE.RRSIG) return finishRrsig(nodata, body.answer[0] ?? types, request, zone);
   if (qtype === RRTYPE.ANY && state === 'text') return finish(hinfoBody(request, body), null, request, zone);
   return finish(nodata, types, request, zone);
+}
+
+/** What the NSEC record says of names below is not covered by the stamps of this one. */
+function deniedUntil({ until }: ReplyBody, now: number): number {
+  return Math.min(until, now + DENIAL_MEMORY_MS);
 }
 
 /** `then` for what is most often here already. */

@@ -6,11 +6,14 @@ export interface Signatures {
   readonly rrsigs: readonly Uint8Array[];
   /** Milliseconds since the epoch from which they are made anew: nothing signed is cached longer. */
   readonly renewAt: number;
+  /** Made for this reply, not taken from a cache. */
+  readonly isFresh: boolean;
 }
 
 /** Signs online for one zone, with one state of its keys. Throws when it cannot sign. */
 export interface ZoneSigner {
-  sign(rrset: Rrset): Signatures;
+  /** @param once nothing remembers the signatures, and none that were remembered are used */
+  sign(rrset: Rrset, once: boolean): Signatures;
   /** NSEC rdata at `qname` for these types: the next name is the one right after it (RFC 9824 §2). */
   nsec(qname: Uint8Array, types: readonly number[]): Uint8Array;
 }
