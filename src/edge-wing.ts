@@ -14,6 +14,7 @@ import { geoipPaths, isDatabase } from './edge/services/geoip/files.ts';
 import { loadPlaces } from './edge/services/places/table.ts';
 import { connectDesk } from './edge/services/providers/link.ts';
 import { openProviders } from './edge/services/providers/open.ts';
+import { createConnectionMemory, releaseConnections } from './edge/transport/connection-table.ts';
 import { createRateMemory } from './edge/transport/rate-table.ts';
 import { makeSelfSigned } from './edge/transport/self-signed.ts';
 import type { ChangeSource } from './feed/change-source.ts';
@@ -123,6 +124,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
     clock,
   });
   opened.push(() => providers.stop());
+  const connections = createConnectionMemory(config.workers);
   const pool = await startPool({
     entry: new URL('./edge-worker.ts', import.meta.url),
     settings: {
@@ -149,11 +151,13 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
       rate: config.dnsRate,
       udp: config.udp,
       rates: createRateMemory(),
+      connections,
     },
     connect: () => connectDesk(providers.hub),
     workers: config.workers,
     events: {
       died(worker) {
+        releaseConnections(connections, worker);
         restarts++;
         metrics.workerRestarted();
         log.event('worker.exited', { worker, restarts });

@@ -76,8 +76,15 @@ export const LIMITS = {
   udpMissOctets: 1_048_576,
   /** Idle time of a TCP connection, milliseconds (RFC 7766 §6.2.3). */
   tcpIdleMs: 10_000,
+  /** Open connections over each of TCP, DoT and DoH, of all DNS workers together. */
   tcpConnections: 4096,
+  /** Of those, over TCP and DoT together, and over DoH: of one IPv4 address or IPv6 /64, of a /56 and of a /48. */
   tcpConnectionsPerAddress: 100,
+  tcpConnectionsPer56: 200,
+  tcpConnectionsPer48: 400,
+  /** Milliseconds for a TLS handshake, and for one while the listener is crowded. */
+  tlsHandshakeMs: 3000,
+  tlsHandshakeCrowdedMs: 1000,
   /** Queries in flight on one TCP connection; above it reading pauses. */
   tcpPipeline: 128,
   /** Queries a second of an IPv4 address or IPv6 /64, over TCP and DoT together; above it reading pauses. */

@@ -60,6 +60,8 @@ export interface WorkerSettings {
   readonly rate: number;
   /** Whether packets over UDP may come by batches, through native code. */
   readonly udp: 'auto' | 'node';
+  /** Open connections by address; see `createConnectionMemory`. */
+  readonly connections: SharedArrayBuffer;
   /** Counts of those limits, shared by all workers; see `createRateMemory`. */
   readonly rates: SharedArrayBuffer;
 }

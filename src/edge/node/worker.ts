@@ -13,6 +13,7 @@ import { makeServices } from '../services/list.ts';
 import { openPlaces } from '../services/places/table.ts';
 import { openDesk } from '../services/providers/desk.ts';
 import { watchExchangeMap } from '../services/stock/map-file.ts';
+import { ConnectionTable, connectionShare } from '../transport/connection-table.ts';
 import { ServerCookies } from '../transport/cookies.ts';
 import { listenDoh } from '../transport/doh.ts';
 import { listenDot } from '../transport/dot.ts';
@@ -100,8 +101,12 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     reusePort: true,
     onFault: () => host.fault(transport),
   });
-  const limits = rates === null ? { connectionsPerAddress: 0 } : {};
-  const streams = { limits, meter: rates?.meter ?? null };
+  const connections = new ConnectionTable(settings.connections, settings.worker);
+  const limits = {
+    connections: connectionShare(connections.workers),
+    ...(rates === null ? { connectionsPerAddress: 0 } : {}),
+  };
+  const streams = { limits, connections, meter: rates?.meter ?? null };
   let secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
   const [{ listener: udp, path }, tcp] = await listenBoth(settings.ports.dns, async (port) => {
@@ -128,6 +133,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       json: { query: jsonQuery, answer: jsonAnswer },
       schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
       limits,
+      connections,
       admit: rates?.admit ?? null,
     }),
   );

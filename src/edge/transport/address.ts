@@ -3,7 +3,6 @@
 import { ipv6FromText } from '../wire/address.ts';
 
 const MAPPED = '::ffff:';
-const NETWORK_OCTETS = 8;
 const IPV4_OCTETS = 4;
 const IPV6_OCTETS = 16;
 const ZERO = 0x30;
@@ -11,19 +10,6 @@ const NINE = 0x39;
 const LETTER_A = 0x61;
 const DOT = 0x2e;
 const COLON = 0x3a;
-
-/**
- * What limits count by: an IPv4 address, or the /64 of an IPv6 one, since a single host owns all of that.
- *
- * @param address as the operating system writes it: possibly with a zone index, or IPv4-mapped
- * @returns text that is equal for peers that count as one, and good for nothing else
- */
-export function networkKey(address: string): string {
-  if (!address.includes(':')) return address;
-  if (isMapped(address)) return address.slice(MAPPED.length);
-  const octets = ipv6FromText(address.split('%', 1)[0]!);
-  return octets === null ? address : Buffer.from(octets).toString('hex', 0, NETWORK_OCTETS);
-}
 
 /** As the operating system writes it, or its octets: 4, or 16 of one that is not mapped. */
 export type PeerAddress = string | Uint8Array;

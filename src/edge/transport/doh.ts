@@ -1,7 +1,6 @@
-import { createServer as createHttp1Server, type Server as Http1Server } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../core/limits.ts';
+import type { ConnectionTable } from './connection-table.ts';
 import { ReplyDecorator } from './decorator.ts';
 import {
   answerPlan,
@@ -12,15 +11,18 @@ import {
   internalError,
   throttled,
 } from './doh-answer.ts';
-import { type Exchange, http1ErrorText, http1Exchange } from './doh-exchange.ts';
+import type { Exchange } from './doh-exchange.ts';
+import { Http1Server } from './doh-http1.ts';
 import { BODY_FAULTS, planRequest } from './doh-route.ts';
-import { ConnectionGate, closeWithin, type GateLimits, guard } from './gate.ts';
+import { ConnectionGate, GATE_LIMITS, type GateLimits } from './gate.ts';
+import { guard, type IdleConnection } from './guard.ts';
 import { commonHeaders } from './http2/hpack-encoder.ts';
 import { Http2Server } from './http2/server.ts';
 import { type ListenOptions, once } from './listener.ts';
 import { listening } from './stream-server.ts';
 import {
   closeFailedHandshakes,
+  handshakeLimits,
   type TlsListener,
   type TlsListenOptions,
   tlsOptions,
@@ -37,8 +39,7 @@ export interface DohLimits extends GateLimits {
 }
 
 export const DOH_LIMITS: DohLimits = {
-  connections: LIMITS.tcpConnections,
-  connectionsPerAddress: LIMITS.tcpConnectionsPerAddress,
+  ...GATE_LIMITS,
   idleMs: 30_000,
   requestMs: 10_000,
   streams: LIMITS.dohStreams,
@@ -49,6 +50,8 @@ export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi
   readonly limits?: Partial<DohLimits>;
   /** Rate limiting: 0 lets a request pass, n answers it 429 with `Retry-After: n` (seconds). */
   readonly admit?: ((address: string) => number) | null;
+  /** Connections by address in the whole process; without it this listener counts its own. */
+  readonly connections?: ConnectionTable | null;
 }
 
 /** The options, and what is made of them once. */
@@ -56,84 +59,62 @@ type DohContext = DohOptions & DohApi;
 
 export type DohListener = TlsListener;
 
-/** Room for the longest DNS message in a target, so that one who sends it is told 414, which says more than 431. */
-const HEADER_OCTETS = 96 * 1024;
-
 /** DNS over HTTPS (RFC 8484) and its JSON form, over HTTP/2 and HTTP/1.1. */
 export async function listenDoh(options: DohOptions): Promise<DohListener> {
   const limits = { ...DOH_LIMITS, ...options.limits };
   const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
   const context: DohContext = { ...options, decorator };
   const common = commonHeaders(COMMON_HEADERS);
-  let closing = false;
+  const { clock, observe, onFault } = options;
 
-  const http1 = http1Server(
-    limits,
-    (exchange) => serve(exchange, context),
-    () => closing,
-  );
+  const http1 = new Http1Server({ ...limits, clock, onExchange: (exchange) => serve(exchange, context) });
   const http2 = new Http2Server({
     limits: { ...limits, body: LIMITS.dohBody },
-    clock: options.clock,
+    clock,
     common,
     onRequest: (stream) => serve(stream, context),
-    onFault: options.onFault,
+    onFault,
   });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
   closeFailedHandshakes(server);
-  const sockets = guard(server, 'doh', new ConnectionGate(limits), options.observe, () => false);
+  const guarded = guard(server, {
+    transport: 'doh',
+    gate: new ConnectionGate(limits, 'doh', options.connections ?? null),
+    observe,
+    clock,
+    onFault,
+    handshake: handshakeLimits(options),
+    oldestIdle: () => older(http1.oldestIdle(), http2.oldestIdle()),
+  });
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.destroyed) return;
     if (socket.alpnProtocol === 'h2') http2.serve(socket);
-    else http1.emit('connection', socket);
+    else http1.serve(socket);
   });
 
   const address = await listening(server, options).catch((fault: unknown) => {
     http2.stop();
+    guarded.stop();
     throw fault;
   });
   server.on('error', options.onFault);
-  // It has no port of its own, but looks after its deadlines only once it "listens".
-  http1.emit('listening');
+  http1.start();
   return {
     transport: 'doh',
     address,
     reloadTls: tlsReloader(server, options),
     close: once(async (graceMs) => {
-      closing = true;
-      // Requests in flight end first; idle connections of HTTP/1.1 go at once.
       http2.drain();
-      http1.close();
-      await closeWithin(server, sockets, graceMs);
+      http1.drain();
+      await guarded.closeWithin(graceMs);
       http2.stop();
     }),
   };
 }
 
-/** Never listens: it is handed its sockets. */
-function http1Server(
-  { requestMs, idleMs }: DohLimits,
-  onExchange: (exchange: Exchange) => void,
-  closing: () => boolean,
-): Http1Server {
-  const server = createHttp1Server({
-    maxHeaderSize: HEADER_OCTETS,
-    headersTimeout: requestMs,
-    requestTimeout: requestMs,
-    keepAliveTimeout: idleMs,
-    connectionsCheckingInterval: Math.max(50, requestMs / 4),
-  });
-  // It also ends a response nobody reads.
-  server.setTimeout(idleMs);
-  const body = { octets: LIMITS.dohBody, ms: requestMs };
-  server.on('request', (request, response) =>
-    onExchange(http1Exchange(request, response, { body, closing })),
-  );
-  server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
-    if (socket.writable) socket.end(http1ErrorText(fault));
-    else socket.destroy();
-  });
-  return server;
+function older(one: IdleConnection | null, other: IdleConnection | null): IdleConnection | null {
+  if (one === null || other === null) return one ?? other;
+  return other.since < one.since ? other : one;
 }
 
 /** One request, from either version of the protocol. Never throws. */

@@ -3,6 +3,7 @@ import { WRITE_BUFFER_OCTETS } from './stream-connection.ts';
 import { type StreamOptions, serveStreams } from './stream-server.ts';
 import {
   closeFailedHandshakes,
+  handshakeLimits,
   type TlsListener,
   type TlsListenOptions,
   tlsOptions,
@@ -21,6 +22,6 @@ export async function listenDot(options: StreamOptions & TlsListenOptions): Prom
     highWaterMark: WRITE_BUFFER_OCTETS,
   });
   closeFailedHandshakes(server);
-  const listener = await serveStreams(server, 'secureConnection', 'dot', options);
+  const listener = await serveStreams(server, 'dot', options, handshakeLimits(options));
   return { ...listener, reloadTls: tlsReloader(server, options) };
 }

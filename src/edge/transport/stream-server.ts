@@ -1,11 +1,14 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../core/limits.ts';
+import type { ConnectionTable } from './connection-table.ts';
 import { ReplyDecorator } from './decorator.ts';
-import { ConnectionGate, closeWithin, type GateLimits, guard } from './gate.ts';
+import { ConnectionGate, GATE_LIMITS, type GateLimits } from './gate.ts';
+import { guard, type IdleConnection } from './guard.ts';
 import type { TransportName } from './handler.ts';
 import { type Listener, type ListenOptions, once } from './listener.ts';
 import type { QueryMeter } from './rate-limit.ts';
 import { StreamConnection } from './stream-connection.ts';
+import type { HandshakeLimits } from './tls.ts';
 
 export interface StreamLimits extends GateLimits {
   /** Milliseconds of silence, or for one message to become complete, after which a connection is closed. */
@@ -17,8 +20,7 @@ export interface StreamLimits extends GateLimits {
 }
 
 export const STREAM_LIMITS: StreamLimits = {
-  connections: LIMITS.tcpConnections,
-  connectionsPerAddress: LIMITS.tcpConnectionsPerAddress,
+  ...GATE_LIMITS,
   idleMs: LIMITS.tcpIdleMs,
   drainMs: 10_000,
   pipeline: LIMITS.tcpPipeline,
@@ -29,6 +31,8 @@ export interface StreamOptions extends ListenOptions {
   readonly limits?: Partial<StreamLimits>;
   /** Rate limiting: what counts the queries of one peer. */
   readonly meter?: ((address: string) => QueryMeter) | null;
+  /** Connections by address in the whole process; without it this listener counts its own. */
+  readonly connections?: ConnectionTable | null;
 }
 
 /** A crowded listener has this much less patience with the idle. */
@@ -41,16 +45,16 @@ const BACKLOG = 4096;
  * DNS over any `net.Server`: the accounting of connections, their deadlines, and an orderly end.
  *
  * @param server not yet listening, made with `allowHalfOpen` and a high-water mark of `WRITE_BUFFER_OCTETS`
- * @param ready the event with which it hands out a usable socket: 'connection', or 'secureConnection' for TLS
+ * @param handshake of a server of TLS, null for one of TCP
  */
 export async function serveStreams(
   server: Server,
-  ready: 'connection' | 'secureConnection',
   transport: TransportName,
   options: StreamOptions,
+  handshake: HandshakeLimits | null,
 ): Promise<Listener> {
   const limits = { ...STREAM_LIMITS, ...options.limits };
-  const gate = new ConnectionGate(limits);
+  const gate = new ConnectionGate(limits, 'stream', options.connections ?? null);
   const open = new Map<Socket, StreamConnection>();
   const idleMs = (): number => (gate.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
   // What peers are told is what they are held to.
@@ -58,8 +62,17 @@ export async function serveStreams(
   const context = { ...options, transport, decorator, pipeline: limits.pipeline };
 
   let closing = false;
-  const sockets = guard(server, transport, gate, options.observe, () => evictOldestIdle(open));
-  server.on(ready, (socket: Socket) => {
+  const { clock, observe, onFault } = options;
+  const guarded = guard(server, {
+    transport,
+    gate,
+    observe,
+    clock,
+    onFault,
+    handshake,
+    oldestIdle: () => oldestIdle(open),
+  });
+  server.on(handshake === null ? 'connection' : 'secureConnection', (socket: Socket) => {
     if (socket.destroyed) return;
     const connection = new StreamConnection(socket, context);
     if (closing) connection.drain();
@@ -75,6 +88,7 @@ export async function serveStreams(
 
   const address = await listening(server, options).catch((fault: unknown) => {
     clearInterval(sweeper);
+    guarded.stop();
     throw fault;
   });
   server.on('error', options.onFault);
@@ -84,14 +98,14 @@ export async function serveStreams(
     close: once(async (graceMs) => {
       closing = true;
       for (const connection of open.values()) connection.drain();
-      await closeWithin(server, sockets, graceMs);
+      await guarded.closeWithin(graceMs);
       clearInterval(sweeper);
     }),
   };
 }
 
-/** Makes way for a newcomer (RFC 7766 §6.2.2). Taken out of `open` at once: its 'close' event comes in a later turn. */
-function evictOldestIdle(open: Map<Socket, StreamConnection>): boolean {
+/** RFC 7766 §6.2.2: the longest idle connection may be closed for another. */
+function oldestIdle(open: Map<Socket, StreamConnection>): IdleConnection | null {
   let oldest: Socket | null = null;
   let since = Number.POSITIVE_INFINITY;
   for (const [socket, connection] of open) {
@@ -99,9 +113,16 @@ function evictOldestIdle(open: Map<Socket, StreamConnection>): boolean {
     oldest = socket;
     since = connection.activeAt;
   }
-  if (oldest === null) return false;
-  oldest.destroy();
-  return open.delete(oldest);
+  if (oldest === null) return null;
+  const socket = oldest;
+  return {
+    since,
+    close: () => {
+      // At once: the 'close' event comes in a later turn.
+      open.delete(socket);
+      socket.destroy();
+    },
+  };
 }
 
 function sweep(open: Iterable<StreamConnection>, now: number, idleMs: number, drainMs: number): void {

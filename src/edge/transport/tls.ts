@@ -1,4 +1,6 @@
+import { constants } from 'node:crypto';
 import type { SecureContextOptions, Server, TLSSocket, TlsOptions } from 'node:tls';
+import { LIMITS } from '../../core/limits.ts';
 import type { Listener } from './listener.ts';
 
 /** What a TLS listener shows its peers. PEM texts. */
@@ -25,11 +27,13 @@ export interface TlsListener extends Listener {
   reloadTls(tls: TlsMaterial, ticketKeys?: Buffer): void;
 }
 
-const HANDSHAKE_MS = 10_000;
-
-/** RFC 9325 and RFC 8996: TLS 1.2 at least. What is left of 1.2 is then only the suites with forward secrecy and AEAD. */
+/**
+ * RFC 9325 and RFC 8996: TLS 1.2 at least, without renegotiation, which would let a client have us make a handshake again
+ * and again on one connection (RFC 9325 §4.5). What is left of 1.2 is then only the suites with forward secrecy and AEAD.
+ */
 const FLOOR = {
   minVersion: 'TLSv1.2',
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   ciphers: [
     'TLS_AES_128_GCM_SHA256',
     'TLS_AES_256_GCM_SHA384',
@@ -45,7 +49,19 @@ const FLOOR = {
 
 /** The options a TLS server of ours is made with, ALPN excepted. */
 export function tlsOptions(options: TlsListenOptions): TlsOptions {
-  return { ...secureContext(options), handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS };
+  return { ...secureContext(options), handshakeTimeout: handshakeLimits(options).ms };
+}
+
+/** Milliseconds that a peer has for its handshake, at most and while the listener is crowded. */
+export interface HandshakeLimits {
+  readonly ms: number;
+  readonly crowdedMs: number;
+}
+
+export function handshakeLimits({
+  handshakeMs: ms = LIMITS.tlsHandshakeMs,
+}: TlsListenOptions): HandshakeLimits {
+  return { ms, crowdedMs: Math.min(ms, LIMITS.tlsHandshakeCrowdedMs) };
 }
 
 function secureContext({ tls, ticketKeys }: TlsListenOptions): SecureContextOptions & TlsOptions {

@@ -51,6 +51,17 @@ export class Http2Connection {
     return this.#session.streams.open.size;
   }
 
+  /** When the last request came or reply left, or null: something is under way. */
+  get idleSince(): number | null {
+    return this.#over || this.streams > 0 ? null : this.#activeAt;
+  }
+
+  /** Closes at once. */
+  abort(): void {
+    this.closed();
+    this.#sink.destroy();
+  }
+
   /** @param chunk never written to again by the caller */
   receive(chunk: Buffer): void {
     if (this.#over) return;

@@ -40,6 +40,28 @@ export class Http2Server {
     if (this.#closing) connection.drain();
   }
 
+  /** The connection that has been idle longest. */
+  oldestIdle(): { readonly since: number; readonly close: () => void } | null {
+    let oldest: Http2Connection | null = null;
+    let since = Number.POSITIVE_INFINITY;
+    for (const connection of this.#open) {
+      const idleSince = connection.idleSince;
+      if (idleSince === null || idleSince >= since) continue;
+      oldest = connection;
+      since = idleSince;
+    }
+    if (oldest === null) return null;
+    const connection = oldest;
+    return {
+      since,
+      close: () => {
+        // At once: the 'close' event comes in a later turn.
+        this.#open.delete(connection);
+        connection.abort();
+      },
+    };
+  }
+
   /** Every connection ends once it has answered what is under way. */
   drain(): void {
     this.#closing = true;
