@@ -12,4 +12,13 @@ export function addServerCommands({ program, command, clock, json, takeSignals }
       const { serveCommand } = await import('../serve.ts');
       await serveCommand(clock, json(), options, signals);
     });
+
+  command(program, 'backup', 'copy the data of a server into a new folder; the server may run')
+    .argument('<dir>', 'the folder, which must be new or empty')
+    .addHelpText('after', examples('uqrp backup /var/backups/uqrp-2026-11-22'))
+    .action(async (folder: string) => (await import('../backup/backup.ts')).backup(clock, folder, json()));
+  command(program, 'restore', 'put a backup into UQRP_DATA_DIR, which must be new or empty')
+    .argument('<dir>', 'the folder that backup made')
+    .addHelpText('after', examples('UQRP_DATA_DIR=/var/lib/uqrp uqrp restore /var/backups/uqrp-2026-11-22'))
+    .action(async (folder: string) => (await import('../backup/restore.ts')).restore(folder, json()));
 }

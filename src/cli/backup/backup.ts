@@ -1,0 +1,92 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { programVersion } from '../../config/version.ts';
+import { checkSqlite, copySqlite } from '../../control/store/sqlite-backup.ts';
+import type { Clock } from '../../core/clock.ts';
+import { configWithData } from '../context.ts';
+import { InputError, print } from '../output.ts';
+import { type BackupFile, describeFile, isBackupPath, MANIFEST_FILE, newManifest } from './manifest.ts';
+
+export const DATABASE_FILE = 'uqrp.sqlite';
+const FOLDERS = ['.', 'keys', 'tls'];
+
+/** Copies what the data directory holds into a new folder, beside a running server. The manifest is written last. */
+export function backup(clock: Clock, folder: string, json: boolean): void {
+  const { dataDir, databaseUrl, secret } = configWithData();
+  const target = resolve(folder);
+  const engine = databaseUrl === null ? 'sqlite' : 'postgres';
+  if (engine === 'sqlite' && !existsSync(join(dataDir, DATABASE_FILE))) {
+    throw new InputError(`${join(dataDir, DATABASE_FILE)} does not exist: there is nothing to back up`);
+  }
+  makeEmptyFolder(target);
+  const files: BackupFile[] = [];
+  let migrations: readonly string[] = [];
+  if (engine === 'sqlite') {
+    const copy = join(target, DATABASE_FILE);
+    copySqlite(join(dataDir, DATABASE_FILE), copy);
+    migrations = checkSqlite(copy).migrations;
+    sync(copy);
+    files.push(describeFile(DATABASE_FILE, readFileSync(copy)));
+  }
+  for (const path of pathsOf(dataDir)) {
+    if (path === DATABASE_FILE) continue;
+    const content = readFileSync(join(dataDir, path));
+    writeInto(target, path, content);
+    files.push(describeFile(path, content));
+  }
+  const made = new Date(clock()).toISOString();
+  const manifest = newManifest({ made_at: made, version: programVersion(), engine, migrations, files });
+  writeInto(target, MANIFEST_FILE, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
+  const notes = notesFor(engine, secret !== null);
+  if (json) print(JSON.stringify({ folder: target, engine, files: files.length, notes }));
+  else print([`${files.length} files in ${target}`, ...notes].join('\n'));
+}
+
+/** What the backup does not hold. */
+function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[] {
+  return [
+    ...(engine === 'postgres' ? ['The database is not in it: dump PostgreSQL with pg_dump.'] : []),
+    ...(hasOwnSecret ? ['UQRP_SECRET is not in it: keep it with the backup, in a safe place.'] : []),
+  ];
+}
+
+/** Paths of the data directory that a backup takes, sorted. */
+function pathsOf(dataDir: string): string[] {
+  return FOLDERS.filter((folder) => existsSync(join(dataDir, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(dataDir, folder)).map((name) => (folder === '.' ? name : `${folder}/${name}`)),
+    )
+    .filter(isBackupPath)
+    .sort();
+}
+
+function makeEmptyFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (readdirSync(path).length > 0) throw new InputError(`${path} is not empty: name a new folder`);
+}
+
+/** Writes a new file for its user alone, and waits until it is on disk. */
+export function writeInto(folder: string, path: string, content: Uint8Array): void {
+  const target = join(folder, path);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  writeFileSync(target, content, { flag: 'wx', mode: 0o600, flush: true });
+  sync(dirname(target));
+}
+
+function sync(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

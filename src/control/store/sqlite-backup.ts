@@ -1,0 +1,38 @@
+import { DatabaseSync } from 'node:sqlite';
+
+/** Milliseconds that the copy waits for a writer. */
+const BUSY_TIMEOUT = 10_000;
+
+/**
+ * Copies a database into a new file while other processes read and write it: one consistent state, that of a moment during the
+ * call. Blocks this process until it is done.
+ *
+ * @param target must not exist
+ * @throws the engine's error; the target is then of no use
+ */
+export function copySqlite(file: string, target: string): void {
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true });
+  try {
+    db.prepare('vacuum into ?').run(target);
+  } finally {
+    db.close();
+  }
+}
+
+export interface SqliteFacts {
+  /** Names of the migrations that were run, in order. */
+  readonly migrations: readonly string[];
+}
+
+/** Reads a whole database for faults. @throws Error when it has one */
+export function checkSqlite(file: string): SqliteFacts {
+  const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true });
+  try {
+    const [row] = db.prepare('pragma quick_check(1)').all();
+    if (row?.quick_check !== 'ok') throw new Error('the database is damaged');
+    const rows = db.prepare('select name from kysely_migration order by name').all();
+    return { migrations: rows.map(({ name }) => String(name)) };
+  } finally {
+    db.close();
+  }
+}

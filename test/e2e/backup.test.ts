@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { deriveKey, loadSecret } from '../../src/config/secrets.ts';
+import { openStore } from '../../src/control/store/open.ts';
+import { aesSeal } from '../../src/control/webhooks/seal.ts';
+import { runCli, settingsFor } from '../support/command.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+import { eventually, read } from './client.ts';
+
+describe('backup and restore', () => {
+  let dir: string;
+  let backup: string;
+  let first: Uqrp;
+  let customer: Account;
+  let before_: { ds: string; records: string; token: string; signingSecret: string; webhookId: string };
+
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'uqrp-backup-'));
+    backup = join(dir, 'backup');
+    first = await startUqrp({ UQRP_WORKERS: '1' });
+    customer = account(first);
+    const namespace = await customer.call('POST', '/namespaces', { namespace: { name: 'acme' } });
+    const { id } = namespace.body as { id: string };
+    const minted = await customer.call('POST', `/namespaces/${id}/query_tokens`, { name: 'laptop' });
+    const data = Buffer.from('kept').toString('base64');
+    await customer.call('POST', '/records', { record: { key: 'greeting.acme.v1', data } });
+    const hook = await customer.call('POST', '/webhooks', {
+      webhook: { name: 'mirror', url: 'https://hooks.example.com/uqrp', events: ['record.upserted'] },
+    });
+    const { id: webhookId, signing_secret: signingSecret } = hook.body as {
+      id: string;
+      signing_secret: string;
+    };
+    before_ = {
+      ds: first.cli(['dnssec', 'ds']),
+      records: first.cli(['export', 'acme']),
+      token: (minted.body as { token: string }).token,
+      signingSecret,
+      webhookId,
+    };
+    assert.match(first.cli(['backup', backup]), /^\d+ files in /);
+    await customer.call('POST', '/records', { record: { key: 'later.acme.v1', data } });
+  });
+  after(async () => {
+    await first.remove();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('brings back keys, tokens, records and secrets on another machine (newcomer finding 1)', async () => {
+    const dataDir = join(dir, 'other machine');
+    const restored = await runCli(['restore', backup], settingsFor(dataDir));
+    assert.equal(restored.code, 0, restored.errors);
+    const second = await startUqrp({ UQRP_WORKERS: '1' }, dataDir);
+    try {
+      assert.match(before_.ds, /^uqrp\.net\. IN DS \d+ 13 2 [0-9A-F]{64}\n$/);
+      assert.equal(second.cli(['dnssec', 'ds']), before_.ds);
+      assert.equal(second.cli(['export', 'acme']), before_.records);
+      const name = `get.auth-${before_.token}.greeting.acme.v1`;
+      await eventually(async () => (await read(second, name)).payload === 'kept');
+      const me = await customer.at(`http://127.0.0.1:${second.ports.http}/api/v1`).call('GET', '/me');
+      assert.equal(me.status, 200, 'the token for the API is still good');
+    } finally {
+      await second.stop();
+    }
+    const store = await openStore({ dataDir, databaseUrl: null, clock: Date.now });
+    const rows = await store.read.selectFrom('webhooks').select(['id', 'signing_secret']).execute();
+    await store.close();
+    const seal = aesSeal(deriveKey(loadSecret(dataDir, null), 'webhook-signing-secret', 32), randomBytes);
+    assert.equal(seal.open(before_.webhookId, rows[0]!.signing_secret), before_.signingSecret);
+  });
+
+  it('writes for its user alone, and a manifest of every file', () => {
+    const { files, migrations, engine } = JSON.parse(readFileSync(join(backup, 'manifest.json'), 'utf8'));
+    const paths = files.map(({ path }: { path: string }) => path).sort();
+    assert.deepEqual(paths, ['keys/uqrp.net.json', 'secret', 'tls/cert.pem', 'tls/key.pem', 'uqrp.sqlite']);
+    assert.deepEqual([engine, migrations[0]], ['sqlite', '0001-first-tables']);
+    assert.equal(statSync(backup).mode & 0o777, 0o700);
+    for (const path of [...paths, 'manifest.json'])
+      assert.equal(statSync(join(backup, path)).mode & 0o777, 0o600);
+  });
+
+  const refused = async (args: readonly string[], env: NodeJS.ProcessEnv, message: RegExp): Promise<void> => {
+    const { code, errors } = await runCli(args, env);
+    assert.equal(code, 1);
+    assert.match(errors, message);
+  };
+
+  it('refuses a target that is not empty, and a server that runs', async () => {
+    const full = join(dir, 'full');
+    mkdirSync(full);
+    writeFileSync(join(full, 'file'), '');
+    await refused(['backup', full], settingsFor(first.dataDir), /is not empty: name a new folder/);
+    await refused(['restore', backup], settingsFor(full), /is not empty: move it away/);
+    assert.deepEqual(readdirSync(full), ['file']);
+    await refused(
+      ['restore', backup],
+      settingsFor(first.dataDir),
+      new RegExp(`in use by process ${first.pid},`),
+    );
+  });
+
+  it('refuses a folder without a manifest, and one whose files were changed, and writes nothing', async () => {
+    const target = join(dir, 'untouched');
+    await refused(['restore', dir], settingsFor(target), /no finished backup/);
+    const damaged = join(dir, 'damaged');
+    first.cli(['backup', damaged]);
+    appendFileSync(join(damaged, 'secret'), ' ');
+    await refused(
+      ['restore', damaged],
+      settingsFor(target),
+      /secret is missing or is not what the manifest says/,
+    );
+    assert.equal(statSync(target, { throwIfNoEntry: false }), undefined);
+  });
+
+  it('says what it does not hold', async () => {
+    const data = join(dir, 'postgres');
+    mkdirSync(data, { mode: 0o700 });
+    const env = { ...settingsFor(data), UQRP_DATABASE_URL: 'postgres://u@h/d', UQRP_SECRET: 'x'.repeat(32) };
+    const { code, out } = await runCli(['backup', join(dir, 'of postgres')], env);
+    assert.equal(code, 0);
+    assert.match(out, /PostgreSQL with pg_dump\.\nUQRP_SECRET is not in it/);
+    await refused(
+      ['restore', join(dir, 'of postgres')],
+      settingsFor(join(dir, 'x')),
+      /set UQRP_DATABASE_URL/,
+    );
+  });
+});
