@@ -32,6 +32,8 @@ export interface EdgeWing {
   lag(): { readonly seq: number; readonly seconds: number } | null;
   /** Reads the certificate anew; the one in use stays when that fails. */
   reloadTls(): Promise<void>;
+  /** Of the certificate in use, milliseconds since the epoch. */
+  certificateEnd(): number;
   stop(): Promise<void>;
 }
 
@@ -48,6 +50,8 @@ export interface EdgeWingOptions {
 }
 
 const DAY_MS = 86_400_000;
+/** From this many days before its end on, a warning a day tells of the certificate. */
+const WARN_DAYS = 14;
 /**
  * Tickets are encrypted under these keys. Once they are replaced, nobody who takes the new ones can read a session that was
  * recorded before: forward secrecy of resumed sessions.
@@ -90,7 +94,15 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
   const readTls = () =>
     loadTls({ dataDir: config.dataDir, host: config.host, files: config.tls, clock, makeSelfSigned });
   const tls = readTls();
-  log.event('tls.loaded', { origin: tls.origin, days: Math.floor((tls.notAfter - clock()) / DAY_MS) });
+  let certificateEnd = tls.notAfter;
+  const daysLeft = (): number => Math.floor((certificateEnd - clock()) / DAY_MS);
+  const warnOfEnd = (): void => {
+    if (daysLeft() < WARN_DAYS) log.event('tls.expiring', { days: daysLeft() });
+  };
+  log.event('tls.loaded', { origin: tls.origin, days: daysLeft() });
+  warnOfEnd();
+  const warning = every({ ms: DAY_MS, task: warnOfEnd, onError() {} });
+  opened.push(() => warning.stop());
 
   if (source === null) {
     await view.clear();
@@ -202,12 +214,14 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
       return reasons;
     },
     lag: () => follower?.lag() ?? null,
+    certificateEnd: () => certificateEnd,
     async reloadTls() {
       try {
         const next = readTls();
         await pool.change({ tls: { cert: next.cert, key: next.key } });
-        const days = Math.floor((next.notAfter - clock()) / DAY_MS);
-        log.event('tls.loaded', { origin: next.origin, days });
+        certificateEnd = next.notAfter;
+        log.event('tls.loaded', { origin: next.origin, days: daysLeft() });
+        warnOfEnd();
       } catch (error) {
         log.event('tls.failing', {}, error);
       }

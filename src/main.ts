@@ -9,6 +9,7 @@ import type { Config } from './config/config.ts';
 import { prepareDataDir } from './config/data-dir.ts';
 import type { HostPort } from './config/parsers.ts';
 import { deriveKey, loadSecret } from './config/secrets.ts';
+import { programVersion } from './config/version.ts';
 import type { Store } from './control/store/store.ts';
 import { type ControlWing, openControlWing } from './control-wing.ts';
 import type { Clock } from './core/clock.ts';
@@ -53,7 +54,8 @@ export async function serve(
   const startedAt = clock();
   const hasControl = config.role !== 'edge';
   const hasEdge = config.role !== 'control';
-  if (config.unknown.length > 0) log.event('config.unknown', { count: config.unknown.length });
+  const version = programVersion();
+  for (const variable of config.unknown) log.event('config.unknown', { variable });
 
   const opened: (() => void | Promise<void>)[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
@@ -65,6 +67,8 @@ export async function serve(
     edgeStats: stats,
     feedLag: () => edge?.lag() ?? null,
     webhookOldestDue: () => control?.webhookOldestDue() ?? null,
+    version,
+    certificateEnd: () => edge?.certificateEnd() ?? null,
     process: true,
   });
 
@@ -84,7 +88,7 @@ export async function serve(
 
   try {
     const { narrowed } = prepareDataDir(config.dataDir);
-    if (narrowed > 0) log.event('data_dir.narrowed', { entries: narrowed });
+    if (narrowed > 0) log.event('data.narrowed', { entries: narrowed });
     const lock = takeServerLock(config.dataDir);
     opened.push(() => lock.release());
     if (hasEdge) checkOpenFiles(config.workers);
@@ -130,7 +134,12 @@ export async function serve(
     cancel.throwIfAborted();
     state = 'running';
     const workers = hasEdge ? config.workers : 0;
-    log.event('server.started', { role: config.role, workers, seconds: (clock() - startedAt) / 1000 });
+    log.event('server.started', {
+      version,
+      role: config.role,
+      workers,
+      seconds: (clock() - startedAt) / 1000,
+    });
     return {
       ports: {
         http,

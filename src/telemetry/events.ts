@@ -1,7 +1,10 @@
 import { FEED_STATES, TRANSPORTS, UDP_PATHS } from './vocabulary.ts';
 
-/** What a field may hold: a finite number, a boolean, or a member of the given closed set. There is no kind for text. */
-export type FieldKind = 'number' | 'boolean' | readonly string[];
+/**
+ * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
+ * given closed set. There is no kind for other text.
+ */
+export type FieldKind = 'number' | 'boolean' | 'variable' | 'version' | readonly string[];
 
 interface EventRow {
   readonly level: 'info' | 'warn' | 'error';
@@ -15,10 +18,10 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 export const EVENTS = {
   'config.unknown': {
     level: 'warn',
-    message: 'variables that begin with UQRP_ and mean nothing',
-    fields: { count: 'number' },
+    message: 'a variable that begins with UQRP_ and means nothing: look for a misspelling',
+    fields: { variable: 'variable' },
   },
-  'data_dir.narrowed': {
+  'data.narrowed': {
     level: 'warn',
     message: 'files of the data directory were open to other users, and are not any more',
     fields: { entries: 'number' },
@@ -26,7 +29,7 @@ export const EVENTS = {
   'server.started': {
     level: 'info',
     message: 'everything listens',
-    fields: { role: ['all', 'control', 'edge'], workers: 'number', seconds: 'number' },
+    fields: { version: 'version', role: ['all', 'control', 'edge'], workers: 'number', seconds: 'number' },
   },
   'server.stopping': {
     level: 'info',
@@ -39,6 +42,11 @@ export const EVENTS = {
     level: 'info',
     message: 'a certificate is in use',
     fields: { origin: ['operator', 'kept', 'made', 'renewed'], days: 'number' },
+  },
+  'tls.expiring': {
+    level: 'warn',
+    message: 'the certificate ends soon or has ended: replace it and send SIGHUP',
+    fields: { days: 'number' },
   },
   'tls.failing': { level: 'error', message: 'the earlier certificate stays in use', fields: {} },
   'keys.loaded': { level: 'info', message: 'changed signing keys are in use', fields: { zones: 'number' } },
@@ -100,9 +108,11 @@ type ValueOfKind<K> = K extends 'number'
   ? number
   : K extends 'boolean'
     ? boolean
-    : K extends readonly (infer M)[]
-      ? M
-      : never;
+    : K extends 'variable' | 'version'
+      ? string
+      : K extends readonly (infer M)[]
+        ? M
+        : never;
 
 /** The fields of one event: all of them, and nothing else. */
 export type FieldsOf<E extends EventName> = {

@@ -52,6 +52,20 @@ describe('createLog', () => {
     assert.equal(lines[0]!.includes(TOKEN), false);
   });
 
+  it('names variables and versions, and nothing that does not look like one', () => {
+    const { log, lines } = recorded();
+    for (const variable of ['UQRP_DATADIR', 'UQRP_', `UQRP_${'A'.repeat(41)}`, 'HOME', TOKEN]) {
+      log.event('config.unknown', { variable });
+    }
+    for (const version of ['0.1.0', '1.2.3-rc.1', TOKEN]) {
+      log.event('server.started', { version, role: 'all', workers: 1, seconds: 1 });
+    }
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)).map(({ variable, version }) => variable ?? version ?? null),
+      ['UQRP_DATADIR', null, null, null, null, '0.1.0', '1.2.3-rc.1', null],
+    );
+  });
+
   it('has no type that a name fits in', () => {
     const { log, lines } = recorded();
     const name: string = TOKEN;

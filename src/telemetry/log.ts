@@ -63,8 +63,15 @@ function told(
   return line;
 }
 
+/** Names of variables are the operator's own, and no data of customers. */
+const VARIABLE = /^UQRP_[A-Z0-9_]{1,40}$/;
+const VERSION = /^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(?:-[a-z0-9.]{1,20})?$/;
+
 function isOfKind(value: unknown, kind: FieldKind): value is number | boolean | string {
   if (kind === 'number') return typeof value === 'number' && Number.isFinite(value);
   if (kind === 'boolean') return typeof value === 'boolean';
-  return typeof value === 'string' && kind.includes(value);
+  if (typeof value !== 'string') return false;
+  if (kind === 'variable') return VARIABLE.test(value);
+  if (kind === 'version') return VERSION.test(value);
+  return kind.includes(value);
 }

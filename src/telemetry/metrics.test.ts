@@ -7,7 +7,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { CONNECTION_EVENTS, LIMITED_EVENTS, TRANSPORTS } from './vocabulary.ts';
 
 function quiet(edgeStats: SharedArrayBuffer | null = null): Metrics {
-  return createMetrics({ edgeStats, feedLag: () => null, process: false });
+  return createMetrics({ edgeStats, feedLag: () => null, version: '0.0.0', process: false });
 }
 
 function value(text: string, series: string): number | undefined {

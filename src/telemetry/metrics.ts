@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { registerEdgeMetrics } from './edge-metrics.ts';
+import { registerProcessMetrics } from './process-metrics.ts';
 import { METHODS } from './vocabulary.ts';
 import { registerWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts';
 
@@ -11,6 +12,10 @@ export interface MetricSources {
   readonly feedLag: () => { readonly seq: number; readonly seconds: number } | null;
   /** Seconds that the longest waiting webhook has been due; null in a process that sends none. */
   readonly webhookOldestDue?: () => Promise<number> | null;
+  /** Version of this program; not told when left out. */
+  readonly version?: string;
+  /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
+  readonly certificateEnd?: () => number | null;
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
 }
@@ -45,6 +50,10 @@ export function createMetrics(sources: MetricSources): Metrics {
   if (sources.process) collectDefaultMetrics({ register: registry, prefix: 'uqrp_' });
   if (sources.edgeStats !== null) registerEdgeMetrics(registry, sources.edgeStats);
   registerFeedLag(registry, sources.feedLag);
+  registerProcessMetrics(registry, {
+    version: sources.version ?? null,
+    certificateEnd: sources.certificateEnd ?? (() => null),
+  });
 
   const requests = new Counter({
     registers,

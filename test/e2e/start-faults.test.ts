@@ -4,7 +4,8 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { CLI, type Ended, runCli, settingsFor } from '../support/command.ts';
+import { makeSelfSigned } from '../../src/edge/transport/self-signed.ts';
+import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
 describe('what stops a start says what it is', () => {
@@ -119,5 +120,30 @@ describe('what stops a start says what it is', () => {
       .filter((path) => modeOf(path) !== '600' && !path.endsWith('cert.pem'));
     await opened.stop();
     assert.deepEqual(wide, []);
+  });
+});
+
+describe('a start tells what an operator should know', () => {
+  it('misspelt variables by name, the version, and a certificate that has ended', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'uqrp-tells-'));
+    const now = Date.UTC(2020, 0, 1);
+    const { cert, key } = makeSelfSigned({ hosts: ['localhost'], now });
+    writeFileSync(join(dir, 'cert.pem'), cert);
+    writeFileSync(join(dir, 'key.pem'), key);
+    const env = {
+      ...settingsFor(join(dir, 'data')),
+      UQRP_TLS_CERT: join(dir, 'cert.pem'),
+      UQRP_TLS_KEY: join(dir, 'key.pem'),
+      UQRP_DATADIR: '/misspelt',
+    };
+    const child = startCommand(process.execPath, [CLI, 'serve'], env);
+    child.stdout?.once('data', () => child.kill('SIGTERM'));
+    const { code, errors } = await ended(child);
+    assert.equal(code, 0, errors);
+    assert.match(errors, /"event":"config\.unknown","variable":"UQRP_DATADIR"/);
+    assert.match(errors, /"event":"tls\.expiring","days":-\d+/);
+    assert.match(errors, /"event":"server\.started","version":"\d+\.\d+\.\d+"/);
+    assert.equal(errors.includes('/misspelt'), false);
+    rmSync(dir, { recursive: true, force: true });
   });
 });

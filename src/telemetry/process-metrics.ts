@@ -1,0 +1,35 @@
+import { Gauge, type Registry } from 'prom-client';
+
+export interface ProcessSources {
+  /** Version of this program; null: not told. */
+  readonly version: string | null;
+  /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
+  readonly certificateEnd: () => number | null;
+}
+
+/** What runs here, and until when its certificate is valid. */
+export function registerProcessMetrics(
+  registry: Registry,
+  { version, certificateEnd }: ProcessSources,
+): void {
+  const registers = [registry];
+  if (version !== null) {
+    const build = new Gauge({
+      registers,
+      name: 'uqrp_build_info',
+      help: 'Always 1; the labels tell the version of uqrp and of Node',
+      labelNames: ['version', 'node'],
+    });
+    build.set({ version, node: process.versions.node }, 1);
+  }
+  new Gauge({
+    registers,
+    name: 'uqrp_tls_certificate_expiry_timestamp_seconds',
+    help: 'End of the certificate that DoT and DoH present, Unix time',
+    collect() {
+      const end = certificateEnd();
+      if (end === null) this.remove();
+      else this.set(Math.floor(end / 1000));
+    },
+  });
+}
