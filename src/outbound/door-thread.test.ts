@@ -57,11 +57,11 @@ describe('a door kept by a thread', () => {
       }
     }));
 
-  it('fails what is under way when the thread dies, and goes on with another', () =>
+  it('tells that our thread died, and blames no endpoint; goes on with another thread', () =>
     withThread(KEEPER, 5000, async ({ door }, exits) => {
       const waiting = ask(door, 'https://h.example.com/mute');
-      assert.deepEqual(await ask(door, 'https://h.example.com/die'), FAILED('connection_failed'));
-      assert.deepEqual(await waiting, FAILED('connection_failed'));
+      assert.deepEqual(await ask(door, 'https://h.example.com/die'), FAILED('interrupted'));
+      assert.deepEqual(await waiting, FAILED('interrupted'));
       assert.equal((await ask(door, 'https://h.example.com/')).kind, 'response');
       assert.equal(exits(), 1);
     }));
@@ -69,7 +69,7 @@ describe('a door kept by a thread', () => {
   it('gives up on a thread that says nothing, when its caller does, and when it is stopped', () =>
     withThread(KEEPER, -1900, async (thread) => {
       const mute = 'https://h.example.com/mute';
-      assert.deepEqual(await ask(thread.door, mute), FAILED('timeout'));
+      assert.deepEqual(await ask(thread.door, mute), FAILED('interrupted'));
       const controller = new AbortController();
       const aborted = ask(thread.door, mute, controller.signal);
       setImmediate(() => controller.abort());
@@ -77,10 +77,10 @@ describe('a door kept by a thread', () => {
       assert.equal(getEventListeners(controller.signal, 'abort').length, 0);
       const stopped = ask(thread.door, mute);
       await Promise.all([
-        stopped.then((result) => assert.deepEqual(result, FAILED('timeout'))),
+        stopped.then((result) => assert.deepEqual(result, FAILED('interrupted'))),
         thread.stop(),
       ]);
-      assert.deepEqual(await ask(thread.door, mute), FAILED('timeout'));
+      assert.deepEqual(await ask(thread.door, mute), FAILED('interrupted'));
     }));
 
   it('may be several, of which the one with the least to do is taken', async () => {
@@ -89,10 +89,10 @@ describe('a door kept by a thread', () => {
     const threads = openDoorThreads(2, { entry: KEEPER, settings, onExit: () => exits++ });
     const mute = ask(threads.door, 'https://h.example.com/mute');
     // Dies beside it, not with it.
-    assert.deepEqual(await ask(threads.door, 'https://h.example.com/die'), FAILED('connection_failed'));
+    assert.deepEqual(await ask(threads.door, 'https://h.example.com/die'), FAILED('interrupted'));
     assert.deepEqual([threads.underWay(), exits], [1, 1]);
     await threads.stop();
-    assert.deepEqual(await mute, FAILED('timeout'));
+    assert.deepEqual(await mute, FAILED('interrupted'));
     assert.equal(threads.underWay(), 0);
   });
 });

@@ -8,7 +8,7 @@ export interface DoorThreadOptions {
   /** Module of the thread. */
   readonly entry: URL;
   readonly settings: KeeperSettings;
-  /** The thread died and another takes its place; what was under way has failed. */
+  /** The thread died and another takes its place; what was under way was interrupted. */
   readonly onExit?: () => void;
 }
 
@@ -16,7 +16,7 @@ export interface DoorThread {
   readonly door: Door;
   /** Requests that are not answered yet. */
   underWay(): number;
-  /** What is under way fails. */
+  /** What is under way is interrupted. */
   stop(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ const PATIENCE_MS = 2000;
 
 /**
  * A door that is kept by a thread of its own, started when it is first needed and again when it dies. The policy and the
- * deadline are the thread's. Requests never reject.
+ * deadline are the thread's. Requests never reject: `interrupted` tells that the thread ended or did not answer in time.
  */
 export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): DoorThread {
   const pending = new Map<number, (result: OutboundResult) => void>();
@@ -52,7 +52,7 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
     fresh.once('exit', () => {
       worker = null;
       mayStart = sleep(RESTART_MS, undefined, { ref: false });
-      failAll('connection_failed');
+      failAll('interrupted');
       if (!isStopped) onExit?.();
     });
     return fresh;
@@ -72,10 +72,12 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
   }
 
   function answered(id: number, signal: AbortSignal | undefined): Promise<OutboundResult> {
-    if (isStopped || signal?.aborted) return Promise.resolve({ kind: 'failed', fault: 'timeout' });
+    if (isStopped) return Promise.resolve({ kind: 'failed', fault: 'interrupted' });
+    if (signal?.aborted) return Promise.resolve({ kind: 'failed', fault: 'timeout' });
     return new Promise((resolve) => {
       const giveUp = (): void => settle(id, { kind: 'failed', fault: 'timeout' });
-      const timer = setTimeout(giveUp, settings.deadlineMs + PATIENCE_MS);
+      const hang = (): void => settle(id, { kind: 'failed', fault: 'interrupted' });
+      const timer = setTimeout(hang, settings.deadlineMs + PATIENCE_MS);
       signal?.addEventListener('abort', giveUp, { once: true });
       pending.set(id, (result) => {
         clearTimeout(timer);
@@ -91,7 +93,7 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
     underWay: () => pending.size,
     async stop() {
       isStopped = true;
-      failAll('timeout');
+      failAll('interrupted');
       await worker?.terminate();
     },
   };

@@ -38,6 +38,7 @@ const METADATA_HOSTS = [
   'metadata',
   'metadata.azure.com',
   'metadata.azure.internal',
+  'metadata.goog', // Google's name for metadata.google.internal
   'metadata.google.internal',
   'metadata.packet.net',
   'metadata.platformequinix.com',

@@ -48,7 +48,7 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
       if (isSettled) return;
       isSettled = true;
       // Whatever went wrong, the next attempt begins anew.
-      if (result.kind === 'failed') pin.sessions?.forget(request.url.host);
+      if (result.kind === 'failed') pin.sessions?.forget(peerOf(request.url, pin));
       clearTimeout(connectTimer);
       pin.signal.removeEventListener('abort', expire);
       resolve({ result, wasConnected: attempt.connected });
@@ -77,7 +77,7 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
       let session: Buffer | undefined;
       const keepSession = (): void => {
         const isFull = attempt.secured && !(socket as TLSSocket).isSessionReused();
-        if (isFull && session !== undefined) pin.sessions?.keep(request.url.host, session);
+        if (isFull && session !== undefined) pin.sessions?.keep(peerOf(request.url, pin), session);
       };
       socket.on('session', (ticket: Buffer) => {
         session = ticket;
@@ -125,8 +125,14 @@ export function pinnedRequest(request: OutboundRequest, pin: Pin): Promise<Pinne
   });
 }
 
+/** A session is used only at the address where the certificate was checked. */
+function peerOf({ host }: URL, { address }: Pin): string {
+  return `${host} ${address}`;
+}
+
 /** A connection to the pinned address, TLS included where the URL says so. Nothing of the host's name is looked up. */
-function connectTo(url: URL, { address, secureContext, sessions }: Pin): Socket {
+function connectTo(url: URL, pin: Pin): Socket {
+  const { address, secureContext, sessions } = pin;
   const isPlain = url.protocol === 'http:';
   const target = {
     host: address,
@@ -137,7 +143,7 @@ function connectTo(url: URL, { address, secureContext, sessions }: Pin): Socket 
   if (isPlain) return netConnect(target);
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const name = isIP(host) === 0 ? host.replace(/\.$/, '') : '';
-  const session = sessions?.get(url.host);
+  const session = sessions?.get(peerOf(url, pin));
   const socket: TLSSocket = tlsConnect({
     ...target,
     secureContext,

@@ -8,6 +8,8 @@ export const OUTBOUND_FAULTS = [
   'tls_error',
   'blocked_address',
   'too_large',
+  // Our own thread ended: nothing is known of the peer, and the request may or may not have been made.
+  'interrupted',
 ] as const;
 export type OutboundFault = (typeof OUTBOUND_FAULTS)[number];
 

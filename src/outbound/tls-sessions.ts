@@ -1,4 +1,4 @@
-/** TLS sessions to go on with (RFC 8446 §2.2), by the host and port of a URL. */
+/** TLS sessions to go on with (RFC 8446 §2.2), by the host and port of a URL and the address that was dialled. */
 export interface TlsSessions {
   get(host: string): Buffer | undefined;
   /** @param session of a connection whose certificate was checked in full */
