@@ -61,9 +61,15 @@ export const LIMITS = {
   webhookDeadlineMs: 5000,
   /** Longest rest of a webhook after a failed attempt, milliseconds. */
   webhookRestMaxMs: 60_000,
-  /** Deliveries under way in one process, and those of one customer among them. */
+  /** Deliveries under way in one process. */
   webhookSlots: 64,
+  /** Those of one customer among them, the reserve aside; fewer while other customers wait. */
   webhookSlotsPerCustomer: 32,
+  /** Slots for webhooks whose last attempt was fast alone, and those of one customer among them. */
+  webhookSlotsReserved: 16,
+  webhookReservedPerCustomer: 2,
+  /** An attempt that takes less is fast, milliseconds. */
+  webhookFastMs: 1000,
   webhookHistoryDays: 7,
   webhookSecretsPerHour: 5,
   webhookTestsPerMinute: 10,

@@ -27,27 +27,6 @@ export interface BegunDelivery {
   readonly body: Uint8Array;
 }
 
-/**
- * When the next webhook may have its turn: it has something due, rests no longer and is nobody's.
- *
- * @param passed customers whose webhooks are not asked about
- * @returns milliseconds since the epoch, the past included; null when no webhook has anything to deliver
- */
-export async function nextTurnAt(db: Db, passed: readonly string[]): Promise<number | null> {
-  let query = db
-    .selectFrom('webhooks')
-    .select(
-      sql<number | null>`min(case
-        when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at
-        when rests_until >= claimed_until then rests_until
-        else claimed_until end)`.as('at'),
-    )
-    .where('next_due_at', 'is not', null)
-    .where('enabled', '=', 1);
-  if (passed.length > 0) query = query.where('user_id', 'not in', passed);
-  return (await query.executeTakeFirst())?.at ?? null;
-}
-
 const FIRST_WAITING = prepared((db, p: { webhookId: string }) =>
   db
     .selectFrom('webhook_deliveries')

@@ -33,26 +33,25 @@ const HELD = [
 ] as const;
 
 /**
- * Holds up to `limit` webhooks that may have their turn now, the one longest without it first. On PostgreSQL those that
- * another unit holds are passed over. Who takes one leases it with `saveLease`, in the same unit.
+ * Holds those of some webhooks that may have their turn now. On PostgreSQL those that another unit holds are left out. The
+ * caller leases each with `saveLease`, in the same unit.
  */
-export function holdClaimable(
-  tx: Tx,
-  now: number,
-  passed: readonly string[],
-  limit: number,
-): Promise<HeldWebhook[]> {
-  let query = tx
-    .selectFrom('webhooks as w')
-    .innerJoin('users as u', 'u.id', 'w.user_id')
-    .select(HELD)
-    .where('w.enabled', '=', 1)
-    .where('w.next_due_at', '<=', now)
-    .where('w.rests_until', '<=', now)
-    .where('w.claimed_until', '<=', now);
-  if (passed.length > 0) query = query.where('w.user_id', 'not in', passed);
-  // The weaker lock for writing: deliveries may be enqueued beside it, for they only name the webhook.
-  return query.orderBy('w.served_at').orderBy('w.id').limit(limit).forNoKeyUpdate('w').skipLocked().execute();
+export function holdClaimable(tx: Tx, now: number, ids: readonly string[]): Promise<HeldWebhook[]> {
+  return (
+    tx
+      .selectFrom('webhooks as w')
+      .innerJoin('users as u', 'u.id', 'w.user_id')
+      .select(HELD)
+      .where('w.id', 'in', ids)
+      .where('w.enabled', '=', 1)
+      .where('w.next_due_at', '<=', now)
+      .where('w.rests_until', '<=', now)
+      .where('w.claimed_until', '<=', now)
+      // The weaker lock for writing: deliveries may be enqueued beside it, for they only name the webhook.
+      .forNoKeyUpdate('w')
+      .skipLocked()
+      .execute()
+  );
 }
 
 const HOLD_CLAIMED = prepared((db, p: { id: string; claim: string }) =>

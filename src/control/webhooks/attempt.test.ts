@@ -5,7 +5,7 @@ import type { DeliveryError } from '../../core/webhooks.ts';
 import { makeSelfSigned } from '../../edge/transport/self-signed.ts';
 import { type DoorOptions, openDoor } from '../../outbound/door.ts';
 import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../outbound/target-policy.ts';
-import { makeAttempt } from './attempt.ts';
+import { AttemptInterruptedError, makeAttempt } from './attempt.ts';
 import type { AttemptRequest, AttemptResult } from './ports.ts';
 import { type Answer, type Endpoint, openEndpoint } from './testing/endpoint.ts';
 
@@ -150,16 +150,12 @@ describe('an attempt', () => {
     }
   });
 
-  it('never rejects, whatever the door does', async () => {
+  it('rejects when our own thread ended, which says nothing about the endpoint', async () => {
     const attempt = makeAttempt(
-      () => Promise.reject(new Error('a fault')),
+      async () => ({ kind: 'failed', fault: 'interrupted' }),
       () => NOW,
     );
     const request = { url: endpoint.origin, signingSecret: SECRET, deliveryId: 'd', body: BODY } as const;
-    assert.deepEqual(told(await attempt({ ...request, event: 'record.deleted' })), [
-      'connection_failed',
-      null,
-      null,
-    ]);
+    await assert.rejects(attempt({ ...request, event: 'record.deleted' }), AttemptInterruptedError);
   });
 });

@@ -9,7 +9,7 @@ import { signatureHeader } from './sign.ts';
 
 const USER_AGENT = 'uqrp-webhooks/1';
 
-const FAULTS: Readonly<Record<OutboundFault, DeliveryError>> = {
+const FAULTS: Readonly<Record<Exclude<OutboundFault, 'interrupted'>, DeliveryError>> = {
   timeout: 'timeout',
   dns_failure: 'dns_failure',
   connection_failed: 'connection_failed',
@@ -18,6 +18,14 @@ const FAULTS: Readonly<Record<OutboundFault, DeliveryError>> = {
   // Only the head is read, so nothing of a response can be too large.
   too_large: 'connection_failed',
 };
+
+/** Our own thread ended under an attempt: nothing is known of the endpoint. */
+export class AttemptInterruptedError extends Error {
+  constructor() {
+    super('the thread that webhooks leave through ended during an attempt');
+    this.name = 'AttemptInterruptedError';
+  }
+}
 
 /**
  * Makes attempts through a door whose policy and deadline are those of webhooks. A URL that does not parse any more is told
@@ -36,13 +44,8 @@ type Said = Omit<AttemptResult, 'durationMs'>;
 async function send(door: Door, clock: Clock, request: AttemptRequest): Promise<Said> {
   const url = parseWebhookUrl(request.url);
   if (url === null) return failed('blocked_address');
-  try {
-    const headers = headersOf(request, Math.floor(clock() / 1000));
-    return said(await door({ method: 'POST', url, headers, body: request.body, maxBytes: 0 }), clock);
-  } catch {
-    // A door never rejects; whatever this was, nothing is known of the endpoint.
-    return failed('connection_failed');
-  }
+  const headers = headersOf(request, Math.floor(clock() / 1000));
+  return said(await door({ method: 'POST', url, headers, body: request.body, maxBytes: 0 }), clock);
 }
 
 /** Specification, Events: the headers of a delivery. */
@@ -57,7 +60,10 @@ function headersOf(request: AttemptRequest, t: number): Record<string, string> {
 }
 
 function said(result: OutboundResult, clock: Clock): Said {
-  if (result.kind === 'failed') return failed(FAULTS[result.fault]);
+  if (result.kind === 'failed') {
+    if (result.fault === 'interrupted') throw new AttemptInterruptedError();
+    return failed(FAULTS[result.fault]);
+  }
   const { status } = result;
   if (status >= 200 && status < 300) return { error: null, responseCode: status, retryAfter: null };
   return {

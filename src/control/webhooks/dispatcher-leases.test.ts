@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Store } from '../store/store.ts';
+import { AttemptInterruptedError } from './attempt.ts';
 import type { AttemptResult } from './ports.ts';
 import {
   type DispatchRun,
@@ -93,10 +94,20 @@ for (const { name, create, skip } of ENGINES) {
       abandoned.wake();
       await until('it is under way', () => run.underWay() === 1);
       run.answer = () => RIGHT;
-      run.start();
+      let asked = 0;
+      const clock = (): number => {
+        asked++;
+        return run.now;
+      };
+      run.start({ clock });
       if (run.store.engine === 'postgres') {
         run.pass(14_999);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        const before = asked;
+        // A look asks for the time once or twice: with three more, one has come to its end.
+        await until('it has looked', () => {
+          run.pass(0);
+          return asked >= before + 3;
+        });
         assert.equal(run.made.length, 1);
         run.pass(1);
       }
@@ -165,6 +176,34 @@ for (const { name, create, skip } of ENGINES) {
       run.pass(60_000);
       await delivered(run.store, id, 1);
     });
+
+    scenario(
+      'an attempt during which our own thread ended counts for nothing and is repeated',
+      async (run) => {
+        const id = await hookOf(run);
+        run.answer = () => {
+          if (run.made.length <= 2) throw new AttemptInterruptedError();
+          return RIGHT;
+        };
+        run.start();
+        await enqueue(run.store, id, 1, run.now);
+        for (const [interruptions, rest] of [
+          [1, 1000],
+          [2, 2000],
+        ] as const) {
+          await until(
+            'it rests',
+            async () => (await webhookOf(run.store, id)).rests_until === run.now + rest,
+          );
+          const { failure_count, claim } = await webhookOf(run.store, id);
+          assert.deepEqual([run.made.length, failure_count, claim], [interruptions, 0, null]);
+          assert.equal((await deliveriesOf(run.store, id))[0]!.attempts, 0);
+          run.pass(rest);
+        }
+        await delivered(run.store, id, 1);
+        assert.equal((await deliveriesOf(run.store, id))[0]!.attempts, 1);
+      },
+    );
 
     scenario('a database that fails for a while is asked again, and nothing is sent twice', async (run) => {
       const id = await hookOf(run);

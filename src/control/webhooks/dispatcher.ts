@@ -1,15 +1,20 @@
 import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { forgetClaims, nextTurnAt, waitingSince } from '../store/dispatch.ts';
+import { forgetClaims, waitingSince } from '../store/dispatch.ts';
 import type { Store } from '../store/store.ts';
+import { nextTurnAfter, type WaitingWebhook, waitingWebhooks } from '../store/turns.ts';
 import { createAlarm } from './alarm.ts';
 import { createBeat } from './beat.ts';
+import { planTurns, type Waiting } from './fair-turns.ts';
 import type { Attempt, SecretSeal } from './ports.ts';
 import { type DispatchObserver, reportEnded, runSlot, type SlotContext } from './slot.ts';
+import { createSlotPools, type Pool } from './slot-pools.ts';
 import { claimTurns, type Turn } from './turn.ts';
 
 /** Webhooks claimed in one unit of work, so that writers never wait long behind it. */
 const CLAIM_MAX = 16;
+/** Waiting webhooks of each kind that one look considers: several times as many as there are slots. */
+const WAITING_MAX = 500;
 
 /** Longest sleep between two looks for something due: the longest that a lost wake-up goes unnoticed. */
 const LONGEST_SLEEP = 1000;
@@ -41,9 +46,10 @@ export interface DispatcherOptions {
   /** Told of a fault of ours: what it was about is tried again. */
   readonly onError: (error: unknown) => void;
   readonly observe?: DispatchObserver;
-  /** Deliveries under way at a time, and those of one customer among them. */
+  /** Deliveries under way at a time; those of one customer among them, outside the reserve; those in the reserve. */
   readonly slots?: number;
   readonly perCustomer?: number;
+  readonly reserved?: number;
   /** Milliseconds; longer than any attempt takes. */
   readonly leaseMs?: number;
 }
@@ -64,49 +70,73 @@ const UNOBSERVED: DispatchObserver = { attempted() {}, ended() {}, arrived() {},
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, clock, newId, signal, onError, leaseMs = LEASE_MS } = options;
-  const { slots = LIMITS.webhookSlots, perCustomer = LIMITS.webhookSlotsPerCustomer } = options;
+  const { slots = LIMITS.webhookSlots } = options;
+  const { reserved = Math.min(LIMITS.webhookSlotsReserved, Math.floor(slots / 4)) } = options;
+  const pools = createSlotPools({
+    slots,
+    reserved,
+    perCustomer: {
+      general: options.perCustomer ?? LIMITS.webhookSlotsPerCustomer,
+      reserve: LIMITS.webhookReservedPerCustomer,
+    },
+  });
   const observe = options.observe ?? UNOBSERVED;
   const alarm = createAlarm(signal);
   const running = new Set<Promise<void>>();
-  /** Slots that a customer has; no entry for none. */
-  const held = new Map<string, number>();
-  const room = (userId: string): number => perCustomer - (held.get(userId) ?? 0);
+  const isFull = (userId: string, pool: Pool): boolean =>
+    pools.free(pool) <= 0 || pools.held(userId, pool) >= pools.share(pool, 1);
   const context: SlotContext = {
     ...options,
     leaseMs,
     observe,
     beat: createBeat(store.engine === 'sqlite' ? SETTLE_MS : 0),
-    othersWait: (userId) => running.size >= slots || room(userId) <= 0,
+    interruptions: new Map(),
+    othersWait: isFull,
   };
 
-  function start(turn: Turn): void {
+  function start(turn: Turn, pool: Pool): void {
     const { userId } = turn;
-    held.set(userId, (held.get(userId) ?? 0) + 1);
-    const slot = runSlot(context, turn)
+    pools.take(userId, pool);
+    const slot = runSlot(context, turn, pool)
       .catch(onError)
       .finally(() => {
         running.delete(slot);
-        const left = (held.get(userId) ?? 0) - 1;
-        if (left > 0) held.set(userId, left);
-        else held.delete(userId);
+        pools.giveBack(userId, pool);
         alarm.wake();
       });
     running.add(slot);
   }
 
+  /** Those of the waiting webhooks that a free slot may be for. */
+  async function waiting(now: number): Promise<Waiting> {
+    const holders = new Set([...pools.holders('general'), ...pools.holders('reserve')]);
+    const passed = [...holders].filter((userId) => isFull(userId, 'general'));
+    const passedFast = passed.filter((userId) => isFull(userId, 'reserve'));
+    const find = (isSlow: boolean, without: readonly string[]): Promise<WaitingWebhook[]> =>
+      waitingWebhooks(store.read, { now, isSlow, passed: without, limit: WAITING_MAX });
+    return {
+      fast: await find(false, passedFast),
+      slow: pools.free('general') > 0 ? await find(true, passed) : [],
+    };
+  }
+
   /** @returns milliseconds until something may be due; 0: there may be more now */
   async function look(): Promise<number> {
-    const free = slots - running.size;
+    const free = slots - pools.taken();
     if (free <= 0) return LONGEST_SLEEP;
-    const passed = [...held.keys()].filter((userId) => room(userId) <= 0);
-    const at = await nextTurnAt(store.read, passed);
     const now = clock();
-    if (at === null) return LONGEST_SLEEP;
-    if (at > now) return Math.max(SHORTEST_SLEEP, Math.min(LONGEST_SLEEP, at - now));
-    const rules = { leaseMs, schedule: options.schedule, claim: newId(), passed, room };
-    const limit = Math.min(free, CLAIM_MAX);
-    const claimed = await store.write((tx) => claimTurns(tx, { ...rules, now: clock(), limit }));
-    for (const turn of claimed.turns) start(turn);
+    const planned = planTurns(await waiting(now), pools, Math.min(free, CLAIM_MAX));
+    if (planned.length === 0) {
+      const at = await nextTurnAfter(store.read, now);
+      // The end of a slot wakes this loop, so webhooks that wait for one need no look before.
+      return at === null ? LONGEST_SLEEP : Math.max(SHORTEST_SLEEP, Math.min(LONGEST_SLEEP, at - clock()));
+    }
+    const ids = planned.map(({ id }) => id);
+    const rules = { leaseMs, schedule: options.schedule, claim: newId(), ids };
+    const claimed = await store.write((tx) => claimTurns(tx, { ...rules, now: clock() }));
+    for (const turn of claimed.turns) {
+      start(turn, planned.find(({ id }) => id === turn.webhookId)?.pool ?? 'general');
+    }
     reportEnded(observe, claimed.ended);
     return claimed.seen > 0 ? 0 : HELD_SLEEP;
   }

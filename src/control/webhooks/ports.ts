@@ -23,7 +23,7 @@ export interface AttemptResult {
   readonly retryAfter: number | null;
 }
 
-/** One signed POST under one deadline. Never rejects. */
+/** One signed POST under one deadline. Rejects only by a fault of our own, which says nothing about the endpoint. */
 export type Attempt = (request: AttemptRequest) => Promise<AttemptResult>;
 
 /** Signing secrets at rest. */

@@ -3,7 +3,10 @@ import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { DeliveryError, DeliveryStatus } from '../../core/webhooks.ts';
 import type { Store } from '../store/store.ts';
+import { AttemptInterruptedError } from './attempt.ts';
 import type { Attempt, AttemptResult, SecretSeal } from './ports.ts';
+import { restMs } from './schedule.ts';
+import type { Pool } from './slot-pools.ts';
 import { type Ended, giveBack, type Settled, settleTurn, type Turn } from './turn.ts';
 
 /** A webhook that others wait behind keeps its slot for so many deliveries, and so long, at most. */
@@ -41,25 +44,27 @@ export interface SlotContext {
   /** Lets what is settled at about the same time share a commit. */
   readonly beat: () => Promise<void>;
   readonly onError: (error: unknown) => void;
-  /** Whether another webhook may be waiting for a slot that this customer's webhook has. */
-  readonly othersWait: (userId: string) => boolean;
+  /** Attempts in a row, by webhook, during which our own thread ended: one that ends it each time must not do so at once again. */
+  readonly interruptions: Map<string, number>;
+  /** Whether another webhook may be waiting for a slot that this customer's webhook has in a pool. */
+  readonly othersWait: (userId: string, pool: Pool) => boolean;
 }
 
 /**
  * Attempts the delivery of a turn, settles it and goes on with the webhook's next, as long as it may. Resolves when the
  * lease is given back or lost; never rejects. Once the signal is aborted it only ends what it is at.
  */
-export async function runSlot(context: SlotContext, first: Turn): Promise<void> {
+export async function runSlot(context: SlotContext, first: Turn, pool: Pool): Promise<void> {
   const until = performance.now() + TURN_MS;
   let turn: Turn | null = first;
   for (let deliveries = 1; turn !== null; deliveries++) {
     const isLast: boolean = deliveries >= TURN_DELIVERIES || performance.now() >= until;
-    turn = await runTurn(context, turn, isLast);
+    turn = await runTurn(context, turn, pool, isLast);
   }
 }
 
 /** @returns the webhook's next turn, or null when the slot is free */
-async function runTurn(context: SlotContext, turn: Turn, isLast: boolean): Promise<Turn | null> {
+async function runTurn(context: SlotContext, turn: Turn, pool: Pool, isLast: boolean): Promise<Turn | null> {
   const { store, clock, signal, observe } = context;
   const leaseEnds = performance.now() + context.leaseMs;
   if (signal.aborted) {
@@ -67,9 +72,9 @@ async function runTurn(context: SlotContext, turn: Turn, isLast: boolean): Promi
     return null;
   }
   const result = await attemptOnce(context, turn);
-  if (result === null) {
-    // The fault is ours, not the endpoint's: it counts for nothing, but is not tried again at once.
-    const rest = (): number => clock() + LIMITS.webhookRestMaxMs;
+  if ('restMs' in result) {
+    // The fault is ours, not the endpoint's: nothing is counted, and the attempt is repeated after a rest.
+    const rest = (): number => clock() + result.restMs;
     await insist(context, leaseEnds, () => store.write((tx) => giveBack(tx, turn, clock(), rest())));
     return null;
   }
@@ -78,7 +83,9 @@ async function runTurn(context: SlotContext, turn: Turn, isLast: boolean): Promi
   await context.beat();
   const settled = await insist(context, leaseEnds, () => {
     const { leaseMs, schedule } = context;
-    const goOn = !signal.aborted && !(isLast && context.othersWait(turn.userId));
+    // The reserve is for fast endpoints alone.
+    const mayStay = pool === 'general' || result.durationMs < LIMITS.webhookFastMs;
+    const goOn = !signal.aborted && mayStay && !(isLast && context.othersWait(turn.userId, pool));
     const rules = { now: clock(), leaseMs, schedule, random: context.random(), goOn };
     return store.write((tx) => settleTurn(tx, turn, result, rules));
   });
@@ -87,15 +94,28 @@ async function runTurn(context: SlotContext, turn: Turn, isLast: boolean): Promi
   return settled.next;
 }
 
-/** @returns null when no attempt could be made, by a fault of our own */
-async function attemptOnce(context: SlotContext, turn: Turn): Promise<AttemptResult | null> {
+/** No attempt could be made, by a fault of our own. */
+interface Unmade {
+  /** Milliseconds until it is tried again. */
+  readonly restMs: number;
+}
+
+async function attemptOnce(context: SlotContext, turn: Turn): Promise<AttemptResult | Unmade> {
+  const { interruptions } = context;
   try {
     const { webhookId, url, deliveryId, event, body } = turn;
     const signingSecret = context.seal.open(webhookId, turn.sealedSecret);
-    return await context.attempt({ url, signingSecret, deliveryId, event, body });
+    const result = await context.attempt({ url, signingSecret, deliveryId, event, body });
+    interruptions.delete(webhookId);
+    return result;
   } catch (error) {
-    context.onError(error);
-    return null;
+    if (!(error instanceof AttemptInterruptedError)) {
+      context.onError(error);
+      return { restMs: LIMITS.webhookRestMaxMs };
+    }
+    const count = (interruptions.get(turn.webhookId) ?? 0) + 1;
+    interruptions.set(turn.webhookId, count);
+    return { restMs: restMs(count) };
   }
 }
 

@@ -43,35 +43,27 @@ export interface Ended {
 export interface ClaimRules extends TurnRules {
   /** Names the new leases. Never used before. */
   readonly claim: string;
-  /** Webhooks at most. */
-  readonly limit: number;
-  /** Customers who have no room left. */
-  readonly passed: readonly string[];
-  /** How many more webhooks of a customer may be claimed. */
-  readonly room: (userId: string) => number;
+  /** Webhooks to claim, at least one; in this order. */
+  readonly ids: readonly string[];
 }
 
 export interface Claimed {
   readonly turns: readonly Turn[];
   readonly ended: Ended;
-  /** Webhooks that were looked at. None: there are no more to be had now. */
+  /** Webhooks that were held. None: another process holds all of them just now. */
   readonly seen: number;
 }
 
-/** Claims webhooks that have something due and takes the first delivery of each, in the caller's unit of work. */
+/** Claims those of some webhooks that have something due and takes the first delivery of each, in the caller's unit of work. */
 export async function claimTurns(tx: Tx, rules: ClaimRules): Promise<Claimed> {
-  const hooks = await leases.holdClaimable(tx, rules.now, rules.passed, rules.limit);
-  const taken = new Map<string, number>();
+  const hooks = await leases.holdClaimable(tx, rules.now, rules.ids);
+  const place = (hook: leases.HeldWebhook): number => rules.ids.indexOf(hook.id);
   const turns: Turn[] = [];
   const ended: Ended[] = [];
-  for (const hook of hooks) {
-    const already = taken.get(hook.user_id) ?? 0;
-    if (already >= rules.room(hook.user_id)) continue;
+  for (const hook of hooks.toSorted((a, b) => place(a) - place(b))) {
     const begun = await begin(tx, hook, rules.claim, rules, {});
     ended.push(begun.ended);
-    if (begun.turn === null) continue;
-    turns.push(begun.turn);
-    taken.set(hook.user_id, already + 1);
+    if (begun.turn !== null) turns.push(begun.turn);
   }
   return { turns, ended: sum(ended), seen: hooks.length };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
+import { sql } from 'kysely';
 import { LIMITS } from '../../../core/limits.ts';
 import {
   addCustomer,
@@ -10,9 +11,10 @@ import {
   statusesOf,
   webhookOf,
 } from '../../webhooks/testing/dispatch-world.ts';
-import { type ClaimRules, giveBack, type Turn } from '../../webhooks/turn.ts';
-import { forgetClaims, nextTurnAt, waitingSince } from '../dispatch.ts';
+import type { Turn } from '../../webhooks/turn.ts';
+import { waitingSince } from '../dispatch.ts';
 import type { WebhooksTable } from '../schema.ts';
+import { nextTurnAfter, waitingWebhooks } from '../turns.ts';
 import { settleConformance } from './conformance-settle.ts';
 import { claim, claimOne, has, LEASE, NOW, RIGHT, SCHEDULE, scenarios, settle } from './dispatch-units.ts';
 import type { TestDatabase } from './fixtures.ts';
@@ -81,50 +83,29 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
       assert.deepEqual(claimed.toSorted(), expected.toSorted());
     });
 
-    scenario('go to the one longest without its turn, as far as there is room', async (store) => {
-      const [first, second] = [await addCustomer(store, 'one'), await addCustomer(store, 'two')];
-      const table = [
-        [first, 'a', 50],
-        [first, 'b', 10],
-        [first, 'c', 20],
-        [second, 'd', 40],
-        [second, 'e', 30],
-      ] as const;
-      for (const [user, id, served_at] of table) {
-        await enqueue(store, await addWebhook(store, user, { id, served_at }), 1, NOW);
-      }
-      const ids = async (more: Partial<ClaimRules>): Promise<string> => {
-        const turns = await claim(store, more);
-        await store.write(forgetClaims);
-        for (const turn of turns) await store.write((tx) => giveBack(tx, turn, NOW, null));
-        for (const [, id, served_at] of table) {
-          await store.write((tx) =>
-            tx.updateTable('webhooks').set({ served_at }).where('id', '=', id).execute(),
-          );
-        }
-        return turns.map((turn) => turn.webhookId).join('');
-      };
-      assert.equal(await ids({}), 'bceda');
-      assert.equal(await ids({ limit: 2 }), 'bc');
-      assert.equal(await ids({ passed: [first] }), 'ed');
-      assert.equal(await ids({ passed: [first, second] }), '');
-      assert.equal(await ids({ room: (user) => (user === first ? 1 : 2) }), 'bed');
+    scenario('are made in the order that was asked for', async (store) => {
+      const user = await addCustomer(store);
+      for (const id of ['a', 'b', 'c']) await enqueue(store, await addWebhook(store, user, { id }), 1, NOW);
+      const turns = await claim(store, { ids: ['c', 'a'] });
+      assert.deepEqual(
+        turns.map((turn) => turn.webhookId),
+        ['c', 'a'],
+      );
     });
 
     scenario('of two at once never meet', async (store, open) => {
       const other = await open();
       const user = await addCustomer(store);
-      for (let index = 0; index < 20; index++) await enqueue(store, await addWebhook(store, user), 1, NOW);
-      const all: string[] = [];
-      for (let round = 0; all.length < 20 && round < 20; round++) {
-        const claims = await Promise.all([
-          claim(store, { claim: `a${round}`, limit: 4 }),
-          claim(other, { claim: `b${round}`, limit: 4 }),
-        ]);
-        all.push(...claims.flat().map((turn) => turn.webhookId));
-      }
-      assert.equal(all.length, 20);
-      assert.equal(new Set(all).size, 20);
+      const ids: string[] = [];
+      for (let index = 0; index < 20; index++) ids.push(await addWebhook(store, user));
+      for (const id of ids) await enqueue(store, id, 1, NOW);
+      const [a, b] = await Promise.all([
+        claim(store, { claim: 'a', ids }),
+        claim(other, { claim: 'b', ids: ids.toReversed() }),
+      ]);
+      const claimed = [...a, ...b].map((turn) => turn.webhookId);
+      assert.equal(claimed.length, 20);
+      assert.equal(new Set(claimed).size, 20);
     });
 
     one('end a delivery whose last attempt nobody survived', 0, async (store, id) => {
@@ -213,20 +194,45 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
   describe('what waits', () => {
     scenario('is told by time', async (store) => {
       const [first, second] = [await addCustomer(store, 'one'), await addCustomer(store, 'two')];
-      assert.equal(await nextTurnAt(store.read, []), null);
+      assert.equal(await nextTurnAfter(store.read, 0), null);
       assert.equal(await waitingSince(store.read), null);
       const table: readonly [string, Partial<WebhooksTable>][] = [
-        [first, { next_due_at: 1, enabled: 0 }],
-        [first, { next_due_at: null, rests_until: 1 }],
-        [first, { next_due_at: 50, rests_until: 90, claimed_until: 10 }],
-        [second, { next_due_at: 70, rests_until: 20, claimed_until: 95 }],
-        [second, { next_due_at: 99 }],
+        [first, { id: 'disabled', next_due_at: 1, enabled: 0 }],
+        [first, { id: 'nothing to deliver', next_due_at: null, rests_until: 1 }],
+        [first, { id: 'rests', next_due_at: 50, rests_until: 90, claimed_until: 10, last_attempt_ms: 999 }],
+        [
+          second,
+          { id: 'leased', next_due_at: 70, rests_until: 20, claimed_until: 95, last_attempt_ms: 1000 },
+        ],
+        [second, { id: 'due later', next_due_at: 99 }],
       ];
       for (const [user, more] of table) await addWebhook(store, user, more);
-      assert.equal(await nextTurnAt(store.read, []), 90);
-      assert.equal(await nextTurnAt(store.read, [first]), 95);
-      assert.equal(await nextTurnAt(store.read, [first, second]), null);
+      const after = [0, 89, 90, 95, 99].map((now) => nextTurnAfter(store.read, now));
+      assert.deepEqual(await Promise.all(after), [90, 90, 95, 99, null]);
       assert.equal(await waitingSince(store.read), 70);
+      const waiting = async (isSlow: boolean, passed: readonly string[], limit = 9): Promise<string[]> =>
+        (await waitingWebhooks(store.read, { now: 99, isSlow, passed, limit })).map(({ id }) => id);
+      assert.deepEqual(await waiting(false, []), ['rests', 'due later']);
+      assert.deepEqual(await waiting(false, [], 1), ['rests']);
+      assert.deepEqual(await waiting(false, [first]), ['due later']);
+      assert.deepEqual(await waiting(false, [first, second]), []);
+      assert.deepEqual(await waiting(true, []), ['leased']);
+    });
+
+    scenario('is found by an index, however much waits', async (store) => {
+      if (store.engine !== 'sqlite') return;
+      const plans: string[] = [];
+      for (const isSlow of [0, 1]) {
+        const at = `case when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at
+          when rests_until >= claimed_until then rests_until else claimed_until end`;
+        const text = `explain query plan select id, user_id, served_at from webhooks
+          where enabled = 1 and next_due_at is not null
+          and (case when last_attempt_ms >= 1000 then 1 else 0 end) = ${isSlow} and (${at}) > 5 order by ${at} limit 1`;
+        const { rows } = await sql<{ detail: string }>`${sql.raw(text)}`.execute(store.read);
+        plans.push(...rows.map(({ detail }) => detail));
+      }
+      for (const plan of plans)
+        assert.match(plan, /^SEARCH webhooks USING INDEX webhooks_turn \(<expr>=\? AND <expr>>\?\)$/);
     });
 
     one('is attempted by time, then by number', 0, async (store, id) => {

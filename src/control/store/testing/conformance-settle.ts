@@ -11,8 +11,9 @@ import {
   webhookOf,
 } from '../../webhooks/testing/dispatch-world.ts';
 import { giveBack } from '../../webhooks/turn.ts';
-import { forgetClaims, nextTurnAt, recordOutcome } from '../dispatch.ts';
+import { forgetClaims, recordOutcome } from '../dispatch.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../schema.ts';
+import { nextTurnAfter } from '../turns.ts';
 import { claim, claimOne, has, LEASE, NOW, RIGHT, scenarios, settle, WRONG } from './dispatch-units.ts';
 import type { TestDatabase } from './fixtures.ts';
 
@@ -190,7 +191,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
             ['failed', 'webhook_disabled', null, null],
           ],
         );
-        assert.equal(await nextTurnAt(store.read, []), null);
+        assert.equal(await nextTurnAfter(store.read, 0), null);
       },
       { failure_count: LIMITS.webhookFailures - 1 },
     );

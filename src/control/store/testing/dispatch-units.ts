@@ -5,6 +5,7 @@ import { addCustomer, addWebhook, enqueue } from '../../webhooks/testing/dispatc
 import { type ClaimRules, claimTurns, type Settled, settleTurn, type Turn } from '../../webhooks/turn.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Store } from '../store.ts';
+import { waitingWebhooks } from '../turns.ts';
 import { type TestDatabase, withStore } from './fixtures.ts';
 
 export const NOW = 10_000_000;
@@ -20,8 +21,15 @@ export const WRONG: AttemptResult = {
   retryAfter: null,
 };
 
+/** Claims all webhooks that may have their turn, unless told otherwise. */
 export async function claim(store: Store, more: Partial<ClaimRules> = {}): Promise<readonly Turn[]> {
-  const rules: ClaimRules = { ...RULES, claim: 'mine', limit: 100, passed: [], room: () => 100, ...more };
+  const { now = NOW } = more;
+  const waiting = await Promise.all(
+    [false, true].map((isSlow) => waitingWebhooks(store.read, { now, isSlow, passed: [], limit: 100 })),
+  );
+  const ids = waiting.flat().map(({ id }) => id);
+  if (ids.length === 0) return [];
+  const rules: ClaimRules = { ...RULES, claim: 'mine', ids, ...more };
   return (await store.write((tx) => claimTurns(tx, rules))).turns;
 }
 
