@@ -34,13 +34,18 @@ test('idle connections are closed, over both versions', async () => {
 test('peers that reset their streams at once cost the session in the end, not the server', async () => {
   await withDoh({}, async ({ options, clients, session }) => {
     await clients.h2({ path: get('hot') });
-    while (options.observe.count('doh closed') === 0) {
-      for (let i = 0; i < 50 && !session.closed && !session.destroyed; i++) {
-        const stream = session.request({ ':path': get('wait') });
-        stream.on('error', () => {});
-        setTimeout(() => stream.close(http2.constants.NGHTTP2_CANCEL), 1);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 3));
+    const { asked } = options.handler;
+    const isOver = (): boolean => options.observe.count('doh closed') > 0;
+    while (!isOver()) {
+      const before = asked.length;
+      const streams = session.closed
+        ? []
+        : Array.from({ length: 50 }, () => session.request({ ':path': get('wait') }));
+      for (const stream of streams) stream.on('error', () => {});
+      // A stream above the limit of streams is refused, and not asked.
+      const seen = (): number => asked.length - before + streams.filter(({ closed }) => closed).length;
+      await until(() => isOver() || seen() >= streams.length);
+      for (const stream of streams) stream.close(http2.constants.NGHTTP2_CANCEL);
     }
     assert.ok(options.handler.asked.length < 1000);
     options.handler.gate.open();

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { backgroundTimers, type Timers } from '../../lifecycle/timers.ts';
 import type { ReplyDecorator } from './decorator.ts';
 import { FrameSplitter, frame } from './framing.ts';
 import type { TransportName } from './handler.ts';
@@ -20,6 +21,8 @@ export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'cloc
   readonly transport: TransportName;
   readonly decorator: ReplyDecorator;
   readonly meter?: ((address: string) => QueryMeter) | null;
+  /** What a peer over its rate waits by. */
+  readonly timers?: Timers;
   /** Queries in flight above which reading pauses. */
   readonly pipeline: number;
 }
@@ -40,9 +43,9 @@ export class StreamConnection {
   /** As it was when the connection came: a socket that is gone has none. */
   readonly #address: string;
   readonly #meter: QueryMeter | null;
-  /** A query that came too soon, and what wakes it. */
+  /** A query that came too soon, and what cancels its waiting. */
   #held: Uint8Array | null = null;
-  #waking: NodeJS.Timeout | undefined;
+  #waking: (() => void) | null = null;
   #peerEnded = false;
   #draining = false;
   #hungUp = false;
@@ -57,7 +60,7 @@ export class StreamConnection {
     socket.setNoDelay(true);
     // Resets and time-outs of a peer are its own affair; 'close' follows and does the accounting.
     socket.on('error', () => socket.destroy());
-    socket.once('close', () => clearTimeout(this.#waking));
+    socket.once('close', () => this.#waking?.());
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('drain', () => this.#onDrain());
     socket.on('end', () => {
@@ -68,7 +71,7 @@ export class StreamConnection {
 
   /** Nothing is owed to the peer and it is not in the middle of a message. */
   get idle(): boolean {
-    return this.inFlight === 0 && this.#waking === undefined && !this.#splitter.pending;
+    return this.inFlight === 0 && this.#waking === null && !this.#splitter.pending;
   }
 
   /** Takes no further octets, answers the queries at hand, hangs up. */
@@ -94,7 +97,7 @@ export class StreamConnection {
   }
 
   get #paused(): boolean {
-    return this.stalledAt !== null || this.#waking !== undefined || this.inFlight >= this.#context.pipeline;
+    return this.stalledAt !== null || this.#waking !== null || this.inFlight >= this.#context.pipeline;
   }
 
   /** Answers the messages at hand, and writes everything that was ready at once together. */
@@ -125,11 +128,11 @@ export class StreamConnection {
     this.#held = query;
     // It is we who keep the peer waiting: that is no idleness of its own.
     this.activeAt = this.#context.clock();
-    this.#waking = setTimeout(() => {
-      this.#waking = undefined;
-      this.#turn();
-    }, waitMs);
-    this.#waking.unref();
+    this.#waking = (this.#context.timers ?? backgroundTimers).after(waitMs, () => {
+      this.#waking = null;
+      // The 'close' event of a socket that was destroyed comes later than this may.
+      if (!this.#socket.destroyed) this.#turn();
+    });
     return null;
   }
 

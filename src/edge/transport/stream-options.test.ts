@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
+import { createManualTimers } from '../../lifecycle/testing/manual-timers.ts';
 import { decodeMessage } from '../wire/message.ts';
 import { ServerCookies } from './cookies.ts';
 import { FrameSplitter, frame } from './framing.ts';
@@ -98,81 +99,101 @@ test('a crowded listener tells the shorter timeout that it then keeps', async ()
   });
 });
 
-/** Lets `free` queries pass, then makes each wait until it is told to go on. */
+const WAIT_MS = 5;
+
+/** Lets `free` queries pass, then makes each wait; the waits end when the test moves the time. */
 function gate(free: number) {
   const state = { left: free, asked: 0 };
+  const timers = createManualTimers();
   const meter = (): QueryMeter => () => {
     state.asked++;
-    if (state.left === 0) return 5;
+    if (state.left === 0) return WAIT_MS;
     state.left--;
     return 0;
   };
-  return { state, meter };
+  return { state, timers, extra: { meter, timers } };
 }
 
 test('over its rate a peer waits: nothing is read, nothing is lost, the order is kept', async () => {
-  const { state, meter } = gate(3);
-  await withTcp({ meter }, async ({ options, peer }) => {
+  const { state, timers, extra } = gate(3);
+  await withTcp(extra, async ({ options, peer }) => {
     const { replies, send } = peer();
     send(...Array.from({ length: 8 }, (_, id) => query(id, id % 2 === 0 ? 'hot' : 'echo')));
-    await until(() => state.asked > 6);
-    assert.equal(options.handler.asked.length, 3);
-    assert.equal(replies.length, 3);
+    await until(() => state.asked === 4 && replies.length === 3);
+    await timers.advance(WAIT_MS * 10);
+    assert.deepEqual([state.asked, options.handler.asked.length, replies.length], [14, 3, 3]);
     state.left = 2;
+    await timers.advance(WAIT_MS);
     await until(() => replies.length === 5);
     send(query(8, 'hot'));
     state.left = 100;
+    await timers.advance(WAIT_MS);
     await until(() => replies.length === 9);
     assert.deepEqual(replies.map(idOf), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
   });
 });
 
 test('who is made to wait is not idle, and gets the answers after its FIN', async () => {
-  const { state, meter } = gate(1);
-  await withTcp({ meter, limits: { idleMs: 60 } }, async ({ peer }) => {
+  const { state, timers, extra } = gate(1);
+  const time = { now: 1_700_000_000_000 };
+  const limits = { idleMs: 60 };
+  await withTcp({ ...extra, limits, clock: () => time.now }, async ({ options, peer }) => {
     const { replies, send, socket, ended } = peer();
+    const other = peer();
     send(query(1, 'hot'), query(2, 'hot'), query(3, 'echo'));
     socket.end();
-    await until(() => state.asked > 40);
+    await until(() => state.asked === 2 && options.observe.count('tcp opened') === 2);
+    time.now += 59;
+    await timers.advance(WAIT_MS);
+    // At this time the other, which never asked, is closed; the waiting one was looked at in the same turn.
+    time.now += 1;
+    await until(other.ended);
     assert.deepEqual([replies.length, ended()], [1, false]);
     state.left = 10;
+    await timers.advance(WAIT_MS);
     await until(() => replies.length === 3);
     await until(ended);
   });
 });
 
 test('a peer that left while it waited is let go when its time comes', async () => {
-  const { state, meter } = gate(0);
-  await withTcp({ meter }, async ({ options, peer }) => {
+  const { state, timers, extra } = gate(0);
+  await withTcp(extra, async ({ options, peer }) => {
     const { send, socket } = peer();
     send(query(1, 'hot'), query(2, 'hot'));
     await until(() => state.asked > 0);
     socket.destroy();
     state.left = 2;
+    await timers.advance(WAIT_MS);
     await until(() => options.observe.count('tcp closed') === 1);
-    assert.deepEqual(options.faults, []);
+    assert.deepEqual([options.faults, timers.pending()], [[], []]);
   });
 });
 
-test('closing waits for who has to wait, and not longer than its grace', async () => {
-  const { state, meter } = gate(0);
-  await withTcp({ meter }, async ({ listener, peer }) => {
+test('closing waits for who has to wait', async () => {
+  const { state, timers, extra } = gate(0);
+  await withTcp(extra, async ({ listener, peer }) => {
     const { send, replies } = peer();
     send(query(1, 'hot'));
     await until(() => state.asked > 0);
     const closed = listener.close(60_000);
     state.left = 1;
+    await timers.advance(WAIT_MS);
     await closed;
     await until(() => replies.length === 1);
   });
-  const never = gate(0);
-  await withTcp({ meter: never.meter }, async ({ options, listener, peer }) => {
+});
+
+test('closing waits no longer than its grace, and nothing goes on behind a closed socket', async () => {
+  const { state, timers, extra } = gate(0);
+  await withTcp(extra, async ({ options, listener, peer }) => {
     peer().send(query(1, 'hot'));
-    await until(() => never.state.asked > 0);
+    await until(() => state.asked > 0);
     await listener.close(1);
-    const { asked } = never.state;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.equal(never.state.asked, asked, 'nothing goes on behind a closed socket');
+    const { asked } = state;
+    await timers.advance(WAIT_MS * 10);
+    assert.equal(state.asked, asked, 'the rate limit is not asked again');
+    assert.deepEqual(timers.pending(), [], 'nothing waits');
     assert.equal(options.observe.count('tcp closed'), 1);
   });
 });

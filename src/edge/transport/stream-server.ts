@@ -1,5 +1,6 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../core/limits.ts';
+import type { Timers } from '../../lifecycle/timers.ts';
 import type { ConnectionTable } from './connection-table.ts';
 import { ReplyDecorator } from './decorator.ts';
 import { ConnectionGate, GATE_LIMITS, type GateLimits } from './gate.ts';
@@ -31,6 +32,8 @@ export interface StreamOptions extends ListenOptions {
   readonly limits?: Partial<StreamLimits>;
   /** Rate limiting: what counts the queries of one peer. */
   readonly meter?: ((address: string) => QueryMeter) | null;
+  /** For tests. */
+  readonly timers?: Timers;
   /** Connections by address in the whole process; without it this listener counts its own. */
   readonly connections?: ConnectionTable | null;
 }
