@@ -44,7 +44,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'edge/dnssec', may: ['core', 'edge/wire'] },
   { room: 'edge/transport', may: ['core', 'lifecycle', 'edge/wire'] },
   { room: 'edge/hosted', may: ['core', 'lifecycle', FEED_PORT] },
-  { room: 'edge/query', may: ['core', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS] },
+  { room: 'edge/query', may: ['core', 'lifecycle', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS] },
   { room: 'edge/services', may: ['core', 'lifecycle', 'outbound'] },
   { room: 'edge/schema', may: ['core', 'edge/services', 'edge/query/public-service.ts'] },
   {

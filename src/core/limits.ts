@@ -80,6 +80,9 @@ export const LIMITS = {
   /** Queries over UDP that wait for work in one DNS worker, and their octets together; above either, further ones are dropped. */
   udpMisses: 1024,
   udpMissOctets: 1_048_576,
+  /** Rrsets that one DNS worker signs in a second, and questions that wait for it; signatures from the cache are free. */
+  signaturesPerSecond: 2000,
+  signingQueue: 1000,
   /** Idle time of a TCP connection, milliseconds (RFC 7766 §6.2.3). */
   tcpIdleMs: 10_000,
   /** Open connections over each of TCP, DoT and DoH, of all DNS workers together. */

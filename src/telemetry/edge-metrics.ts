@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type EdgeTotals, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
-import { LIMITED_EVENTS, TRANSPORTS } from './vocabulary.ts';
+import { LIMITED_EVENTS, SIGNING_EVENTS, TRANSPORTS } from './vocabulary.ts';
 
 type Registers = { readonly registers: Registry[] };
 
@@ -46,6 +46,17 @@ function floodCounters({ registers }: Registers, totals: () => EdgeTotals): void
     collect() {
       this.reset();
       this.inc(totals().missesDropped);
+    },
+  });
+  new Counter({
+    registers,
+    name: 'uqrp_dns_signing_limited_total',
+    help: 'Queries for which the budget of fresh signatures was spent',
+    labelNames: ['result'],
+    collect() {
+      const { signing } = totals();
+      this.reset();
+      for (const result of SIGNING_EVENTS) this.inc({ result }, signing[result]);
     },
   });
 }

@@ -3,6 +3,8 @@ import {
   type ConnectionEvent,
   LIMITED_EVENTS,
   type LimitedEvent,
+  SIGNING_EVENTS,
+  type SigningEvent,
   TRANSPORTS,
   type Transport,
 } from './vocabulary.ts';
@@ -46,6 +48,7 @@ const CONNECTION_INDEX: Readonly<Record<ConnectionEvent, number>> = {
   refused: 2,
   evicted: 3,
 };
+const SIGNING_INDEX: Readonly<Record<SigningEvent, number>> = { truncated: 0, waited: 1, refused: 2 };
 const LIMITED_INDEX: Readonly<Record<LimitedEvent, number>> = { dropped: 0, slipped: 1 };
 
 /** Places of one transport's block: replies by rcode, latency buckets (one more, without bound), and single counters. */
@@ -55,12 +58,13 @@ const BYTES = SECONDS + 1;
 const MALFORMED = BYTES + 1;
 const CONNECTIONS = MALFORMED + 1;
 const BLOCK = CONNECTIONS + CONNECTION_EVENTS.length;
-/** After the transports' blocks: the packet cache, the rate limit, and misses for which there was no room. */
+/** After the transports' blocks: packet cache, rate limit, misses for which there was no room, and budget of signatures. */
 const HITS = BLOCK * TRANSPORTS.length;
 const MISSES = HITS + 1;
 const LIMITED = MISSES + 1;
 const MISSES_DROPPED = LIMITED + LIMITED_EVENTS.length;
-const COUNTERS = MISSES_DROPPED + 1;
+const SIGNING = MISSES_DROPPED + 1;
+const COUNTERS = SIGNING + SIGNING_EVENTS.length;
 const CACHE_LINE_NUMBERS = 8;
 const ROW = Math.ceil(COUNTERS / CACHE_LINE_NUMBERS) * CACHE_LINE_NUMBERS;
 
@@ -77,6 +81,8 @@ export interface EdgeStats {
   missDropped(): void;
   cacheHit(): void;
   cacheMiss(): void;
+  /** What the budget of signatures did to one question. */
+  signing(event: SigningEvent): void;
 }
 
 /** Shared memory for the given number of workers, all zero. */
@@ -115,6 +121,9 @@ export function edgeStatsWriter(memory: SharedArrayBuffer, worker: number): Edge
     cacheMiss() {
       row[MISSES]!++;
     },
+    signing(event) {
+      row[SIGNING + SIGNING_INDEX[event]]!++;
+    },
   };
 }
 
@@ -126,6 +135,7 @@ export interface EdgeTotals {
   /** Replies over UDP that the rate limit kept back or cut down. */
   readonly limited: Readonly<Record<LimitedEvent, number>>;
   readonly missesDropped: number;
+  readonly signing: Readonly<Record<SigningEvent, number>>;
 }
 
 export interface TransportTotals {
@@ -154,6 +164,7 @@ export function edgeTotals(memory: SharedArrayBuffer): EdgeTotals {
     cacheMisses: sum[MISSES]!,
     limited: { dropped: sum[LIMITED]!, slipped: sum[LIMITED + 1]! },
     missesDropped: sum[MISSES_DROPPED]!,
+    signing: { truncated: sum[SIGNING]!, waited: sum[SIGNING + 1]!, refused: sum[SIGNING + 2]! },
   };
 }
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { createEdgeStats, edgeStatsWriter, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { CONNECTION_EVENTS, LIMITED_EVENTS, TRANSPORTS } from './vocabulary.ts';
+import { CONNECTION_EVENTS, LIMITED_EVENTS, SIGNING_EVENTS, TRANSPORTS } from './vocabulary.ts';
 
 function quiet(edgeStats: SharedArrayBuffer | null = null): Metrics {
   return createMetrics({ edgeStats, feedLag: () => null, version: '0.0.0', process: false });
@@ -59,6 +59,7 @@ describe('edge stats', () => {
         transport,
       ),
       fc.tuple(fc.constant('limited' as const), worker, fc.constantFrom(...LIMITED_EVENTS)),
+      fc.tuple(fc.constant('signing' as const), worker, fc.constantFrom(...SIGNING_EVENTS)),
     );
     fc.assert(
       fc.property(fc.array(call, { maxLength: 60 }), (calls) => {
@@ -67,6 +68,7 @@ describe('edge stats', () => {
         for (const [what, at, name, detail] of calls) {
           const stats = writers[at]!;
           if (what === 'limited') stats.limited(name);
+          else if (what === 'signing') stats.signing(name);
           else if (what === 'reply') stats.reply(name, 10, detail as number, 0.5);
           else if (what === 'connection')
             stats.connection(name, detail as (typeof CONNECTION_EVENTS)[number]);
@@ -94,6 +96,7 @@ describe('edge stats', () => {
         assert.equal(totals.cacheMisses, count('cacheMiss'));
         assert.equal(totals.missesDropped, count('missDropped'));
         for (const event of LIMITED_EVENTS) assert.equal(totals.limited[event], count('limited', event));
+        for (const event of SIGNING_EVENTS) assert.equal(totals.signing[event], count('signing', event));
       }),
     );
   });
@@ -116,6 +119,9 @@ describe('createMetrics', () => {
       a.limited('dropped');
       b.limited('slipped');
       b.missDropped();
+      a.signing('truncated');
+      b.signing('waited');
+      b.signing('refused');
       a.malformed('udp');
       a.cacheHit();
       b.cacheMiss();
@@ -133,6 +139,9 @@ describe('createMetrics', () => {
           'uqrp_dns_rate_limited_total{result="dropped"}',
           'uqrp_dns_rate_limited_total{result="slipped"}',
           'uqrp_dns_misses_dropped_total',
+          'uqrp_dns_signing_limited_total{result="truncated"}',
+          'uqrp_dns_signing_limited_total{result="waited"}',
+          'uqrp_dns_signing_limited_total{result="refused"}',
           'uqrp_dns_packet_cache_total{result="hit"}',
           'uqrp_dns_packet_cache_total{result="miss"}',
           'uqrp_dns_reply_seconds_bucket{transport="udp",le="0.000005"}',
@@ -141,7 +150,7 @@ describe('createMetrics', () => {
           'uqrp_dns_reply_seconds_bucket{transport="udp",le="+Inf"}',
           'uqrp_dns_reply_seconds_count{transport="udp"}',
         ].map((series) => (value(text, series) ?? Number.NaN) / round),
-        [1, 1, 150, 1, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 2, 2],
+        [1, 1, 150, 1, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2],
       );
       assert.ok(
         Math.abs(value(text, 'uqrp_dns_reply_seconds_sum{transport="udp"}')! - round * 0.020_004) < 1e-9,

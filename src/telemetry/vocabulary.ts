@@ -15,6 +15,10 @@ export type ConnectionEvent = (typeof CONNECTION_EVENTS)[number];
 export const LIMITED_EVENTS = ['dropped', 'slipped'] as const;
 export type LimitedEvent = (typeof LIMITED_EVENTS)[number];
 
+/** What became of a DNS question for which no signature was left. */
+export const SIGNING_EVENTS = ['truncated', 'waited', 'refused'] as const;
+export type SigningEvent = (typeof SIGNING_EVENTS)[number];
+
 export const FEED_STATES = ['rebuilding', 'following', 'failing'] as const;
 
 /** Why a process is not ready. */

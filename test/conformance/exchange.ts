@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { query } from './messages.ts';
+import { opt, option, query } from './messages.ts';
 
 /** The reply to a packet, or null for silence. */
 export type Exchange = (packet: Uint8Array) => Promise<Uint8Array | null>;
@@ -77,8 +77,9 @@ function readUntilNext(socket: Socket): Promise<Uint8Array[]> {
   });
 }
 
+/** Asks for NSID, which the packet cache never answers: a cached reply would overtake the packet before it. */
 function next(): Uint8Array {
-  const packet = query('uqrp.net', 6);
+  const packet = query('uqrp.net', 6, opt(option(3, '')));
   packet.set([NEXT_ID >>> 8, NEXT_ID & 0xff]);
   return packet;
 }

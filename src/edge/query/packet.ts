@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { realTimers, type Timers } from '../../lifecycle/timers.ts';
 import type { PacketHandler, TransportName } from '../transport/handler.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { type EdnsOption, findOption } from '../wire/edns.ts';
@@ -6,10 +7,12 @@ import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/request.
 import { type Generation, newGeneration } from './generation.ts';
 import type { PacketCacheSettings, Validity } from './packet-cache.ts';
 import { truncated, udpLimit, writeFault, writeReply } from './reply.ts';
-import { type RespondContext, respond } from './respond.ts';
+import { blankBody, busyBody } from './reply-body.ts';
+import { mayNeedSignatures, type RespondContext, respond } from './respond.ts';
 import { type Route, route } from './route.ts';
-import type { FinishedBody } from './secure.ts';
+import { type FinishedBody, finishZoneless } from './secure.ts';
 import type { ServedZone } from './served-zone.ts';
+import { SigningBudget } from './signing-budget.ts';
 
 /** The counters that a Change moves (see edge/hosted/stamps.ts). */
 export interface StampReader {
@@ -24,12 +27,18 @@ export interface PacketContext extends RespondContext {
   readonly clock: Clock;
   readonly cache?: PacketCacheSettings;
   readonly observe?: CacheObserver;
+  /** For questions that wait for the budget of signatures. */
+  readonly timers?: Timers;
 }
 
-/** Counts what the packet cache does; must neither throw nor wait. */
+/** What the budget of signatures did to a question: cut its reply down to TC, let it wait, or refused it. */
+export type SigningEvent = 'truncated' | 'waited' | 'refused';
+
+/** Counts what happens here; must neither throw nor wait. */
 export interface CacheObserver {
   cacheHit(): void;
   cacheMiss(): void;
+  signing(event: SigningEvent): void;
 }
 
 export interface ReloadableHandler extends PacketHandler {
@@ -40,7 +49,7 @@ export interface ReloadableHandler extends PacketHandler {
   reload(zones: readonly ServedZone[]): void;
 }
 
-const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {} };
+const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {}, signing() {} };
 
 /** The stripe of a reply that depends on nothing stored: it never moves. */
 const NO_STRIPE = -1;
@@ -61,6 +70,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   const begin = (zones: readonly ServedZone[]): Generation =>
     newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : stamps.read(index)), options.cache);
   let current = begin(options.zones);
+  const budget = new SigningBudget(clock, options.timers ?? realTimers);
 
   /** Read before the view is, so that a change in between makes the reply void. */
   function stampsOf(to: Route): Stamps {
@@ -91,9 +101,45 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   ): Uint8Array {
     const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
+    budget.spend(body.freshSignatures);
     cache.store(packet, packet.length, reply, { until: body.until, ...stamped });
     const fits = transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null);
     return fits ? reply.bytes : truncated(reply, request.questionEnd);
+  }
+
+  /** Answers a routed request at once, or when the service that it asks for has answered. */
+  function answer(
+    packet: Uint8Array,
+    request: DnsRequest,
+    to: Route,
+    generation: Generation,
+    transport: TransportName,
+  ): Uint8Array | Promise<Uint8Array> {
+    const now = clock();
+    const stamped = { from: now, ...stampsOf(to) };
+    view.refresh();
+    const body = respond(request, to, options, now, transport);
+    return body instanceof Promise
+      ? body.then((late) => send(packet, request, late, generation, stamped, transport))
+      : send(packet, request, body, generation, stamped, transport);
+  }
+
+  /**
+   * What becomes of a question for which there is no signature left. A forged source address costs no signature: it is told
+   * to come back over TCP, where the peer has proved its address and waits.
+   */
+  function postponed(
+    request: DnsRequest,
+    answer: () => Uint8Array | Promise<Uint8Array>,
+    isForgeable: boolean,
+  ): Uint8Array | Promise<Uint8Array> {
+    if (isForgeable) {
+      observe.signing('truncated');
+      return truncated(writeReply(request, finishZoneless(blankBody())), request.questionEnd);
+    }
+    const waiting = budget.wait(answer);
+    observe.signing(waiting === null ? 'refused' : 'waited');
+    return waiting ?? writeReply(request, finishZoneless(busyBody())).bytes;
   }
 
   return {
@@ -106,19 +152,16 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       else observe.cacheHit();
       return octets;
     },
-    slow(packet, transport) {
+    slow(packet, transport, proven) {
       const request = decodeRequest(packet, packet.length);
       if (request === null) return null;
       if (isRequestFault(request)) return writeFault(request);
       const generation = current;
       const to = route(request, generation.zones);
-      const now = clock();
-      const stamped = { from: now, ...stampsOf(to) };
-      view.refresh();
-      const body = respond(request, to, options, now, transport);
-      return body instanceof Promise
-        ? body.then((late) => send(packet, request, late, generation, stamped, transport))
-        : send(packet, request, body, generation, stamped, transport);
+      const now = () => answer(packet, request, to, generation, transport);
+      return mayNeedSignatures(request, to) && !budget.isOpen
+        ? postponed(request, now, transport === 'udp' && !proven)
+        : now();
     },
   };
 }

@@ -45,6 +45,7 @@ const REFUSALS = {
 const MALFORMED = edeOption(EDE.OTHER, 'malformed query name');
 const UNASKABLE = edeOption(EDE.OTHER, 'this type cannot be asked for');
 const NXNAME_ASKED = edeOption(EDE.INVALID_QUERY_TYPE, 'NXNAME cannot be asked for');
+const BUSY = edeOption(EDE.OTHER, 'too many answers to sign');
 const STALE = edeOption(EDE.STALE_ANSWER, 'source unreachable');
 const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
   storage: edeOption(EDE.OTHER, 'storage failure'),
@@ -71,6 +72,16 @@ export function unaskableBody(isNxname: boolean): ZonelessBody {
 
 export function failedBody(cause: FailureCause): ZonelessBody {
   return zoneless(body(RCODE.SERVFAIL, { ede: FAILURES[cause], until: UNCACHED, isFailure: true }));
+}
+
+/** No records: what a reply with TC says besides its question. */
+export function blankBody(): ZonelessBody {
+  return zoneless(body(RCODE.NOERROR, { aa: true, until: UNCACHED }));
+}
+
+/** The budget of signatures is spent, and too many wait for it already. */
+export function busyBody(): ZonelessBody {
+  return zoneless(body(RCODE.SERVFAIL, { ede: BUSY, until: UNCACHED, isFailure: true }));
 }
 
 /** @param memory who may keep the denial */

@@ -74,6 +74,14 @@ export function respond(
   }
 }
 
+/** Whether the answer may need a signature, judged before anything is looked up. Refusals by name alone need none. */
+export function mayNeedSignatures(request: DnsRequest, to: Route): boolean {
+  if (to.kind !== 'own' && to.kind !== 'text' && to.kind !== 'other') return false;
+  if (to.kind === 'text' && (to.text.kind === 'malformed' || to.text.kind === 'refused')) return false;
+  if (to.zone.signing.kind === 'unsigned') return false;
+  return request.edns?.dnssecOk === true || PROOFS.has(request.qtype);
+}
+
 type TextQuestion = Extract<Route, { kind: 'text' }>;
 type OwnRoute = Extract<Route, { kind: 'own' }>;
 type OtherRoute = Extract<Route, { kind: 'other' }>;
