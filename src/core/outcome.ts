@@ -1,4 +1,5 @@
 import type { EnvelopeErrorCode } from './errors.ts';
+import type { MalformedCause } from './malformed.ts';
 
 /** What a failed query died of; each has its extended error (decisions, section 5). */
 export type FailureCause = 'storage' | 'provider' | 'signing' | 'too-large' | 'internal';
@@ -24,6 +25,8 @@ export type Outcome =
   | {
       readonly kind: 'malformed';
       readonly code: EnvelopeErrorCode;
+      /** Without it the cause that the code stands for. */
+      readonly cause?: MalformedCause;
       readonly text?: Uint8Array;
       /** Without it the name is malformed for good. */
       readonly until?: number;

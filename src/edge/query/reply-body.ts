@@ -1,4 +1,5 @@
 import { LIMITS } from '../../core/limits.ts';
+import { causeOfCode, MALFORMED_TEXTS, type MalformedCause } from '../../core/malformed.ts';
 import { type FailureCause, FOREVER, type Outcome } from '../../core/outcome.ts';
 import { EDE, RCODE, RRTYPE } from '../wire/codes.ts';
 import { type EdnsOption, edeOption } from '../wire/edns.ts';
@@ -42,7 +43,11 @@ const REFUSALS = {
   transfer: edeOption(EDE.PROHIBITED, 'zone transfer is not offered'),
   refused: edeOption(EDE.PROHIBITED, 'not authorised'),
 } as const;
-const MALFORMED = edeOption(EDE.OTHER, 'malformed query name');
+const MALFORMED = Object.fromEntries(
+  Object.entries(MALFORMED_TEXTS).map(([cause, text]) => [cause, edeOption(EDE.OTHER, text)]),
+) as Readonly<Record<MalformedCause, EdnsOption>>;
+/** For people who look around with a name that is too short to be a query. */
+const SIGNPOST = edeOption(EDE.OTHER, 'see get.help.public.v1');
 const UNASKABLE = edeOption(EDE.OTHER, 'this type cannot be asked for');
 const NXNAME_ASKED = edeOption(EDE.INVALID_QUERY_TYPE, 'NXNAME cannot be asked for');
 const BUSY = edeOption(EDE.OTHER, 'too many answers to sign');
@@ -61,8 +66,8 @@ export function refusalBody(why: keyof typeof REFUSALS, until = FOREVER): Zonele
   return zoneless(body(RCODE.REFUSED, { ede: REFUSALS[why], until }));
 }
 
-export function malformedBody(): ReplyBody {
-  return body(RCODE.FORMERR, { ede: MALFORMED });
+export function malformedBody(cause: MalformedCause): ReplyBody {
+  return body(RCODE.FORMERR, { ede: MALFORMED[cause] });
 }
 
 /** @param isNxname type 128 has an extended error of its own (RFC 9824 §3.5) */
@@ -89,6 +94,11 @@ export function nodataBody(zone: Zone, until = FOREVER, memory: DenialMemory = '
   if (memory === 'shared') return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until });
   const soa = memory === 'no-store' ? { ...zone.soa, ttl: 0 } : zone.soa;
   return body(RCODE.NOERROR, { aa: true, authority: [soa], until: UNCACHED, once: true });
+}
+
+/** An empty answer that tells where help is. */
+export function signposted(nodata: ReplyBody): ReplyBody {
+  return { ...nodata, ede: SIGNPOST };
 }
 
 /** An rrset of the zone's own; with NS come the addresses of the name servers. */
@@ -129,7 +139,7 @@ export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): 
       return body(RCODE.FORMERR, {
         aa: answer.length > 0,
         answer,
-        ede: MALFORMED,
+        ede: MALFORMED[outcome.cause ?? causeOfCode(outcome.code)],
         until: outcome.until ?? FOREVER,
       });
     }

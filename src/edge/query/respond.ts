@@ -1,3 +1,4 @@
+import { causeOfCode } from '../../core/malformed.ts';
 import { FOREVER, type Outcome } from '../../core/outcome.ts';
 import type { TransportName } from '../transport/handler.ts';
 import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
@@ -15,6 +16,7 @@ import {
   type ReplyBody,
   refusalBody,
   rrsetBody,
+  signposted,
   unaskableBody,
 } from './reply-body.ts';
 import { type ResolveContext, resolve } from './resolve.ts';
@@ -92,7 +94,9 @@ function own(request: DnsRequest, { zone, rrset, types }: OwnRoute): FinishedBod
     return finish(rrsetBody(zone, rrset), null, request, zone);
   }
   if (request.qtype === RRTYPE.NSEC) return finishNsec(nodataBody(zone), types, request, zone);
-  return finish(nodataBody(zone), types, request, zone);
+  const nodata = nodataBody(zone);
+  // Names of the zone itself have fewer labels than a query.
+  return finish(request.qtype === RRTYPE.TXT ? signposted(nodata) : nodata, types, request, zone);
 }
 
 /** Only proofs, signatures and ANY depend on what a TXT question would get; anything else is plain NODATA at every name. */
@@ -109,7 +113,7 @@ function look(
 ): Looked | Promise<Looked> {
   switch (text.kind) {
     case 'malformed':
-      return { body: malformedBody(), state: 'closed' };
+      return { body: malformedBody(causeOfCode(text.code)), state: 'closed' };
     case 'refused':
       return { body: refusalBody('refused'), state: 'closed' };
     case 'short':
@@ -140,12 +144,13 @@ function guarded(look: () => Looked): Looked {
 function text(
   { body, state }: Looked,
   request: DnsRequest,
-  { zone }: TextQuestion,
+  { zone, text: asked }: TextQuestion,
   memory: DenialMemory,
   now: number,
 ): FinishedBody {
   if (body.rcode !== RCODE.NOERROR || body.answer.length > 0) return finish(body, null, request, zone);
-  return finish(nodataBody(zone, deniedUntil(body, now), memory), typesOf(state), request, zone);
+  const nodata = nodataBody(zone, deniedUntil(body, now), memory);
+  return finish(asked.kind === 'short' ? signposted(nodata) : nodata, typesOf(state), request, zone);
 }
 
 /** Another type at a name where only TXT can be. A refusal or a malformed name is NODATA here, as everywhere below. */
