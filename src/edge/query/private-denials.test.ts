@@ -157,6 +157,21 @@ describe('denials at private names', () => {
   });
 });
 
+test('a denial that was kept while its namespace was open is not served once it is closed', async () => {
+  const clock: Clockwork = { now: START };
+  const node = await makeNode(clock);
+  const names = ['get.none.open.v1', 'put.none.open.v1', 'none.open.v1', 'x\\001.open.v1'];
+  const ask = (name: string, dnssecOk: boolean): number =>
+    cacheSeconds(node.ask(name, { qtype: 1, dnssecOk }, 'doh'));
+  const askAll = (): readonly number[] => names.flatMap((name) => [ask(name, true), ask(name, false)]);
+  for (const _ of [1, 2, 3]) assert.deepEqual(new Set(askAll()), new Set([60]));
+  const closed = namespace('open', false);
+  await node.view.apply([closed], 2);
+  node.stamps.bumpFor(closed);
+  clock.now += 1000;
+  assert.deepEqual(new Set(askAll()), new Set([0]));
+});
+
 test('an NXNAME denial ends when a record is created below the name', async () => {
   const clock: Clockwork = { now: START };
   const node = await makeNode(clock);

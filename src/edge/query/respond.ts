@@ -69,7 +69,9 @@ export function respond(
     case 'other': {
       const memory = denialMemory(request, to.text, context, transport);
       if (!needsLook(request, to)) {
-        return finish(nodataBody(to.zone, FOREVER, memory), null, request, to.zone);
+        // No stamp tells when the namespace of a name that is no query is opened or closed.
+        const until = to.text.kind === 'query' ? FOREVER : now + DENIAL_MEMORY_MS;
+        return finish(nodataBody(to.zone, until, memory), null, request, to.zone);
       }
       return after(look(request, to.text, context, now), (looked) => other(looked, request, to, memory, now));
     }
