@@ -12,6 +12,8 @@ interface Room {
 const USE_CASES = ['control/accounts', 'control/keys', 'control/namespaces', 'control/records'] as const;
 /** The part of the bridge that both wings know. */
 const FEED_PORT = 'feed/change-source.ts';
+/** Where the signing keys of an edge come from. */
+const KEYS_PORT = 'feed/node-keys.ts';
 /** The parts of the view that are types and counters, not an implementation. */
 const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/stamps.ts'] as const;
 const EDGE = [
@@ -32,7 +34,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'outbound', may: ['core', 'lifecycle'] },
   { room: 'telemetry', may: ['core'] },
   { room: 'feed', may: ['core', 'lifecycle', 'edge/hosted/view.ts'] },
-  { room: 'control/store', may: ['core', 'lifecycle', FEED_PORT] },
+  { room: 'control/store', may: ['core', 'lifecycle', FEED_PORT, KEYS_PORT] },
   { room: 'control/limits', may: ['core', 'control/store'] },
   ...USE_CASES.map((room) => ({
     room,
@@ -49,8 +51,9 @@ export const ROOMS: readonly Room[] = [
   { room: 'edge/schema', may: ['core', 'edge/services', 'edge/query/public-service.ts'] },
   {
     room: 'edge/node',
-    may: ['core', 'lifecycle', 'telemetry', ...EDGE.filter((room) => room !== 'edge/node')],
+    may: ['core', 'lifecycle', 'telemetry', KEYS_PORT, ...EDGE.filter((room) => room !== 'edge/node')],
   },
+  { room: 'zone-keys', may: ['core', 'config', 'control/store', 'edge/dnssec'] },
   { room: 'client', may: ['core', 'edge/wire'] },
   { room: 'outbound-worker.ts', may: ['core', 'outbound'] },
   { room: 'edge-worker.ts', may: ['core', 'lifecycle', 'telemetry', ...EDGE] },
@@ -69,6 +72,7 @@ export const ROOMS: readonly Room[] = [
       'client',
       'edge/wire',
       'edge/dnssec',
+      'zone-keys',
       'edge/services/geoip/update.ts',
       'edge/services/stock/import.ts',
     ],
@@ -93,7 +97,7 @@ export const ROOMS: readonly Room[] = [
       'control/api',
     ],
   },
-  { room: 'edge-wing.ts', may: ['core', 'lifecycle', 'config', 'telemetry', 'feed', ...EDGE] },
+  { room: 'edge-wing.ts', may: ['core', 'lifecycle', 'config', 'telemetry', 'feed', 'zone-keys', ...EDGE] },
   {
     room: 'main.ts',
     may: [
@@ -105,6 +109,8 @@ export const ROOMS: readonly Room[] = [
       'config',
       'telemetry',
       'control/store',
+      'edge/dnssec',
+      'zone-keys',
     ],
   },
 ];

@@ -6,10 +6,12 @@ import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
 import { openLmdbWriter } from './edge/hosted/lmdb-view.ts';
 import { createStamps } from './edge/hosted/stamps.ts';
-import { fileKeys, makeKeyFiles } from './edge/node/file-keys.ts';
+import { fileKeys } from './edge/node/file-keys.ts';
+import { type FirstKeys, firstKeys, saveCopy } from './edge/node/first-keys.ts';
 import { type KeyReading, type ReadKeys, watchKeys } from './edge/node/keys.ts';
 import { startPool } from './edge/node/pool.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
+import { keyCopy, sharedKeys } from './edge/node/shared-keys.ts';
 import { geoipPaths, isDatabase } from './edge/services/geoip/files.ts';
 import { loadPlaces } from './edge/services/places/table.ts';
 import { connectDesk } from './edge/services/providers/link.ts';
@@ -19,10 +21,12 @@ import { createRateMemory } from './edge/transport/rate-table.ts';
 import { makeSelfSigned } from './edge/transport/self-signed.ts';
 import type { ChangeSource } from './feed/change-source.ts';
 import { type Follower, startFollower } from './feed/follower.ts';
+import type { NodeKeys } from './feed/node-keys.ts';
 import { every } from './lifecycle/every.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { UnreadyReason } from './telemetry/vocabulary.ts';
+import { refuseSecret } from './zone-keys/refuse-secret.ts';
 
 export interface EdgeWing {
   readonly ports: EdgePorts;
@@ -41,6 +45,14 @@ export interface EdgeWingOptions {
   readonly config: Config;
   /** What to follow, or null on a node without synchronisation: its view stays empty. */
   readonly source: ChangeSource | null;
+  /** Where the signing keys come from, or null: the files of the data directory. */
+  readonly nodeKeys: NodeKeys | null;
+  /** What they are sealed with. */
+  readonly sealingKey: Uint8Array;
+  /** Whether the start waits for signing keys: nothing is served meanwhile, for it would be unsigned. */
+  readonly onKeysMissing: (isMissing: boolean) => void;
+  /** Ends that wait. */
+  readonly cancel: AbortSignal;
   /** What server cookies are made with. */
   readonly cookieKey: Uint8Array;
   readonly stats: SharedArrayBuffer;
@@ -126,7 +138,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
     opened.push(() => following.stop());
   }
 
-  const signingKeys = config.dnssec === 'off' ? null : await openKeys(config, clock);
+  const signingKeys = config.dnssec === 'off' ? null : await openKeys(options);
   const providers = await openProviders({
     endpoints: config.providers,
     ownBases: config.providers.own,
@@ -147,7 +159,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
       zones: config.zones,
       nameServers: config.nameServers,
       signing: config.dnssec === 'split' ? 'split' : 'full',
-      keys: signingKeys?.first.open() ?? [],
+      keys: signingKeys?.first.keys ?? [],
       nodeName: config.nodeName,
       sync: config.sync,
       demo: config.demo,
@@ -182,9 +194,10 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
   if (signingKeys !== null) {
     const watch = watchKeys({
       read: signingKeys.read,
-      inUse: signingKeys.first.mark,
-      async onChanged(keys) {
+      inUse: signingKeys.first.reading.mark,
+      async onChanged(keys, reading) {
         await pool.change({ keys });
+        signingKeys.keep(reading);
         log.event('keys.loaded', { zones: keys.length });
       },
       onError: (error) => log.event('keys.failing', {}, error),
@@ -229,10 +242,35 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
   };
 }
 
-async function openKeys(config: Config, clock: Clock): Promise<{ read: ReadKeys; first: KeyReading }> {
-  makeKeyFiles(config, clock);
-  const read = fileKeys(config);
-  return { read, first: await read() };
+interface SigningKeys {
+  readonly read: ReadKeys;
+  readonly first: FirstKeys;
+  /** Takes note of keys that came into use. */
+  keep(reading: KeyReading): void;
+}
+
+async function openKeys(options: EdgeWingOptions): Promise<SigningKeys> {
+  const { config, nodeKeys, sealingKey: key, log, onKeysMissing, cancel } = options;
+  const { dataDir, zones } = config;
+  const read = nodeKeys === null ? fileKeys(config) : sharedKeys({ source: nodeKeys, zones, key });
+  if (config.role !== 'edge') {
+    const reading = await read();
+    return { read, first: { reading, keys: reading.open() }, keep() {} };
+  }
+  const copy = nodeKeys === null ? null : keyCopy(dataDir, zones, key);
+  const onCopyFailed = (error: unknown) => log.event('keys.failing', {}, error);
+  const first = await firstKeys({
+    read,
+    copy,
+    onWaiting(error) {
+      onKeysMissing(true);
+      log.event('keys.waiting', {}, error);
+    },
+    onCopyFailed,
+    cancel,
+  }).catch(refuseSecret);
+  onKeysMissing(false);
+  return { read, first, keep: (reading) => saveCopy(copy, reading, onCopyFailed) };
 }
 
 function newTicketKeys(): Uint8Array {

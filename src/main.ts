@@ -10,15 +10,19 @@ import { prepareDataDir } from './config/data-dir.ts';
 import type { HostPort } from './config/parsers.ts';
 import { deriveKey, loadSecret } from './config/secrets.ts';
 import { programVersion } from './config/version.ts';
+import { nodeKeys } from './control/store/key-sets.ts';
 import type { Store } from './control/store/store.ts';
 import { type ControlWing, openControlWing } from './control-wing.ts';
 import type { Clock } from './core/clock.ts';
+import { SEALING_KEY } from './edge/dnssec/seal.ts';
 import { type EdgeWing, openEdgeWing } from './edge-wing.ts';
 import { checkOpenFiles, checkPorts, openCheckedStore, portUses, takeServerLock } from './start-checks.ts';
 import { createEdgeStats } from './telemetry/edge-stats.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { opsRoutes, type Readiness } from './telemetry/ops-routes.ts';
+import { openZoneKeys } from './zone-keys/open.ts';
+import { refuseSecret } from './zone-keys/refuse-secret.ts';
 
 export interface ServerPorts {
   readonly http: number;
@@ -59,6 +63,7 @@ export async function serve(
 
   const opened: (() => void | Promise<void>)[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
+  let lacksKeys = false;
   let edge: EdgeWing | null = null;
   let control: ControlWing | null = null;
 
@@ -73,7 +78,7 @@ export async function serve(
   });
 
   function readiness(): Readiness {
-    if (state !== 'running') return { ready: false, reasons: [state] };
+    if (state !== 'running') return { ready: false, reasons: lacksKeys ? [state, 'keys'] : [state] };
     const reasons = edge?.unready() ?? [];
     return { ready: reasons.length === 0, reasons };
   }
@@ -95,10 +100,14 @@ export async function serve(
     await checkPorts(portUses(config));
     const secret = loadSecret(config.dataDir, config.secret);
     let store: Store | null = null;
-    if (hasControl || config.sync) {
+    if (hasControl || config.databaseUrl !== null) {
       const opening = await unlessCancelled(openCheckedStore(config, secret, clock), cancel);
       store = opening;
       opened.push(() => opening.close());
+    }
+    const sealingKey = deriveKey(secret, SEALING_KEY.label, SEALING_KEY.octets);
+    if (hasControl && store !== null && config.dnssec !== 'off') {
+      await makeZoneKeys({ config, store, sealingKey, clock, log });
     }
     if (hasControl && store !== null) {
       const wing = openControlWing({ config, store, secret, clock, log, metrics });
@@ -121,6 +130,12 @@ export async function serve(
       const wing = await openEdgeWing({
         config,
         source: config.sync ? (store?.changes ?? null) : null,
+        nodeKeys: store?.engine === 'postgres' ? nodeKeys(store.read) : null,
+        sealingKey,
+        cancel,
+        onKeysMissing: (isMissing) => {
+          lacksKeys = isMissing;
+        },
         cookieKey: deriveKey(secret, 'dns-cookie', COOKIE_KEY_OCTETS),
         stats,
         clock,
@@ -175,4 +190,25 @@ async function unlessCancelled<T>(work: Promise<T>, cancel: AbortSignal): Promis
 async function listen(app: FastifyInstance, { host, port }: HostPort): Promise<number> {
   await app.listen({ host, port });
   return (app.server.address() as AddressInfo).port;
+}
+
+interface MakeKeysOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly sealingKey: Uint8Array;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Makes the signing keys that are missing, before anybody needs them. */
+async function makeZoneKeys({ config, store, sealingKey, clock, log }: MakeKeysOptions): Promise<void> {
+  const zoneKeys = openZoneKeys({
+    dataDir: config.dataDir,
+    store,
+    key: sealingKey,
+    clock,
+    mayMake: true,
+    onStored: (_zone, origin) => log.event('keys.stored', { origin }),
+  });
+  for (const zone of config.zones) await zoneKeys.load(zone).catch(refuseSecret);
 }

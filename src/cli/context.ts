@@ -1,7 +1,7 @@
 import { type Config, loadConfig } from '../config/config.ts';
 import { prepareDataDir, requireDataDir } from '../config/data-dir.ts';
 import { readEnvironment } from '../config/env.ts';
-import { loadSecret } from '../config/secrets.ts';
+import { loadSecret, type Secret } from '../config/secrets.ts';
 import type { Deps } from '../control/accounts/deps.ts';
 import { makeDeps } from '../control-wing.ts';
 import type { Clock } from '../core/clock.ts';
@@ -10,6 +10,7 @@ import { openCheckedStore } from '../start-checks.ts';
 export interface CliContext {
   readonly config: Config;
   readonly deps: Deps;
+  readonly secret: Secret;
 }
 
 interface StoreOptions {
@@ -45,7 +46,7 @@ export async function withStore<T>(
   const secret = loadSecret(dataDir, config.secret, mayCreate);
   const store = await openCheckedStore(config, secret, clock);
   try {
-    return await run({ config, deps: makeDeps(config, store, secret, clock) });
+    return await run({ config, secret, deps: makeDeps(config, store, secret, clock) });
   } finally {
     await store.close();
   }

@@ -1,41 +1,61 @@
+import { loadConfig } from '../config/config.ts';
+import { readEnvironment } from '../config/env.ts';
+import { deriveKey } from '../config/secrets.ts';
 import type { Clock } from '../core/clock.ts';
 import type { KeyRole } from '../edge/dnssec/algorithms.ts';
 import { dsLines } from '../edge/dnssec/ds.ts';
-import { loadKeys, updateKeys } from '../edge/dnssec/key-store.ts';
-import { generateKey } from '../edge/dnssec/keys.ts';
+import { generateKey, type KeySet } from '../edge/dnssec/keys.ts';
 import {
   advance,
   type Confirmation,
+  type KeyListing,
   listKeys,
   type NextStep,
   ROLLOVER_TIMES,
   type RolloverOutcome,
 } from '../edge/dnssec/rollover.ts';
-import { configWithData } from './context.ts';
+import { SEALING_KEY } from '../edge/dnssec/seal.ts';
+import { fileZoneKeys } from '../zone-keys/file-keys.ts';
+import { openZoneKeys } from '../zone-keys/open.ts';
+import type { ZoneKeys } from '../zone-keys/port.ts';
+import { refuseSecret } from '../zone-keys/refuse-secret.ts';
+import { configWithData, withStore } from './context.ts';
 import { print, table, UsageError } from './output.ts';
 
 export interface DnssecOptions {
   readonly zone?: string;
-  readonly confirm?: string;
 }
 
+export interface RolloverOptions extends DnssecOptions {
+  readonly confirm?: string;
+  readonly dryRun?: boolean;
+}
+
+type ListedKey = KeyListing & { readonly zone: string };
+
 /** The DS records to be set at the parent: of one zone, or of all. */
-export function dnssecDs(clock: Clock, options: DnssecOptions, json: boolean): void {
-  const { dataDir, zones } = context(options);
-  const lines = zones.flatMap((zone) => dsLines(loadKeys(dataDir, zone, clock)));
+export async function dnssecDs(clock: Clock, options: DnssecOptions, json: boolean): Promise<void> {
+  const lines = await withKeys(clock, options, async (keys, zones) => {
+    const sets = [];
+    for (const zone of zones) sets.push(await keys.load(zone));
+    return sets.flatMap(dsLines);
+  });
   print(json ? JSON.stringify(lines) : lines.join('\n'));
 }
 
-export function dnssecKeys(clock: Clock, options: DnssecOptions, json: boolean): void {
-  const { dataDir, zones } = context(options);
-  const keys = zones.flatMap((zone) =>
-    listKeys(loadKeys(dataDir, zone, clock), ROLLOVER_TIMES).map((key) => ({ zone, ...key })),
-  );
+export async function dnssecKeys(clock: Clock, options: DnssecOptions, json: boolean): Promise<void> {
+  const listed = await withKeys(clock, options, async (keys, zones) => {
+    const all = [];
+    for (const zone of zones) {
+      for (const key of listKeys(await keys.load(zone), ROLLOVER_TIMES)) all.push({ zone, ...key });
+    }
+    return all;
+  });
   if (json) {
-    print(JSON.stringify(keys));
+    print(JSON.stringify(listed.map(keyJson)));
     return;
   }
-  const rows = keys.map(({ zone, role, keyTag, algorithm, state, stateSince, next }) => [
+  const rows = listed.map(({ zone, role, keyTag, algorithm, state, stateSince, next }) => [
     zone,
     role,
     String(keyTag),
@@ -47,23 +67,36 @@ export function dnssecKeys(clock: Clock, options: DnssecOptions, json: boolean):
   print(table([['ZONE', 'ROLE', 'TAG', 'ALGORITHM', 'STATE', 'SINCE', 'NEXT'], ...rows]));
 }
 
-/** Takes the next step of a rollover, or says what it waits for. Safe to repeat. */
-export function dnssecRollover(clock: Clock, role: string, options: DnssecOptions, json: boolean): void {
+/** Takes the next step of a rollover, or says what it waits for. Safe to repeat. With `dryRun` nothing is changed. */
+export async function dnssecRollover(
+  clock: Clock,
+  role: string,
+  options: RolloverOptions,
+  json: boolean,
+): Promise<void> {
   if (role !== 'zsk' && role !== 'ksk') throw new UsageError('a rollover is of the zsk or the ksk');
   const confirmed = parseConfirmation(options.confirm);
-  const { dataDir, zones } = context(options);
-  for (const zone of zones) {
-    const { outcome } = updateKeys(dataDir, zone, clock, (keys) => {
-      const now = clock();
-      const generate = (of: KeyRole, taken: ReadonlySet<number>) => generateKey(of, 'published', now, taken);
-      return advance(keys, role, { now, times: ROLLOVER_TIMES, confirmed, generate });
-    });
-    print(json ? JSON.stringify({ zone, ...outcome }) : `${zone}: ${describe(outcome)}`);
-  }
+  const dryRun = options.dryRun === true;
+  const step = (keys: KeySet): { keys: KeySet; outcome: RolloverOutcome } => {
+    const now = clock();
+    const generate = (of: KeyRole, taken: ReadonlySet<number>) => generateKey(of, 'published', now, taken);
+    return advance(keys, role, { now, times: ROLLOVER_TIMES, confirmed, generate });
+  };
+  await withKeys(clock, options, async (keys, zones) => {
+    for (const zone of zones) {
+      const { outcome } = dryRun ? step(await keys.load(zone)) : await keys.update(zone, step);
+      if (json) print(JSON.stringify({ zone, dry_run: dryRun, ...outcomeJson(outcome, dryRun) }));
+      else print(`${zone}: ${describe(outcome, dryRun)}`);
+    }
+  });
 }
 
-function describe(outcome: RolloverOutcome): string {
+function describe(outcome: RolloverOutcome, dryRun: boolean): string {
   if (outcome.kind === 'advanced') {
+    if (dryRun) {
+      const key = outcome.step === 'publish' ? 'a new key' : `key ${outcome.keyTag}`;
+      return `the next step is ${outcome.step} of ${key}, and may be taken now; nothing was changed`;
+    }
     const done = `${outcome.step} of key ${outcome.keyTag} is done`;
     return outcome.next === null
       ? `${done}; the rollover is complete`
@@ -89,10 +122,48 @@ function parseConfirmation(text: string | undefined): Confirmation | null {
   throw new UsageError('--confirm takes ds-added or ds-removed');
 }
 
-function context({ zone }: DnssecOptions): { dataDir: string; zones: readonly string[] } {
-  const { dataDir, zones } = configWithData();
-  if (zone === undefined) return { dataDir, zones };
-  const name = zone.replace(/\.$/, '').toLowerCase();
-  if (!zones.includes(name)) throw new UsageError(`--zone takes one of ${zones.join(', ')}`);
-  return { dataDir, zones: [name] };
+/** Runs a command over the keys of the zones that it names, wherever the configuration keeps them. */
+async function withKeys<T>(
+  clock: Clock,
+  { zone }: DnssecOptions,
+  run: (keys: ZoneKeys, zones: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const config = loadConfig(readEnvironment());
+  const zones = zone === undefined ? config.zones : [zone.replace(/\.$/, '').toLowerCase()];
+  if (!zones.every((name) => config.zones.includes(name))) {
+    throw new UsageError(`--zone takes one of ${config.zones.join(', ')}`);
+  }
+  if (config.databaseUrl === null) return run(fileZoneKeys(configWithData().dataDir, clock), zones);
+  return withStore(clock, ({ deps: { store }, secret }) => {
+    const key = deriveKey(secret, SEALING_KEY.label, SEALING_KEY.octets);
+    const mayMake = config.role !== 'edge';
+    return run(openZoneKeys({ dataDir: config.dataDir, store, key, clock, mayMake }), zones).catch(
+      refuseSecret,
+    );
+  });
+}
+
+function keyJson({ zone, role, keyTag, algorithm, state, createdAt, stateSince, next }: ListedKey): object {
+  return {
+    zone,
+    role,
+    key_tag: keyTag,
+    algorithm,
+    state,
+    created_at: new Date(createdAt).toISOString(),
+    state_since: new Date(stateSince).toISOString(),
+    next: next === null ? null : stepJson(next),
+  };
+}
+
+function stepJson({ step, keyTag, at, confirm }: NextStep): object {
+  return { step, key_tag: keyTag, not_before: new Date(at).toISOString(), confirm };
+}
+
+/** The tag of a key that a dry run would have made means nothing: null. */
+function outcomeJson(outcome: RolloverOutcome, dryRun: boolean): object {
+  if (outcome.kind !== 'advanced') return { kind: outcome.kind, next: stepJson(outcome.next) };
+  const { step, keyTag, next } = outcome;
+  if (dryRun) return { kind: 'possible', step, key_tag: step === 'publish' ? null : keyTag, next: null };
+  return { kind: 'advanced', step, key_tag: keyTag, next: next === null ? null : stepJson(next) };
 }

@@ -50,6 +50,16 @@ export const EVENTS = {
   },
   'tls.failing': { level: 'error', message: 'the earlier certificate stays in use', fields: {} },
   'keys.loaded': { level: 'info', message: 'changed signing keys are in use', fields: { zones: 'number' } },
+  'keys.stored': {
+    level: 'info',
+    message: 'the first signing keys of a zone went into the database',
+    fields: { origin: ['made', 'imported'] },
+  },
+  'keys.waiting': {
+    level: 'error',
+    message: 'no signing keys yet, in the database or as a copy: nothing is served until they come',
+    fields: {},
+  },
   'keys.failing': { level: 'error', message: 'the earlier signing keys stay in use', fields: {} },
   'listener.failing': {
     level: 'error',

@@ -22,7 +22,7 @@ export type SigningEvent = (typeof SIGNING_EVENTS)[number];
 export const FEED_STATES = ['rebuilding', 'following', 'failing'] as const;
 
 /** Why a process is not ready. */
-export const UNREADY_REASONS = ['starting', 'feed', 'workers', 'stopping'] as const;
+export const UNREADY_REASONS = ['starting', 'keys', 'feed', 'workers', 'stopping'] as const;
 export type UnreadyReason = (typeof UNREADY_REASONS)[number];
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

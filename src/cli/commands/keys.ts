@@ -1,5 +1,5 @@
 import { type Builder, examples, group } from '../builder.ts';
-import type { DnssecOptions } from '../dnssec.ts';
+import type { DnssecOptions, RolloverOptions } from '../dnssec.ts';
 
 const load = () => import('../dnssec.ts');
 const ZONE = ['--zone <zone>', 'one zone instead of all'] as const;
@@ -17,7 +17,9 @@ export function addKeyCommands({ program, command, clock, json }: Builder): void
     .argument('<zsk|ksk>', 'which key is replaced')
     .option(...ZONE)
     .option('--confirm <what>', 'ds-added or ds-removed: what you have seen at the parent')
-    .action(async (role: string, options: DnssecOptions) =>
+    .option('--dry-run', 'print the step, and change nothing')
+    .addHelpText('after', examples('uqrp dnssec rollover zsk --dry-run', 'uqrp dnssec rollover zsk'))
+    .action(async (role: string, options: RolloverOptions) =>
       (await load()).dnssecRollover(clock, role, options, json()),
     );
 }

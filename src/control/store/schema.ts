@@ -17,6 +17,7 @@ export interface Database {
   feed_cursors: FeedCursorsTable;
   event_counters: EventCountersTable;
   service_facts: ServiceFactsTable;
+  dnssec_key_sets: KeySetsTable;
 }
 
 export interface UsersTable {
@@ -204,4 +205,14 @@ export type ServiceFact = 'epoch' | 'secret_fingerprint';
 export interface ServiceFactsTable {
   name: ServiceFact;
   value: string;
+}
+
+/** The signing keys of a zone. */
+export interface KeySetsTable {
+  zone: string;
+  /** One more with every change. */
+  version: number;
+  /** JSON, private keys encrypted; see `edge/dnssec/seal.ts`. */
+  document: string;
+  updated_at: number;
 }

@@ -1,0 +1,37 @@
+import { renameSync } from 'node:fs';
+import type { Store } from '../control/store/store.ts';
+import type { Clock } from '../core/clock.ts';
+import { keyFile, keyText, parseKeys } from '../edge/dnssec/key-store.ts';
+import { databaseZoneKeys } from './database-keys.ts';
+import { fileZoneKeys } from './file-keys.ts';
+import type { ZoneKeys } from './port.ts';
+
+export interface ZoneKeysOptions {
+  readonly dataDir: string;
+  readonly store: Pick<Store, 'engine' | 'read' | 'write'>;
+  /** See `SEALING_KEY`. */
+  readonly key: Uint8Array;
+  readonly clock: Clock;
+  /** False in a process of the edge role: missing keys are then an error. */
+  readonly mayMake: boolean;
+  /** The first key set of a zone went into the database. */
+  readonly onStored?: (zone: string, origin: 'made' | 'imported') => void;
+}
+
+/** The place of the signing keys that fits the store: the database where several processes share one, else the data directory. */
+export function openZoneKeys({ dataDir, onStored, ...options }: ZoneKeysOptions): ZoneKeys {
+  if (options.store.engine !== 'postgres') return fileZoneKeys(dataDir, options.clock);
+  return databaseZoneKeys({
+    ...options,
+    // Releases before the database kept the keys had them in the data directory.
+    earlier(zone) {
+      const text = keyText(dataDir, zone);
+      return text === null ? null : parseKeys(text, zone);
+    },
+    onStored(zone, origin) {
+      const path = keyFile(dataDir, zone);
+      if (origin === 'imported') renameSync(path, `${path}.imported`);
+      onStored?.(zone, origin);
+    },
+  });
+}
