@@ -2,6 +2,14 @@ import { readFileSync } from 'node:fs';
 
 /** Version of this program, as package.json has it. */
 export function programVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  return manifest().version;
+}
+
+/** Versions of Node that this program runs on: `>=24.15.0`. */
+export function neededNode(): string {
+  return manifest().engines.node;
+}
+
+function manifest(): { readonly version: string; readonly engines: { readonly node: string } } {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 }

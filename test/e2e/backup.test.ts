@@ -126,6 +126,24 @@ describe('backup and restore', () => {
     assert.equal(statSync(target, { throwIfNoEntry: false }), undefined);
   });
 
+  it('doctor finds the database whole, the secret right and the server running', async () => {
+    const env = { ...settingsFor(first.dataDir), UQRP_RESOLVERS: `127.0.0.1:${first.ports.dns}` };
+    const { out } = await runCli(['doctor', '--json'], env);
+    const states = new Map(
+      (JSON.parse(out) as { check: string; state: string; text: string }[]).map((one) => [one.check, one]),
+    );
+    assert.equal(states.get('server')?.text, `runs as process ${first.pid}`);
+    assert.match(states.get('database')?.text ?? '', /^whole, schema \d{4}-.*secret fits$/);
+    for (const check of ['node', 'clock', 'rights', 'certificate']) {
+      assert.equal(states.get(check)?.state, 'ok', JSON.stringify(states.get(check)));
+    }
+    // Our own server refuses the root zone: a resolver that does not resolve.
+    assert.equal(states.get(`resolver 127.0.0.1:${first.ports.dns}`)?.state, 'wrong');
+    const other = await runCli(['doctor', '--json'], { ...env, UQRP_SECRET: 'y'.repeat(32) });
+    assert.equal(other.code, 1);
+    assert.match(other.out, /made with another secret/);
+  });
+
   it('says what it does not hold', async () => {
     const data = join(dir, 'postgres');
     mkdirSync(data, { mode: 0o700 });

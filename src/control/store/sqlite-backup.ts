@@ -22,6 +22,8 @@ export function copySqlite(file: string, target: string): void {
 export interface SqliteFacts {
   /** Names of the migrations that were run, in order. */
   readonly migrations: readonly string[];
+  /** Of the secret that it was made with; null in a database of an earlier version. */
+  readonly fingerprint: string | null;
 }
 
 /** Reads a whole database for faults. @throws Error when it has one */
@@ -31,7 +33,12 @@ export function checkSqlite(file: string): SqliteFacts {
     const [row] = db.prepare('pragma quick_check(1)').all();
     if (row?.quick_check !== 'ok') throw new Error('the database is damaged');
     const rows = db.prepare('select name from kysely_migration order by name').all();
-    return { migrations: rows.map(({ name }) => String(name)) };
+    const migrations = rows.map(({ name }) => String(name));
+    const hasFacts = migrations.some((name) => name >= '0003');
+    const fact = hasFacts
+      ? db.prepare("select value from service_facts where name = 'secret_fingerprint'").get()
+      : undefined;
+    return { migrations, fingerprint: fact === undefined ? null : String(fact.value) };
   } finally {
     db.close();
   }

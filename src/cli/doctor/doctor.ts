@@ -1,0 +1,150 @@
+import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { isIPv6 } from 'node:net';
+import { join } from 'node:path';
+import { ask } from '../../client/ask.ts';
+import type { Config } from '../../config/config.ts';
+import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
+import { neededNode } from '../../config/version.ts';
+import { lockDataDir } from '../../control/store/server-lock.ts';
+import { checkSqlite } from '../../control/store/sqlite-backup.ts';
+import type { Clock } from '../../core/clock.ts';
+import { dsLines } from '../../edge/dnssec/ds.ts';
+import { keyFile, loadKeys } from '../../edge/dnssec/key-store.ts';
+import { RRTYPE } from '../../edge/wire/codes.ts';
+import { nameFromText } from '../../edge/wire/name.ts';
+import { rdataToText } from '../../edge/wire/present.ts';
+import { checkPorts, portUses } from '../../start-checks.ts';
+import { configWithData } from '../context.ts';
+import { EXIT, print, table } from '../output.ts';
+import { type Finding, note, ok, wrong } from './finding.ts';
+import { checkClock, checkDisk, checkNode, checkRights } from './machine.ts';
+import { checkCertificate, checkDs } from './zone.ts';
+
+const RESOLVER_DEADLINE_MS = 3000;
+
+/** Looks at everything that most often goes wrong, changes nothing, and ends with 1 when something is wrong. */
+export async function doctor(clock: Clock, json: boolean): Promise<void> {
+  const config = configWithData();
+  const files = filesOf(config.dataDir);
+  const resolvers = config.resolvers.length > 0 ? config.resolvers : systemResolvers();
+  const findings = [
+    checkNode(process.versions.node, neededNode()),
+    checkDisk(freeBytes(config.dataDir)),
+    checkClock(clock(), newestOf(files)),
+    checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
+    await checkServer(config),
+    checkStore(config),
+    attempt('certificate', () => checkCertificate(readFileSync(certificatePath(config), 'utf8'), clock())),
+    ...(await Promise.all(resolvers.map(checkResolver))),
+    ...(await Promise.all(config.zones.map((zone) => checkZone(config, zone, resolvers, clock)))),
+  ];
+  if (json) print(JSON.stringify(findings));
+  else
+    print(
+      table([['CHECK', 'STATE', 'FOUND'], ...findings.map(({ check, state, text }) => [check, state, text])]),
+    );
+  if (findings.some(({ state }) => state === 'wrong')) process.exitCode = EXIT.failed;
+}
+
+/** A running server holds its ports itself; without one they must be free. */
+async function checkServer(config: Config): Promise<Finding> {
+  if (existsSync(join(config.dataDir, 'serve.lock'))) {
+    const lock = lockDataDir(config.dataDir);
+    if (!('release' in lock)) return ok('server', `runs as process ${lock.pid ?? 'unknown'}`);
+    lock.release();
+  }
+  try {
+    await checkPorts(portUses(config));
+    return note('server', 'does not run; its ports are free');
+  } catch (error) {
+    return wrong('server', (error as Error).message);
+  }
+}
+
+function checkStore(config: Config): Finding {
+  if (config.databaseUrl !== null)
+    return note('database', 'PostgreSQL: /readyz of the server tells whether it answers');
+  return attempt('database', () => {
+    const { migrations, fingerprint } = checkSqlite(join(config.dataDir, 'uqrp.sqlite'));
+    const own = secretFingerprint(loadSecret(config.dataDir, config.secret, false));
+    if (fingerprint !== null && fingerprint !== own) {
+      return wrong(
+        'database',
+        'it was made with another secret. Set UQRP_SECRET, or put back the file secret.',
+      );
+    }
+    return ok('database', `whole, schema ${migrations.at(-1) ?? 'none'}, secret fits`);
+  });
+}
+
+async function checkResolver(server: string): Promise<Finding> {
+  const check = `resolver ${server}`;
+  try {
+    const reply = await askResolver(server, '.', RRTYPE.SOA);
+    return reply.rcode === 0 ? ok(check, 'answers') : wrong(check, `answers with rcode ${reply.rcode}`);
+  } catch (error) {
+    return wrong(check, `does not answer: ${(error as Error).message}. Set UQRP_RESOLVERS to one that does.`);
+  }
+}
+
+async function checkZone(
+  config: Config,
+  zone: string,
+  resolvers: readonly string[],
+  clock: Clock,
+): Promise<Finding> {
+  if (config.dnssec === 'off') return note(`ds ${zone}`, 'UQRP_DNSSEC is off');
+  if (!existsSync(keyFile(config.dataDir, zone)))
+    return note(`ds ${zone}`, 'there are no keys in the data directory');
+  const own = dsLines(loadKeys(config.dataDir, zone, clock)).map((line) => line.split(' IN DS ')[1] ?? '');
+  const [resolver] = resolvers;
+  if (resolver === undefined) return checkDs(zone, own, null);
+  const reply = await askResolver(resolver, zone, RRTYPE.DS).catch(() => null);
+  const parent = reply?.answer
+    .filter((rr) => rr.type === RRTYPE.DS)
+    .map((rr) => rdataToText(rr.type, rr.rdata));
+  return checkDs(zone, own, parent ?? null);
+}
+
+/** @param server a literal address, with `:port` or `[v6]:port` where the port is not 53 */
+function askResolver(server: string, name: string, type: number) {
+  const [, inBrackets, bare, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(server) ?? [];
+  const host = inBrackets ?? bare ?? server;
+  const target = { host, port: Number(port ?? 53), ca: null };
+  const qname = name === '.' ? Uint8Array.of(0) : nameFromText(name)!;
+  return ask(qname, type, { server: target, transport: 'udp', deadlineMs: RESOLVER_DEADLINE_MS });
+}
+
+function systemResolvers(): string[] {
+  if (!existsSync('/etc/resolv.conf')) return [];
+  return [...readFileSync('/etc/resolv.conf', 'utf8').matchAll(/^nameserver\s+(\S+)/gm)]
+    .map(([, address]) => address!)
+    .filter((address) => !(isIPv6(address) && address.includes('%')));
+}
+
+function certificatePath(config: Config): string {
+  return config.tls?.cert ?? join(config.dataDir, 'tls', 'cert.pem');
+}
+
+function filesOf(dataDir: string): string[] {
+  return readdirSync(dataDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+function newestOf(files: readonly string[]): number | null {
+  return files.length === 0 ? null : Math.max(...files.map((path) => statSync(path).mtimeMs));
+}
+
+function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(path);
+  return bavail * bsize;
+}
+
+function attempt(check: string, look: () => Finding): Finding {
+  try {
+    return look();
+  } catch (error) {
+    return wrong(check, (error as Error).message);
+  }
+}

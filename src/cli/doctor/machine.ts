@@ -1,0 +1,52 @@
+/** Checks of the machine: Node, disk, clock, rights of the data directory. Facts come in, findings go out. */
+import { type Finding, note, ok, wrong } from './finding.ts';
+
+/** @param needed of package.json: `>=24.15.0` */
+export function checkNode(version: string, needed: string): Finding {
+  const least = needed.replace('>=', '');
+  const isOld = compare(version, least) < 0;
+  return isOld
+    ? wrong('node', `Node ${version} is older than ${least}. Install a newer one.`)
+    : ok('node', `Node ${version}`);
+}
+
+function compare(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) => text.split('.').map(Number));
+  const at = [0, 1, 2].find((i) => left?.[i] !== right?.[i]);
+  return at === undefined ? 0 : (left?.[at] ?? 0) - (right?.[at] ?? 0);
+}
+
+const MEGABYTE = 1_048_576;
+/** Below the first a day of writes may fill the disk; below the second the next one may. */
+const DISK_NOTE_MB = 1024;
+const DISK_WRONG_MB = 100;
+
+export function checkDisk(freeBytes: number): Finding {
+  const free = Math.floor(freeBytes / MEGABYTE);
+  const text = `${free} MB free for the data directory`;
+  if (free < DISK_WRONG_MB) return wrong('disk', `${text}. Make room: writes fail on a full disk.`);
+  return free < DISK_NOTE_MB ? note('disk', text) : ok('disk', text);
+}
+
+/** A file cannot be newer than now, but for a small step of the clock. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
+/** @param newestFile modification time of the newest file of the data directory, milliseconds; null without files */
+export function checkClock(now: number, newestFile: number | null): Finding {
+  const ahead = newestFile === null ? 0 : newestFile - now;
+  if (ahead > CLOCK_TOLERANCE_MS) {
+    const seconds = Math.round(ahead / 1000);
+    return wrong(
+      'clock',
+      `the clock is ${seconds} s behind the newest file of the data directory. Set it, and run NTP.`,
+    );
+  }
+  return ok('clock', new Date(now).toISOString());
+}
+
+/** @param open paths of the data directory that other users may read or write */
+export function checkRights(open: readonly string[]): Finding {
+  return open.length === 0
+    ? ok('rights', 'the data directory is for its user alone')
+    : wrong('rights', `other users can reach ${open.join(', ')}. The next start of the server closes them.`);
+}

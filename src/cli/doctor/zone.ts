@@ -1,0 +1,37 @@
+/** Checks of what the world sees: certificate, DS records at the parent. */
+import { X509Certificate } from 'node:crypto';
+import { type Finding, note, ok, wrong } from './finding.ts';
+
+const DAY_MS = 86_400_000;
+const WARN_DAYS = 14;
+
+/** @param now milliseconds since the epoch */
+export function checkCertificate(pem: string, now: number): Finding {
+  const certificate = new X509Certificate(pem);
+  const days = Math.floor((certificate.validToDate.getTime() - now) / DAY_MS);
+  const names = certificate.subjectAltName ?? 'no names';
+  if (certificate.validFromDate.getTime() > now) {
+    return wrong('certificate', `not valid before ${certificate.validFrom}: look at the clock`);
+  }
+  if (days < 0) return wrong('certificate', `ended ${-days} days ago. Replace it and send SIGHUP. ${names}`);
+  return (days < WARN_DAYS ? note : ok)('certificate', `valid for ${days} days, ${names}`);
+}
+
+/**
+ * @param own DS records of our keys, in presentation form without the owner: `12345 13 2 0A1B...`
+ * @param parent those that a resolver gave; null when none could be asked
+ */
+export function checkDs(zone: string, own: readonly string[], parent: readonly string[] | null): Finding {
+  const check = `ds ${zone}`;
+  if (parent === null) return note(check, 'no resolver could be asked for the DS records');
+  if (parent.length === 0)
+    return note(check, 'the parent has no DS record: answers are signed, and nobody validates them');
+  const folded = parent.map((text) => text.toUpperCase());
+  const shared = own.filter((text) => folded.includes(text.toUpperCase()));
+  return shared.length > 0
+    ? ok(check, `${shared.length} of ${parent.length} DS records at the parent belong to our keys`)
+    : wrong(
+        check,
+        'no DS record at the parent belongs to our keys: validating resolvers refuse this zone. Compare uqrp dnssec ds.',
+      );
+}
