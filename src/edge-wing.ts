@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Config, ConfigError } from './config/config.ts';
 import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
+import { type TlsFault, tlsFaultOf } from './core/tls-faults.ts';
 import { openLmdbWriter } from './edge/hosted/lmdb-view.ts';
 import { createStamps } from './edge/hosted/stamps.ts';
 import { fileKeys } from './edge/node/file-keys.ts';
@@ -207,7 +208,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
   const rotation = every({
     ms: TICKET_KEYS_MS,
     task: () => pool.change({ ticketKeys: newTicketKeys() }),
-    onError: (error) => log.event('tls.failing', {}, error),
+    onError: (error) => log.event('tls.failing', { reason: reasonOf(error) }, error),
   });
   opened.push(() => rotation.stop());
   log.event('udp.opened', { path: pool.udp });
@@ -236,7 +237,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
         log.event('tls.loaded', { origin: next.origin, days: daysLeft() });
         warnOfEnd();
       } catch (error) {
-        log.event('tls.failing', {}, error);
+        log.event('tls.failing', { reason: reasonOf(error) }, error);
       }
     },
   };
@@ -271,6 +272,11 @@ async function openKeys(options: EdgeWingOptions): Promise<SigningKeys> {
   }).catch(refuseSecret);
   onKeysMissing(false);
   return { read, first, keep: (reading) => saveCopy(copy, reading, onCopyFailed) };
+}
+
+/** Why a certificate could not be taken over. */
+function reasonOf(error: unknown): TlsFault {
+  return tlsFaultOf(error instanceof ConfigError ? error.faults : []);
 }
 
 function newTicketKeys(): Uint8Array {

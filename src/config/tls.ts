@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
+import { TLS_FAULTS, type TlsFault } from '../core/tls-faults.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
 
 /** PEM texts. `cert` may hold a chain. */
@@ -51,17 +52,16 @@ export function loadTls(options: TlsOptions): LoadedTls {
 
 function operatorPair(files: TlsFiles): LoadedTls {
   const faults: string[] = [];
-  const cert = readPem(files.cert, 'UQRP_TLS_CERT', faults);
-  const key = readPem(files.key, 'UQRP_TLS_KEY', faults);
+  const cert = readPem(files.cert, TLS_FAULTS.certFile, faults);
+  const key = readPem(files.key, TLS_FAULTS.keyFile, faults);
   const certificate = cert === null ? null : parseOr(() => new X509Certificate(cert));
   const privateKey = key === null ? null : parseOr(() => createPrivateKey(key));
-  if (cert !== null && certificate === null)
-    faults.push('UQRP_TLS_CERT must be a PEM file with a certificate');
+  if (cert !== null && certificate === null) faults.push(TLS_FAULTS.certForm);
   if (key !== null && privateKey === null) {
-    faults.push('UQRP_TLS_KEY must be a PEM file with a private key without a passphrase');
+    faults.push(TLS_FAULTS.keyForm);
   }
   if (certificate !== null && privateKey !== null && !certificate.checkPrivateKey(privateKey)) {
-    faults.push('UQRP_TLS_KEY must be the key of UQRP_TLS_CERT');
+    faults.push(TLS_FAULTS.pair);
   }
   if (faults.length > 0 || certificate === null) throw new ConfigError(faults);
   return { cert: cert!, key: key!, origin: 'operator', notAfter: endOf(certificate) };
@@ -117,9 +117,9 @@ function replaceFile(path: string, content: string, mode: number): void {
   }
 }
 
-function readPem(path: string, name: string, faults: string[]): string | null {
+function readPem(path: string, fault: TlsFault, faults: string[]): string | null {
   const content = parseOr(() => readFileSync(path, 'utf8'));
-  if (content === null) faults.push(`${name} must be a file that can be read`);
+  if (content === null) faults.push(fault);
   return content;
 }
 

@@ -1,3 +1,4 @@
+import { TLS_FAULTS } from '../core/tls-faults.ts';
 import { FEED_STATES, TRANSPORTS, UDP_PATHS } from './vocabulary.ts';
 
 /**
@@ -48,7 +49,11 @@ export const EVENTS = {
     message: 'the certificate ends soon or has ended: replace it and send SIGHUP',
     fields: { days: 'number' },
   },
-  'tls.failing': { level: 'error', message: 'the earlier certificate stays in use', fields: {} },
+  'tls.failing': {
+    level: 'error',
+    message: 'the earlier certificate stays in use',
+    fields: { reason: Object.values(TLS_FAULTS) },
+  },
   'keys.loaded': { level: 'info', message: 'changed signing keys are in use', fields: { zones: 'number' } },
   'keys.stored': {
     level: 'info',

@@ -137,11 +137,18 @@ describe('a start tells what an operator should know', () => {
       UQRP_DATADIR: '/misspelt',
     };
     const child = startCommand(process.execPath, [CLI, 'serve'], env);
-    child.stdout?.once('data', () => child.kill('SIGTERM'));
+    child.stdout?.once('data', () => {
+      writeFileSync(join(dir, 'key.pem'), 'no key');
+      child.kill('SIGHUP');
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      if (chunk.toString().includes('tls.failing')) child.kill('SIGTERM');
+    });
     const { code, errors } = await ended(child);
     assert.equal(code, 0, errors);
     assert.match(errors, /"event":"config\.unknown","variable":"UQRP_DATADIR"/);
     assert.match(errors, /"event":"tls\.expiring","days":-\d+/);
+    assert.match(errors, /"event":"tls\.failing","reason":"UQRP_TLS_KEY must be a PEM file/);
     assert.match(errors, /"event":"server\.started","version":"\d+\.\d+\.\d+"/);
     assert.equal(errors.includes('/misspelt'), false);
     rmSync(dir, { recursive: true, force: true });

@@ -1,0 +1,16 @@
+/** What can be wrong with the operator's certificate. Fixed texts, so that logs may hold them. */
+export const TLS_FAULTS = {
+  certFile: 'UQRP_TLS_CERT must be a file that can be read',
+  keyFile: 'UQRP_TLS_KEY must be a file that can be read',
+  certForm: 'UQRP_TLS_CERT must be a PEM file with a certificate',
+  keyForm: 'UQRP_TLS_KEY must be a PEM file with a private key without a passphrase',
+  pair: 'UQRP_TLS_KEY must be the key of UQRP_TLS_CERT',
+  other: 'another fault, see error',
+} as const;
+
+export type TlsFault = (typeof TLS_FAULTS)[keyof typeof TLS_FAULTS];
+
+/** The fixed text among the faults of a configuration error, else `other`. */
+export function tlsFaultOf(faults: readonly string[]): TlsFault {
+  return Object.values(TLS_FAULTS).find((text) => faults.includes(text)) ?? TLS_FAULTS.other;
+}
