@@ -8,6 +8,7 @@ import { openSessions } from './control/accounts/sessions.ts';
 import { createApi } from './control/api/server.ts';
 import { memoryLimiter, unlimited } from './control/limits/limiter.ts';
 import { sharedLimiter } from './control/limits/shared-limiter.ts';
+import { startDeletions } from './control/namespaces/deletions.ts';
 import { startSweeper } from './control/records/expiry.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
@@ -103,6 +104,12 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
       clock,
       signal,
       keepLog: KEEP_LOG_MS,
+      onError: (error) => log.event('store.failing', {}, error),
+    }),
+    startDeletions({
+      store,
+      clock,
+      signal,
       onError: (error) => log.event('store.failing', {}, error),
     }),
     runWebhooks({

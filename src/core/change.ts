@@ -8,7 +8,7 @@ export type ChangeBody =
       readonly namespace: string;
       readonly resource: string;
       readonly version: string;
-      /** Base64, standard alphabet, padded. Null once a later delete or expiry erased it from the log. */
+      /** Base64, standard alphabet, padded. Null once it was erased from the log: a later change of the key follows. */
       readonly data: string | null;
       readonly contentType: string;
       readonly ttlSeconds: number;
@@ -26,6 +26,8 @@ export type ChangeBody =
       readonly createdAt: number;
       readonly updatedAt: number;
     }
+  /** From here on reads in it are refused. Its records and the namespace itself are deleted by later changes. */
+  | { readonly type: 'namespace.closing'; readonly namespace: string; readonly id: string }
   | { readonly type: 'namespace.deleted'; readonly namespace: string; readonly id: string }
   /** `digest` is the lower-case hex SHA-256 of the token: the plaintext is never stored. */
   | {

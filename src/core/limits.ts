@@ -39,6 +39,8 @@ export const LIMITS = {
   /** A REST request body; the bulk route has its own, 500 records of full size. */
   requestBody: 65_536,
   bulkBody: 4_194_304,
+  /** A page of a streamed listing, in octets of JSON: what a reader that stops reading costs. */
+  listingPage: 65_536,
   /** Unauthenticated REST requests a minute per address (IPv4) or /64 (IPv6). */
   unauthenticatedPerMinute: 100,
   authenticatedPerMinute: 1000,

@@ -6,8 +6,9 @@ import { apiScenarios } from './testing/all.ts';
 const missing = postgresMissing();
 
 if (missing === null) {
+  // As in production: a database that sorts by a language, and budgets that processes share.
   apiScenarios('PostgreSQL', async () => {
-    const database = await postgresDatabase();
+    const database = await postgresDatabase('language');
     const store = await openStore({ dataDir: '', databaseUrl: database.url, clock: Date.now });
     return {
       store,

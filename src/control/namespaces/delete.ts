@@ -1,23 +1,29 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import { notFound } from '../../core/errors.ts';
+import { forbidden, notFound } from '../../core/errors.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges, eraseNamespace, type NewChange } from '../store/change-log.ts';
-import { deleteNamespaceRow, lockNamespace, type NamespaceRow } from '../store/namespaces.ts';
-import { liveQueryTokens } from '../store/query-tokens.ts';
+import { appendChanges, type NewChange } from '../store/change-log.ts';
+import {
+  closeNamespace,
+  deleteNamespaceRow,
+  lockClosing,
+  lockNamespace,
+  type NamespaceRow,
+} from '../store/namespaces.ts';
+import { deleteSomeTokens, liveQueryTokens } from '../store/query-tokens.ts';
 import { deleteSomeOfNamespace } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { addToRecordsCount, lockUser } from '../store/users.ts';
 import { ownNamespace } from './namespaces.ts';
 
-/** Records deleted at a time: however many there are, only this many keys are held. */
-const BATCH = 500;
+/** Rows that one unit of work deletes at most. */
+export const DELETION_UNIT = 500;
 
 /**
- * Deletes a namespace with its records and query tokens, in one unit of work. The log tells of each record and of each
- * token that still opened the namespace, then of the namespace; its payloads leave the log.
+ * Deletes a namespace. One unit of work closes it: reads are refused, its tokens are revoked, lists and writes no longer
+ * find it. Up to `DELETION_UNIT` records go with that unit; more go in later units (`deletions.ts`), and until the last of
+ * them the name is taken. The log tells of each record, and of the namespace at the end.
  *
- * @throws AppError 404, or 403 outside the key's allowlist
+ * @throws AppError 404, or 403 outside the key's allowlist and for a namespace that the operator suspended
  */
 export async function deleteNamespace(deps: Deps, actor: Actor, id: string): Promise<void> {
   await ownNamespace(deps, actor, id);
@@ -26,42 +32,42 @@ export async function deleteNamespace(deps: Deps, actor: Actor, id: string): Pro
     await lockUser(tx, actor.customerId);
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
-    await eraseNamespace(tx, namespace.name);
-    const deleted = await deleteRecordsOf(tx, namespace, now);
-    await addToRecordsCount(tx, actor.customerId, -deleted, 0);
-    const tokens = await liveQueryTokens(tx, id, now);
-    // Its tokens go with the row.
-    await deleteNamespaceRow(tx, id);
-    const fixed = { owner: namespace.user_id, namespace: namespace.name } as const;
-    const changes: NewChange[] = tokens.map(({ digest }) => ({
-      ...fixed,
-      type: 'token.revoked',
-      cause: 'cascade',
-      digest,
-    }));
-    changes.push({ ...fixed, type: 'namespace.deleted', cause: 'direct', id });
-    await appendChanges(tx, changes, now);
+    if (namespace.suspended === 1) throw forbidden('Namespace is suspended');
+    await addToRecordsCount(tx, actor.customerId, -namespace.records_count, 0);
+    await closeNamespace(tx, id, now);
+    const revoked = (await liveQueryTokens(tx, id, now)).map(
+      ({ digest }): NewChange => ({ ...cascadeOf(namespace), type: 'token.revoked', digest }),
+    );
+    const closing: NewChange = { ...cascadeOf(namespace), type: 'namespace.closing', id };
+    const rest = namespace.records_count <= DELETION_UNIT ? await deleteRows(tx, namespace) : [];
+    await appendChanges(tx, [...revoked, closing, ...rest], now);
   });
 }
 
-/** @returns how many there were */
-async function deleteRecordsOf(tx: Tx, { id, name, user_id }: NamespaceRow, now: number): Promise<number> {
-  let deleted = 0;
-  for (;;) {
-    const keys = await deleteSomeOfNamespace(tx, id, BATCH);
-    const changes = keys.map(
-      (key): NewChange => ({
-        type: 'record.deleted',
-        owner: user_id,
-        cause: 'cascade',
-        key,
-        namespace: name,
-      }),
-    );
-    if (changes.length > 0) await appendChanges(tx, changes, now);
-    deleted += keys.length;
-    if (keys.length < BATCH) return deleted;
-    // The embedded engine's statements are synchronous: without this, nothing else would run until the last batch.
-    await turn();
-  }
+/**
+ * One unit of the deletion of a namespace that is closed.
+ *
+ * @returns whether it was the last
+ */
+export async function deleteSome(tx: Tx, id: string, now: number): Promise<boolean> {
+  const namespace = await lockClosing(tx, id);
+  if (namespace === null) return true;
+  const changes = await deleteRows(tx, namespace);
+  if (changes.length > 0) await appendChanges(tx, changes, now);
+  return changes.at(-1)?.type === 'namespace.deleted';
+}
+
+/** Records first, then tokens, then the namespace, `DELETION_UNIT` rows at most. @returns what the log is to tell */
+async function deleteRows(tx: Tx, namespace: NamespaceRow): Promise<NewChange[]> {
+  const { id } = namespace;
+  const keys = await deleteSomeOfNamespace(tx, id, DELETION_UNIT);
+  const changes = keys.map((key): NewChange => ({ ...cascadeOf(namespace), type: 'record.deleted', key }));
+  const room = DELETION_UNIT - keys.length;
+  if (room === 0 || (await deleteSomeTokens(tx, id, room)) === room) return changes;
+  await deleteNamespaceRow(tx, id);
+  return [...changes, { ...cascadeOf(namespace), cause: 'direct', type: 'namespace.deleted', id }];
+}
+
+function cascadeOf({ name, user_id }: NamespaceRow) {
+  return { owner: user_id, namespace: name, cause: 'cascade' } as const;
 }

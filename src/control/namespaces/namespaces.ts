@@ -70,6 +70,7 @@ export async function createNamespace(
       user_id: actor.customerId,
       public_read: 0,
       suspended: 0,
+      closing: 0,
       records_count: 0,
       created_at: now,
       updated_at: now,

@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/limits.ts';
 import { parseRecordKey, type RecordKey } from '../../core/record-key.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges, eraseKeys, type NewChange } from '../store/change-log.ts';
+import { appendChanges, type NewChange } from '../store/change-log.ts';
 import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../store/namespaces.ts';
 import { deleteRecords, holdKnownRecords, type KnownRecord, upsertRecords } from '../store/records.ts';
 import type { RecordsTable } from '../store/schema.ts';
@@ -82,7 +82,6 @@ export async function writeBulk(deps: Deps, actor: Actor, body: JsonObject): Pro
     const gone = new Set((await deleteRecords(tx, dropped.map(idOf))).map(idOf));
     await count(tx, actor, plan, gone);
     if (plan.rows.length > 0) await upsertRecords(tx, plan.rows);
-    await eraseKeys(tx, dropped.map(keyOf));
     await appendChanges(tx, changesOf(plan, gone, actor.customerId), now);
     return {
       records: plan.rows.map(({ id, key }) => ({ id, key })),
@@ -188,4 +187,3 @@ function namespaceOf(key: string): string {
 }
 
 const idOf = ({ id }: { readonly id: string }): string => id;
-const keyOf = ({ key }: { readonly key: string }): string => key;

@@ -12,8 +12,12 @@ import { type RecordResource, recordResource } from './record.ts';
 /** Records of a page that was asked for by cursor alone. */
 const PAGE_DEFAULT = 100;
 
-/** Records read at a time for a listing that is streamed: some 700 kB of JSON when all are of full size. */
-const STREAM_BATCH = 200;
+/** Records read at a time for a listing that is streamed: as few as full ones fill a page of it, and as many as these. */
+const BATCH_MIN = 16;
+const BATCH_MAX = 200;
+
+/** Octets of a record in JSON beside key and data, at most. */
+const FIXED_OCTETS = 450;
 
 /** A listing as it was asked for. */
 export interface Listing {
@@ -98,7 +102,10 @@ export async function pageRecords(
   };
 }
 
-/** All records within the actor's reach, batch by batch: memory stays the same however many there are. */
+/**
+ * All records within the actor's reach, in pages of at most `LIMITS.listingPage` octets. The next page is read when it is
+ * asked for: a reader that stops reading costs one page.
+ */
 export async function* streamRecords(
   deps: Deps,
   actor: Actor,
@@ -106,12 +113,24 @@ export async function* streamRecords(
 ): AsyncGenerator<readonly RecordResource[]> {
   const namespaces = await inScope(deps, actor, filter);
   let after: Place | null = null;
-  for (;;) {
-    const rows: RecordRow[] = await readOn(deps, namespaces, filter, after, STREAM_BATCH);
-    if (rows.length > 0) yield rows.map((row) => recordResource(row, row.namespace));
-    if (rows.length < STREAM_BATCH) return;
-    after = placeOf(rows.at(-1)!);
+  for (let batch = BATCH_MIN; ; ) {
+    const rows: RecordRow[] = await readOn(deps, namespaces, filter, after, batch);
+    const fitting = fitPage(rows);
+    if (fitting > 0) yield rows.slice(0, fitting).map((row) => recordResource(row, row.namespace));
+    if (fitting === rows.length && rows.length < batch) return;
+    after = placeOf(rows[fitting - 1]!);
+    batch = fitting < rows.length ? Math.max(BATCH_MIN, fitting) : Math.min(BATCH_MAX, batch * 2);
   }
+}
+
+/** How many of these records, in order, a page holds: one at least, where there is one. */
+function fitPage(rows: readonly RecordRow[]): number {
+  let octets = 0;
+  const end = rows.findIndex((row, index) => {
+    octets += FIXED_OCTETS + row.key.length + Math.ceil(row.data.length / 3) * 4;
+    return octets > LIMITS.listingPage && index > 0;
+  });
+  return end < 0 ? rows.length : end;
 }
 
 /** The customer's namespaces that the listing runs through, by name. */
@@ -127,7 +146,10 @@ async function inScope(
   );
 }
 
-/** Up to `count` records after `after`, namespace by namespace. */
+/**
+ * Up to `count` records after `after`, in the order of namespace, time and id. Small namespaces are read together, so that
+ * many of them do not cost a statement each.
+ */
 async function readOn(
   { store, clock }: Deps,
   namespaces: readonly NamespaceRow[],
@@ -136,14 +158,38 @@ async function readOn(
   count: number,
 ): Promise<RecordRow[]> {
   const rows: RecordRow[] = [];
-  for (const { id, name } of namespaces) {
-    if (after !== null && name < after.namespace) continue;
-    if (rows.length === count) break;
-    const place = after?.namespace === name ? after : null;
-    const more = await listRecords(store.read, id, filter, place, count - rows.length, clock());
-    for (const row of more) rows.push({ ...row, namespace: name });
+  const names = new Map(namespaces.map(({ id, name }) => [id, name]));
+  const rest = namespaces.filter(({ name }) => after === null || name >= after.namespace);
+  while (rest.length > 0 && rows.length < count) {
+    const room = count - rows.length;
+    const place = after?.namespace === rest[0]!.name ? after : null;
+    const group = place === null ? takeSmall(rest, room) : [rest.shift()!];
+    const ids = group.map(({ id }) => id);
+    let found = await listRecords(store.read, ids, filter, place, room + 1, clock());
+    if (found.length > room && group.length > 1) {
+      // One of them has grown since it was counted: the first is read by itself.
+      rest.unshift(...group.slice(1));
+      found = await listRecords(store.read, ids.slice(0, 1), filter, null, room, clock());
+    }
+    const named = found.map((row) => ({ ...row, namespace: names.get(row.namespace_id)! }));
+    // Statements order by time and id; the namespace comes first.
+    rows.push(
+      ...named
+        .sort((a, b) => (a.namespace === b.namespace ? 0 : a.namespace < b.namespace ? -1 : 1))
+        .slice(0, room),
+    );
   }
   return rows;
+}
+
+/** Takes the first namespaces off the list: as many as have `room` records together, and one at least. */
+function takeSmall(rest: NamespaceRow[], room: number): NamespaceRow[] {
+  let records = 0;
+  const end = rest.findIndex(({ records_count }, index) => {
+    records += records_count;
+    return records > room && index > 0;
+  });
+  return rest.splice(0, end < 0 ? rest.length : end);
 }
 
 function placeOf(row: RecordRow): Place {

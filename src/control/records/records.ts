@@ -3,8 +3,8 @@ import type { JsonObject } from '../../core/fields.ts';
 import { TIERS } from '../../core/tiers.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges, eraseKeys, type NewChange } from '../store/change-log.ts';
-import { addToNamespaceCount } from '../store/namespaces.ts';
+import { appendChanges, type NewChange } from '../store/change-log.ts';
+import { addToNamespaceCount, holdOpen } from '../store/namespaces.ts';
 import {
   deleteRecords,
   findRecord,
@@ -61,7 +61,6 @@ async function replaceExpired(
   if (gone.length > 0) {
     await addToRecordsCount(tx, customerId, -1, 0);
     await addToNamespaceCount(tx, namespace, customerId, -1);
-    await eraseKeys(tx, [row.key]);
   }
   if (!(await insertRecord(tx, row))) throw invalid('Key has already been taken');
   return gone.map(({ key }) => deletedChange(key, namespace, customerId, 'expiry'));
@@ -84,22 +83,22 @@ export async function patchRecord(
   const now = deps.clock();
   const patch = parseRecordPatch(body, now);
   return deps.store.write(async (tx) => {
-    const row = await updateRecord(tx, id, patch, now);
-    if (row === null) throw notFound('Record');
+    // A namespace that is being deleted takes no further payload.
+    const row = (await holdOpen(tx, namespace, actor.customerId)) && (await updateRecord(tx, id, patch, now));
+    if (!row) throw notFound('Record');
     await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);
     return recordResource(row, namespace);
   });
 }
 
-/** Deletes for good, the payloads in the change log too. @throws AppError 404, 403 */
+/** Deletes for good. Its payloads leave the change log once the fan-out has told of them. @throws AppError 404, 403 */
 export async function deleteRecord(deps: Deps, actor: Actor, id: string): Promise<void> {
   const { key, namespace } = await ownRecord(deps, actor, id);
   const owner = actor.customerId;
   await deps.store.write(async (tx) => {
     await addToRecordsCount(tx, owner, -1, 0);
-    await addToNamespaceCount(tx, namespace, owner, -1);
+    if ((await addToNamespaceCount(tx, namespace, owner, -1)) === null) throw notFound('Record');
     if ((await deleteRecords(tx, [id])).length === 0) throw notFound('Record');
-    await eraseKeys(tx, [key]);
     await appendChanges(tx, [deletedChange(key, namespace, owner, 'direct')], deps.clock());
   });
 }

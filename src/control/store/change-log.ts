@@ -37,28 +37,6 @@ export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: n
   return last;
 }
 
-/** Takes the payloads of these keys out of the log; the rows stay, so that `seq` has no gap. For deletes and expiry. */
-export async function eraseKeys(tx: Tx, keys: readonly string[]): Promise<void> {
-  for (let start = 0; start < keys.length; start += CHUNK) {
-    await tx
-      .updateTable('change_log')
-      .set({ data: null })
-      .where('data', 'is not', null)
-      .where('key', 'in', keys.slice(start, start + CHUNK))
-      .execute();
-  }
-}
-
-/** Takes every payload of a namespace, by its name, out of the log. */
-export async function eraseNamespace(tx: Tx, name: string): Promise<void> {
-  await tx
-    .updateTable('change_log')
-    .set({ data: null })
-    .where('data', 'is not', null)
-    .where('namespace', '=', name)
-    .execute();
-}
-
 /**
  * Drops the oldest part of the log: rows before the first one that is not older than `beforeAt`, so that what remains has
  * no gap even where clocks ran apart. What was not yet judged for webhooks stays, however old it is.

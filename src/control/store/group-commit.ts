@@ -79,13 +79,17 @@ export class GroupCommit {
 
   async #drain(): Promise<void> {
     // Units asked for in the same turn of the event loop share the first commit, and others get a turn between commits.
-    await turn();
-    while (this.#queue.length > 0 || this.#between.length > 0) {
-      for (const task of this.#between.splice(0)) task();
-      if (this.#queue.length > 0) await this.#batch();
+    try {
       await turn();
+      while (this.#queue.length > 0 || this.#between.length > 0) {
+        for (const task of this.#between.splice(0)) task();
+        if (this.#queue.length > 0) await this.#batch();
+        await turn();
+      }
+    } finally {
+      // Whatever fails here: the next unit that is asked for starts the writer again.
+      this.#draining = null;
     }
-    this.#draining = null;
   }
 
   async #batch(): Promise<void> {
@@ -110,6 +114,7 @@ export class GroupCommit {
 
   /** BEGIN IMMEDIATE takes the writer lock, so that no later statement of the batch can find it taken. */
   async #begin(): Promise<void> {
+    this.#rollback();
     const end = performance.now() + LOCK_WAIT_MS;
     for (;;) {
       try {
@@ -160,8 +165,13 @@ export class GroupCommit {
     if (done.length > 0) this.#committed(joinMarks(done.map(({ marks }) => marks)));
   }
 
+  /** A rollback that fails leaves the transaction open; the next batch tries again, before anything else. */
   #rollback(): void {
-    if (this.#connection.inTransaction) this.#connection.run('rollback');
+    try {
+      if (this.#connection.inTransaction) this.#connection.run('rollback');
+    } catch {
+      // What it is about is told by the error that made the rollback necessary.
+    }
   }
 }
 

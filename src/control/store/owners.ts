@@ -8,6 +8,7 @@ export async function findOwner(db: Db, namespace: string): Promise<{ id: string
     .innerJoin('users as u', 'u.id', 'n.user_id')
     .select(['u.id', 'u.tier'])
     .where('n.name', '=', namespace)
+    .where('n.closing', '=', 0)
     .executeTakeFirst();
   return row ?? null;
 }

@@ -63,3 +63,14 @@ export async function forgetEndedTokens(tx: Tx, namespaceId: string, before: num
     .where((token) => token.or([token('revoked_at', '<', before), token('expires_at', '<', before)]))
     .execute();
 }
+
+/** Deletes up to `limit` tokens of a namespace. @returns how many there were */
+export async function deleteSomeTokens(tx: Tx, namespaceId: string, limit: number): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('query_tokens')
+    .where('id', 'in', (token) =>
+      token.selectFrom('query_tokens').select('id').where('namespace_id', '=', namespaceId).limit(limit),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}

@@ -58,6 +58,7 @@ export async function findRecord(db: Db, id: string, userId: string, now: number
     .where('records.id', '=', id)
     .where(isLive(now))
     .where('namespaces.user_id', '=', userId)
+    .where('namespaces.closing', '=', 0)
     .executeTakeFirst();
   return row ?? null;
 }
@@ -145,16 +146,20 @@ export interface RecordPlace {
   readonly id: string;
 }
 
-/** A page of one namespace's records after `place`, oldest first, without those past their expiry at `now`. */
+/** A page of the records of namespaces after `place`, oldest first, without those past their expiry at `now`. */
 export function listRecords(
   db: Db,
-  namespaceId: string,
+  namespaceIds: readonly string[],
   filter: RecordFilter,
   place: RecordPlace | null,
   limit: number,
   now: number,
 ): Promise<RecordsTable[]> {
-  let query = db.selectFrom('records').selectAll().where('namespace_id', '=', namespaceId).where(isLive(now));
+  let query = db
+    .selectFrom('records')
+    .selectAll()
+    .where('namespace_id', 'in', namespaceIds)
+    .where(isLive(now));
   const { resource, ttlMin, ttlMax, createdAfter, createdBefore } = filter;
   if (resource !== undefined) query = query.where('resource', '=', resource);
   if (ttlMin !== undefined) query = query.where('ttl_seconds', '>=', ttlMin);

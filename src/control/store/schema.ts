@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Tier } from '../../core/tiers.ts';
 import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../../core/webhooks.ts';
 
@@ -61,6 +62,8 @@ export interface NamespacesTable {
   user_id: string;
   public_read: number;
   suspended: number;
+  /** 1: it is being deleted. Its name is still taken; nothing else but the deletion sees it. */
+  closing: Generated<number>;
   records_count: number;
   created_at: number;
   updated_at: number;
@@ -184,7 +187,7 @@ export interface WebhookDeliveriesTable {
   body: Uint8Array | null;
 }
 
-/** How far a reader of the log has come, where that is kept with the data. One row: `webhooks`. */
+/** How far the log was worked through, where that is kept with the data: `webhooks`, the fan-out; `erasure`, of payloads. */
 export interface FeedCursorsTable {
   name: string;
   seq: number;

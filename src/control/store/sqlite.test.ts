@@ -8,6 +8,8 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { sweepExpired } from '../records/expiry.ts';
+import { eraseSuperseded } from './erasure.ts';
+import { advanceCursor } from './fan-out.ts';
 import type { Store } from './store.ts';
 import { storeConformance } from './testing/conformance.ts';
 import { putRecord, settle } from './testing/fixtures.ts';
@@ -133,6 +135,10 @@ describe('embedded engine', () => {
     });
     assert.notDeepEqual(found('short-lived'), []);
     assert.equal(await sweepExpired(store, 10, 10), 1);
+    await store.write(async (tx) => {
+      await advanceCursor(tx, 3);
+      await eraseSuperseded(tx, 10);
+    });
     assert.equal(await store.scrub(), true);
     assert.deepEqual(found('short-lived'), []);
     assert.deepEqual(found('long-lived'), ['uqrp.sqlite']);

@@ -46,6 +46,7 @@ function withCounts(db: Db) {
         .selectFrom('namespaces')
         .select((it) => it.fn.countAll<number>().as('count'))
         .whereRef('namespaces.user_id', '=', 'users.id')
+        .where('namespaces.closing', '=', 0)
         .$asScalar()
         .$notNull()
         .as('namespaces_count'),

@@ -33,7 +33,7 @@ export interface CustomerEvent {
  * What a customer may be told of a change. Each of the four is spelt out field by field, so that nothing that is added to a
  * Change later leaves by itself.
  *
- * @returns null for a record that expired, a query token, and a namespace that no customer owns
+ * @returns null for a record that expired, a query token, a namespace that is closing, and a namespace that no customer owns
  */
 export function eventOf(change: Change): CustomerEvent | null {
   if (change.owner === null || change.cause === 'expiry') return null;
@@ -52,6 +52,7 @@ export function eventOf(change: Change): CustomerEvent | null {
     }
     case 'namespace.deleted':
       return { event: change.type, data: { namespace: change.namespace } };
+    case 'namespace.closing':
     case 'token.minted':
     case 'token.revoked':
       return null;

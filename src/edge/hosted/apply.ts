@@ -24,7 +24,7 @@ type Translation = {
 };
 
 const TRANSLATION: Translation = {
-  // A payload that a later delete or expiry blanked in the log: that later change follows, and there is nothing to show.
+  // A payload that was erased from the log, since a later change replaced or deleted it: that change follows.
   'record.upserted': ({ key, data, contentType, ttlSeconds, expiresAt }) =>
     data === null
       ? null
@@ -43,6 +43,11 @@ const TRANSLATION: Translation = {
     kind: 'put-namespace',
     name: namespace,
     namespace: { publicRead, suspended },
+  }),
+  'namespace.closing': ({ namespace }) => ({
+    kind: 'put-namespace',
+    name: namespace,
+    namespace: { publicRead: false, suspended: true },
   }),
   // The log holds a record.deleted for each record before it; a view that missed one must still not keep its data.
   'namespace.deleted': ({ namespace }) => ({ kind: 'drop-namespace', name: namespace }),

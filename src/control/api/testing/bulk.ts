@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { runLoops } from './server-parts.ts';
 import { assertFailure, type Json, openWorld, type Scenarios } from './world.ts';
 
 const items = (count: number, name: string, from = 0) =>
@@ -161,6 +162,7 @@ export const bulkScenarios: Scenarios = {
       (await customer.get(`/records/${json.records[0].id}`)).json.created_at,
       '2026-01-01T00:00:01.000Z',
     );
+    await runLoops(store, () => world.now());
     const changes = (await world.changes()).filter((change) => change.type.startsWith('record.'));
     assert.deepEqual(
       changes.map((change) => [change.type, change.cause, 'data' in change ? change.data : undefined]),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { runLoops } from './server-parts.ts';
 import { assertFailure, openWorld, type Scenarios } from './world.ts';
 
 export const changeScenarios: Scenarios = {
@@ -40,6 +41,7 @@ export const changeScenarios: Scenarios = {
       { ...upserted, at: at + 1000, data: 'dHdv', expiresAt: at + 61_000 },
     ]);
     await customer.del(`/records/${id}`);
+    await runLoops(store, () => world.now());
     assert.deepEqual(await renumbered(), [
       created,
       { ...upserted, at, data: null, expiresAt: null },

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../../core/limits.ts';
 import { TIERS } from '../../../core/tiers.ts';
-import { memoryLimiter } from '../../limits/limiter.ts';
+import { limiterOf } from './server-parts.ts';
 import { type Answer, assertFailure, type Caller, openWorld, type Scenarios, type World } from './world.ts';
 
-const limiter = memoryLimiter;
+const limiter = limiterOf;
 
 function assertThrottled(answer: Answer, retryAfter: string): void {
   assertFailure(answer, 429, 'rate_limit_exceeded', 'Rate limit exceeded');

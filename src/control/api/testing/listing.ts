@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { assertFailure, type Caller, type Json, openWorld, type Scenarios, type World } from './world.ts';
+import {
+  assertFailure,
+  type Caller,
+  type Json,
+  newName,
+  openWorld,
+  type Scenarios,
+  type World,
+} from './world.ts';
 
 /** Three records a second apart in one namespace, two in another; the listing runs by namespace, then by time. */
 async function filled(world: World) {
@@ -77,6 +85,35 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
 ];
 
 export const listingScenarios: Scenarios = {
+  'namespaces are listed by their bytes, whatever language the database sorts by': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const stem = newName();
+    const names = [`${stem}-a`, `${stem}1`, `${stem}a`];
+    for (const name of names.toReversed()) await customer.namespace(name);
+    const listed = (await customer.get('/namespaces')).json;
+    assert.deepEqual(
+      listed.map(({ name }: { name: string }) => name),
+      names,
+    );
+    const keys = names.flatMap((name) => [0, 1].map((i) => `k${i}.r.${name}.v1`));
+    for (const key of keys) {
+      world.advance(1);
+      await customer.record(key);
+    }
+    const keyOf = ({ key }: { key: string }): string => key;
+    assert.deepEqual((await customer.get('/records')).json.map(keyOf), keys);
+    const paged: string[] = [];
+    for (let path: string | undefined = '/records?limit=1'; path !== undefined; ) {
+      const answer = await customer.get(path);
+      paged.push(...answer.json.map(keyOf));
+      const { link } = answer.headers;
+      path = typeof link === 'string' ? /\/records\?[^>]*/.exec(link)?.[0] : undefined;
+    }
+    assert.deepEqual(paged, keys);
+    await world.close();
+  },
+
   'filters narrow, alone and together': async (store) => {
     const world = await openWorld(store);
     const { customer, names } = await filled(world);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Change } from '../../../core/change.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { setPublicRead, setSuspended } from '../../namespaces/operator.ts';
+import { runLoops } from './server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld, type Scenarios } from './world.ts';
 
 const FORM =
@@ -133,6 +134,9 @@ export const namespaceScenarios: Scenarios = {
     }
     const before = (await world.changes()).length;
     assert.equal((await customer.del(`/namespaces/${doomed.id}`)).status, 204);
+    const readable = (await customer.get('/records')).json;
+    assert.deepEqual(readable, [survivor]);
+    await runLoops(store, () => world.now());
 
     const all = await world.changes();
     const cascade = all.slice(before);

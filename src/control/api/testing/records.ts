@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { LIMITS } from '../../../core/limits.ts';
 import { ACCEPTED, REFUSED, REFUSED_KEYS } from './record-tables.ts';
+import { runLoops } from './server-parts.ts';
 import { assertFailure, created, openWorld, type Scenarios, ZONE_LENGTH } from './world.ts';
 
 const FIELDS = [
@@ -200,11 +201,11 @@ export const recordScenarios: Scenarios = {
     const next = await customer.record(`r.${name}.v1`, { data: 'eW8=' });
     assert.notEqual(next.id, record.id);
     assert.equal((await customer.get('/me')).json.records_count, 1);
+    await runLoops(store, () => world.now());
     const changes = (await world.changes()).filter((change) => change.type.startsWith('record.'));
     assert.deepEqual(
       changes.map(({ type, cause, ...rest }) => [type, cause, 'data' in rest ? rest.data : undefined]),
       [
-        // The payload of the expired record left the log with it.
         ['record.upserted', 'direct', null],
         ['record.deleted', 'expiry', undefined],
         ['record.upserted', 'direct', 'eW8='],

@@ -19,7 +19,8 @@ export const wakeUpScenarios: Scenarios = {
       told.filter((seq) => seq > head),
       [head + 1],
     );
-    assert.deepEqual(told, [head + 1]);
+    // On PostgreSQL the connection that listens tells the head once, when it is made.
+    assert.ok(told.length <= 2, String(told));
     await world.close();
   },
 };

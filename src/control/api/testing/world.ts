@@ -7,6 +7,7 @@ import type { Tier } from '../../../core/tiers.ts';
 import { openSessions } from '../../accounts/sessions.ts';
 import { createUser, issueToken } from '../../accounts/users.ts';
 import { type Limiter, unlimited } from '../../limits/limiter.ts';
+import { forgetWindows } from '../../store/rate-windows.ts';
 import type { Store } from '../../store/store.ts';
 import type { AttemptRequest, WebhookDeps } from '../../webhooks/ports.ts';
 import { aesSeal } from '../../webhooks/seal.ts';
@@ -78,7 +79,7 @@ export interface World {
 }
 
 interface WorldOptions {
-  readonly limiter?: (clock: Clock) => Limiter;
+  readonly limiter?: (clock: Clock, store: Store) => Limiter;
   /** Stands in front of the store: what it throws, the use cases meet. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -130,10 +131,12 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
       return network.attempt(request);
     },
     checkUrl: (url) => network.checkUrl(url),
-    limiter: options.limiter?.(clock) ?? unlimited,
+    limiter: options.limiter?.(clock, shared) ?? unlimited,
     observe: (observation) => observations.push(observation),
     onError: (error) => errors.push(error),
   };
+  // The clock of each world begins at the same time, and addresses are the same in all.
+  await shared.write((tx) => forgetWindows(tx, Number.MAX_SAFE_INTEGER));
   const app = createApi(deps);
   const { head } = await shared.changes.bounds();
 

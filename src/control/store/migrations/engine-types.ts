@@ -7,9 +7,11 @@ export interface EngineTypes {
   readonly bytes: RawBuilder<unknown>;
   /** Ends a table: SQLite checks column types only where told to (sqlite.org/stricttables.html). */
   readonly strict: RawBuilder<unknown>;
+  /** Makes a text column sort by bytes; null: it does anyway. */
+  readonly byteOrder: RawBuilder<unknown> | null;
 }
 
 export const ENGINE_TYPES: Readonly<Record<'sqlite' | 'postgres', EngineTypes>> = {
-  sqlite: { int: sql`integer`, bytes: sql`blob`, strict: sql`strict` },
-  postgres: { int: sql`bigint`, bytes: sql`bytea`, strict: sql`` },
+  sqlite: { int: sql`integer`, bytes: sql`blob`, strict: sql`strict`, byteOrder: null },
+  postgres: { int: sql`bigint`, bytes: sql`bytea`, strict: sql``, byteOrder: sql`collate "C"` },
 };

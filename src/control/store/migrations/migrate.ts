@@ -4,6 +4,7 @@ import type { Tx } from '../store.ts';
 import { firstTables } from './0001-first-tables.ts';
 import { webhooks } from './0002-webhooks.ts';
 import { serviceFacts } from './0003-service-facts.ts';
+import { storeUnits } from './0004-store.ts';
 import { keySets } from './0005-key-sets.ts';
 import { webhookTurns } from './0007-webhooks.ts';
 import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
@@ -15,6 +16,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0001-first-tables': firstTables,
   '0002-webhooks': webhooks,
   '0003-service-facts': serviceFacts,
+  '0004-store': storeUnits,
   '0005-key-sets': keySets,
   '0007-webhooks': webhookTurns,
 };

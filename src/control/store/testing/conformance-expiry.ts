@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
 import { startSweeper, sweepExpired } from '../../records/expiry.ts';
+import { eraseSuperseded } from '../erasure.ts';
+import { advanceCursor } from '../fan-out.ts';
 import type { Store } from '../store.ts';
 import { putRecord, settle, type TestDatabase, withStore } from './fixtures.ts';
 
@@ -27,6 +29,10 @@ export function expiryConformance(create: () => Promise<TestDatabase>): void {
         other: 0,
         'acme@example.org': 2,
         'other@example.org': 0,
+      });
+      await store.write(async (tx) => {
+        await advanceCursor(tx, 6);
+        await eraseSuperseded(tx, 10);
       });
       const log = await store.changes.since(0, 100);
       const payloads = log.flatMap((change) =>

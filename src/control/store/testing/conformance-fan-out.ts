@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startFanout } from '../../webhooks/fanout.ts';
-import { eraseKeys, type NewChange } from '../change-log.ts';
+import type { NewChange } from '../change-log.ts';
 import { endWaiting } from '../deliveries.ts';
+import { eraseSuperseded } from '../erasure.ts';
 import type { Store } from '../store.ts';
 import { deleteWebhookRow, lockWebhook, updateWebhook } from '../webhooks.ts';
 import * as world from './fan-out-world.ts';
@@ -191,23 +192,27 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
       ]);
     });
 
-    scenario('a payload that was erased before it could be enqueued is null', async (store) => {
+    scenario('an upsert is told with its data, also when the record is deleted at once', async (store) => {
       const home = await world.settlePaying(store, 'acme');
       const hook = await world.addHook(store, home);
       await store.write((tx) => putRecord(tx, home, 'a'));
-      await store.write((tx) => putRecord(tx, home, 'b'));
-      await store.write((tx) => eraseKeys(tx, ['a.doc.acme.v1']));
       await world.append(store, world.deletions(home, ['a.doc.acme.v1']));
+      await store.write((tx) => eraseSuperseded(tx, 500));
       await world.testFanout(store).pass(false);
+      await store.write((tx) => eraseSuperseded(tx, 500));
       const told = await world.deliveriesOf(store, hook);
-      const base64 = Buffer.from('payload of b').toString('base64');
+      const base64 = Buffer.from('payload of a').toString('base64');
       assert.deepEqual(
         told.map(({ event, parsed }) => [event, parsed?.data.data]),
         [
-          ['record.upserted', null],
           ['record.upserted', base64],
           ['record.deleted', undefined],
         ],
+      );
+      const rows = await store.read.selectFrom('change_log').select('data').execute();
+      assert.deepEqual(
+        rows.map(({ data }) => data),
+        [null, null],
       );
     });
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
-import { appendChanges, eraseKeys, eraseNamespace, type NewChange, pruneLog } from '../change-log.ts';
+import { appendChanges, type NewChange, pruneLog } from '../change-log.ts';
 import { advanceCursor } from '../fan-out.ts';
-import type { Store } from '../store.ts';
 import { putRecord, settle, type TestDatabase, withStore } from './fixtures.ts';
 
 /** One of each type, as it goes in and has to come out. */
@@ -39,7 +38,7 @@ const EVERY_TYPE: readonly NewChange[] = [
   { type: 'namespace.deleted', owner: 'customer', cause: 'direct', namespace: 'acme', id: 'n' },
 ];
 
-/** The change log: numbers, order, reading on, erasing, pruning, waking. */
+/** The change log: numbers, order, reading on, pruning, waking. */
 export function logConformance(create: () => Promise<TestDatabase>): void {
   const scenario = (title: string, run: Parameters<typeof withStore>[1]): void => {
     it(title, () => withStore(create, run));
@@ -109,27 +108,6 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
       assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 1, head: 6 });
     });
 
-    scenario('erased keys lose every payload and no row', async (store) => {
-      const home = await settle(store);
-      await store.write((tx) => putRecord(tx, home, 'a'));
-      await store.write((tx) => putRecord(tx, home, 'b'));
-      await store.write((tx) => eraseKeys(tx, ['a.doc.acme.v1', 'unknown.doc.acme.v1']));
-      const payloads = await data(store);
-      assert.deepEqual(payloads, [null, 'payload of b']);
-      const many = Array.from({ length: 450 }, (_, index) => `k${index}.doc.acme.v1`);
-      await store.write((tx) => eraseKeys(tx, [...many, 'b.doc.acme.v1']));
-      assert.deepEqual(await data(store), [null, null]);
-    });
-
-    scenario('an erased namespace loses its payloads, another keeps them', async (store) => {
-      const home = await settle(store, 'acme');
-      const other = await settle(store, 'acme2');
-      await store.write((tx) => putRecord(tx, home, 'a'));
-      await store.write((tx) => putRecord(tx, other, 'b'));
-      await store.write((tx) => eraseNamespace(tx, 'acme'));
-      assert.deepEqual(await data(store), [null, 'payload of b']);
-    });
-
     scenario('pruning drops the oldest part only, whatever the clocks said', async (store) => {
       for (const at of [10, 20, 50, 30, 60]) {
         await store.write((tx) => appendChanges(tx, EVERY_TYPE.slice(0, 1), at));
@@ -177,13 +155,5 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
       }
       stop();
     });
-  });
-}
-
-async function data(store: Store): Promise<(string | null)[]> {
-  const changes = await store.changes.since(0, 1_000);
-  return changes.flatMap((change) => {
-    if (change.type !== 'record.upserted') return [];
-    return [change.data === null ? null : Buffer.from(change.data, 'base64').toString()];
   });
 }

@@ -1,5 +1,7 @@
 import { describe } from 'node:test';
+import { deletionConformance } from './conformance-deletion.ts';
 import { dispatchConformance } from './conformance-dispatch.ts';
+import { erasureConformance } from './conformance-erasure.ts';
 import { expiryConformance } from './conformance-expiry.ts';
 import { factsConformance } from './conformance-facts.ts';
 import { fanOutConformance } from './conformance-fan-out.ts';
@@ -30,6 +32,8 @@ export function storeConformance(
     factsConformance(create);
     signalConformance(create);
     expiryConformance(create);
+    erasureConformance(create);
+    deletionConformance(create);
     fanOutConformance(create);
     fanOutBoundsConformance(create);
     dispatchConformance(create);

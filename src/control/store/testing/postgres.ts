@@ -57,12 +57,21 @@ export function postgresMissing(): string | null {
   return binaries() === null ? `no PostgreSQL binaries for ${process.platform} ${process.arch}` : null;
 }
 
+/**
+ * How a database sorts text. `language`: by rules that pass over punctuation, as those of en_US.UTF-8 do, so that `web1` comes
+ * before `web-a`; the bytes say otherwise.
+ */
+export type TextOrder = 'bytes' | 'language';
+
+const LANGUAGE_ORDER = "template template0 locale_provider icu icu_locale 'en-US-u-ka-shifted'";
+
 /** Makes an empty database; starts the server if it is the first. */
-export async function postgresDatabase(): Promise<PostgresDatabase> {
+export async function postgresDatabase(order: TextOrder = 'bytes'): Promise<PostgresDatabase> {
   shared ??= start();
   const server = await shared;
   const name = `test_${++databases}`;
-  await run(server.url('postgres'), `create database ${name}`);
+  const how = order === 'language' ? LANGUAGE_ORDER : '';
+  await run(server.url('postgres'), `create database ${name} ${how}`);
   const url = server.url(name);
   return {
     url,

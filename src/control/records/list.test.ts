@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { LIMITS } from '../../core/limits.ts';
+import type { Store } from '../store/store.ts';
+import { fillNamespace, testActor, testDeps } from '../store/testing/deletion-world.ts';
+import { type Home, putRecord, settle, withStore } from '../store/testing/fixtures.ts';
+import { sqliteDatabase } from '../store/testing/sqlite.ts';
+import { streamRecords } from './list.ts';
+import type { RecordResource } from './record.ts';
+
+const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
+  it(title, () => withStore(sqliteDatabase, run));
+};
+
+async function pagesOf(store: Store, home: Home): Promise<(readonly RecordResource[])[]> {
+  const pages: (readonly RecordResource[])[] = [];
+  for await (const page of streamRecords(testDeps(store), testActor(home), {})) pages.push(page);
+  return pages;
+}
+
+/** Counts the statements that are begun. */
+function counting(store: Store): { readonly store: Store; count(): number } {
+  let count = 0;
+  const read = new Proxy(store.read, {
+    get(target, name) {
+      if (name === 'selectFrom') count++;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { store: { ...store, read }, count: () => count };
+}
+
+describe('streamed listing', () => {
+  scenario('gives everything in order, in pages of bounded octets', async (store) => {
+    const home = await settle(store);
+    const data = Buffer.alloc(LIMITS.recordData, 1);
+    await store.write(async (tx) => {
+      for (let i = 0; i < 100; i++) await putRecord(tx, home, `k${i}`, { data, created_at: i });
+    });
+    const pages = await pagesOf(store, home);
+    assert.deepEqual(
+      pages.flat().map(({ key }) => key),
+      Array.from({ length: 100 }, (_, i) => `k${i}.doc.acme.v1`),
+    );
+    assert.ok(pages.every((page) => JSON.stringify(page).length <= LIMITS.listingPage));
+    assert.ok(pages.every((page) => page.length >= 15 || page === pages.at(-1)));
+  });
+
+  scenario('a page of small records has many, and no record is lost between pages', async (store) => {
+    const home = await settle(store);
+    await fillNamespace(store, home, 1_500);
+    const pages = await pagesOf(store, home);
+    assert.equal(new Set(pages.flat().map(({ key }) => key)).size, 1_500);
+    assert.ok(pages.length < 20, `${pages.length} pages`);
+    assert.ok(pages.every((page) => JSON.stringify(page).length <= LIMITS.listingPage));
+  });
+
+  scenario('a reader that reads one page costs the statements of one page', async (store) => {
+    const home = await settle(store);
+    await fillNamespace(store, home, 1_500);
+    const counted = counting(store);
+    const pages = streamRecords(testDeps(counted.store), testActor(home), {});
+    await pages.next();
+    assert.equal(counted.count(), 2);
+    await pages.return(undefined);
+    assert.equal(counted.count(), 2);
+  });
+
+  scenario('many small namespaces do not cost a statement each', async (store) => {
+    const home = await settle(store);
+    await store.write(async (tx) => {
+      for (let i = 0; i < 300; i++) {
+        const namespace = { ...home, namespaceId: `id-${i}`, namespace: `ns-${String(i).padStart(3, '0')}` };
+        const flags = { public_read: 0, suspended: 0, records_count: 0, created_at: 1, updated_at: 1 };
+        const { namespaceId: id, namespace: name, userId: user_id } = namespace;
+        await tx
+          .insertInto('namespaces')
+          .values({ id, name, user_id, ...flags })
+          .execute();
+        await putRecord(tx, namespace, 'a');
+      }
+    });
+    const counted = counting(store);
+    const pages = await pagesOf(counted.store, home);
+    const names = pages.flat().map(({ key }) => key.split('.')[2]);
+    assert.equal(names.length, 300);
+    assert.deepEqual(
+      names,
+      names.toSorted((a, b) => (a! < b! ? -1 : 1)),
+    );
+    assert.ok(counted.count() < 15, `${counted.count()} statements`);
+  });
+});

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
+import { eventually } from './client.ts';
+
+/** Long enough to stand in more than one page of a file. */
+const payload = (word: string): string => `${word} `.repeat(150);
+const base64 = (word: string): string => Buffer.from(payload(word)).toString('base64');
+
+describe('payloads that were replaced or deleted', () => {
+  let server: Uqrp;
+  before(async () => {
+    server = await startUqrp();
+  });
+  after(() => server.remove());
+
+  it('are gone from database file, write-ahead log and view on a running server, and present ones stay', async () => {
+    const customer = account(server, 'eraser@example.net');
+    const created = await customer.call('POST', '/namespaces', { namespace: { name: 'erasure' } });
+    const doomed = await customer.call('POST', '/namespaces', { namespace: { name: 'doomed' } });
+    const put = async (key: string, word: string): Promise<string> => {
+      const { body } = await customer.call('POST', '/records', { record: { key, data: base64(word) } });
+      return (body as { id: string }).id;
+    };
+    assert.equal(created.status, 201);
+    const patched = await put('patched.erasure.v1', 'oldpatchword');
+    await customer.call('PATCH', `/records/${patched}`, { record: { data: base64('newpatchword') } });
+    await put('bulk.erasure.v1', 'oldbulkword');
+    const records = [{ key: 'bulk.erasure.v1', data: base64('newbulkword') }];
+    await customer.call('POST', '/records/bulk', { records });
+    const deleted = await put('deleted.erasure.v1', 'deletedword');
+    await customer.call('DELETE', `/records/${deleted}`);
+    await put('cascade.doomed.v1', 'cascadeword');
+    await customer.call('DELETE', `/namespaces/${(doomed.body as { id: string }).id}`);
+
+    const found = (word: string): boolean => filesOf(server.dataDir).some((text) => text.includes(word));
+    const old = ['oldpatchword', 'oldbulkword', 'deletedword', 'cascadeword'];
+    await eventually(async () => !old.some(found), 10_000);
+    assert.deepEqual(['newpatchword', 'newbulkword'].map(found), [true, true]);
+  });
+});
+
+function filesOf(dir: string): Buffer[] {
+  return readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+}
