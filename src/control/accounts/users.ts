@@ -1,6 +1,6 @@
 import { invalid, notFound } from '../../core/errors.ts';
 import { foldCase } from '../../core/labels.ts';
-import type { Tier } from '../../core/tiers.ts';
+import { TIERS, type Tier } from '../../core/tiers.ts';
 import { formatTime } from '../../core/time.ts';
 import {
   findUserByEmail,
@@ -11,6 +11,7 @@ import {
   type UserWithCounts,
   updateTier,
 } from '../store/users.ts';
+import { pauseWebhooksAbove } from '../store/webhooks.ts';
 import { type Actor, requireSession } from './actor.ts';
 import type { Deps } from './deps.ts';
 import type { IssuedToken } from './sessions.ts';
@@ -80,9 +81,22 @@ export async function createUser(deps: CreateDeps, email: string, tier: Tier): P
   return { ...userResource({ ...user, namespaces_count: 0, api_keys_count: 0 }), tier };
 }
 
-/** Moves a customer to another tier. Records above a lower cap stay; none can be added. @throws AppError 404 */
-export async function setTier({ store }: Pick<Deps, 'store'>, email: string, tier: Tier): Promise<void> {
-  const user = await store.write((tx) => updateTier(tx, foldCase(email.trim()), tier));
+/**
+ * Moves a customer to another tier. Records above a lower cap stay; none can be added. Webhooks above a lower quota, newest
+ * first, are paused; a higher quota enables none of them again.
+ *
+ * @throws AppError 404
+ */
+export async function setTier(
+  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  email: string,
+  tier: Tier,
+): Promise<void> {
+  const user = await store.write(async (tx) => {
+    const changed = await updateTier(tx, foldCase(email.trim()), tier);
+    if (changed !== null) await pauseWebhooksAbove(tx, changed.id, TIERS[tier].webhooks, clock());
+    return changed;
+  });
   if (user === null) throw notFound('User');
 }
 

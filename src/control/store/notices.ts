@@ -1,13 +1,17 @@
+import type { Tier } from '../../core/tiers.ts';
 import type { Db, Tx } from './store.ts';
 
-/** A webhook that was disabled, and whose owner has not been told. */
+/** A webhook that the server disabled, and whose owner has not been told. */
 export interface DueNotice {
   readonly webhookId: string;
   readonly name: string;
   /** Of the owner. */
   readonly email: string;
   readonly failures: number;
-  /** Of its last attempt, which is when it was disabled; milliseconds since the epoch. */
+  readonly tier: Tier;
+  /** Webhooks of the owner that were paused because the tier allows fewer; 0: it was disabled for its failures. */
+  readonly paused: number;
+  /** Milliseconds since the epoch. */
   readonly disabledAt: number;
 }
 
@@ -31,7 +35,16 @@ export async function takeNotice(tx: Tx, now: number, until: number): Promise<Du
   const row = await tx
     .selectFrom('webhooks as w')
     .innerJoin('users as u', 'u.id', 'w.user_id')
-    .select(['w.id', 'w.name', 'u.email', 'w.failure_count', 'w.last_triggered_at'])
+    .select([
+      'w.id',
+      'w.name',
+      'w.user_id',
+      'u.email',
+      'u.tier',
+      'w.failure_count',
+      'w.served_at',
+      'w.disabled_by',
+    ])
     .where('w.notice_due_at', '<=', now)
     .orderBy('w.notice_due_at')
     .limit(1)
@@ -40,8 +53,9 @@ export async function takeNotice(tx: Tx, now: number, until: number): Promise<Du
     .executeTakeFirst();
   if (row === undefined) return null;
   await tx.updateTable('webhooks').set({ notice_due_at: until }).where('id', '=', row.id).execute();
-  const { id: webhookId, name, email, failure_count: failures } = row;
-  return { webhookId, name, email, failures, disabledAt: row.last_triggered_at ?? now };
+  const { id: webhookId, name, email, tier, failure_count: failures } = row;
+  const paused = row.disabled_by === 'tier' ? await countPaused(tx, row.user_id) : 0;
+  return { webhookId, name, email, failures, tier, paused, disabledAt: row.served_at };
 }
 
 /**
@@ -55,4 +69,15 @@ export async function moveNotice(tx: Tx, webhookId: string, taken: number, to: n
     .where('id', '=', webhookId)
     .where('notice_due_at', '=', taken)
     .execute();
+}
+
+async function countPaused(tx: Tx, userId: string): Promise<number> {
+  const { count } = await tx
+    .selectFrom('webhooks')
+    .select((webhook) => webhook.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .where('enabled', '=', 0)
+    .where('disabled_by', '=', 'tier')
+    .executeTakeFirstOrThrow();
+  return count;
 }

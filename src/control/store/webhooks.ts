@@ -1,4 +1,4 @@
-import type { Insertable } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { WebhooksTable } from './schema.ts';
 import type { Db, Tx } from './store.ts';
 import { markWork } from './unit-marks.ts';
@@ -22,6 +22,9 @@ export const NEVER_SERVED = {
   cleanup: null,
 } as const satisfies Partial<WebhooksTable>;
 
+/** Its deletion has not begun. From then on it is gone for its owner, though rows of it may be left. */
+const EXISTS = sql<boolean>`(cleanup is null or cleanup <> 'delete')`;
+
 export async function insertWebhook(tx: Tx, webhook: Insertable<WebhooksTable>): Promise<void> {
   await tx.insertInto('webhooks').values(webhook).execute();
 }
@@ -32,6 +35,7 @@ export async function findWebhook(db: Db, id: string, userId: string): Promise<W
     .selectAll()
     .where('id', '=', id)
     .where('user_id', '=', userId)
+    .where(EXISTS)
     .executeTakeFirst();
   return row ?? null;
 }
@@ -43,6 +47,7 @@ export async function lockWebhook(tx: Tx, id: string, userId: string): Promise<W
     .selectAll()
     .where('id', '=', id)
     .where('user_id', '=', userId)
+    .where(EXISTS)
     .forUpdate()
     .executeTakeFirst();
   return row ?? null;
@@ -54,6 +59,7 @@ export function listWebhooks(db: Db, userId: string): Promise<WebhookRow[]> {
     .selectFrom('webhooks')
     .selectAll()
     .where('user_id', '=', userId)
+    .where(EXISTS)
     .orderBy('created_at')
     .orderBy('id')
     .execute();
@@ -76,6 +82,7 @@ export async function countWebhooks(db: Db, userId: string): Promise<number> {
     .selectFrom('webhooks')
     .select((webhook) => webhook.fn.countAll<number>().as('count'))
     .where('user_id', '=', userId)
+    .where(EXISTS)
     .executeTakeFirstOrThrow();
   return count;
 }
@@ -97,6 +104,9 @@ export type WebhookChange = Partial<
     | 'rests_until'
     | 'claim'
     | 'notice_due_at'
+    | 'disabled_by'
+    | 'cleanup'
+    | 'claimed_delivery'
   >
 >;
 
@@ -113,6 +123,78 @@ export function updateWebhook(tx: Tx, id: string, change: WebhookChange): Promis
 
 export async function deleteWebhookRow(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('webhooks').where('id', '=', id).execute();
+}
+
+export type CleanupTask = NonNullable<WebhooksTable['cleanup']>;
+
+/** What ends every delivery of a webhook at once: nothing is enqueued, claimed or settled for it any more. */
+const CLOSED = { enabled: 0, next_due_at: null, claim: null, claimed_delivery: null } as const;
+
+/** Begins the deletion of a webhook that the unit holds: it is gone for its owner. Its rows go later. */
+export async function closeWebhook(tx: Tx, id: string): Promise<void> {
+  await tx
+    .updateTable('webhooks')
+    .set({ ...CLOSED, notice_due_at: null, cleanup: 'delete' })
+    .where('id', '=', id)
+    .execute();
+}
+
+/**
+ * Pauses the enabled webhooks of a customer beyond the oldest `quota`; the newest of them carries the notice for the owner.
+ * The unit must hold the customer's row.
+ */
+export async function pauseWebhooksAbove(tx: Tx, userId: string, quota: number, now: number): Promise<void> {
+  const rows = await tx
+    .selectFrom('webhooks')
+    .select(['id', 'enabled'])
+    .where('user_id', '=', userId)
+    .where(EXISTS)
+    .orderBy('created_at')
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  const paused = rows.slice(quota).filter(({ enabled }) => enabled === 1);
+  const newest = paused.at(-1);
+  if (newest === undefined) return;
+  const ids = paused.map(({ id }) => id);
+  await tx
+    .updateTable('webhooks')
+    .set({ ...CLOSED, served_at: now, disabled_by: 'tier', notice_due_at: null, cleanup: 'end_waiting' })
+    .where('id', 'in', ids)
+    .execute();
+  await tx.updateTable('webhooks').set({ notice_due_at: now }).where('id', '=', newest.id).execute();
+}
+
+/** Webhooks after `after` that have something left to do, in order of their ids. */
+export async function webhooksToClean(
+  db: Db,
+  after: string,
+  limit: number,
+): Promise<readonly { readonly id: string; readonly cleanup: CleanupTask }[]> {
+  return db
+    .selectFrom('webhooks')
+    .select((webhook) => ['id', webhook.ref('cleanup').$notNull().as('cleanup')])
+    .where('cleanup', 'is not', null)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** Holds a webhook until the unit ends. @returns false when this task is not left to do */
+export async function holdForCleanup(tx: Tx, id: string, task: CleanupTask): Promise<boolean> {
+  const row = await tx
+    .selectFrom('webhooks')
+    .select('id')
+    .where('id', '=', id)
+    .where('cleanup', '=', task)
+    .forUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function setCleanup(tx: Tx, id: string, cleanup: CleanupTask | null): Promise<void> {
+  await tx.updateTable('webhooks').set({ cleanup }).where('id', '=', id).execute();
 }
 
 /** The `seq` of the last change that is committed: those after it are the ones a new webhook may be told of. */

@@ -205,6 +205,41 @@ for (const { name, create, skip } of ENGINES) {
       },
     );
 
+    scenario('a database that is gone is told once, and used again when it is back', async (run) => {
+      const id = await hookOf(run);
+      let isGone = false;
+      let refused = 0;
+      const fragile: Store = {
+        ...run.store,
+        write: (work) => {
+          if (!isGone) return run.store.write(work);
+          refused++;
+          return Promise.reject(new Error('gone'));
+        },
+      };
+      const settling = Promise.withResolvers<AttemptResult>();
+      run.answer = () => (run.made.length === 1 ? settling.promise : RIGHT);
+      const dispatcher = run.start({ store: fragile });
+      await enqueue(run.store, id, 2, run.now);
+      const other = await hookOf(run, 'other');
+      await until('an attempt is under way', () => run.underWay() === 1);
+      isGone = true;
+      await enqueue(run.store, other, 1, run.now);
+      settling.resolve(RIGHT);
+      // Both the look for more and the settling of the attempt are refused, several times each.
+      await until('it was refused', () => {
+        dispatcher.wake();
+        return refused >= 6;
+      });
+      assert.deepEqual([run.faults.length, run.made.length], [1, 1]);
+      isGone = false;
+      run.pass(0);
+      await delivered(run.store, id, 2);
+      await delivered(run.store, other, 1);
+      assert.equal(new Set(run.made.map((one) => one.deliveryId)).size, run.made.length);
+      assert.equal(run.faults.splice(0).length, 1);
+    });
+
     scenario('a database that fails for a while is asked again, and nothing is sent twice', async (run) => {
       const id = await hookOf(run);
       let failing = 0;

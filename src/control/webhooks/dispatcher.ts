@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { loop } from '../../lifecycle/loop.ts';
+import { createWaker } from '../../lifecycle/waker.ts';
 import { forgetClaims, waitingSince } from '../store/dispatch.ts';
 import type { Store } from '../store/store.ts';
 import { nextTurnAfter, type WaitingWebhook, waitingWebhooks } from '../store/turns.ts';
-import { createAlarm } from './alarm.ts';
 import { createBeat } from './beat.ts';
 import { planTurns, type Waiting } from './fair-turns.ts';
 import type { Attempt, SecretSeal } from './ports.ts';
@@ -21,8 +22,6 @@ const LONGEST_SLEEP = 1000;
 /** Pause after a look in vain at something that another process holds just now. */
 const HELD_SLEEP = 25;
 const SHORTEST_SLEEP = 1;
-/** Pause after a fault. */
-const FAULT_SLEEP = 1000;
 /** A look in vain is followed by so many times its own length without another: looking takes a fifth of the time at most. */
 const LOOK_SHARE = 4;
 
@@ -81,16 +80,26 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
   });
   const observe = options.observe ?? UNOBSERVED;
-  const alarm = createAlarm(signal);
+  const waker = createWaker(signal);
   const running = new Set<Promise<void>>();
   const isFull = (userId: string, pool: Pool): boolean =>
     pools.free(pool) <= 0 || pools.held(userId, pool) >= pools.share(pool, 1);
+  /** What failed when it was tried last: a look for work, or a unit that settles. Only the first failure is told. */
+  const failing = new Set<'look' | 'settle'>();
+  const fail = (what: 'look' | 'settle', error: unknown): void => {
+    if (failing.size === 0) onError(error);
+    failing.add(what);
+  };
   const context: SlotContext = {
     ...options,
     leaseMs,
     observe,
     beat: createBeat(store.engine === 'sqlite' ? SETTLE_MS : 0),
     interruptions: new Map(),
+    onUnit(error) {
+      if (error === null) failing.delete('settle');
+      else fail('settle', error);
+    },
     othersWait: isFull,
   };
 
@@ -102,7 +111,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       .finally(() => {
         running.delete(slot);
         pools.giveBack(userId, pool);
-        alarm.wake();
+        waker.wake();
       });
     running.add(slot);
   }
@@ -141,29 +150,25 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     return claimed.seen > 0 ? 0 : HELD_SLEEP;
   }
 
+  let isFresh = store.engine === 'sqlite';
+  async function pass(): Promise<number> {
+    const began = performance.now();
+    if (isFresh) await store.write(forgetClaims);
+    isFresh = false;
+    const wait = await look();
+    failing.delete('look');
+    if (wait > 0) await waker.sleep(Math.min(wait, LOOK_SHARE * (performance.now() - began)));
+    return wait;
+  }
+
   async function run(): Promise<void> {
-    const stopListening = store.onWork('deliveries', () => alarm.wake());
-    let isFresh = store.engine === 'sqlite';
-    while (!signal.aborted) {
-      alarm.reset();
-      const began = performance.now();
-      try {
-        if (isFresh) await store.write(forgetClaims);
-        isFresh = false;
-        const wait = await look();
-        if (wait === 0) continue;
-        await alarm.sleep(Math.min(wait, LOOK_SHARE * (performance.now() - began)));
-        await alarm.wait(wait);
-      } catch (error) {
-        if (!signal.aborted) onError(error);
-        await alarm.sleep(FAULT_SLEEP);
-      }
-    }
+    const stopListening = store.onWork('deliveries', () => waker.wake());
+    await loop({ signal, waker, pass, onError: (error) => fail('look', error) });
     stopListening();
     await Promise.all(running);
   }
 
-  return { wake: () => alarm.wake(), stopped: run() };
+  return { wake: () => waker.wake(), stopped: run() };
 }
 
 /** For how many seconds the longest waiting webhook could have had its turn; 0 when none waits. */

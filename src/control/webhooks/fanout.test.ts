@@ -71,7 +71,7 @@ describe('the loop of the fan-out', () => {
     await loop.stop();
   });
 
-  scenario('says what failed and goes on', async (store) => {
+  scenario('says once what failed, and goes on', async (store) => {
     const home = await world.settlePaying(store, 'acme');
     const hook = await world.addHook(store, home);
     let failures = 2;
@@ -84,7 +84,8 @@ describe('the loop of the fan-out', () => {
     const loop = loopOn(failing, { pollMs: 1, onError: (error) => errors.push(error) });
     await once(loop.events, 'enqueued');
     await loop.stop();
-    assert.deepEqual(errors.map(String), ['Error: disk', 'Error: disk']);
+    assert.deepEqual(errors.map(String), ['Error: disk']);
+    assert.ok(failures < 0);
     assert.deepEqual(await world.toldOf(store, hook), ['1 record.deleted a']);
   });
 

@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
+import { loop } from '../../lifecycle/loop.ts';
+import { createWaker } from '../../lifecycle/waker.ts';
 import { advanceCursor, fanOutPlace, rewindCursor } from '../store/fan-out.ts';
 import type { Store } from '../store/store.ts';
-import { createAlarm } from './alarm.ts';
 import { type Enqueued, FANOUT_BOUNDS, type FanoutBounds } from './fanout-plan.ts';
 import { enqueue, Histories, nextSpan, type Span, type UnitRules } from './fanout-unit.ts';
 
@@ -9,9 +10,6 @@ import { enqueue, Histories, nextSpan, type Span, type UnitRules } from './fanou
 const POLL_MS = 1000;
 /** Rest between two looks at the log, so that a stream of commits is not looked at one by one. */
 const REST_MS = 1;
-/** Pause after a fault: doubled each time, between these. */
-const FAULT_MIN_MS = 100;
-const FAULT_MAX_MS = 10_000;
 
 /** Where nothing is to be enqueued the cursor is only written after so many changes, or so long. */
 const KEEP_EVERY = 5000;
@@ -25,7 +23,7 @@ export interface FanoutOptions {
   readonly signal: AbortSignal;
   /** Called when there is something more to attempt. */
   readonly wake: () => void;
-  /** Told of a pass that failed, which is tried again, and of a log that ends before the place that it was read up to. */
+  /** Told of the first of several passes in a row that failed, which are tried again, and of a log that ends before the place that it was read up to. */
   readonly onError: (error: unknown) => void;
   /** Told of each unit of work that gave numbers to events. Must not throw. */
   readonly onEnqueued?: (counts: Enqueued) => void;
@@ -58,27 +56,27 @@ class LogRewoundError extends Error {
  */
 export async function startFanout(options: FanoutOptions): Promise<void> {
   const { store, signal, onError, pollMs = POLL_MS } = options;
-  const alarm = createAlarm(signal);
+  const waker = createWaker(signal);
   const fanout = openFanout(options);
   let heard = false;
   const stopListening = store.changes.onChange(() => {
     heard = true;
-    alarm.wake();
+    waker.wake();
   });
-  for (let failures = 0; !signal.aborted; ) {
-    const woken = heard;
-    heard = false;
-    alarm.reset();
-    try {
+  await loop({
+    signal,
+    waker,
+    pass: async () => {
+      const woken = heard;
+      heard = false;
       await fanout.pass(woken);
-      failures = 0;
-      await alarm.sleep(Math.min(REST_MS, pollMs));
-      await alarm.wait(pollMs);
-    } catch (error) {
-      if (!signal.aborted) onError(error);
-      await alarm.sleep(Math.min(FAULT_MAX_MS, FAULT_MIN_MS * 2 ** Math.min(failures++, 30)));
-    }
-  }
+      await waker.sleep(Math.min(REST_MS, pollMs));
+      return pollMs;
+    },
+    onError: (error, failures) => {
+      if (failures === 1) onError(error);
+    },
+  });
   stopListening();
 }
 

@@ -9,7 +9,14 @@ import { type NoticesOptions, noticeText, startNotices } from './notices.ts';
 import { addCustomer, addWebhook, ENGINES, until, webhookOf } from './testing/dispatch-world.ts';
 
 const DAY = 86_400_000;
-const NOTICE = { webhookId: 'the-id', email: 'owner@example.org', failures: 20, disabledAt: 0 };
+const NOTICE = {
+  webhookId: 'the-id',
+  email: 'owner@example.org',
+  failures: 20,
+  tier: 'team',
+  paused: 0,
+  disabledAt: 0,
+} as const;
 
 /** Notices over one store, with a mail server and time of the test's own. */
 interface NoticeRun {
@@ -31,7 +38,7 @@ async function disabledHook({ store }: NoticeRun, at: number, name = 'my hook'):
     name,
     enabled: 0,
     failure_count: 20,
-    last_triggered_at: at,
+    served_at: at,
     notice_due_at: at,
   });
 }
@@ -184,6 +191,13 @@ describe('the text of a notice', () => {
     ]) {
       assert.ok(text.includes(words), words);
     }
+  });
+
+  it('tells of webhooks that were paused for the tier', () => {
+    const { subject, text } = noticeText({ ...NOTICE, name: 'x', tier: 'pro', paused: 15 });
+    assert.equal(subject, 'Webhooks paused: 15');
+    assert.ok(text.includes('the tier pro, which allows 5 webhooks'));
+    assert.ok(text.includes('"enabled": true'));
   });
 
   it('keeps a name to its line', async () => {

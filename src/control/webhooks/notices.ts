@@ -1,6 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { TIERS } from '../../core/tiers.ts';
+import { loop } from '../../lifecycle/loop.ts';
+import { createWaker } from '../../lifecycle/waker.ts';
 import type { Mail, Mailer } from '../../outbound/mailer.ts';
 import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../store/notices.ts';
 import type { Store } from '../store/store.ts';
@@ -30,15 +32,18 @@ export interface NoticesOptions {
 /** Mails the owners of disabled webhooks until aborted. Resolves when it has stopped; never rejects. */
 export async function startNotices(options: NoticesOptions): Promise<void> {
   const { store, clock, signal, onError } = options;
-  while (!signal.aborted) {
-    try {
+  await loop({
+    signal,
+    waker: createWaker(signal),
+    pass: async () => {
       const at = await nextNoticeAt(store.read);
-      if (at !== null && at <= clock() && (await tellOne(options))) continue;
-    } catch (error) {
-      if (!signal.aborted) onError(error);
-    }
-    await sleep(POLL_MS, undefined, { signal }).catch(() => {});
-  }
+      const wasOne = at !== null && at <= clock() && (await tellOne(options));
+      return wasOne ? 0 : POLL_MS;
+    },
+    onError: (error, failures) => {
+      if (failures === 1) onError(error);
+    },
+  });
 }
 
 /** @returns whether there was one */
@@ -70,7 +75,30 @@ async function tellOne(options: NoticesOptions): Promise<boolean> {
 }
 
 /** What an owner is told. The name is the customer's own text: whatever could end a line or hide in one is taken out. */
-export function noticeText({ webhookId, name, failures }: DueNotice): Pick<Mail, 'subject' | 'text'> {
+export function noticeText(notice: DueNotice): Pick<Mail, 'subject' | 'text'> {
+  return notice.paused > 0 ? pausedText(notice) : disabledText(notice);
+}
+
+function pausedText({ paused, tier }: DueNotice): Pick<Mail, 'subject' | 'text'> {
+  const { webhooks } = TIERS[tier];
+  return {
+    subject: `Webhooks paused: ${paused}`,
+    text: [
+      `Your account was moved to the tier ${tier}, which allows ${webhooks} webhooks. The newest above that number were paused: ${paused}.`,
+      '',
+      'Deliveries that were waiting for them have failed and will not be sent any more, and nothing new is',
+      'delivered while they are paused. A move to a higher tier does not enable them again: you do.',
+      '',
+      'The paused webhooks have "enabled": false in GET /api/v1/webhooks. To enable one:',
+      '',
+      '  PATCH /api/v1/webhooks/ID',
+      '  {"webhook": {"enabled": true}}',
+      '',
+    ].join('\n'),
+  };
+}
+
+function disabledText({ webhookId, name, failures }: DueNotice): Pick<Mail, 'subject' | 'text'> {
   const label = oneLine(name);
   return {
     subject: `Webhook "${label}" was disabled`,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Mailer } from '../../outbound/mailer.ts';
 import type { Store } from '../store/store.ts';
+import { startCleanup } from './cleanup.ts';
 import { startDispatcher } from './dispatcher.ts';
 import { startFanout } from './fanout.ts';
 import type { Enqueued } from './fanout-plan.ts';
@@ -46,5 +47,6 @@ export async function runWebhooks(options: WebhookLoops): Promise<void> {
     }),
     startNotices({ ...options, onError }),
     startHistory({ store, clock, signal, onError }),
+    startCleanup({ store, signal, onError }),
   ]);
 }

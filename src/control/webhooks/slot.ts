@@ -44,6 +44,8 @@ export interface SlotContext {
   /** Lets what is settled at about the same time share a commit. */
   readonly beat: () => Promise<void>;
   readonly onError: (error: unknown) => void;
+  /** Told how a unit of work ended: null when it succeeded, else what it failed of. */
+  readonly onUnit: (error: unknown) => void;
   /** Attempts in a row, by webhook, during which our own thread ended: one that ends it each time must not do so at once again. */
   readonly interruptions: Map<string, number>;
   /** Whether another webhook may be waiting for a slot that this customer's webhook has in a pool. */
@@ -128,9 +130,11 @@ async function attemptOnce(context: SlotContext, turn: Turn): Promise<AttemptRes
 async function insist<T>(context: SlotContext, leaseEnds: number, unit: () => Promise<T>): Promise<T | null> {
   for (let failures = 0; ; failures++) {
     try {
-      return await unit();
+      const done = await unit();
+      context.onUnit(null);
+      return done;
     } catch (error) {
-      if (failures === 0) context.onError(error);
+      context.onUnit(error);
       if (context.signal.aborted || performance.now() >= leaseEnds) return null;
     }
     await sleep(Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** failures));

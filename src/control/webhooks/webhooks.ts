@@ -5,13 +5,13 @@ import { TIERS } from '../../core/tiers.ts';
 import type { WebhookEvent } from '../../core/webhooks.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { deleteSomeDeliveries, earliestDue, endWaiting } from '../store/deliveries.ts';
+import { earliestDue, endWaiting } from '../store/deliveries.ts';
 import { findNamespacesByName } from '../store/namespaces.ts';
 import type { Tx } from '../store/store.ts';
 import { lockUser } from '../store/users.ts';
 import {
+  closeWebhook,
   countWebhooks,
-  deleteWebhookRow,
   feedHead,
   insertWebhook,
   listWebhooks,
@@ -26,7 +26,7 @@ import type { WebhookDeps } from './ports.ts';
 import { namespacesOf, type WebhookResource, type WebhookSecrets, webhookResource } from './resource.ts';
 import { makeSecrets } from './secrets.ts';
 
-/** Deliveries ended or deleted at a time. */
+/** Deliveries ended at a time. */
 const BATCH = 500;
 
 /** @throws AppError 422 for a tier without webhooks or with no more of them, and for faults in the body */
@@ -106,12 +106,11 @@ export async function patchWebhook(
   });
 }
 
-/** Deletes a webhook with its history, in one unit of work. @throws AppError 404, 403 */
+/** Closes a webhook at once; its history goes in later units of work (`cleanup.ts`). @throws AppError 404, 403 */
 export async function deleteWebhook({ store }: Deps, actor: Actor, id: string): Promise<void> {
   await store.write(async (tx) => {
     await holdOwnWebhook(tx, actor, id);
-    await inBatches(() => deleteSomeDeliveries(tx, id, BATCH));
-    await deleteWebhookRow(tx, id);
+    await closeWebhook(tx, id);
   });
 }
 
@@ -137,6 +136,8 @@ async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookChange> 
     next_due_at: null,
     rests_until: 0,
     notice_due_at: null,
+    disabled_by: null,
+    cleanup: null,
   };
 }
 

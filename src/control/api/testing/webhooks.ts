@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
+import { cleanUp } from '../../webhooks/cleanup.ts';
 import { addDeliveries, storedDeliveries, storedWebhook } from './webhook-rows.ts';
 import { assertFailure, type Json, openWorld, type Scenarios, WEBHOOK } from './world.ts';
 
@@ -161,9 +162,18 @@ export const webhookScenarios: Scenarios = {
     await addDeliveries(store, gone.id, 1001, (i) => ({ status: i % 2 === 0 ? 'pending' : 'succeeded' }));
     await addDeliveries(store, kept.id, 2, () => ({}));
     assert.equal((await customer.del(`/webhooks/${gone.id}`)).status, 204);
+    for (const path of ['', '/deliveries']) {
+      assertFailure(await customer.get(`/webhooks/${gone.id}${path}`), 404, 'not_found');
+    }
+    assertFailure(await customer.del(`/webhooks/${gone.id}`), 404, 'not_found');
+    const listed = (await customer.get('/webhooks')).json as readonly { readonly id: string }[];
+    assert.deepEqual(
+      listed.map(({ id }) => id),
+      [kept.id],
+    );
+    await cleanUp(store, new AbortController().signal);
     assert.equal((await storedDeliveries(store, gone.id)).length, 0);
     assert.equal((await storedDeliveries(store, kept.id)).length, 2);
-    assertFailure(await customer.get(`/webhooks/${gone.id}/deliveries`), 404, 'not_found');
     await world.close();
   },
 
