@@ -17,7 +17,7 @@ interface Served {
   readonly reused: boolean[];
 }
 
-async function serve(tls: { cert: string; key: string }, port = 0): Promise<Served> {
+async function serve(tls: { cert: string; key: string }, port = 0, address = '127.0.0.1'): Promise<Served> {
   const reused: boolean[] = [];
   const server = createServer(tls, (socket: TLSSocket) => {
     reused.push(socket.isSessionReused());
@@ -25,17 +25,17 @@ async function serve(tls: { cert: string; key: string }, port = 0): Promise<Serv
     socket.once('data', () => socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
   });
   server.on('tlsClientError', () => {});
-  server.listen(port, '127.0.0.1');
+  server.listen(port, address);
   await once(server, 'listening');
   return { server, reused };
 }
 
 const portOf = ({ server }: Served): number => (server.address() as AddressInfo).port;
 
-function doorTo(port: number, lifeMs?: number): () => Promise<unknown> {
+function doorTo(port: number, lifeMs?: number, address = () => '127.0.0.1'): () => Promise<unknown> {
   const door = openDoor({
     policy: { allows: () => true, admits: () => true },
-    resolve: async () => ['127.0.0.1'],
+    resolve: async () => [address()],
     deadlineMs: 5000,
     ca: good.cert,
     sessions: createTlsSessions(lifeMs),
@@ -54,6 +54,15 @@ describe('TLS sessions', () => {
     for (let i = 0; i < 3; i++) assert.equal(await ask(), 204);
     served.server.close();
     assert.deepEqual(served.reused, [false, true, true]);
+  });
+
+  it('are used only at the address where the certificate was checked', async () => {
+    const served = await serve(good, 0, '0.0.0.0');
+    const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.1', '127.0.0.2'];
+    const ask = doorTo(portOf(served), undefined, () => addresses.shift() ?? '');
+    for (let i = 0; i < 4; i++) assert.equal(await ask(), 204);
+    served.server.close();
+    assert.deepEqual(served.reused, [false, false, true, true]);
   });
 
   it('end after their time, counted from the full check', async () => {
