@@ -82,9 +82,10 @@ async function inProcess(): Promise<void> {
   const reading = {
     kind: 'value',
     value: { celsius: 18.4, days },
+    time: Date.now(),
     at: Date.now(),
+    freshUntil: until,
     until,
-    age: 'fresh',
   } as const;
   const services = allServices({ places: openPlaces(), providers: fakeProviders('meteo', reading) });
   const servers = [

@@ -51,7 +51,7 @@ const SIGNPOST = edeOption(EDE.OTHER, 'see get.help.public.v1');
 const UNASKABLE = edeOption(EDE.OTHER, 'this type cannot be asked for');
 const NXNAME_ASKED = edeOption(EDE.INVALID_QUERY_TYPE, 'NXNAME cannot be asked for');
 const BUSY = edeOption(EDE.OTHER, 'too many answers to sign');
-const STALE = edeOption(EDE.STALE_ANSWER, 'source unreachable');
+const STALE = edeOption(EDE.STALE_ANSWER, 'value past its lifetime');
 const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
   storage: edeOption(EDE.OTHER, 'storage failure'),
   provider: edeOption(EDE.NETWORK_ERROR, 'provider failure'),

@@ -3,7 +3,7 @@ import type { EnvelopeErrorCode } from '../../core/errors.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { type FlatFields, flatEnvelope } from './flat.ts';
 
-/** RR TTL of an error envelope, seconds; a rate limit has none (decisions, section 5). */
+/** RR TTL of an error envelope, seconds; a rate limit and a timeout have 0 (decisions, sections 5 and 8). */
 const ERROR_TTL = 30;
 
 interface AnswerTimes {
@@ -12,9 +12,9 @@ interface AnswerTimes {
   readonly now: number;
   /** When the values change; without it after the TTL. Milliseconds since the epoch. */
   readonly until?: number;
-  /** Past its time, because the source is unreachable. */
+  /** Past the lifetime of the values. */
   readonly stale?: boolean;
-  /** When the values were made; without it now. Milliseconds since the epoch. */
+  /** Time of the values, for `ts`; without it now. Milliseconds since the epoch. */
   readonly at?: number;
 }
 
@@ -38,7 +38,9 @@ function told(code: EnvelopeErrorCode, now: number): Outcome {
 /** E004: well-formed, and there is no such thing. */
 export const notFound = (now: number): Outcome => told('E004', now);
 /** E011: the source did not answer in time; it goes on, so asking again helps. */
-export const timedOut = (now: number): Outcome => told('E011', now);
+export function timedOut(now: number): Outcome {
+  return { kind: 'answer', text: Buffer.from(errorEnvelope('E011')), ttl: 0, until: now };
+}
 /** E013: the operator has not enabled it. */
 export const notEnabled = (now: number): Outcome => told('E013', now);
 

@@ -10,6 +10,8 @@ const HEAD = `v=${ENVELOPE_VERSION};s=ok;t=data`;
 const NAME = /^[a-z][a-z0-9]*$/;
 /** What would end a field, begin an escape, or not come through as one ASCII character. */
 const UNSAFE = /[^\x20-\x24\x26-\x3a\x3c-\x7e]/gu;
+/** Places after the point of a percentage (decisions, section 8). */
+export const PERCENT_PLACES = 2;
 /** Decimal places beyond which JavaScript has no digits. */
 const PLACES_MAX = 100;
 

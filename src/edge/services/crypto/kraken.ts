@@ -14,7 +14,7 @@ const LIMITED = /^(?:EAPI:Rate limit|EGeneral:Too many requests)/;
 /** It does not say how long, milliseconds. */
 const WAIT_MS = 30_000;
 
-/** Kraken, `/0/public/Ticker?pair=XBTUSD`. No key. `o` is the opening price of the day, UTC. */
+/** Kraken, `/0/public/Ticker?pair=XBTUSD`. No key. `o` is the opening price of the UTC day. No price of 24 hours before is told. */
 export function kraken(base: string, { door, agent }: SourceContext): Source<Market> {
   return {
     name: 'kraken',
@@ -38,6 +38,6 @@ export function parseKraken(data: unknown): Fetched<Market> {
   const entries = typeof result === 'object' && result !== null ? Object.values(result) : [];
   const [entry] = entries as unknown[];
   if (error !== undefined || entries.length !== 1) return { kind: 'failed' };
-  const value = marketOf(at(entry, 'c', 0), at(entry, 'o'), at(entry, 'v', 1));
+  const value = marketOf(at(entry, 'c', 0), null, at(entry, 'v', 1));
   return value === null ? { kind: 'failed' } : { kind: 'value', value };
 }

@@ -1,12 +1,13 @@
+import { PERCENT_PLACES, rounded } from '../flat.ts';
 import { difference, positive, within } from '../providers/parse.ts';
 
 /** What is told of a market, in units of the quote. */
 export interface Market {
   readonly price: number;
-  /** Since the opening price of the source's period. */
-  readonly change: number;
+  /** Since 24 hours before; null where the source does not tell. */
+  readonly change: number | null;
   /** The same, percent. */
-  readonly percent: number;
+  readonly percent: number | null;
   /** Traded during the last 24 hours, in units of the coin. */
   readonly volume: number;
 }
@@ -19,8 +20,6 @@ export interface Coin {
 
 const LABEL = /^([a-z0-9]{1,10})(?:-([a-z0-9]{3,5}))?$/i;
 const QUOTE_DEFAULT = 'USD';
-/** Digits after the point of a percentage. */
-const PERCENT_PLACES = 2;
 
 /** Reads `btc` or `btc-eur`; null where it is neither. */
 export function parseCoin(label: string): Coin | null {
@@ -40,13 +39,18 @@ export function coinOf(key: string): Coin {
   return { sym, quote };
 }
 
-/** A market from a source's own numbers; null when one is missing or cannot be. */
-export function marketOf(last: unknown, open: unknown, volume: unknown): Market | null {
+/**
+ * A market from a source's own numbers; null when one is missing or impossible.
+ *
+ * @param dayBefore the price 24 hours before; null where the source does not tell
+ */
+export function marketOf(last: unknown, dayBefore: unknown, volume: unknown): Market | null {
   const price = positive(last);
-  const opening = positive(open);
   const traded = within(volume, 0, Number.MAX_VALUE);
-  const change = difference(last, open);
-  if (price === null || opening === null || traded === null || change === null) return null;
-  const percent = Number(((change / opening) * 100).toFixed(PERCENT_PLACES));
-  return { price, change, percent, volume: traded };
+  if (price === null || traded === null) return null;
+  if (dayBefore === null) return { price, change: null, percent: null, volume: traded };
+  const before = positive(dayBefore);
+  const change = difference(last, dayBefore);
+  if (before === null || change === null) return null;
+  return { price, change, percent: rounded((change / before) * 100, PERCENT_PLACES), volume: traded };
 }

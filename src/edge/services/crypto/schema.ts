@@ -7,7 +7,7 @@ export const CRYPTO_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'crypto',
     title: 'Cryptocurrency price',
-    description: 'Last price of a coin, its change and volume over a day.',
+    description: 'Last price of a coin, its change and volume over the last 24 hours.',
     attribution: ['Coinbase Exchange', 'Kraken'],
     properties: {
       sym: { type: 'string', description: 'Coin', example: 'BTC', pattern: '^[A-Z0-9]{1,10}$' },
@@ -18,10 +18,15 @@ export const CRYPTO_ABOUT: ServiceDescription = {
         pattern: '^[A-Z0-9]{3,5}$',
       },
       prc: { type: 'number', description: 'Last price', example: 63123.45 },
-      chg: { type: 'number', description: 'Change of the price', example: -412.1 },
+      chg: {
+        type: 'number',
+        description: 'Change since 24 hours before; Kraken, the second source, does not tell it',
+        example: -412.1,
+      },
       pct: { type: 'number', description: 'The same, percent', example: -0.65 },
       vol: { type: 'number', description: 'Volume of 24 hours, in coins', example: 8412.5 },
     },
+    optional: ['chg', 'pct'],
   }),
   template: 'get.{sym}-{quote}.crypto.public.v1',
   placeholders: {

@@ -66,7 +66,13 @@ describe('crypto', () => {
       rig.replies.set('kraken', sends(fixture('kraken.json').replace('XXBTZUSD', 'XMRUSD')));
       const service = makeCrypto(rig.providers);
       const known = await askName(service, 'get.xmr.crypto.public.v1', rig.now);
-      assert.equal(answerFields(known, service.about).prc, 63_120);
+      // Kraken's `o` is the opening price of the UTC day, not that of 24 hours before.
+      assert.deepEqual(answerFields(known, service.about), {
+        sym: 'XMR',
+        quote: 'USD',
+        prc: 63_120,
+        vol: 2410.1,
+      });
       rig.replies.set('kraken', sends(UNKNOWN_PAIR));
       assert.equal(codeOf(await askName(service, 'get.nocoin.crypto.public.v1', rig.now)), 'E004');
       assert.deepEqual(
@@ -122,7 +128,7 @@ describe('crypto', () => {
     const kraken = fixture('kraken.json');
     assert.deepEqual(parseKraken(jsonOf(kraken)), {
       kind: 'value',
-      value: { price: 63_120, change: -380.1, percent: -0.6, volume: 2410.1 },
+      value: { price: 63_120, change: null, percent: null, volume: 2410.1 },
     });
     const table: readonly [string, string][] = [
       [UNKNOWN_PAIR, 'missing'],

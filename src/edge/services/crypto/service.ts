@@ -19,8 +19,8 @@ export function makeCrypto(providers: Providers): Service {
         outcomeOf(reading, now, CRYPTO_ABOUT.ttl, ({ price, change, percent, volume }) => ({
           ...coin,
           prc: price,
-          chg: change,
-          pct: percent,
+          chg: change ?? undefined,
+          pct: percent ?? undefined,
           vol: volume,
         })),
       );

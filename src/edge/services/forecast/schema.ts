@@ -9,13 +9,25 @@ const EXAMPLE_DATES = ['2026-01-01', '2026-01-02', '2026-01-03'] as const;
 /** The fields of the `i`th day, in their order. */
 function dayFields(i: number): readonly [string, FieldSchema][] {
   return [
-    [`d${i}`, { type: 'string', description: 'Date there', example: EXAMPLE_DATES[i] ?? '' }],
+    [
+      `d${i}`,
+      { type: 'string', description: 'Date there; of UTC from MET Norway', example: EXAMPLE_DATES[i] ?? '' },
+    ],
     [`hc${i}`, { type: 'number', description: 'High, Celsius', example: 7.2 }],
     [`lc${i}`, { type: 'number', description: 'Low, Celsius', example: 2.1 }],
     [`hf${i}`, { type: 'number', description: 'High, Fahrenheit', example: 45 }],
     [`lf${i}`, { type: 'number', description: 'Low, Fahrenheit', example: 35.8 }],
     [`wc${i}`, { type: 'integer', description: 'WMO weather code', example: 61, minimum: 0, maximum: 99 }],
-    [`pp${i}`, { type: 'integer', description: 'Chance of rain, %', example: 80, minimum: 0, maximum: 100 }],
+    [
+      `pp${i}`,
+      {
+        type: 'integer',
+        description: 'Chance of rain, %; not from MET Norway',
+        example: 80,
+        minimum: 0,
+        maximum: 100,
+      },
+    ],
   ];
 }
 
@@ -33,7 +45,6 @@ export const FORECAST_ABOUT: ServiceDescription = {
       n: { type: 'integer', description: 'Number of days', example: DAYS },
       ...Object.fromEntries(days.flatMap(dayFields)),
     },
-    // The second source does not tell.
     optional: days.map((i) => `pp${i}`),
   }),
   template: 'get.{location}.forecast.public.v1',

@@ -4,8 +4,13 @@ import type { SourceName } from './source.ts';
 export interface Entry {
   /** Null: the provider says that there is no such thing. */
   readonly value: unknown;
+  /** The source's own time of the value; the time of the fetch where the source tells none. */
+  readonly time: number;
+  /** When it was fetched, or last confirmed by the source. */
   readonly at: number;
   readonly freshUntil: number;
+  /** The source does not want to be asked for this key before. */
+  readonly notBefore: number;
   /** Whose it is, and what that source wants to see again. */
   readonly source: SourceName;
   readonly validator: string | null;

@@ -12,9 +12,10 @@ const NOW = Date.UTC(2026, 0, 1);
 const reading = (price: number, until = NOW + 1000): Reading<unknown> => ({
   kind: 'value',
   value: market(price),
+  time: NOW,
   at: NOW,
+  freshUntil: until,
   until,
-  age: 'fresh',
 });
 
 describe('a desk', () => {

@@ -65,13 +65,13 @@ export function makeHub(options: HubOptions): ProviderHub {
     const id = `${feedName} ${key}`;
     const now = clock();
     const entry = usable(entries.get(id), feed, now);
-    if (entry !== null && now < entry.freshUntil) return reading(entry, 'fresh');
-    if (entry !== null && now < (resting.get(id) ?? 0)) return reading(entry, 'stale', resting.get(id));
+    if (entry !== null && now < entry.freshUntil) return reading(entry);
+    if (entry !== null && now < (resting.get(id) ?? 0)) return reading(entry, resting.get(id));
     const flight = flights.get(id) ?? start(id, feed, key, entry);
     if (entry === null || entry.value === null) {
-      return flight.then((result) => ('kind' in result ? result : reading(result, 'fresh')));
+      return flight.then((result) => ('kind' in result ? result : reading(result)));
     }
-    if (now - entry.freshUntil < feed.ttlMs) return reading(entry, 'old', now + 1000);
+    if (now - entry.freshUntil < feed.ttlMs) return reading(entry, now + 1000);
     return patiently(flight, entry);
   }
 
@@ -83,8 +83,8 @@ export function makeHub(options: HubOptions): ProviderHub {
     });
     const result = await Promise.race([flight, patience]);
     clearTimeout(timer);
-    if (result !== null && !('kind' in result)) return reading(result, 'fresh');
-    return reading(entry, 'stale', clock() + 1000);
+    if (result !== null && !('kind' in result)) return reading(result);
+    return reading(entry, clock() + 1000);
   }
 
   function start(id: string, feed: Feed<unknown>, key: string, entry: Entry | null): Fetching {
@@ -109,8 +109,11 @@ export function makeHub(options: HubOptions): ProviderHub {
     let waitMs = Number.POSITIVE_INFINITY;
     let missing: Entry | null = null;
     for (const [index, source] of feed.sources.entries()) {
+      const isHolder = entry?.source === source.name;
+      // The source has said that it has nothing newer yet.
+      if (isHolder && clock() < entry.notBefore) continue;
       const gatekeeper = gatekeepers.get(source.name)!;
-      const validator = entry?.source === source.name ? entry.validator : null;
+      const validator = isHolder ? entry.validator : null;
       const fetched = await gatekeeper.load(key, validator, clock);
       const found = entryOf(fetched, feed, source.name, entry, clock());
       if (found !== null && found.value !== null) return found;
@@ -153,12 +156,15 @@ function usable(entry: Entry | null, feed: Feed<unknown>, now: number): Entry | 
   return now < end ? entry : null;
 }
 
-function reading(entry: Entry, age: 'fresh' | 'old' | 'stale', until = entry.freshUntil): Reading<unknown> {
-  if (entry.value === null) return { kind: 'missing', until };
-  return { kind: 'value', value: entry.value, at: entry.at, until, age };
+function reading(entry: Entry, until = entry.freshUntil): Reading<unknown> {
+  const { value, time, at, freshUntil } = entry;
+  return value === null ? { kind: 'missing', until } : { kind: 'value', value, time, at, freshUntil, until };
 }
 
-/** So many lifetimes are the longest that a provider can make a value last: two hours of weather. */
+/**
+ * Lifetimes for which a source can keep us from asking it again: two hours of weather. The value's own lifetime does not
+ * grow by that: past it the value is stale, and the other source is asked.
+ */
 const NOT_BEFORE_MAX = 12;
 
 function entryOf(
@@ -169,13 +175,17 @@ function entryOf(
   now: number,
 ): Entry | null {
   if (fetched.kind === 'missing') {
-    return { value: null, at: now, freshUntil: now + MISSING_MS, source, validator: null };
+    const freshUntil = now + MISSING_MS;
+    return { value: null, time: now, at: now, freshUntil, notBefore: 0, source, validator: null };
   }
   if (fetched.kind !== 'value' && fetched.kind !== 'unchanged') return null;
-  const latest = now + feed.ttlMs * NOT_BEFORE_MAX;
-  const freshUntil = Math.max(now + feed.ttlMs, Math.min(latest, fetched.notBefore ?? 0));
+  const freshUntil = now + feed.ttlMs;
+  const notBefore = Math.min(now + feed.ttlMs * NOT_BEFORE_MAX, fetched.notBefore ?? 0);
+  const times = { at: now, freshUntil, notBefore };
   if (fetched.kind === 'value') {
-    return { value: fetched.value, at: now, freshUntil, source, validator: fetched.validator ?? null };
+    const { value, validator = null } = fetched;
+    // A clock of the source that goes ahead of ours does not date a value into the future.
+    return { value, time: Math.min(fetched.time ?? now, now), ...times, source, validator };
   }
-  return previous === null || previous.source !== source ? null : { ...previous, at: now, freshUntil };
+  return previous === null || previous.source !== source ? null : { ...previous, ...times };
 }

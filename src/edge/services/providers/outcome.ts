@@ -5,11 +5,18 @@ import type { Reading } from './reading.ts';
 
 /** RR TTL of a value past its lifetime, seconds (RFC 8767 §4). */
 const PAST_TTL = 30;
+/** Least RR TTL of a value within its lifetime, seconds. */
+const FRESH_TTL_MIN = 5;
+/**
+ * The RR TTL falls in steps of a 120th of the lifetime, at least a second: no cache of this server holds an answer for
+ * longer than one step, and a popular name costs one signature for each step.
+ */
+const STEPS = 120;
 
 /**
  * What a reading looks like to the one who asked (decisions, section 5, Providers).
  *
- * @param ttl RR TTL of a value within its lifetime, seconds
+ * @param ttl RR TTL of a value that was fetched just now, seconds
  */
 export function outcomeOf<T>(
   reading: Reading<T>,
@@ -19,16 +26,16 @@ export function outcomeOf<T>(
 ): Outcome {
   switch (reading.kind) {
     case 'value': {
-      const { value, at, until, age } = reading;
-      const rrTtl = age === 'fresh' ? ttl : Math.min(ttl, PAST_TTL);
-      return answered(fields(value), { ttl: rrTtl, now, until, at, stale: age === 'stale' });
+      const { value, time, at, freshUntil, until } = reading;
+      const times = now < freshUntil ? falling(at, freshUntil, now, ttl) : past(until, now, ttl);
+      return answered(fields(value), { ...times, now, at: time });
     }
     case 'missing':
       return notFound(now);
     case 'limited':
       return rateLimited(reading.retryAfter, now);
     case 'late':
-      return { ...timedOut(now), ...UNKEPT };
+      return timedOut(now);
     case 'down':
       return PROVIDER_DOWN;
     case 'off':
@@ -36,8 +43,28 @@ export function outcomeOf<T>(
   }
 }
 
-/** The next asker may have more luck: no cache of ours keeps it. */
-const UNKEPT = { until: 0 } as const;
+interface Times {
+  /** RR TTL, seconds. */
+  readonly ttl: number;
+  readonly until: number;
+  readonly stale?: boolean;
+}
+
+/** The service's TTL less the age of the value. */
+function falling(at: number, freshUntil: number, now: number, ttl: number): Times {
+  const stepMs = Math.max(1, Math.floor(ttl / STEPS)) * 1000;
+  const age = Math.max(0, now - at);
+  const begun = age - (age % stepMs);
+  return {
+    ttl: Math.max(FRESH_TTL_MIN, ttl - begun / 1000),
+    until: Math.min(freshUntil, at + begun + stepMs),
+  };
+}
+
+/** Past its lifetime: another value is on its way, or none is to be had. */
+function past(until: number, now: number, ttl: number): Times {
+  return { ttl: Math.min(ttl, PAST_TTL), until: Math.max(until, now), stale: true };
+}
 
 /** `then` for what is most often here already. */
 export function after<T>(

@@ -1,6 +1,8 @@
 /** Larger than any price, rate or volume that makes sense; beyond 2^53 digits are lost anyway. */
 const MAGNITUDE_MAX = 1e15;
 const DECIMAL = /^-?[0-9]{1,16}(?:\.[0-9]{1,18})?$/;
+/** The year 9999, seconds since the epoch. */
+const SECONDS_MAX = 253_402_300_799;
 const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
 
 /** The member of a parsed JSON value along a path of its own names and indexes; undefined where there is none. */
@@ -30,6 +32,12 @@ export function within(value: unknown, min: number, max: number): number | null 
 export function positive(value: unknown): number | null {
   const number = numberOf(value);
   return number !== null && number > 0 ? number : null;
+}
+
+/** Seconds since the epoch as milliseconds; undefined for all that is no such time. */
+export function secondsOf(value: unknown): number | undefined {
+  const seconds = within(value, 1, SECONDS_MAX);
+  return seconds === null ? undefined : seconds * 1000;
 }
 
 /** Digits after the point, as sent. */

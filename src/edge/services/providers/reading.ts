@@ -3,12 +3,14 @@ export type Reading<T> =
   | {
       readonly kind: 'value';
       readonly value: T;
-      /** When it was fetched. */
+      /** The source's own time of the value; the time of the fetch where the source tells none. */
+      readonly time: number;
+      /** When it was fetched: its age counts from here. */
       readonly at: number;
+      /** End of its lifetime. From here on the value is stale (RFC 8767). */
+      readonly freshUntil: number;
       /** When it should be asked for again. */
       readonly until: number;
-      /** `old`: past its lifetime, another is on its way. `stale`: there is no other to be had. */
-      readonly age: 'fresh' | 'old' | 'stale';
     }
   /** The provider says that there is no such thing. */
   | { readonly kind: 'missing'; readonly until: number }

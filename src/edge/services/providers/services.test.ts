@@ -10,6 +10,7 @@ import type { Service } from '../service.ts';
 import { makeStock } from '../stock/service.ts';
 import { askName, checkDescription, validFields } from '../testing/check-service.ts';
 import { makeWeather } from '../weather/service.ts';
+import { remembered } from './remember.ts';
 import type { SourceName } from './source.ts';
 import { ENDLESS, FAULTS, fixture, openRig, type Rig, sends } from './testing/rig.ts';
 
@@ -26,6 +27,8 @@ interface Row {
   /** A field whose value tells which source it came from. */
   readonly tells: readonly [field: string, first: number, second: number];
   readonly ttl: number;
+  /** The time that the first source tells, seconds; without it that of the fetch. */
+  readonly ts?: number;
 }
 
 const ROWS: readonly Row[] = [
@@ -73,6 +76,7 @@ const ROWS: readonly Row[] = [
     good: ['twelvedata.json', 'finnhub.json'],
     tells: ['prc', 148.85, 148.8],
     ttl: 30,
+    ts: 1_767_214_740,
   },
 ];
 
@@ -128,7 +132,7 @@ async function meets(row: Row, fault: string, reply: RequestListener, deadlineMs
 }
 
 for (const row of ROWS) {
-  const { make, query, first, second, good, tells, ttl } = row;
+  const { make, query, first, second, good, tells, ttl, ts } = row;
   const [, ofFirst, ofSecond] = tells;
 
   describe(query, () => {
@@ -140,13 +144,43 @@ for (const row of ROWS) {
         const outcome = await askName(service, query, rig.now);
         assert.equal(told(row, service, outcome), ofFirst);
         assert.ok(outcome.kind === 'answer' && outcome.stale !== true);
-        assert.deepEqual([outcome.ttl, outcome.until], [ttl, rig.now + ttl * 1000]);
-        assert.match(textOf(outcome), new RegExp(`;ts=${rig.now / 1000}$`));
+        assert.equal(outcome.ttl, ttl);
+        assert.match(textOf(outcome), new RegExp(`;ts=${ts ?? rig.now / 1000}$`));
         assert.deepEqual(
           rig.hits.map(({ source }) => source),
           [first],
         );
         assert.ok(!(service.answer([query.split('.')[1]!], rig.now) instanceof Promise), 'then at once');
+      });
+    });
+
+    it('has a TTL that falls with the age of the value, 5 seconds at least, then 30 and the mark of a stale answer', async () => {
+      await withRig(async (rig) => {
+        const service = remembered(make(rig));
+        serveGood(row, rig);
+        const fetchedAt = rig.now;
+        const ask = async () => {
+          const outcome = await askName(service, query, rig.now);
+          assert.ok(outcome.kind === 'answer');
+          return outcome;
+        };
+        const step = Math.max(1, Math.floor(ttl / 120));
+        await ask();
+        for (const second of [step, ttl / 2, ttl - 6, ttl - 1, ttl - 0.001]) {
+          rig.now = fetchedAt + second * 1000;
+          const { ttl: told, until, stale } = await ask();
+          const left = ttl - second;
+          assert.ok(told >= Math.max(5, left) && told < Math.max(5.001, left + step), `${second} s: ${told}`);
+          assert.ok(until > rig.now && until <= Math.min(rig.now + step * 1000, fetchedAt + ttl * 1000));
+          assert.equal(stale, undefined);
+        }
+        for (const source of [first, second]) rig.replies.set(source, sends('', 500));
+        for (const second of [ttl, ttl * 1.5, ttl * 2.5]) {
+          rig.now = fetchedAt + second * 1000;
+          const { ttl: told, until, stale } = await ask();
+          assert.deepEqual([told, stale], [30, true], `${second} s`);
+          assert.ok(until <= rig.now + 5000);
+        }
       });
     });
 
@@ -205,7 +239,10 @@ for (const row of ROWS) {
           );
           const outcome = await askName(service, query, rig.now);
           assert.match(textOf(outcome), /^v=svc1;s=error;t=error;code=E011;/);
-          assert.ok(outcome.kind === 'answer' && outcome.until <= rig.now, 'kept by nobody');
+          assert.ok(
+            outcome.kind === 'answer' && outcome.ttl === 0 && outcome.until <= rig.now,
+            'kept by nobody',
+          );
           release();
           const label = [query.split('.')[1]!];
           while (service.answer(label, rig.now) instanceof Promise) await new Promise(setImmediate);

@@ -10,10 +10,11 @@ describe('the snapshot', () => {
   const path = join(directory, 'below', 'providers.json');
   after(() => rmSync(directory, { recursive: true, force: true }));
 
+  const TIMES = { time: 0, at: 1, freshUntil: 2, notBefore: 0 };
   const state: HubState = {
     entries: [
-      ['crypto A', { value: { price: 1 }, at: 1, freshUntil: 2, source: 'kraken', validator: null }],
-      ['forex B', { value: null, at: 1, freshUntil: 2, source: 'ecb', validator: 'Thu, 01 Jan 2026' }],
+      ['crypto A', { value: { price: 1 }, ...TIMES, source: 'kraken', validator: null }],
+      ['forex B', { value: null, ...TIMES, source: 'ecb', validator: 'Thu, 01 Jan 2026' }],
     ],
     budgets: [['kraken', { tokens: [1.5], at: 3 }]],
   };
@@ -28,14 +29,14 @@ describe('the snapshot', () => {
   });
 
   it('is nothing when it is damaged, and loses the rows that are', async () => {
-    const whole = JSON.stringify({ format: 1, ...state });
+    const whole = JSON.stringify({ format: 2, ...state });
     for (const text of [
       '',
       'nonsense',
       whole.slice(0, -5),
       '[]',
       'null',
-      whole.replace('1', '2'),
+      whole.replace('2', '1'),
       '{"format":1}',
     ]) {
       writeFileSync(path, text);
@@ -45,7 +46,7 @@ describe('the snapshot', () => {
     writeFileSync(
       path,
       JSON.stringify({
-        format: 1,
+        format: 2,
         entries: rows,
         budgets: [
           ['ecb', null],

@@ -15,7 +15,7 @@ export interface HubState {
 }
 
 /** Another number with every change of what a feed's values or an entry look like: an older file is not read. */
-const FORMAT = 1;
+const FORMAT = 2;
 const MODE = 0o600;
 
 /** The file's state, or null: none there, of another format, or not whole. */
@@ -60,6 +60,8 @@ function isEntry(value: unknown): boolean {
   return (
     Number.isFinite(at(value, 'at')) &&
     Number.isFinite(at(value, 'freshUntil')) &&
+    Number.isFinite(at(value, 'time')) &&
+    Number.isFinite(at(value, 'notBefore')) &&
     typeof at(value, 'source') === 'string' &&
     (validator === null || typeof validator === 'string') &&
     at(value, 'value') !== undefined

@@ -24,6 +24,8 @@ export type Fetched<T> =
   | {
       readonly kind: 'value';
       readonly value: T;
+      /** The source's own time of the value, milliseconds since the epoch; left out where the source tells none. */
+      readonly time?: number | undefined;
       /** The provider does not want to be asked again before: milliseconds since the epoch. */
       readonly notBefore?: number | undefined;
       /** What to send with the next call, so that an unchanged answer can be left out (RFC 9110 §13.1.3). */

@@ -1,6 +1,6 @@
 import { call, join } from '../providers/call.ts';
 import type { KeyedEndpoint } from '../providers/endpoints.ts';
-import { at, jsonOf, numberOf, positive } from '../providers/parse.ts';
+import { at, jsonOf, numberOf, positive, secondsOf } from '../providers/parse.ts';
 import type { Fetched, Source, SourceContext } from '../providers/source.ts';
 import type { Quote } from './quote.ts';
 
@@ -40,5 +40,5 @@ export function parseFinnhub(data: unknown): Fetched<Quote> {
     yearHigh: null,
     yearLow: null,
   };
-  return { kind: 'value', value };
+  return { kind: 'value', value, time: secondsOf(at(data, 't')) };
 }

@@ -22,7 +22,11 @@ export const STOCK_ABOUT: ServiceDescription = {
       prc: { type: 'number', description: 'Price', example: 148.85 },
       chg: { type: 'number', description: 'Change since the previous close', example: -0.24 },
       pct: { type: 'number', description: 'The same, percent', example: -0.16 },
-      vol: { type: 'number', description: 'Shares traded', example: 67903927 },
+      vol: {
+        type: 'number',
+        description: 'Shares traded; Finnhub, the second source, does not tell it',
+        example: 67903927,
+      },
       opn: { type: 'number', description: 'Open', example: 148.44 },
       hi: { type: 'number', description: 'High', example: 149.09 },
       lo: { type: 'number', description: 'Low', example: 146.37 },
@@ -31,7 +35,6 @@ export const STOCK_ABOUT: ServiceDescription = {
       pe: { type: 'number', description: 'Price to earnings', example: 29.1 },
       div: { type: 'number', description: 'Dividend yield, percent', example: 0.6 },
     },
-    // The second source tells no volume.
     optional: ['exchref', 'exchsrc', 'exchasof', 'vol', 'h52', 'l52', 'pe', 'div'],
   }),
   template: 'get.{ticker}.stock.public.v1',

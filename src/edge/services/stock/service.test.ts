@@ -170,6 +170,24 @@ describe('stock', () => {
     }
   });
 
+  it('tells a percentage with at most two decimals, and the time of the quote as the source tells it', async () => {
+    const service = makeStock(
+      fakeProviders('stock', freshReading({ ...QUOTE, percent: -0.16097 }, NOW)),
+      () => null,
+    );
+    assert.equal(answerFields(await askName(service, 'get.aapl.stock.public.v1'), service.about).pct, -0.16);
+    const twelve = jsonOf(fixture('twelvedata.json')) as object;
+    const timeOf = (change: object): unknown => {
+      const read = parseTwelveData({ ...twelve, ...change });
+      return read.kind === 'value' ? read.time : null;
+    };
+    assert.equal(timeOf({}), 1_767_214_740_000);
+    assert.equal(timeOf({ last_quote_at: undefined }), 1_767_191_400_000);
+    assert.equal(timeOf({ last_quote_at: undefined, timestamp: 'x' }), undefined);
+    const finnhub = parseFinnhub(jsonOf(fixture('finnhub.json')));
+    assert.equal(finnhub.kind === 'value' && finnhub.time, 1_767_214_800_000);
+  });
+
   it('distrusts what it is sent', () => {
     const good = jsonOf(fixture('twelvedata.json')) as object;
     const read = parseTwelveData(good);

@@ -1,5 +1,5 @@
 import { MALFORMED, MALFORMED_TOLD } from '../answers.ts';
-import type { FlatFields } from '../flat.ts';
+import { type FlatFields, PERCENT_PLACES, rounded } from '../flat.ts';
 import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
 import type { Service } from '../service.ts';
@@ -56,7 +56,7 @@ function fieldsOf({ ticker }: StockLabel, provenance: Provenance | null, quote: 
     ...provenance,
     prc: quote.price,
     chg: quote.change,
-    pct: quote.percent,
+    pct: rounded(quote.percent, PERCENT_PLACES),
     vol: quote.volume ?? undefined,
     opn: quote.open,
     hi: quote.high,

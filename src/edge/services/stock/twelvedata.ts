@@ -1,6 +1,6 @@
 import { call, join } from '../providers/call.ts';
 import type { KeyedEndpoint } from '../providers/endpoints.ts';
-import { at, jsonOf, numberOf, positive, within } from '../providers/parse.ts';
+import { at, jsonOf, numberOf, positive, secondsOf, within } from '../providers/parse.ts';
 import type { Fetched, Source, SourceContext } from '../providers/source.ts';
 import type { Quote } from './quote.ts';
 
@@ -58,5 +58,12 @@ export function parseTwelveData(data: unknown): Fetched<Quote> {
     yearHigh: positive(at(data, 'fifty_two_week', 'high')),
     yearLow: positive(at(data, 'fifty_two_week', 'low')),
   };
-  return { kind: 'value', value };
+  return { kind: 'value', value, time: quoteTime(data) };
+}
+
+/** `last_quote_at` is the last quote; `timestamp` begins the trading day, and alone where a plan has no other. */
+function quoteTime(data: unknown): number | undefined {
+  const times = [secondsOf(at(data, 'timestamp')), secondsOf(at(data, 'last_quote_at'))];
+  const told = times.filter((time) => time !== undefined);
+  return told.length === 0 ? undefined : Math.max(...told);
 }

@@ -6,8 +6,6 @@ import { wmoCode } from './symbols.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Degrees that the sun goes in an hour. */
-const DEGREES_AN_HOUR = 15;
 const NOON = 12;
 
 /** One moment of the series. */
@@ -36,12 +34,12 @@ export function metno(base: string, { door, agent }: SourceContext): Source<Mete
       if (called.kind === 'unchanged')
         return { kind: 'unchanged', notBefore: timeOf(called.headers.expires) };
       if (called.kind !== 'body') return called;
-      const value = parseMetno(jsonOf(called.text), lon, now);
-      if (value === null) return { kind: 'failed' };
+      const parsed = parseMetno(jsonOf(called.text), now);
+      if (parsed === null) return { kind: 'failed' };
       const modified = called.headers['last-modified'];
       return {
         kind: 'value',
-        value,
+        ...parsed,
         notBefore: timeOf(called.headers.expires),
         validator: timeOf(modified) === undefined ? undefined : (modified as string),
       };
@@ -49,28 +47,35 @@ export function metno(base: string, { door, agent }: SourceContext): Source<Mete
   };
 }
 
+/** What a series tells. */
+export interface Forecast {
+  readonly value: Meteo;
+  /** Milliseconds since the epoch of the step that is now. */
+  readonly time: number;
+}
+
 /**
- * Now is the last moment of the series that has begun. Days are those of the sun at that longitude, for the source knows no
- * time zones; today's extremes are of what is left of it. Null for anything else than such a series.
+ * Now is the last step of the series that has begun. Days are those of UTC, because the source knows no time zones (decisions,
+ * section 8); the extremes of today are those of the steps that the series has of it. Null for anything else than such a
+ * series.
  */
-export function parseMetno(data: unknown, lon: number, now: number): Meteo | null {
+export function parseMetno(data: unknown, now: number): Forecast | null {
   const series = at(data, 'properties', 'timeseries');
   if (!Array.isArray(series)) return null;
   const steps = series.map(stepOf).filter((step) => step !== null);
   const begun = steps.filter(({ time }) => time <= now).at(-1) ?? steps[0];
   if (begun === undefined || Math.abs(begun.time - now) > DAY_MS) return null;
-  const offset = Math.round(lon / DEGREES_AN_HOUR) * HOUR_MS;
-  const today = Math.floor((now + offset) / DAY_MS);
+  const today = Math.floor(now / DAY_MS);
   const days: Day[] = [];
   for (let day = today; day < today + DAYS; day++) {
-    const dayStart = day * DAY_MS - offset;
+    const dayStart = day * DAY_MS;
     const inDay = steps.filter(({ time }) => time >= dayStart && time < dayStart + DAY_MS);
     // In the last minutes of a day nothing is left of it but the present.
     const summary = summarise(inDay.length === 0 && day === today ? [begun] : inDay, day, dayStart);
     if (summary === null) return null;
     days.push(summary);
   }
-  return { celsius: begun.celsius, days };
+  return { value: { celsius: begun.celsius, days }, time: begun.time };
 }
 
 function summarise(steps: readonly Step[], day: number, dayStart: number): Day | null {

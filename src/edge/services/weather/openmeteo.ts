@@ -3,6 +3,9 @@ import { at, dateOf, jsonOf, within } from '../providers/parse.ts';
 import type { Source, SourceContext } from '../providers/source.ts';
 import { CELSIUS_MAX, CELSIUS_MIN, cellOf, DAYS, type Day, type Meteo } from './meteo.ts';
 
+const LOCAL_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?$/;
+/** Seconds from UTC to any zone. */
+const OFFSET_MAX = 86_400;
 const DAILY = 'weather_code,temperature_2m_max,temperature_2m_min,precipitation_probability_max';
 
 /** Open-Meteo, `/v1/forecast`. Free of charge for non-commercial use, CC BY 4.0. */
@@ -20,8 +23,9 @@ export function openMeteo(base: string, { door, agent }: SourceContext): Source<
       const url = join(base, `/v1/forecast?${asked}&forecast_days=${DAYS}&timezone=auto`);
       const called = await call(url, { door, agent, now });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
-      const value = parseOpenMeteo(jsonOf(called.text));
-      return value === null ? { kind: 'failed' } : { kind: 'value', value };
+      const data = jsonOf(called.text);
+      const value = parseOpenMeteo(data);
+      return value === null ? { kind: 'failed' } : { kind: 'value', value, time: currentTime(data) };
     },
   };
 }
@@ -37,6 +41,15 @@ export function parseOpenMeteo(data: unknown): Meteo | null {
     days.push(day);
   }
   return { celsius, days };
+}
+
+/** Time of `current`, which is written in the zone of the place without its offset; undefined where it is no time. */
+export function currentTime(data: unknown): number | undefined {
+  const text = at(data, 'current', 'time');
+  const offset = within(at(data, 'utc_offset_seconds'), -OFFSET_MAX, OFFSET_MAX);
+  if (typeof text !== 'string' || !LOCAL_TIME.test(text) || offset === null) return undefined;
+  const time = Date.parse(`${text}Z`) - offset * 1000;
+  return Number.isNaN(time) ? undefined : time;
 }
 
 /** The `i`th members of the parallel arrays. */

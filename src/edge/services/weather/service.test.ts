@@ -8,7 +8,7 @@ import { fixture, openRig, sends } from '../providers/testing/rig.ts';
 import { answerFields, askName, codeOf, NOW } from '../testing/check-service.ts';
 import { cellKey, cellOf, fahrenheit, type Meteo } from './meteo.ts';
 import { parseMetno } from './metno.ts';
-import { parseOpenMeteo } from './openmeteo.ts';
+import { currentTime, parseOpenMeteo } from './openmeteo.ts';
 import { makeWeather } from './service.ts';
 import { wmoCode } from './symbols.ts';
 
@@ -144,6 +144,12 @@ describe('Open-Meteo', () => {
     ]) {
       assert.equal(parseOpenMeteo(bad), null, JSON.stringify(bad));
     }
+    assert.equal(currentTime(good), NOW);
+    const tokyo = { current: { time: '2026-01-01T09:15' }, utc_offset_seconds: 32_400 };
+    assert.equal(currentTime(tokyo), NOW + 900_000);
+    for (const bad of [{}, { ...tokyo, utc_offset_seconds: 'x' }, { ...tokyo, current: { time: 'now' } }]) {
+      assert.equal(currentTime(bad), undefined);
+    }
     const unsure = parseOpenMeteo(withDaily('precipitation_probability_max', [null, null, null]));
     assert.deepEqual(
       unsure?.days.map(({ rain }) => rain),
@@ -155,30 +161,31 @@ describe('Open-Meteo', () => {
 describe('MET Norway', () => {
   const data = jsonOf(fixture('metno.json'));
 
-  it('is read by days of the sun at that longitude', () => {
-    const london = parseMetno(data, -0.1, NOW);
-    assert.equal(london?.celsius, 0.7);
+  it('is read by days of UTC, and tells the time of its step', () => {
+    const found = parseMetno(data, NOW + 0.9 * HOUR_MS);
+    assert.equal(found?.time, NOW);
+    const london = found.value;
+    assert.equal(london.celsius, 0.7);
     assert.deepEqual(
       london.days.map(({ date }) => date),
       ['2026-01-01', '2026-01-02', '2026-01-03'],
     );
     assert.ok(london.days.every(({ high, low }) => high > low));
-    assert.deepEqual(parseMetno(data, -120, NOW)?.days[0]?.date, '2025-12-31');
-    const later = parseMetno(data, -0.1, NOW + 30.9 * HOUR_MS);
-    assert.equal(later?.days[0]?.date, '2026-01-02');
+    const later = parseMetno(data, NOW + 30.9 * HOUR_MS);
+    assert.equal(later?.value.days[0]?.date, '2026-01-02');
   });
 
   it('tells nothing of a day that it does not reach, nor of another year', () => {
-    assert.equal(parseMetno(data, 0, NOW + 80 * HOUR_MS), null);
-    assert.equal(parseMetno(data, 0, NOW + 9000 * HOUR_MS), null);
-    assert.equal(parseMetno(data, 0, NOW - 50 * HOUR_MS), null);
+    assert.equal(parseMetno(data, NOW + 80 * HOUR_MS), null);
+    assert.equal(parseMetno(data, NOW + 9000 * HOUR_MS), null);
+    assert.equal(parseMetno(data, NOW - 50 * HOUR_MS), null);
     for (const bad of [
       null,
       {},
       { properties: { timeseries: [] } },
       { properties: { timeseries: [{ time: 7 }] } },
     ]) {
-      assert.equal(parseMetno(bad, 0, NOW), null);
+      assert.equal(parseMetno(bad, NOW), null);
     }
   });
 
@@ -194,12 +201,16 @@ describe('MET Norway', () => {
       const weather = makeWeather(PLACES, rig.providers);
       const ask = async () => await askName(weather, 'get.paris.weather.public.v1', rig.now);
       const first = await ask();
-      assert.ok(first.kind === 'answer' && first.until === rig.now + 31 * 60_000 && first.ttl === 600);
-      rig.now += 31 * 60_000;
+      assert.ok(first.kind === 'answer' && first.stale !== true && first.ttl === 600);
+      rig.now += 10 * 60_000;
+      const held = await ask();
+      assert.ok(held.kind === 'answer' && held.stale === true && held.ttl === 30);
+      assert.equal(rig.hits.length, 1, 'nothing before Expires');
+      rig.now += 21 * 60_000;
       rig.replies.set('metno', sends('', 304, { expires: expires(30) }));
       const second = await ask();
-      assert.ok(second.kind === 'answer' && second.stale !== true);
-      while (rig.hits.length < 2) await new Promise(setImmediate);
+      assert.ok(second.kind === 'answer' && second.stale !== true && second.ttl === 600);
+      assert.match(Buffer.from(second.text).toString(), /;ts=1767225600$/, 'the time of the step');
       assert.deepEqual(
         rig.hits.map(({ path, headers }) => [path, headers['user-agent'], headers['if-modified-since']]),
         [

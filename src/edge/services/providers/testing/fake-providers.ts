@@ -18,5 +18,6 @@ export function fakeProviders<F extends FeedName>(feed: F, reading: Reading<Feed
 
 /** A reading of a value that was fetched at `now` and lasts ten seconds. */
 export function freshReading<T>(value: T, now: number): Reading<T> {
-  return { kind: 'value', value, at: now, until: now + 10_000, age: 'fresh' };
+  const until = now + 10_000;
+  return { kind: 'value', value, time: now, at: now, freshUntil: until, until };
 }
