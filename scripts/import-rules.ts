@@ -61,7 +61,7 @@ export const ROOMS: readonly Room[] = [
     room: 'cli',
     may: [
       'main.ts',
-      'control-wing.ts',
+      'use-case-deps.ts',
       'start-checks.ts',
       'core',
       'lifecycle',
@@ -81,10 +81,12 @@ export const ROOMS: readonly Room[] = [
     room: 'start-checks.ts',
     may: ['core', 'config', 'control/store', 'edge/transport/port-check.ts', 'edge/transport/port-holder.ts'],
   },
+  { room: 'use-case-deps.ts', may: ['core', 'config', 'control/store', 'control/accounts'] },
   { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
   {
     room: 'control-wing.ts',
     may: [
+      'use-case-deps.ts',
       'core',
       'lifecycle',
       'config',

@@ -3,8 +3,6 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import { deriveKey, type Secret } from './config/secrets.ts';
-import type { Deps } from './control/accounts/deps.ts';
-import { openSessions } from './control/accounts/sessions.ts';
 import { createApi } from './control/api/server.ts';
 import { memoryLimiter, unlimited } from './control/limits/limiter.ts';
 import { sharedLimiter } from './control/limits/shared-limiter.ts';
@@ -18,13 +16,13 @@ import { runWebhooks } from './control/webhooks/run.ts';
 import { aesSeal } from './control/webhooks/seal.ts';
 import type { Clock } from './core/clock.ts';
 import { LIMITS } from './core/limits.ts';
-import { timeOrderedUuids } from './core/uuid.ts';
 import { openDoorThreads } from './outbound/door-thread.ts';
 import { openMailer } from './outbound/mailer.ts';
 import { makeResolve } from './outbound/resolver.ts';
 import { checkWebhookUrl } from './outbound/url-check.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
+import { makeDeps } from './use-case-deps.ts';
 
 export interface ControlWing {
   /** Not listening yet. */
@@ -49,19 +47,6 @@ export interface ControlWingOptions {
 const OUTBOUND_THREADS = 2;
 /** Changes stay in the log so long; a node that was away for longer begins from a snapshot. */
 const KEEP_LOG_MS = 7 * 86_400_000;
-
-/** What the use cases are handed, by the server and by the operator's commands alike. */
-export function makeDeps(config: Pick<Config, 'zones'>, store: Store, secret: Secret, clock: Clock): Deps {
-  const newId = timeOrderedUuids(clock);
-  return {
-    store,
-    clock,
-    random: randomBytes,
-    newId,
-    zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
-    sessions: openSessions({ store, clock, newId }, secret),
-  };
-}
 
 export function openControlWing(options: ControlWingOptions): ControlWing {
   const { config, store, secret, clock, log, metrics } = options;

@@ -3,9 +3,9 @@ import { prepareDataDir, requireDataDir } from '../config/data-dir.ts';
 import { readEnvironment } from '../config/env.ts';
 import { loadSecret, type Secret } from '../config/secrets.ts';
 import type { Deps } from '../control/accounts/deps.ts';
-import { makeDeps } from '../control-wing.ts';
 import type { Clock } from '../core/clock.ts';
 import { openCheckedStore } from '../start-checks.ts';
+import { makeDeps } from '../use-case-deps.ts';
 
 export interface CliContext {
   readonly config: Config;

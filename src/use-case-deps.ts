@@ -1,0 +1,22 @@
+/** Builds what the use cases need. It imports neither the API nor the webhooks: the operator's commands load it at every start. */
+import { randomBytes } from 'node:crypto';
+import type { Config } from './config/config.ts';
+import type { Secret } from './config/secrets.ts';
+import type { Deps } from './control/accounts/deps.ts';
+import { openSessions } from './control/accounts/sessions.ts';
+import type { Store } from './control/store/store.ts';
+import type { Clock } from './core/clock.ts';
+import { timeOrderedUuids } from './core/uuid.ts';
+
+/** The dependencies of the use cases, for the server and for the operator's commands. */
+export function makeDeps(config: Pick<Config, 'zones'>, store: Store, secret: Secret, clock: Clock): Deps {
+  const newId = timeOrderedUuids(clock);
+  return {
+    store,
+    clock,
+    random: randomBytes,
+    newId,
+    zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
+    sessions: openSessions({ store, clock, newId }, secret),
+  };
+}
