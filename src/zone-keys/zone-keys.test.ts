@@ -9,6 +9,7 @@ import type { Store } from '../control/store/store.ts';
 import { postgresDatabase, postgresMissing } from '../control/store/testing/postgres.ts';
 import { keyFile, loadKeys } from '../edge/dnssec/key-store.ts';
 import { generateKey, type KeySet, keySetData } from '../edge/dnssec/keys.ts';
+import { advance, type Confirmation, ROLLOVER_TIMES } from '../edge/dnssec/rollover.ts';
 import { SealError } from '../edge/dnssec/seal.ts';
 import { databaseZoneKeys } from './database-keys.ts';
 import { fileZoneKeys } from './file-keys.ts';
@@ -58,6 +59,52 @@ function zoneKeysSuite(name: string, create: () => Promise<Place>, skip: string 
         assert.equal(keys.keys.length, 3);
         assert.deepEqual(keySetData(await other.load(ZONE)), keySetData(keys));
         assert.deepEqual(tags(keys).slice(0, 2), tags(before));
+      }));
+
+    it('go through every step of a KSK rollover, each by another process, and none is taken early or twice', () =>
+      inPlace(async (place) => {
+        const original = await (await place.open()).load(ZONE);
+        let now = clock();
+        const step = async (confirmed: Confirmation | null): Promise<string> => {
+          const keys = await place.open();
+          const { outcome } = await keys.update(ZONE, (set) =>
+            advance(set, 'ksk', {
+              now,
+              times: ROLLOVER_TIMES,
+              confirmed,
+              generate: (role, taken) => generateKey(role, 'published', now, taken),
+            }),
+          );
+          return outcome.kind === 'advanced' ? outcome.step : outcome.kind;
+        };
+        const { dnskeyTtl, maxTtl, parentDsTtl, propagation } = ROLLOVER_TIMES;
+        // Seconds to wait before each step, and what the operator confirms for it.
+        const expected = [
+          ['publish', 0, null],
+          ['ds-added', 0, 'ds-added'],
+          ['switch', parentDsTtl, null],
+          ['withdraw', dnskeyTtl + propagation, null],
+          ['remove', maxTtl + propagation, 'ds-removed'],
+        ] as const;
+        for (const [name, seconds, confirmed] of expected) {
+          if (seconds > 0) {
+            now += seconds * 1000 - 1;
+            assert.equal(await step(confirmed), 'wait', `${name}, a millisecond early`);
+            now += 1;
+          }
+          if (confirmed !== null) assert.equal(await step(null), 'confirm', name);
+          assert.equal(await step(confirmed), name);
+        }
+        const { keys } = await (await place.open()).load(ZONE);
+        assert.deepEqual(keys.map(({ role, state }) => `${role} ${state}`).sort(), [
+          'ksk active',
+          'zsk active',
+        ]);
+        const [oldKsk, oldZsk] = ['ksk', 'zsk'].map(
+          (role) => original.keys.find((key) => key.role === role)!,
+        );
+        assert.equal(keys.find(({ role }) => role === 'zsk')!.keyTag, oldZsk!.keyTag);
+        assert.notEqual(keys.find(({ role }) => role === 'ksk')!.keyTag, oldKsk!.keyTag);
       }));
 
     it('stay as they are when a change gives back the same set, or throws', () =>

@@ -21,7 +21,7 @@ interface Listed {
 describe('signing keys of a control process and two edge nodes over one PostgreSQL', {
   skip: postgresMissing() ?? false,
 }, () => {
-  it('are the same on all, follow a rollover within two seconds, and open with one secret alone (finding R2)', async () => {
+  it('are the same on all, follow a step of a rollover while they serve, and open with one secret alone (finding R2)', async () => {
     const database = await postgresDatabase();
     const shared = {
       UQRP_DATABASE_URL: database.url,

@@ -1,0 +1,89 @@
+/** Answers of a running server whose signatures are verified, by keys that the test was given. */
+import assert from 'node:assert/strict';
+import { ask } from '../../src/client/ask.ts';
+import { keyTag as tagOf } from '../../src/edge/dnssec/keys.ts';
+import { readRrsig, verifies } from '../../src/edge/dnssec/test-support.ts';
+import { RRTYPE } from '../../src/edge/wire/codes.ts';
+import type { Rr } from '../../src/edge/wire/message.ts';
+import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';
+
+export type DnsKeys = readonly Uint8Array[];
+
+export interface SignedAnswer {
+  readonly rcode: number;
+  /** Rdata of the records asked for, as hexadecimal text. */
+  readonly records: readonly string[];
+  /** Positions, in the list of key sets that was given, of the sets by which every signature verifies. */
+  readonly by: readonly number[];
+}
+
+const ZONE = 'uqrp.net';
+const DEADLINE_MS = 5000;
+/** A datagram on its way to a worker that ends is lost; a client asks again. */
+const TRIES = 3;
+
+/** Asks with DO, below the zone (or at it, with an empty name). @throws AssertionError when something is not signed */
+export async function askSigned(
+  port: number,
+  name: string,
+  type: number,
+  sets: readonly DnsKeys[],
+): Promise<SignedAnswer> {
+  const qname = nameFromText(name === '' ? ZONE : `${name}.${ZONE}`)!;
+  const { rcode, answer, authority } = await retrying(() =>
+    ask(qname, type, {
+      server: { host: '127.0.0.1', port, ca: null },
+      transport: 'udp',
+      deadlineMs: DEADLINE_MS,
+      dnssecOk: true,
+    }),
+  );
+  const records = [...answer, ...authority];
+  assert.ok(
+    records.some((rr) => rr.type === RRTYPE.RRSIG),
+    `${name}: the answer has no signature`,
+  );
+  const by = sets.map((_, at) => at).filter((at) => isSignedBy(records, sets[at]!));
+  return {
+    rcode,
+    records: answer.filter((rr) => rr.type === type).map((rr) => Buffer.from(rr.rdata).toString('hex')),
+    by,
+  };
+}
+
+/** The DNSKEY rrset that the server serves at present, verified by itself. */
+export async function servedKeys(port: number): Promise<DnsKeys> {
+  const { records } = await askSigned(port, '', RRTYPE.DNSKEY, []);
+  const keys = records.map((text) => Buffer.from(text, 'hex'));
+  const { by } = await askSigned(port, '', RRTYPE.DNSKEY, [keys]);
+  assert.deepEqual(by, [0]);
+  return keys;
+}
+
+/** Whether every rrset has a signature, and every signature verifies by a key of the set. */
+function isSignedBy(records: readonly Rr[], keys: DnsKeys): boolean {
+  const signatures = records.filter((rr) => rr.type === RRTYPE.RRSIG);
+  const signed = signatures.every((signature) => {
+    const { covered, ttl, keyTag } = readRrsig(signature.rdata);
+    const rdata = records
+      .filter((rr) => rr.type === covered && nameEquals(rr.owner, signature.owner))
+      .map((rr) => rr.rdata);
+    const rrset = { owner: signature.owner, type: covered, ttl, rdata };
+    return keys.some((key) => tagOf(key) === keyTag && verifies(rrset, signature.rdata, key));
+  });
+  const isCovered = (rr: Rr): boolean =>
+    signatures.some(
+      ({ owner, rdata }) => nameEquals(owner, rr.owner) && readRrsig(rdata).covered === rr.type,
+    );
+  return signed && records.every((rr) => rr.type === RRTYPE.RRSIG || isCovered(rr));
+}
+
+async function retrying<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === TRIES) throw error;
+    }
+  }
+}
