@@ -57,6 +57,15 @@ export async function nextSpan(db: Db, after: number): Promise<Span | null> {
   }
 }
 
+/** How many dropped deliveries a history still takes, as counted at `at`; when the oldest of them was made. */
+interface CountedHistory {
+  readonly id: string;
+  readonly room: number;
+  readonly at: number;
+  /** Null: there is none. */
+  readonly oldest: number | null;
+}
+
 /** How many dropped deliveries the history of a webhook still takes, and until when that may be believed. */
 interface History {
   readonly room: number;
@@ -78,10 +87,12 @@ export class Histories {
     return known === undefined || at >= known.until ? null : known.room;
   }
 
-  /** What was counted at `at`. @param oldest when the oldest that was counted was made, null for none */
-  learn(id: string, room: number, at: number, oldest: number | null): void {
-    if (this.#known.size >= HISTORIES_MAX) this.#known.clear();
-    this.#known.set(id, { room, until: Math.max((oldest ?? at) + HOUR_MS, at + MINUTE_MS) });
+  /** What a committed unit counted. */
+  learn(counted: readonly CountedHistory[]): void {
+    for (const { id, room, at, oldest } of counted) {
+      if (this.#known.size >= HISTORIES_MAX) this.#known.clear();
+      this.#known.set(id, { room, until: Math.max((oldest ?? at) + HOUR_MS, at + MINUTE_MS) });
+    }
   }
 
   /** Dropped deliveries that are committed. */
@@ -108,6 +119,8 @@ interface Done {
   readonly counts: Enqueued;
   /** Dropped deliveries that it wrote, of each webhook that has any. */
   readonly dropped: ReadonlyMap<string, number>;
+  /** Histories that it counted, to be remembered once it is committed: a unit that is run again counts again. */
+  readonly counted: readonly CountedHistory[];
 }
 
 /**
@@ -119,7 +132,7 @@ export async function enqueue(tx: Tx, { after, until, owners }: Span, rules: Uni
   const cursor = await lockCursor(tx);
   // Another process has gone ahead, and may have filled them.
   if (cursor.seq > after) histories.clear();
-  if (cursor.seq >= until) return { seq: cursor.seq, counts: NOTHING, dropped: new Map() };
+  if (cursor.seq >= until) return { seq: cursor.seq, counts: NOTHING, dropped: new Map(), counted: [] };
   const from = Math.max(after, cursor.seq);
   const at = Math.max(clock(), cursor.at);
   const dueAt = at + firstDelayMs;
@@ -127,14 +140,21 @@ export async function enqueue(tx: Tx, { after, until, owners }: Span, rules: Uni
   const targets = await holdEnabled(tx, owners);
   const ids = targets.map(({ id }) => id);
   const waiting = ids.length === 0 ? new Map<string, number>() : await countWaiting(tx, ids);
-  const droppedRoom = (id: string): Promise<number> => historyRoom(tx, id, at, rules);
+  const counted: CountedHistory[] = [];
+  const droppedRoom = async (id: string): Promise<number> => {
+    const known = histories.room(id, at);
+    if (known !== null) return known;
+    const history = await countHistory(tx, id, at, bounds);
+    counted.push(history);
+    return history.room;
+  };
   const plan = new FanoutPlan({ at, dueAt, newId, bounds, targets, waiting, numbers, droppedRoom });
   const seq = await fill(tx, plan, owners, from, until);
   await insertDeliveries(tx, plan.rows);
   if (plan.due.size > 0) await setDueBy(tx, [...plan.due], dueAt);
   await saveEventNumbers(tx, plan.numbers);
   await moveCursor(tx, seq, at);
-  return { seq, counts: plan.counts, dropped: plan.dropped };
+  return { seq, counts: plan.counts, dropped: plan.dropped, counted };
 }
 
 /** Gives the plan the changes of a span until it is full. @returns the last `seq` that it needs no more */
@@ -156,12 +176,12 @@ async function fill(
 }
 
 /** How many more dropped deliveries of a webhook may be made at `at`, for the hour that ends then. */
-async function historyRoom(tx: Tx, id: string, at: number, rules: UnitRules): Promise<number> {
-  const { bounds, histories } = rules;
-  const known = histories.room(id, at);
-  if (known !== null) return known;
-  const { count, oldest } = await droppedSince(tx, id, at - HOUR_MS, bounds.droppedKept);
-  const room = bounds.droppedKept - count;
-  histories.learn(id, room, at, oldest);
-  return room;
+async function countHistory(
+  tx: Tx,
+  id: string,
+  at: number,
+  { droppedKept }: FanoutBounds,
+): Promise<CountedHistory> {
+  const { count, oldest } = await droppedSince(tx, id, at - HOUR_MS, droppedKept);
+  return { id, room: droppedKept - count, at, oldest };
 }

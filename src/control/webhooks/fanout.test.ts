@@ -195,7 +195,7 @@ describe('what one unit is about', () => {
   it('a history is believed until its oldest row leaves the hour, a minute at least', () => {
     const histories = new Histories();
     assert.equal(histories.room('h', 0), null);
-    histories.learn('h', 5, 1_000, 900);
+    histories.learn([{ id: 'h', room: 5, at: 1_000, oldest: 900 }]);
     assert.equal(histories.room('h', 3_600_899), 5);
     assert.equal(histories.room('h', 3_600_900), null);
     histories.fill(
@@ -206,10 +206,10 @@ describe('what one unit is about', () => {
     );
     assert.equal(histories.room('h', 1_000), 2);
     assert.equal(histories.room('unknown', 1_000), null);
-    histories.learn('h', 0, 3_600_000, 0);
+    histories.learn([{ id: 'h', room: 0, at: 3_600_000, oldest: 0 }]);
     assert.equal(histories.room('h', 3_659_999), 0);
     assert.equal(histories.room('h', 3_660_000), null);
-    histories.learn('none', 7, 5, null);
+    histories.learn([{ id: 'none', room: 7, at: 5, oldest: null }]);
     assert.equal(histories.room('none', 3_600_004), 7);
     assert.equal(histories.room('none', 3_600_005), null);
     histories.clear();

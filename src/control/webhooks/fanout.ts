@@ -51,8 +51,8 @@ class LogRewoundError extends Error {
 }
 
 /**
- * Enqueues deliveries for what is committed from now on until aborted: on every commit, and when none was heard of after
- * `pollMs`. Resolves when it has stopped; never rejects. Several may run on one database.
+ * Enqueues deliveries for what is committed from now on until aborted: on every change, and when none was heard of after
+ * `pollMs`. A change that is heard of also ends a wait after a fault. Resolves when it has stopped; never rejects. Several may run on one database.
  */
 export async function startFanout(options: FanoutOptions): Promise<void> {
   const { store, signal, onError, pollMs = POLL_MS } = options;
@@ -123,9 +123,10 @@ export function openFanout(options: FanoutOptions): Fanout {
   }
 
   async function enqueueSpan(span: Span): Promise<number> {
-    const { seq, counts, dropped } = await store.write((tx) => enqueue(tx, span, rules));
+    const { seq, counts, dropped, counted } = await store.write((tx) => enqueue(tx, span, rules));
     kept = seq;
     keptAt = performance.now();
+    rules.histories.learn(counted);
     rules.histories.fill(dropped);
     if (counts.waiting > 0) wake();
     if (counts.events > 0) onEnqueued?.(counts);
