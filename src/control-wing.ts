@@ -8,6 +8,7 @@ import { memoryLimiter, unlimited } from './control/limits/limiter.ts';
 import { sharedLimiter } from './control/limits/shared-limiter.ts';
 import { startDeletions } from './control/namespaces/deletions.ts';
 import { startSweeper } from './control/records/expiry.ts';
+import { isDiskFull } from './control/store/engine-errors.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
 import { makeAttempt } from './control/webhooks/attempt.ts';
@@ -57,6 +58,12 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
     : store.engine === 'postgres'
       ? sharedLimiter(store, clock)
       : memoryLimiter(clock);
+  type Fault = 'request.failed' | `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
+  /** A full disk is told as such, whatever it made fail. */
+  const faultsOf =
+    (event: Fault) =>
+    (error: unknown): void =>
+      log.event(isDiskFull(error) ? 'store.full' : event, {}, error);
   const resolve = makeResolve(config.resolvers);
   const keeper = openDoorThreads(OUTBOUND_THREADS, {
     entry: new URL('./outbound-worker.ts', import.meta.url),
@@ -74,7 +81,7 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
     checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
     limiter,
     observe: (observation) => metrics.http(observation),
-    onError: (error) => log.event('request.failed', {}, error),
+    onError: faultsOf('request.failed'),
   });
   const loops = [
     startSweeper({
@@ -82,20 +89,20 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
       clock,
       signal,
       onSwept: (records) => metrics.swept(records),
-      onError: (error) => log.event('sweeper.failing', {}, error),
+      onError: faultsOf('sweeper.failing'),
     }),
     startUpkeep({
       store,
       clock,
       signal,
       keepLog: KEEP_LOG_MS,
-      onError: (error) => log.event('store.failing', {}, error),
+      onError: faultsOf('store.failing'),
     }),
     startDeletions({
       store,
       clock,
       signal,
-      onError: (error) => log.event('store.failing', {}, error),
+      onError: faultsOf('store.failing'),
     }),
     runWebhooks({
       store,
@@ -109,7 +116,7 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
       signal,
       observe: metrics.webhooks,
       onNotice: (mail) => log.event('webhook.disabled', { mail }),
-      onFault: (loop, error) => log.event(`${loop}.failing`, {}, error),
+      onFault: (loop, error) => faultsOf(`${loop}.failing`)(error),
     }),
   ];
   return {

@@ -91,6 +91,11 @@ export const EVENTS = {
     message: 'a REST request failed on our side',
     fields: {},
   },
+  'store.full': {
+    level: 'error',
+    message: 'the disk that holds the database is full: writes fail until there is room',
+    fields: {},
+  },
   'store.failing': { level: 'error', message: 'the database reports a fault', fields: {} },
   'sweeper.failing': { level: 'error', message: 'expired records could not be deleted', fields: {} },
   'outbound.exited': {

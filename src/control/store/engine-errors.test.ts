@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isBusy, isTransient, isUniqueViolation } from './engine-errors.ts';
+import { isBusy, isDiskFull, isTransient, isUniqueViolation } from './engine-errors.ts';
 
 describe('engine errors', () => {
   const fault = (fields: object): Error => Object.assign(new Error('fault'), fields);
@@ -31,4 +31,11 @@ describe('engine errors', () => {
       assert.deepEqual([isUniqueViolation(error), isBusy(error), isTransient(error)], [unique, busy, again]);
     });
   }
+
+  it('a full disk is told from other faults, on either engine', () => {
+    const full = [fault({ errcode: 13 }), fault({ code: '53100' })];
+    const other = [fault({ errcode: 5 }), fault({ errcode: 10 }), fault({ code: '53200' }), null];
+    assert.deepEqual(full.map(isDiskFull), [true, true]);
+    assert.deepEqual(other.map(isDiskFull), [false, false, false, false]);
+  });
 });

@@ -8,6 +8,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { sweepExpired } from '../records/expiry.ts';
+import { isDiskFull } from './engine-errors.ts';
 import { eraseSuperseded } from './erasure.ts';
 import { advanceCursor } from './fan-out.ts';
 import type { Store } from './store.ts';
@@ -102,6 +103,27 @@ describe('embedded engine', () => {
     for (const one of await Promise.allSettled(units)) assert.equal(one.status, 'rejected');
     assert.equal(await store.write((tx) => putRecord(tx, home, 'next')), 1);
   });
+
+  scenario(
+    'a full disk fails writes and leaves reads; writes work again once there is room',
+    async (store) => {
+      const home = await settle(store);
+      await store.write((tx) => putRecord(tx, home, 'before'));
+      // A bound on the pages of the file is to SQLite what a full disk is.
+      const bound = (pages: number) =>
+        store.write((tx) => sql.raw(`pragma max_page_count = ${pages}`).execute(tx));
+      await bound(1);
+      const large = { data: Buffer.alloc(200_000, 1) };
+      await assert.rejects(
+        store.write((tx) => putRecord(tx, home, 'large', large)),
+        (error: unknown) => isDiskFull(error),
+      );
+      assert.equal((await store.changes.bounds()).head, 1);
+      assert.equal((await store.read.selectFrom('records').select('key').execute()).length, 1);
+      await bound(1_000_000);
+      assert.equal(await store.write((tx) => putRecord(tx, home, 'large', large)), 2);
+    },
+  );
 
   scenario('a loop of reads lets other work have its turn', async (store) => {
     let turn = false;
