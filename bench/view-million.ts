@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChangeBody } from '../src/core/change.ts';
-import { openLmdbReader, openLmdbWriter } from '../src/edge/hosted/lmdb-view.ts';
+import { openLmdbReader } from '../src/edge/hosted/lmdb-reader.ts';
+import { openLmdbWriter } from '../src/edge/hosted/lmdb-view.ts';
 import type { ChangeSource } from '../src/feed/change-source.ts';
 import { startFollower } from '../src/feed/follower.ts';
 
@@ -91,7 +92,7 @@ async function build(path: string): Promise<void> {
   started = performance.now();
   await view.close();
   print(
-    `close       ${(performance.now() - started).toFixed(0)} ms, file ${(statSync(path).size / 1e6).toFixed(0)} MB`,
+    `close       ${(performance.now() - started).toFixed(0)} ms, file ${(statSync(join(path, '2.mdb')).size / 1e6).toFixed(0)} MB`,
   );
 }
 

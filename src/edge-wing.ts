@@ -35,6 +35,8 @@ export interface EdgeWing {
   readonly caughtUp: Promise<void>;
   unready(): readonly UnreadyReason[];
   lag(): { readonly seq: number; readonly seconds: number } | null;
+  /** True while the view does not follow its source. */
+  isStale(): boolean;
   /** Reads the certificate anew; the one in use stays when that fails. */
   reloadTls(): Promise<void>;
   /** Of the certificate in use, milliseconds since the epoch. */
@@ -71,8 +73,6 @@ const WARN_DAYS = 14;
  */
 const TICKET_KEYS_MS = DAY_MS / 2;
 const TICKET_KEYS_OCTETS = 48;
-/** A feed is behind, and the node not ready, when the oldest change it lacks is older than this. */
-const LAG_LIMIT_SECONDS = 30;
 
 /** What was opened, to be closed in reverse. */
 type Opened = (() => void | Promise<void>)[];
@@ -99,7 +99,12 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
   }
   const viewPath = join(config.dataDir, 'view');
   const stamps = createStamps();
-  const view = openLmdbWriter({ path: viewPath });
+  const view = openLmdbWriter({
+    path: viewPath,
+    stamps,
+    empty: source === null,
+    onDiscarded: (reason) => log.event('view.discarded', { reason }),
+  });
   opened.push(() => view.close());
   let follower: Follower | null = null;
   let restarts = 0;
@@ -117,23 +122,18 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
   const warning = every({ ms: DAY_MS, task: warnOfEnd, onError() {} });
   opened.push(() => warning.stop());
 
-  if (source === null) {
-    await view.clear();
-  } else {
+  if (source !== null) {
     follower = startFollower({
       source,
       view,
       clock,
+      acceptNewStore: config.acceptNewStore,
       onApplied(changes) {
         for (const change of changes) stamps.bumpFor(change);
         metrics.applied(changes.length);
       },
-      onState(state, seq) {
-        // A view made anew says nothing of what changed in it.
-        stamps.bumpAll();
-        log.event('feed.state', { state, seq });
-      },
-      onError: (error) => log.event('feed.failing', { seconds: follower?.lag().seconds ?? 0 }, error),
+      onState: (state, seq) => log.event('feed.state', { state, seq }),
+      onFailing: (reason, seconds, error) => log.event('feed.failing', { reason, seconds }, error),
     });
     const following = follower;
     opened.push(() => following.stop());
@@ -218,17 +218,14 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
     caughtUp: follower?.ready ?? Promise.resolve(),
     unready() {
       const reasons: UnreadyReason[] = [];
-      if (
-        follower !== null &&
-        (follower.state() === 'rebuilding' || follower.lag().seconds > LAG_LIMIT_SECONDS)
-      ) {
-        reasons.push('feed');
-      }
+      // Cut off from its source a node stays ready: a view that is old answers better than none.
+      if (follower !== null && !follower.hasView()) reasons.push('feed');
       if (pool.alive() === 0) reasons.push('workers');
       return reasons;
     },
     lag: () => follower?.lag() ?? null,
     certificateEnd: () => certificateEnd,
+    isStale: () => follower?.isStale() ?? false,
     async reloadTls() {
       try {
         const next = readTls();

@@ -33,30 +33,62 @@ describe('follower, when things go wrong', () => {
       };
       await rig.start().ready;
       rig.assertSame();
-      assert.equal(rig.errors.length, 2);
+      assert.deepEqual(rig.faults, ['source'], 'two failures in a row are one report');
       assert.ok(rig.states.includes('failing'));
       assert.equal(rig.states.at(-1), 'following');
     });
   }
 
-  for (const call of ['clear', 'load', 'apply'] as const) {
+  for (const call of ['rebuild', 'load', 'finish'] as const) {
     it(`goes on after a view that fails at ${call}`, async () => {
       rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'));
-      const good = rig.view[call] as (...args: unknown[]) => Promise<void>;
       let faults = 2;
+      const fail = (at: string): void => {
+        if (at === call && faults-- > 0) throw new Error('view');
+      };
       const failing: ViewWriter = {
         ...rig.view,
-        [call]: async (...args: unknown[]) => {
-          if (faults-- > 0) throw new Error('view');
-          return good(...args);
+        rebuild: async () => {
+          fail('rebuild');
+          const rebuild = await rig.view.rebuild();
+          return {
+            load: async (page) => {
+              fail('load');
+              await rebuild.load(page);
+            },
+            finish: async (...args) => {
+              fail('finish');
+              await rebuild.finish(...args);
+            },
+            discard: () => rebuild.discard(),
+          };
         },
       };
       await rig.start({ view: failing }).ready;
       rig.assertSame();
-      assert.equal(rig.errors.length, 2);
+      assert.deepEqual(rig.faults, ['view'], 'two failures in a row are one report');
       assert.equal(rig.view.cursor(), 3);
     });
   }
+
+  it('keeps its cursor and retries while the disk of the view is full, and says so', async () => {
+    rig.source.write(namespaceUpserted('ns'));
+    await rig.start().ready;
+    const apply = rig.view.apply.bind(rig.view);
+    let isFull = true;
+    rig.view.apply = async (...args) => {
+      if (isFull) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+      return apply(...args);
+    };
+    rig.source.write(upserted('a.ns.v1'));
+    await rig.until(() => rig.states.at(-1) === 'failing');
+    assert.deepEqual(rig.faults, ['disk_full']);
+    assert.equal(rig.view.cursor(), 1);
+    assert.ok(rig.follower?.isStale());
+    isFull = false;
+    await rig.until(rig.caughtUp);
+    rig.assertSame();
+  });
 
   it('believes the view when a commit failed and was made all the same', async () => {
     await rig.start().ready;
@@ -70,7 +102,7 @@ describe('follower, when things go wrong', () => {
     await rig.until(() => rig.states.at(-1) === 'failing');
     await rig.until(() => rig.states.at(-1) === 'following');
     rig.assertSame();
-    assert.equal(rig.errors.length, 1);
+    assert.deepEqual(rig.faults, ['view']);
   });
 });
 

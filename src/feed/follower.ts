@@ -1,10 +1,20 @@
 import type { Change } from '../core/change.ts';
 import type { Clock } from '../core/clock.ts';
-import type { ViewWriter } from '../edge/hosted/view.ts';
-import type { ChangeSource } from './change-source.ts';
-import { backoffMs, createWaker } from './pace.ts';
+import type { ViewRebuild, ViewWriter } from '../edge/hosted/view.ts';
+import type { Backoff } from '../lifecycle/backoff.ts';
+import { loop } from '../lifecycle/loop.ts';
+import { createWaker } from '../lifecycle/waker.ts';
+import type { ChangeSource, LogBounds } from './change-source.ts';
+import {
+  createFailureReports,
+  type FeedFault,
+  faultOf,
+  LogGapError,
+  OtherStoreError,
+} from './feed-faults.ts';
+import { createFeedHealth } from './feed-health.ts';
 
-/** `rebuilding`: the view is being made anew. `failing`: the last attempt failed, another will follow. */
+/** `rebuilding`: another view is being built, the present one serves meanwhile. `failing`: the last attempt failed, another will follow. */
 export type FollowerState = 'rebuilding' | 'following' | 'failing';
 
 export interface FollowerOptions {
@@ -12,11 +22,14 @@ export interface FollowerOptions {
   /** Written by the follower alone. Not closed by it. */
   readonly view: ViewWriter;
   readonly clock: Clock;
+  /** Builds the view anew when the source is another database than the one that it was built from; else that is a fault. */
+  readonly acceptNewStore?: boolean;
   /** After a commit, with its changes: none when it ended a rebuild without any. Must not throw. */
   readonly onApplied?: (changes: readonly Change[], cursor: number) => void;
   /** @param seq of the last change in the view, 0 for none */
   readonly onState?: (state: FollowerState, seq: number) => void;
-  readonly onError?: (error: unknown) => void;
+  /** The first failed attempt, each with another cause, and then ever fewer: after 1, 2, 4 ... minutes. */
+  readonly onFailing?: (fault: FeedFault, seconds: number, error: unknown) => void;
   /** The longest that a lost wake-up goes unnoticed. */
   readonly pollMs?: number;
   /** Changes of one transaction of the view. */
@@ -26,153 +39,191 @@ export interface FollowerOptions {
 }
 
 export interface Follower {
-  /** Resolves once the view is up to date for the first time; rejects when the follower is stopped before. */
+  /** Resolves once the view is up to date for the first time; rejects when the follower is stopped before, or the source is another database. */
   readonly ready: Promise<void>;
-  /** Changes not yet in the view, and the age of the oldest of them, as far as known. */
+  /** Resolves when the first attempt is over, however it ended. */
+  readonly attempted: Promise<void>;
+  /** Changes not yet in the view, as far as known, and the age of the oldest; see `FeedHealth`. */
   lag(): { readonly seq: number; readonly seconds: number };
+  /** False until a view is there for the first time. */
+  hasView(): boolean;
+  isStale(): boolean;
+  /** When the view last was up to date, milliseconds since the epoch; null: not since the start. */
+  heardAt(): number | null;
   state(): FollowerState;
   /** Resolves when nothing writes to the view any more. */
   stop(): Promise<void>;
 }
 
-/** The log does not continue where the view ends: changes are missing. */
-class LogGapError extends Error {
-  constructor() {
-    super('the change log has a gap');
-    this.name = 'LogGapError';
-  }
-}
+/** A write is visible within two seconds after the source has come back, even when no wake-up tells of it. */
+const BACKOFF: Backoff = { firstMs: 100, capMs: 1_000 };
+/** However many wake-ups there are, the bounds of the log and the files of the view are looked at so often. */
+const CHECK_MS = 1_000;
 
 /**
- * Keeps a view at the head of a source: resumes from the view's cursor, applies what follows, and makes the view anew when
- * its cursor is lost, older than the log, or newer than it (a source restored from a backup). Whatever fails is tried
- * again, later and later, for ever.
+ * Keeps a view at the head of a source: resumes from the view's cursor and applies what follows. It builds another view beside
+ * the serving one when the cursor is lost, older than the log, or newer than it (a source restored from a backup), when changes
+ * are missing, or when the files of the view are gone. It retries with exponential backoff, without a limit.
  */
 export function startFollower(options: FollowerOptions): Follower {
-  const { source, view, clock, onApplied, onState, onError, pollMs = 250, batch = 1000, signal } = options;
-  const waker = createWaker();
+  const { source, view, clock, onApplied, onState, onFailing, pollMs = 250, batch = 1000 } = options;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const waker = createWaker(signal);
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
+  const attempted = Promise.withResolvers<void>();
+  const health = createFeedHealth(clock);
+  const reports = createFailureReports(clock);
   let cursor = view.cursor();
   let head = cursor ?? 0;
   let state: FollowerState = cursor === null ? 'rebuilding' : 'following';
-  let stopped = false;
-  /** When the oldest change that the view lacks was made, or was first heard of; null when it lacks none. */
-  let behindSince: number | null = clock();
+  let accepts = options.acceptNewStore ?? false;
+  /** What is being called: an error is its fault. */
+  let at: 'source' | 'view' = 'source';
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let hasHeard = false;
 
   const enter = (next: FollowerState): void => {
     if (next === state) return;
     state = next;
     onState?.(next, cursor ?? 0);
   };
-  const heardOf = (at: number): void => {
-    if (behindSince === null || at < behindSince) behindSince = at;
-  };
 
-  /** Applies changes that follow `from` in a gapless row; such as came before are left out. */
-  async function apply(from: number, found: readonly Change[]): Promise<void> {
+  /** Those that follow `from`, without what came before. @throws LogGapError when one is missing */
+  function following(from: number, found: readonly Change[]): readonly Change[] {
+    health.answered();
     const changes = found.filter((change) => change.seq > from);
     changes.forEach((change, i) => {
       if (change.seq !== from + 1 + i) throw new LogGapError();
     });
-    const next = from + changes.length;
-    head = Math.max(head, next);
-    if (changes[0] !== undefined) heardOf(changes[0].at);
-    await view.apply(changes, next);
+    head = Math.max(head, from + changes.length);
+    if (changes[0] !== undefined) health.heardOf(changes[0].at);
+    return changes;
+  }
+
+  async function write(changes: readonly Change[], next: number, how: () => Promise<void>): Promise<void> {
+    at = 'view';
+    await how();
+    at = 'source';
     cursor = next;
     onApplied?.(changes, next);
   }
 
-  /** Takes the head first: whatever changes while the pages are read comes after it in the log. */
-  async function rebuild(): Promise<void> {
-    enter('rebuilding');
-    const bounds = await source.bounds();
-    head = bounds.head;
-    cursor = null;
-    await view.clear();
+  /** The bounds were read first: whatever changes while the pages are read comes after their head in the log. */
+  async function fill(rebuild: ViewRebuild, bounds: LogBounds): Promise<void> {
     for await (const page of source.snapshot()) {
-      if (stopped) return;
-      await view.load(page);
+      health.answered();
+      if (signal.aborted) return;
+      at = 'view';
+      await rebuild.load(page);
+      at = 'source';
     }
-    await apply(bounds.head, await source.since(bounds.head, batch));
+    const changes = following(bounds.head, await source.since(bounds.head, batch));
+    const next = bounds.head + changes.length;
+    await write(changes, next, () => rebuild.finish(changes, next, bounds.epoch));
+  }
+
+  async function buildAnew(bounds: LogBounds): Promise<void> {
+    enter('rebuilding');
+    at = 'view';
+    const rebuild = await view.rebuild();
+    at = 'source';
+    try {
+      await fill(rebuild, bounds);
+    } finally {
+      await rebuild.discard();
+    }
   }
 
   /** Applies until the log gives no more. */
   async function follow(): Promise<void> {
-    while (cursor !== null && !stopped) {
+    while (cursor !== null && !signal.aborted) {
       const from: number = cursor;
-      const changes = await source.since(from, batch);
-      if (changes.length > 0) await apply(from, changes);
-      if (changes.length < batch || cursor === from) return;
+      const changes = following(from, await source.since(from, batch));
+      const next = from + changes.length;
+      if (changes.length > 0) await write(changes, next, () => view.apply(changes, next));
+      if (changes.length < batch) return;
     }
   }
 
-  async function catchUp(woken: boolean): Promise<void> {
-    if (!woken) {
-      const bounds = await source.bounds();
-      head = bounds.head;
-      // A commit that failed may still have been made.
-      cursor = view.cursor();
-      if (cursor === null || cursor < bounds.oldest - 1 || cursor > head) await rebuild();
-      else if (cursor < head) heardOf(clock());
-    }
+  async function readBounds(): Promise<LogBounds> {
+    const bounds = await source.bounds();
+    health.answered();
+    head = bounds.head;
+    checkedAt = clock();
+    return bounds;
+  }
+
+  /** Compares view and log, and builds the view anew where it cannot go on from its cursor. */
+  async function check(): Promise<void> {
+    const bounds = await readBounds();
+    // A commit that failed may still have been made.
+    cursor = view.cursor();
+    const isOther = cursor !== null && view.epoch() !== bounds.epoch;
+    if (isOther && !accepts) throw new OtherStoreError();
+    if (isOther || cursor === null || cursor < bounds.oldest - 1 || cursor > head || view.isLost()) {
+      await buildAnew(bounds);
+    } else if (cursor < head) health.heardOf(clock());
+  }
+
+  async function pass(): Promise<number> {
+    const began = clock();
+    at = 'source';
+    // A wake-up trusts the cursor, which saves a statement.
+    const isWakeUp = hasHeard && state === 'following' && began - checkedAt < CHECK_MS;
+    hasHeard = false;
+    if (!isWakeUp) await check();
     try {
       await follow();
     } catch (error) {
       if (!(error instanceof LogGapError)) throw error;
-      await rebuild();
+      await buildAnew(await readBounds());
       await follow();
     }
+    if (signal.aborted) return 0;
+    health.passed(began);
+    reports.recovered();
+    accepts = false;
+    if (waker.woken()) health.heardOf(clock());
+    enter('following');
+    ready.resolve();
+    attempted.resolve();
+    return pollMs;
   }
 
-  async function run(): Promise<void> {
-    // The first pass looks at the bounds; a wake-up trusts the cursor, which saves it a statement.
-    let woken = false;
-    for (let failures = 0; !stopped; ) {
-      waker.reset();
-      const started = clock();
-      try {
-        await catchUp(woken);
-        if (stopped) break;
-        failures = 0;
-        // What was heard of before this pass began is in the view now.
-        if (behindSince !== null && behindSince <= started) behindSince = null;
-        if (waker.woken()) heardOf(clock());
-        enter('following');
-        ready.resolve();
-        woken = await waker.wait(pollMs);
-      } catch (error) {
-        failures++;
-        enter('failing');
-        onError?.(error);
-        await waker.sleep(backoffMs(failures));
-        woken = false;
-      }
-    }
+  function failed(error: unknown): void {
+    const fault = faultOf(error, at);
+    health.failed();
+    checkedAt = Number.NEGATIVE_INFINITY;
+    enter('failing');
+    if (reports.isDue(fault)) onFailing?.(fault, health.lagSeconds(), error);
+    if (fault === 'other_store') ready.reject(error);
+    attempted.resolve();
   }
 
   const unlisten = source.onChange(() => {
-    heardOf(clock());
+    health.heardOf(clock());
+    hasHeard = true;
     waker.wake();
   });
-  const halt = (): void => {
-    stopped = true;
-    waker.stop();
-  };
-  if (signal?.aborted) halt();
-  signal?.addEventListener('abort', halt, { once: true });
-  const ended = run().finally(() => {
+  const halt = (): void => ending.abort();
+  if (options.signal?.aborted) halt();
+  options.signal?.addEventListener('abort', halt, { once: true });
+  const ended = loop({ signal, waker, pass, backoff: BACKOFF, onError: failed }).then(() => {
     unlisten();
-    signal?.removeEventListener('abort', halt);
+    options.signal?.removeEventListener('abort', halt);
     ready.reject(new Error('the follower was stopped before the view was up to date'));
+    attempted.resolve();
   });
 
   return {
     ready: ready.promise,
-    lag: () => {
-      const missing = Math.max(0, head - (cursor ?? 0));
-      return { seq: missing, seconds: behindSince === null ? 0 : Math.max(0, clock() - behindSince) / 1000 };
-    },
+    attempted: attempted.promise,
+    lag: () => ({ seq: Math.max(0, head - (cursor ?? 0)), seconds: health.lagSeconds() }),
+    hasView: () => cursor !== null,
+    isStale: () => health.isStale(),
+    heardAt: () => health.heardAt(),
     state: () => state,
     async stop() {
       halt();

@@ -1,5 +1,5 @@
 import { TLS_FAULTS } from '../core/tls-faults.ts';
-import { FEED_STATES, TRANSPORTS, UDP_PATHS } from './vocabulary.ts';
+import { FEED_FAULTS, FEED_STATES, TRANSPORTS, UDP_PATHS, VIEW_DISCARDS } from './vocabulary.ts';
 
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
@@ -119,7 +119,21 @@ export const EVENTS = {
     message: 'the edge view changed its state',
     fields: { state: FEED_STATES, seq: 'number' },
   },
-  'feed.failing': { level: 'error', message: 'the edge view lags', fields: { seconds: 'number' } },
+  'feed.failing': {
+    level: 'error',
+    message: 'the edge view does not follow its source',
+    fields: { reason: FEED_FAULTS, seconds: 'number' },
+  },
+  'view.discarded': {
+    level: 'warn',
+    message: 'the edge view could not be used and is built anew',
+    fields: { reason: VIEW_DISCARDS },
+  },
+  'store.state': {
+    level: 'warn',
+    message: 'the database became reachable or unreachable',
+    fields: { state: ['up', 'down'] },
+  },
 } as const satisfies Readonly<Record<string, EventRow>>;
 
 export type EventName = keyof typeof EVENTS;

@@ -17,14 +17,15 @@ function recorded(): { log: Log; lines: string[] } {
 describe('createLog', () => {
   it('writes one JSON line an event', () => {
     const { log, lines } = recorded();
-    log.event('feed.failing', { seconds: 3 });
+    log.event('feed.failing', { reason: 'source', seconds: 3 });
     assert.equal(lines.length, 1);
     assert.deepEqual(JSON.parse(lines[0]!), {
       level: 'error',
       time: '2027-01-15T08:00:00.123Z',
       event: 'feed.failing',
+      reason: 'source',
       seconds: 3,
-      msg: 'the edge view lags',
+      msg: 'the edge view does not follow its source',
     });
   });
 
@@ -32,9 +33,12 @@ describe('createLog', () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => lines.push(line) };
     const log = createLog({ clock: () => 1_800_000_000_123, stream, format: 'pretty' });
-    log.event('feed.failing', { seconds: 3 });
+    log.event('feed.failing', { reason: 'source', seconds: 3 });
     log.event('store.failing', {}, Object.assign(new TypeError(TOKEN), { code: 'ECONNREFUSED' }));
-    assert.equal(lines[0], '08:00:00.123 ERROR the edge view lags (event=feed.failing seconds=3)\n');
+    assert.equal(
+      lines[0],
+      '08:00:00.123 ERROR the edge view does not follow its source (event=feed.failing reason=source seconds=3)\n',
+    );
     assert.match(
       lines[1] ?? '',
       /^08:00:00\.123 ERROR the database .* error=\{"class":"TypeError","code":"ECONN/,
@@ -72,11 +76,11 @@ describe('createLog', () => {
     // @ts-expect-error an event is a member of the table
     log.event(name, {});
     // @ts-expect-error a number field takes no text
-    log.event('feed.failing', { seconds: name });
+    log.event('feed.failing', { reason: 'source', seconds: name });
     // @ts-expect-error a field of a closed set takes no other text
     log.event('feed.state', { state: name, seq: 1 });
     // @ts-expect-error there are no fields but the table's
-    log.event('feed.failing', { seconds: 1, name });
+    log.event('feed.failing', { reason: 'source', seconds: 1, name });
     // @ts-expect-error all fields of the table are there
     log.event('feed.state', { seq: 1 });
     // And where types were overruled, the table still decides.
@@ -120,7 +124,7 @@ describe('createLog', () => {
 
   it('has only events that docs/OPERATIONS.md lists', () => {
     const page = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8');
-    const listed = [...page.matchAll(/^\| `([a-z]+\.[a-z]+)` \| (info|warn|error) \|/gm)].map(([, n, l]) => [
+    const listed = [...page.matchAll(/^\| `([a-z_]+\.[a-z]+)` \| (info|warn|error) \|/gm)].map(([, n, l]) => [
       n,
       l,
     ]);

@@ -21,8 +21,14 @@ export type SigningEvent = (typeof SIGNING_EVENTS)[number];
 
 export const FEED_STATES = ['rebuilding', 'following', 'failing'] as const;
 
+/** What keeps the view from following its source (`feed/feed-faults.ts`). */
+export const FEED_FAULTS = ['source', 'view', 'disk_full', 'other_store'] as const;
+
+/** Why a view is thrown away at start. */
+export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;
+
 /** Why a process is not ready. */
-export const UNREADY_REASONS = ['starting', 'keys', 'feed', 'workers', 'stopping'] as const;
+export const UNREADY_REASONS = ['starting', 'keys', 'store', 'feed', 'workers', 'stopping'] as const;
 export type UnreadyReason = (typeof UNREADY_REASONS)[number];
 
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;

@@ -1,15 +1,6 @@
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, fstatSync, openSync, readSync, rmSync } from 'node:fs';
 import { open } from 'lmdb';
+import { createPrivate } from './view-directory.ts';
 import { type Bytes, STAMP_KEY } from './view-keys.ts';
 
 /** Says how keys and values are laid out. A file with another stamp is thrown away and made anew from the source. */
@@ -34,7 +25,6 @@ export interface Tree {
   removeSync(key: Bytes): boolean;
   /** `work` must return nothing: a promise, as `put` gives one, would put the commit off to a later microtask. */
   transactionSync(work: () => undefined): void;
-  clearSync(): void;
   resetReadTxn(): void;
   /** Frees the slots of readers whose process is gone. */
   readerCheck(): number;
@@ -75,28 +65,31 @@ function openTree(path: string, readOnly: boolean): Tree {
     mapSize: MAP_SIZE,
     pageSize: PAGE_SIZE,
     maxReaders: MAX_READERS,
-    // The view can be made again, so no commit waits for the disk; `marker` below tells a torn file from a whole one.
+    // The view can be built again, so no commit waits for the disk; see `writeState` for what tells a torn file from a whole one.
     ...(readOnly ? { readOnly } : { noSync: true }),
   });
   return tree as unknown as Tree;
 }
 
-/**
- * Opens the file for writing, making it anew when it is absent, damaged, of another layout, or was written to when the
- * machine (not only the process) went down.
- */
-export function openForWriting(path: string): Tree {
-  mkdirSync(dirname(path), { recursive: true });
-  const boot = bootId();
-  if (!isTrusted(path, boot) || !isWhole(path)) remove(path);
-  writeMarker(path, boot === null ? 'open' : `open ${boot}`);
-  let tree = openTree(path, false);
-  if (!hasStamp(tree) && tree.getStats().entryCount > 0) {
-    // Closing is immediate here: nothing is under way. The inode must be gone before the path is used again.
-    void tree.close();
-    remove(path);
-    tree = openTree(path, false);
-  }
+/** Why a file is not used: damaged or cut short, or written by a release with another layout. */
+export type UnusableReason = 'damaged' | 'layout';
+
+/** Opens an existing file for writing. @returns the reason when it cannot be used; the caller removes it */
+export function openExisting(path: string): Tree | UnusableReason {
+  if (!isWhole(path)) return 'damaged';
+  createPrivate(path);
+  const tree = openTree(path, false);
+  if (hasStamp(tree)) return tree;
+  // Closing is immediate here: nothing is under way.
+  void tree.close();
+  return 'layout';
+}
+
+/** Makes a new file, empty. What was at the path is removed. */
+export function createNew(path: string): Tree {
+  for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+  createPrivate(path);
+  const tree = openTree(path, false);
   tree.transactionSync(() => {
     putStamp(tree);
   });
@@ -114,7 +107,7 @@ export function openForReading(path: string): Tree {
   throw new Error('the hosted view has another layout');
 }
 
-/** Part of the transaction that empties the tree, so that no crash leaves a file without its stamp. */
+/** Part of the first transaction of a file, so that no crash leaves one without its stamp. */
 export function putStamp(tree: Tree): void {
   tree.putSync(STAMP_KEY, Buffer.from(STAMP));
 }
@@ -124,45 +117,11 @@ function hasStamp(tree: Tree): boolean {
   return stamp !== undefined && stamp.toString('latin1', 0, stamp.length) === STAMP;
 }
 
-/** Flushes to disk, then says that the file can be trusted whatever happens to the machine. */
-export async function closeWritten(tree: Tree, path: string): Promise<void> {
-  const synced = await new Promise<boolean>((resolve) => {
+/** Brings everything committed to the disk. @returns false when the disk refused */
+export async function syncToDisk(tree: Tree): Promise<boolean> {
+  return new Promise<boolean>((resolve) => {
     tree.sync((error) => resolve(error === undefined || error === null));
   });
-  await tree.close();
-  if (synced) writeMarker(path, 'clean');
-}
-
-function remove(path: string): void {
-  for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
-}
-
-/*
- * The marker. Without syncs, a killed process loses nothing (the pages are the kernel's), but a machine that goes down may
- * leave pages of several transactions on disk. So a file is trusted when it was closed in order, or when the
- * machine has not been restarted since it was opened.
- */
-
-function isTrusted(path: string, boot: string | null): boolean {
-  try {
-    const marker = readFileSync(`${path}-state`, 'latin1');
-    return marker === 'clean' || (boot !== null && marker === `open ${boot}`);
-  } catch {
-    return false;
-  }
-}
-
-function writeMarker(path: string, text: string): void {
-  writeFileSync(`${path}-state`, text, { flush: true });
-}
-
-/** Changes with every start of the machine. Null where the system does not tell (anything but Linux). */
-function bootId(): string | null {
-  try {
-    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-  } catch {
-    return null;
-  }
 }
 
 /*

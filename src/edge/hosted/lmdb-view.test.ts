@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { open } from 'lmdb';
 import type { ChangeBody } from '../../core/change.ts';
-import { openLmdbReader, openLmdbWriter } from './lmdb-view.ts';
+import { openLmdbReader } from './lmdb-reader.ts';
+import { type DiscardReason, openLmdbWriter } from './lmdb-view.ts';
 import { createStamps } from './stamps.ts';
-import { deleted, minted, namespaceDeleted, namespaceUpserted, upserted } from './testing/view-changes.ts';
+import { minted, namespaceUpserted, upserted } from './testing/view-changes.ts';
 import { describeView, type ViewFixture } from './testing/view-suite.ts';
 
 function fixture(directory: string): ViewFixture {
@@ -43,10 +52,13 @@ describeView('LMDB view', async () => fixture(newDirectory()));
 
 describe('LMDB view and its file', () => {
   let directory: string;
+  /** Directory of the view, and the file in it that serves before the first rebuild. */
   let path: string;
+  let file: string;
   beforeEach(() => {
     directory = newDirectory();
     path = join(directory, 'view');
+    file = join(path, '1.mdb');
   });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -60,41 +72,82 @@ describe('LMDB view and its file', () => {
     await writer.close();
   }
 
-  async function cursorAfterOpening(): Promise<number | null> {
-    const writer = openLmdbWriter({ path });
+  async function opened(): Promise<{ cursor: number | null; discarded: DiscardReason[] }> {
+    const discarded: DiscardReason[] = [];
+    const writer = openLmdbWriter({ path, onDiscarded: (reason) => discarded.push(reason) });
     const cursor = writer.cursor();
     await writer.close();
-    return cursor;
+    return { cursor, discarded };
   }
 
-  const DAMAGE: readonly (readonly [what: string, damage: () => void])[] = [
-    ['filled with other bytes', () => writeFileSync(path, Buffer.alloc(100_000, 7))],
-    ['empty', () => writeFileSync(path, '')],
-    ['shorter than its pages', () => truncateSync(path, 5 * 8192)],
+  const DAMAGE: readonly (readonly [what: string, reason: DiscardReason | null, damage: () => void])[] = [
+    ['filled with other bytes', 'damaged', () => writeFileSync(file, Buffer.alloc(100_000, 7))],
+    ['empty', 'damaged', () => writeFileSync(file, '')],
+    ['missing', 'damaged', () => rmSync(file)],
+    ['shorter than its pages', 'damaged', () => truncateSync(file, 5 * 8192)],
     [
       'of another layout',
+      'layout',
       () =>
-        writeFileSync(path, readFileSync(path, 'latin1').replaceAll('uqrp-view 1', 'uqrp-view 0'), 'latin1'),
+        writeFileSync(file, readFileSync(file, 'latin1').replaceAll('uqrp-view 1', 'uqrp-view 0'), 'latin1'),
     ],
-    ['not marked', () => rmSync(`${path}-state`)],
+    ['not named by a state', null, () => rmSync(join(path, 'state'))],
     [
       'marked by another start of the machine',
-      () => writeFileSync(`${path}-state`, 'open 00000000-0000-0000-0000-000000000000'),
+      'untrusted',
+      () => writeFileSync(join(path, 'state'), '1 open 00000000-0000-0000-0000-000000000000'),
     ],
   ];
-  for (const [what, damage] of DAMAGE) {
-    it(`makes a file anew that is ${what}`, async () => {
+  for (const [what, reason, damage] of DAMAGE) {
+    it(`throws a file away that is ${what}, and says why`, async () => {
       await make();
       damage();
-      assert.equal(await cursorAfterOpening(), null);
+      assert.deepEqual(await opened(), { cursor: null, discarded: reason === null ? [] : [reason] });
       await make();
-      assert.equal(await cursorAfterOpening(), 5);
+      assert.deepEqual(await opened(), { cursor: 5, discarded: [] });
     });
   }
 
+  it('is for its owner alone, whatever the umask, and also when its files were readable before', async () => {
+    const modes = (): Record<string, string> =>
+      Object.fromEntries(
+        ['', ...readdirSync(path)].map((name) => [
+          name,
+          (statSync(join(path, name)).mode & 0o777).toString(8),
+        ]),
+      );
+    const expected = (generation: number) => ({
+      '': '700',
+      [`${generation}.mdb`]: '600',
+      [`${generation}.mdb-lock`]: '600',
+      state: '600',
+    });
+    const before = process.umask(0);
+    try {
+      await make();
+      assert.deepEqual(modes(), expected(1));
+      for (const name of Object.keys(modes())) chmodSync(join(path, name), name === '' ? 0o755 : 0o644);
+      const writer = openLmdbWriter({ path });
+      assert.deepEqual(modes(), expected(1));
+      await (await writer.rebuild()).finish([], 1, 'an epoch');
+      await writer.close();
+      assert.deepEqual(modes(), expected(2));
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it('removes the readable files that an earlier release left', async () => {
+    for (const end of ['', '-lock', '-state']) writeFileSync(path + end, 'secret', { mode: 0o644 });
+    assert.deepEqual(await opened(), { cursor: null, discarded: [] });
+    assert.deepEqual(readdirSync(directory), ['view']);
+  });
+
   it('refuses to read where there is no view, or a damaged one', () => {
     assert.throws(() => openLmdbReader({ path }), /not there/);
-    writeFileSync(path, Buffer.alloc(100_000, 7));
+    mkdirSync(path);
+    writeFileSync(join(path, 'state'), '1 clean');
+    writeFileSync(file, Buffer.alloc(100_000, 7));
     assert.throws(() => openLmdbReader({ path }), /cannot be read/);
   });
 
@@ -112,7 +165,7 @@ describe('LMDB view and its file', () => {
       }
     }
     const before = stamps.read(stamps.stampOfKey('any.res.ns.v1'));
-    await writer.clear();
+    await (await writer.rebuild()).finish([], 21, 'an epoch');
     assert.notEqual(stamps.read(stamps.stampOfKey('any.res.ns.v1')), before);
     for (const reader of readers) {
       reader.refresh();
@@ -148,7 +201,7 @@ describe('LMDB view and its file', () => {
     const workerData = {
       path,
       stamps: stamps.buffer,
-      view: new URL('./lmdb-view.ts', import.meta.url).href,
+      view: new URL('./lmdb-reader.ts', import.meta.url).href,
       stampsFile: new URL('./stamps.ts', import.meta.url).href,
     };
     const url = new URL(`data:text/javascript,${encodeURIComponent(source)}`);
@@ -209,83 +262,6 @@ describe('LMDB view and its file', () => {
       1,
     );
     assert.equal(writer.cursor(), 1);
-    await writer.close();
-  });
-
-  it('overwrites what was erased in the free pages of the file', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
-    const secret = (i: number): string => `secret-${i}-`.repeat(20);
-    const keys = Array.from({ length: 20 }, (_, i) => `k${i}.res.ns.v1`);
-    await writer.apply(
-      keys.map((key, i) => upserted(key, secret(i))),
-      1,
-    );
-    await writer.apply(
-      [deleted('k7.res.ns.v1'), deleted('k19.res.ns.v1'), upserted('k8.res.ns.v1', 'short')],
-      2,
-    );
-    const holds = (text: string): boolean => readFileSync(path, 'latin1').includes(text);
-    assert.ok(holds('-secret-7-'));
-    writer.wipe();
-    for (const i of [7, 8, 19]) assert.equal(holds(`-secret-${i}-`), false, `${i}`);
-    assert.ok(holds('-secret-9-'));
-    await writer.apply([namespaceDeleted('ns')], 3);
-    writer.wipe();
-    assert.equal(holds('secret-'), false);
-    assert.equal(writer.cursor(), 3);
-    await writer.close();
-  });
-
-  it('wipes by itself some time after an erasure', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 1 });
-    await writer.apply([upserted('res.ns.v1', 'the secret')], 1);
-    await writer.apply([deleted('res.ns.v1')], 2);
-    while (readFileSync(path, 'latin1').includes('the secret')) await nextTurn();
-    await writer.close();
-  });
-
-  it('does not grow by wiping', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
-    const sizes: number[] = [];
-    for (let i = 0; i < 60; i++) {
-      await writer.apply([upserted('res.ns.v1', `payload ${i}`), deleted('res.ns.v1')], i);
-      writer.wipe();
-      sizes.push(readFileSync(path).length);
-    }
-    assert.equal(sizes.at(-1), sizes[20]);
-    await writer.close();
-  });
-
-  it('rebuilds over what a wipe left that was cut short', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
-    await writer.clear();
-    await writer.apply([], 0);
-    const tree = open<Uint8Array, Uint8Array>({
-      path,
-      noSubdir: true,
-      keyEncoding: 'binary',
-      encoding: 'binary',
-    });
-    await tree.put(Uint8Array.of(0xff, 0, 0, 0, 0), Buffer.alloc(3900));
-    await tree.close();
-    await writer.load([upserted('b.res.ns.v1'), upserted('a.res.ns.v1'), namespaceUpserted('ns')]);
-    await writer.apply([], 2);
-    const reader = openLmdbReader({ path });
-    assert.ok(reader.record('a.res.ns.v1') !== null && reader.record('b.res.ns.v1') !== null);
-    await reader.close();
-    await writer.close();
-  });
-
-  it('takes a rebuild only into an empty view, and needs a clear after one that failed', async () => {
-    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
-    await writer.apply([upserted('z.res.ns.v1')], 1);
-    await writer.load([upserted('a.res.ns.v1')]);
-    await assert.rejects(writer.apply([], 2), /not empty/);
-    await assert.rejects(writer.apply([], 2), /must be cleared/);
-    await writer.clear();
-    await writer.load([upserted('a.res.ns.v1')]);
-    await writer.apply([], 3);
-    assert.equal(writer.cursor(), 3);
     await writer.close();
   });
 });

@@ -1,71 +1,35 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { perform, snapshotOperations, type ViewOperation, viewOperations } from './apply.ts';
-import { closeWritten, openForReading, openForWriting, putStamp, type Tree } from './lmdb-file.ts';
-import { emitEntries, treeTarget } from './lmdb-target.ts';
-import { createSorter, type Entry, type Sorter } from './sorter.ts';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { perform, viewOperations } from './apply.ts';
+import { createNew, openExisting, syncToDisk, type Tree, type UnusableReason } from './lmdb-file.ts';
+import { startLmdbRebuild } from './lmdb-rebuild.ts';
+import { treeTarget } from './lmdb-target.ts';
 import type { Stamps } from './stamps.ts';
-import type { HostedView, ViewWriter } from './view.ts';
+import type { ViewRebuild, ViewWriter } from './view.ts';
 import {
-  type Bytes,
-  CURSOR_KEY,
-  FIRST,
-  isBelow,
-  namespaceKey,
-  recordKey,
-  seekBelow,
-  tokenKey,
-} from './view-keys.ts';
-import { decodeCursor, decodeNamespace, decodeRecord, decodeToken, encodeCursor } from './view-values.ts';
-import { createWiper, removeFilling } from './wipe.ts';
+  generationPath,
+  inodeOf,
+  prepareDirectory,
+  readState,
+  removeGeneration,
+  removeOthers,
+  writeState,
+} from './view-directory.ts';
+import { CURSOR_KEY, EPOCH_KEY } from './view-keys.ts';
+import { decodeCursor, encodeCursor } from './view-values.ts';
+import { createWiper, removeFilling, type Wiper } from './wipe.ts';
 
-export interface LmdbReaderOptions {
-  readonly path: string;
-  /** Of the process whose follower writes the file; without them every `refresh` takes a new snapshot. */
-  readonly stamps?: Pick<Stamps, 'commits'>;
-}
-
-export interface LmdbReader extends HostedView {
-  close(): Promise<void>;
-}
-
-/**
- * Opens the view for reading: in any thread of the process that writes it, once the writer is open, or in another process.
- *
- * A read sees everything committed before the event loop's present turn began, and after `refresh` everything committed before that.
- *
- * @throws Error when there is no readable view at the path
- */
-export function openLmdbReader({ path, stamps }: LmdbReaderOptions): LmdbReader {
-  const tree = openForReading(path);
-  let seen = stamps?.commits() ?? 0;
-  const get = <T>(key: Bytes | null, decode: (bytes: Buffer) => T): T | null => {
-    const bytes = key === null ? undefined : tree.getBinaryFast(key);
-    return bytes === undefined ? null : decode(bytes);
-  };
-  return {
-    namespace: (name) => get(namespaceKey(name), decodeNamespace),
-    token: (digest) => get(tokenKey(digest), decodeToken),
-    record: (key) => get(recordKey(key), decodeRecord),
-    anyBelow(suffix) {
-      for (const found of tree.getKeys({ start: seekBelow(suffix), limit: 1 })) return isBelow(found, suffix);
-      return false;
-    },
-    refresh() {
-      if (stamps !== undefined) {
-        const commits = stamps.commits();
-        if (commits === seen) return;
-        seen = commits;
-      }
-      tree.resetReadTxn();
-    },
-    close: () => tree.close(),
-  };
-}
+/** Why a view was thrown away at start; `untrusted`: the machine went down while it was written to. */
+export type DiscardReason = UnusableReason | 'untrusted';
 
 export interface LmdbWriterOptions {
+  /** Directory of the view. */
   readonly path: string;
-  /** Bumped whole when the view is emptied or made anew. Single changes are announced by whoever follows the follower. */
-  readonly stamps?: Pick<Stamps, 'bumpAll'>;
+  /** Told when the view is replaced. Single changes are announced by whoever follows the follower. */
+  readonly stamps?: Pick<Stamps, 'bumpAll' | 'setGeneration'>;
+  /** Starts with an empty view, whatever is there. */
+  readonly empty?: boolean;
+  readonly onDiscarded?: (reason: DiscardReason) => void;
   /** Milliseconds without a change, after an erasure, until the pages that held the data are overwritten; 0 never does. */
   readonly wipeAfterMs?: number;
   /** Memory for the sorting of a rebuild, bytes. */
@@ -77,121 +41,138 @@ export interface LmdbViewWriter extends ViewWriter {
   readonly wipe: () => void;
 }
 
-/** Records that one transaction of a rebuild writes: a few milliseconds of the event loop. */
-const AT_ONCE = 2000;
+/** The file that serves, and what belongs to it. */
+interface Serving {
+  readonly generation: number;
+  readonly tree: Tree;
+  readonly inode: number | null;
+  readonly wiper: Wiper;
+  readonly target: ReturnType<typeof treeTarget>;
+}
 
 /**
- * Opens the view for writing: one writer a file, before any reader of the same process. A file that cannot be trusted is made anew, empty,
- * with a cursor of null.
- *
- * A rebuild (`clear`, `load`, then `apply`) sorts what it is given and writes it in the order of the keys, so that pages are full;
- * readers find nothing until `apply`, whose last transaction adds namespaces, tokens, changes and cursor together.
+ * Opens the view for writing: one writer a directory, before any reader of the same process. A view that cannot be trusted is
+ * thrown away; the new one is empty and its cursor null.
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
-  const { path, stamps, wipeAfterMs = 1000, sortBytes } = options;
-  const tree = openForWriting(path);
-  const state: WriterState = { staged: null, unusable: false };
-  const wiper = createWiper(tree, wipeAfterMs);
-  const target = treeTarget(tree, wiper.erased);
+  const { path: directory, stamps, wipeAfterMs = 1000, sortBytes } = options;
+  prepareDirectory(directory);
+  const opened = openServing(directory, options);
+  removeOthers(directory, opened.generation);
+  writeState(directory, opened.generation, 'open');
+  let serving = servingOf(opened.tree, opened.generation);
+  let rebuild: ViewRebuild | null = null;
+  stamps?.setGeneration(serving.generation);
+
+  function servingOf(tree: Tree, generation: number): Serving {
+    const wiper = createWiper(tree, wipeAfterMs);
+    const inode = inodeOf(generationPath(directory, generation));
+    return { generation, tree, inode, wiper, target: treeTarget(tree, wiper.erased) };
+  }
+
+  /** The order matters: state on disk, then the number that readers look at, then the bump that makes them look. */
+  function serve(tree: Tree, generation: number): void {
+    writeState(directory, generation, 'open');
+    const old = serving;
+    serving = servingOf(tree, generation);
+    stamps?.setGeneration(generation);
+    stamps?.bumpAll();
+    old.wiper.cancel();
+    // Threads that still read the old file keep it until they have switched.
+    void old.tree.close();
+    removeGeneration(directory, old.generation);
+  }
 
   return {
-    wipe: wiper.now,
+    wipe: () => serving.wiper.now(),
     cursor() {
-      const bytes = tree.getBinaryFast(CURSOR_KEY);
+      const bytes = serving.tree.getBinaryFast(CURSOR_KEY);
       return bytes === undefined ? null : decodeCursor(bytes);
     },
+    epoch() {
+      const bytes = serving.tree.getBinaryFast(EPOCH_KEY);
+      return bytes === undefined ? null : bytes.toString('latin1', 0, bytes.length);
+    },
+    isLost() {
+      const { generation, inode } = serving;
+      return (
+        inodeOf(generationPath(directory, generation)) !== inode ||
+        readState(directory)?.generation !== generation
+      );
+    },
     async apply(changes, next) {
-      if (state.unusable) throw new Error('a rebuild was cut short: the view must be cleared');
+      const { tree, target, wiper } = serving;
       const operations = viewOperations(changes);
-      const staged = stagedEntries(state);
-      const rebuilt = staged.entry !== null;
-      if (rebuilt) {
-        state.unusable = true;
-        removeFilling(tree);
-        await writeRecords(tree, staged);
-      }
-      tree.transactionSync(() => {
-        while (staged.entry !== null) append(tree, staged);
-        for (const operation of operations) perform(target, operation);
-        tree.putSync(CURSOR_KEY, encodeCursor(next));
-      });
-      finishStaging(state);
-      if (rebuilt) stamps?.bumpAll();
+      withDiskFault(() =>
+        tree.transactionSync(() => {
+          for (const operation of operations) perform(target, operation);
+          tree.putSync(CURSOR_KEY, encodeCursor(next));
+        }),
+      );
       wiper.later();
     },
-    async clear() {
-      finishStaging(state);
-      tree.transactionSync(() => {
-        tree.clearSync();
-        putStamp(tree);
+    async rebuild() {
+      await rebuild?.discard();
+      const generation = serving.generation + 1;
+      // Somebody may have removed the directory.
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      const started = startLmdbRebuild({
+        path: generationPath(directory, generation),
+        sortPath: join(directory, 'sorting'),
+        sortBytes,
+        serve: (tree) => serve(tree, generation),
+        ended: () => {
+          rebuild = null;
+          if (serving.generation !== generation) removeGeneration(directory, generation);
+        },
       });
-      stamps?.bumpAll();
-      wiper.erased();
-      wiper.later();
-    },
-    async load(changes) {
-      // The pages that the emptying freed are about to be taken anyhow.
-      wiper.cancel();
-      const operations = snapshotOperations(changes);
-      state.staged ??= createSorter(`${path}-rebuild`, sortBytes);
-      stage(state.staged, operations);
+      rebuild = {
+        ...started,
+        load: (changes) => started.load(changes).catch(rethrowDiskFault),
+        finish: (changes, cursor, epoch) => started.finish(changes, cursor, epoch).catch(rethrowDiskFault),
+      };
+      return rebuild;
     },
     async close() {
-      wiper.cancel();
-      finishStaging(state);
-      await closeWritten(tree, path);
+      await rebuild?.discard();
+      serving.wiper.cancel();
+      const isSynced = await syncToDisk(serving.tree);
+      await serving.tree.close();
+      if (isSynced) writeState(directory, serving.generation, 'clean');
     },
   };
 }
 
-interface WriterState {
-  /** Pages of a rebuild, until `apply`. */
-  staged: Sorter | null;
-  /** A rebuild failed half way: what the tree holds is no state at all. */
-  unusable: boolean;
+/** Opens the view that serves, or makes an empty one. */
+function openServing(
+  directory: string,
+  { empty = false, onDiscarded }: LmdbWriterOptions,
+): { readonly tree: Tree; readonly generation: number } {
+  const state = readState(directory);
+  const generation = state?.generation ?? 1;
+  const path = generationPath(directory, generation);
+  if (state === null || empty) return { tree: createNew(path), generation };
+  const found = state.isTrusted ? openExisting(path) : 'untrusted';
+  if (typeof found !== 'string') {
+    removeFilling(found);
+    return { tree: found, generation };
+  }
+  onDiscarded?.(found);
+  return { tree: createNew(path), generation };
 }
 
-function stage(sorter: Sorter, operations: readonly ViewOperation[]): void {
-  for (const operation of operations) emitEntries(operation, (key, value) => sorter.add(key, value));
-}
-
-/** What is staged, in the order of the keys, with the present entry to look at. */
-interface Staged {
-  entry: Entry | null;
-  advance(): void;
-}
-
-function stagedEntries(state: WriterState): Staged {
-  const entries = state.staged?.entries();
-  const staged: Staged = {
-    entry: null,
-    advance: () => {
-      staged.entry = entries?.next().value ?? null;
-    },
-  };
-  staged.advance();
-  return staged;
-}
-
-/** Writes the records at the head of what is staged; for want of namespaces no reader finds a way to them. */
-async function writeRecords(tree: Tree, staged: Staged): Promise<void> {
-  const isRecord = (): boolean => staged.entry !== null && staged.entry.key[0]! < FIRST.version;
-  while (isRecord()) {
-    tree.transactionSync(() => {
-      for (let n = 0; n < AT_ONCE && isRecord(); n++) append(tree, staged);
-    });
-    await nextTurn();
+function withDiskFault(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    rethrowDiskFault(error);
   }
 }
 
-function append(tree: Tree, staged: Staged): void {
-  const { key, value } = staged.entry!;
-  if (!tree.putSync(key, value, { append: true })) throw new Error('a rebuild met a view that is not empty');
-  staged.advance();
-}
-
-function finishStaging(state: WriterState): void {
-  state.staged?.close();
-  state.staged = null;
-  state.unusable = false;
+/** LMDB tells a full disk by the system's text or number alone. */
+function rethrowDiskFault(error: unknown): never {
+  const { message, code } = error as { message?: unknown; code?: unknown };
+  const isFull = code === 'ENOSPC' || code === 28 || /No space left|MAP_FULL/.test(String(message));
+  if (!isFull) throw error;
+  throw Object.assign(new Error('the disk of the view is full', { cause: error }), { code: 'ENOSPC' });
 }

@@ -7,18 +7,23 @@ export interface MemoryState {
   readonly tokens: Map<string, HostedToken>;
   readonly records: Map<string, HostedRecord>;
   cursor: number | null;
+  epoch: string | null;
 }
 
 export interface MemoryView extends HostedView, ViewWriter {
   readonly state: MemoryState;
+  /** Makes `isLost` true, as if the file had been deleted. */
+  lose(): void;
+}
+
+function emptyState(): MemoryState {
+  return { namespaces: new Map(), tokens: new Map(), records: new Map(), cursor: null, epoch: null };
 }
 
 /** Both ports over maps: what the LMDB view does, without a file. For tests, and for a node without synchronisation. */
-export function createMemoryView(
-  state: MemoryState = { namespaces: new Map(), tokens: new Map(), records: new Map(), cursor: null },
-): MemoryView {
+export function createMemoryView(state: MemoryState = emptyState()): MemoryView {
   const target = mapTarget(state);
-  let staged: ViewOperation[] = [];
+  let isLost = false;
   return {
     state,
     namespace: (name) => state.namespaces.get(name) ?? null,
@@ -27,23 +32,34 @@ export function createMemoryView(
     anyBelow: (suffix) => [...state.records.keys()].some((key) => isAtOrBelow(key, suffix)),
     refresh: () => {},
     cursor: () => state.cursor,
+    epoch: () => state.epoch,
+    isLost: () => isLost,
+    lose: () => {
+      isLost = true;
+    },
     apply: async (changes, cursor) => {
-      const operations = [...staged, ...viewOperations(changes)];
-      staged = [];
-      for (const operation of operations) perform(target, operation);
+      for (const operation of viewOperations(changes)) perform(target, operation);
       state.cursor = cursor;
     },
-    clear: async () => {
-      staged = [];
-      for (const map of [state.namespaces, state.tokens, state.records]) map.clear();
-      state.cursor = null;
+    rebuild: async () => {
+      const staged: ViewOperation[] = [];
+      return {
+        load: async (changes) => {
+          staged.push(...snapshotOperations(changes));
+        },
+        // No reader runs between these lines, so the replacement is one step.
+        finish: async (changes, cursor, epoch) => {
+          const operations = [...staged, ...viewOperations(changes)];
+          for (const map of [state.namespaces, state.tokens, state.records]) map.clear();
+          for (const operation of operations) perform(target, operation);
+          state.cursor = cursor;
+          state.epoch = epoch;
+          isLost = false;
+        },
+        discard: async () => {},
+      };
     },
-    load: async (changes) => {
-      staged.push(...snapshotOperations(changes));
-    },
-    close: async () => {
-      staged = [];
-    },
+    close: async () => {},
   };
 }
 

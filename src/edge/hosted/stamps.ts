@@ -26,11 +26,16 @@ export interface Stamps {
   commits(): number;
   /** Announces a committed change. Called by the follower's side alone, once the commit is visible. */
   bumpFor(change: ChangeBody): void;
-  /** Voids every reply: the view was emptied or made anew. */
+  /** Voids every reply: the view was replaced. */
   bumpAll(): void;
+  /** Number of the view's file that serves; 0 before the writer has opened it. Changes are announced by `bumpAll` after them. */
+  generation(): number;
+  setGeneration(generation: number): void;
 }
 
 const COMMIT = 0;
+/** Beside the count of commits: read only when that has changed. */
+const GENERATION = 1;
 /** The count of commits has a cache line of its own: it changes with every commit, and every stripe's neighbour would suffer. */
 const NAMESPACES_AT = 16;
 const NAMESPACE_STRIPES = 4096;
@@ -59,6 +64,10 @@ export function attachStamps(buffer: SharedArrayBuffer): Stamps {
     bumpAll() {
       Atomics.add(counters, COMMIT, 1);
       for (let i = NAMESPACES_AT; i < COUNTERS; i++) Atomics.add(counters, i, 1);
+    },
+    generation: () => Atomics.load(counters, GENERATION),
+    setGeneration(generation) {
+      Atomics.store(counters, GENERATION, generation);
     },
   };
 }

@@ -38,6 +38,7 @@ const scratchEnd = new Uint8Array(ROOM);
 
 export const STAMP_KEY: Bytes = Uint8Array.of(FIRST.meta, 0x66);
 export const CURSOR_KEY: Bytes = Uint8Array.of(FIRST.meta, 0x63);
+export const EPOCH_KEY: Bytes = Uint8Array.of(FIRST.meta, 0x65);
 
 function putText(out: Uint8Array, at: number, text: string, from: number, to: number): number {
   for (let i = from; i < to; i++) out[at++] = text.charCodeAt(i);

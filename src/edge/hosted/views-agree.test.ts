@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import type { ChangeBody } from '../../core/change.ts';
-import { openLmdbReader, openLmdbWriter } from './lmdb-view.ts';
+import { openLmdbReader } from './lmdb-reader.ts';
+import { openLmdbWriter } from './lmdb-view.ts';
 import { createMemoryView } from './memory-view.ts';
 import {
   deleted,
@@ -26,7 +27,8 @@ it('the LMDB view holds after any sequence of changes what the memory view holds
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const memory = createMemoryView();
-      await writer.clear();
+      await rebuild(memory, [], 0);
+      await rebuild(writer, [], 0);
       let cursor = 0;
       for (const { kind, changes } of steps) {
         for (const view of [memory, writer]) {
@@ -47,11 +49,12 @@ it('the LMDB view holds after any sequence of changes what the memory view holds
 });
 async function rebuild(view: ViewWriter, changes: readonly ChangeBody[], cursor: number): Promise<void> {
   const isUpsert = ({ type }: ChangeBody): boolean => /upserted|minted/.test(type);
-  await view.clear();
-  await view.load(changes.filter(isUpsert));
-  await view.apply(
+  const next = await view.rebuild();
+  await next.load(changes.filter(isUpsert));
+  await next.finish(
     changes.filter((change) => !isUpsert(change)),
     cursor,
+    'an epoch',
   );
 }
 

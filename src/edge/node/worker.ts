@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
 import type { KeySetData } from '../dnssec/keys.ts';
-import { openLmdbReader } from '../hosted/lmdb-view.ts';
+import { openLmdbReader } from '../hosted/lmdb-reader.ts';
 import { attachStamps } from '../hosted/stamps.ts';
 import { jsonAnswer, jsonQuery } from '../query/json.ts';
 import { makePacketHandler } from '../query/packet.ts';

@@ -43,6 +43,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
     const view = createMemoryView();
     // Resolves later, but has done its work when it returns.
     void view.apply(log.slice(0, seq), seq);
+    view.state.epoch = source.epoch;
     return view.state;
   };
 

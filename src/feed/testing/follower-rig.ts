@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createMemoryView, type MemoryView } from '../../edge/hosted/memory-view.ts';
+import type { FeedFault } from '../feed-faults.ts';
 import { type Follower, type FollowerOptions, type FollowerState, startFollower } from '../follower.ts';
 import { createFakeSource, type FakeSource } from './fake-source.ts';
 
@@ -15,7 +16,8 @@ export interface Rig {
   /** What the clock says, milliseconds. */
   now: number;
   states: FollowerState[];
-  readonly errors: unknown[];
+  /** Faults that were reported, in order. */
+  readonly faults: FeedFault[];
   /** `seq` of the changes that were announced. */
   readonly applied: number[];
   readonly start: (options?: Partial<FollowerOptions>) => Follower;
@@ -36,7 +38,7 @@ export function createRig(): Rig {
     follower: null,
     now: 50_000,
     states: [],
-    errors: [],
+    faults: [],
     applied: [],
     start(options = {}) {
       rig.follower = startFollower({
@@ -45,7 +47,7 @@ export function createRig(): Rig {
         clock: () => rig.now,
         pollMs: NEVER,
         onState: (state) => rig.states.push(state),
-        onError: (error) => rig.errors.push(error),
+        onFailing: (fault) => rig.faults.push(fault),
         onApplied: (changes) => rig.applied.push(...changes.map(({ seq }) => seq)),
         ...options,
       });

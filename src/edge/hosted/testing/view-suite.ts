@@ -215,27 +215,27 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       }
     });
 
-    it('rebuilds: what is loaded shows when the cursor is set, all of it at once', async () => {
+    it('rebuilds beside the view that serves, and replaces it in one step', async () => {
       const { writer, reader } = fixture;
       await apply([namespaceUpserted('old'), minted('old', 'old'), upserted('res.old.v1')], 9);
-      await writer.clear();
+      const rebuild = await writer.rebuild();
+      await rebuild.load([namespaceUpserted('ns'), minted('ns', 'new')]);
+      const keys = Array.from({ length: 5000 }, (_, i) => `k${(i * 7919) % 5000}.res.ns.v1`);
+      for (let from = 0; from < keys.length; from += 500) {
+        await rebuild.load(keys.slice(from, from + 500).map((key) => upserted(key)));
+      }
+      await rebuild.load([upserted('k1.res.ns.v1', 'twice: the later one counts')]);
       reader.refresh();
-      assert.equal(writer.cursor(), null);
+      assert.equal(reader.namespace('ns'), null);
+      assert.equal(text('res.old.v1'), 'res.old.v1', 'the old view serves meanwhile');
+      assert.equal(writer.cursor(), 9);
+      await rebuild.finish([deleted('k0.res.ns.v1'), namespaceUpserted('ns', true)], 20, 'an epoch');
+      reader.refresh();
+      assert.equal(writer.cursor(), 20);
+      assert.equal(writer.epoch(), 'an epoch');
       assert.equal(reader.namespace('old'), null);
       assert.equal(reader.token(digestOf('old')), null);
       assert.equal(text('res.old.v1'), null);
-      assert.equal(reader.anyBelow(''), false);
-      await writer.load([namespaceUpserted('ns'), minted('ns', 'new')]);
-      const keys = Array.from({ length: 5000 }, (_, i) => `k${(i * 7919) % 5000}.res.ns.v1`);
-      for (let from = 0; from < keys.length; from += 500) {
-        await writer.load(keys.slice(from, from + 500).map((key) => upserted(key)));
-      }
-      await writer.load([upserted('k1.res.ns.v1', 'twice: the later one counts')]);
-      reader.refresh();
-      assert.equal(reader.namespace('ns'), null);
-      assert.equal(writer.cursor(), null);
-      await apply([deleted('k0.res.ns.v1'), namespaceUpserted('ns', true)], 20);
-      assert.equal(writer.cursor(), 20);
       assert.deepEqual({ ...reader.namespace('ns') }, { publicRead: true, suspended: false });
       assert.equal(reader.token(digestOf('new'))?.namespace, 'ns');
       assert.equal(text('k0.res.ns.v1'), null);
@@ -243,26 +243,38 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       for (const key of keys.slice(2)) {
         if (key !== 'k0.res.ns.v1' && key !== 'k1.res.ns.v1') assert.equal(text(key), key);
       }
+      await apply([upserted('later.ns.v1')], 21);
+      assert.equal(text('later.ns.v1'), 'later.ns.v1');
     });
 
+    async function rebuildWith(changes: readonly ChangeBody[], cursor: number): Promise<void> {
+      const rebuild = await fixture.writer.rebuild();
+      await rebuild.load(changes);
+      await rebuild.finish([], cursor, 'an epoch');
+      fixture.reader.refresh();
+    }
+
     it('rebuilds from nothing', async () => {
-      await fixture.writer.clear();
-      await apply([], 0);
+      await rebuildWith([], 0);
       assert.equal(fixture.writer.cursor(), 0);
+      assert.equal(fixture.reader.anyBelow(''), false);
     });
 
     it('takes only upserts for a rebuild', async () => {
-      await fixture.writer.clear();
-      await assert.rejects(fixture.writer.load([deleted('res.ns.v1')]), RangeError);
-      await assert.rejects(fixture.writer.load([namespaceDeleted('ns')]), RangeError);
+      const rebuild = await fixture.writer.rebuild();
+      await assert.rejects(rebuild.load([deleted('res.ns.v1')]), RangeError);
+      await assert.rejects(rebuild.load([namespaceDeleted('ns')]), RangeError);
+      await rebuild.discard();
     });
 
-    it('begins again when a rebuild is given up', async () => {
-      await fixture.writer.clear();
-      await fixture.writer.load([namespaceUpserted('half'), upserted('res.half.v1')]);
-      await fixture.writer.clear();
-      await fixture.writer.load([namespaceUpserted('ns')]);
-      await apply([], 3);
+    it('goes on as it is when a rebuild is given up, and begins the next one from nothing', async () => {
+      await apply([upserted('res.old.v1')], 5);
+      const half = await fixture.writer.rebuild();
+      await half.load([namespaceUpserted('half'), upserted('res.half.v1')]);
+      await half.discard();
+      assert.equal(fixture.writer.cursor(), 5);
+      assert.equal(text('res.old.v1'), 'res.old.v1');
+      await rebuildWith([namespaceUpserted('ns')], 7);
       assert.equal(fixture.reader.namespace('half'), null);
       assert.equal(text('res.half.v1'), null);
       assert.notEqual(fixture.reader.namespace('ns'), null);
@@ -277,12 +289,23 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       assert.equal(fixture.reader.token(digestOf('t'))?.namespace, 'ns');
     });
 
-    it('forgets a rebuild that a restart cut short', async () => {
-      await apply([upserted('res.ns.v1')], 42);
-      await fixture.writer.clear();
-      await fixture.writer.load([namespaceUpserted('half')]);
+    it('keeps its epoch over changes and a restart', async () => {
+      assert.equal(fixture.writer.epoch(), null);
+      await rebuildWith([upserted('res.ns.v1')], 3);
+      await apply([upserted('other.ns.v1')], 4);
       fixture = await fixture.reopen();
-      assert.equal(fixture.writer.cursor(), null);
+      assert.equal(fixture.writer.epoch(), 'an epoch');
+      assert.equal(fixture.writer.cursor(), 4);
+      assert.equal(fixture.writer.isLost(), false);
+    });
+
+    it('keeps the view that served when a restart cuts a rebuild short', async () => {
+      await rebuildWith([upserted('res.ns.v1')], 42);
+      const half = await fixture.writer.rebuild();
+      await half.load([namespaceUpserted('half')]);
+      fixture = await fixture.reopen();
+      assert.equal(fixture.writer.cursor(), 42);
+      assert.equal(text('res.ns.v1'), 'res.ns.v1');
       assert.equal(fixture.reader.namespace('half'), null);
     });
   });

@@ -1,0 +1,126 @@
+/**
+ * The directory of the view: `<generation>.mdb` with its lock file, and `state`, which names the generation that serves. A
+ * rebuild writes the next generation and then replaces `state`, so a crash at any moment leaves the old view or the new one.
+ */
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+
+const STATE = 'state';
+const MODE_FILE = 0o600;
+const MODE_DIRECTORY = 0o700;
+
+export function generationPath(directory: string, generation: number): string {
+  return join(directory, `${generation}.mdb`);
+}
+
+/** Makes the directory, for its owner alone whatever the umask. A view of an earlier release, a single file, is removed. */
+export function prepareDirectory(directory: string): void {
+  if (statSync(directory, { throwIfNoEntry: false })?.isFile()) {
+    for (const file of [directory, `${directory}-lock`, `${directory}-state`]) rmSync(file, { force: true });
+  }
+  mkdirSync(directory, { recursive: true, mode: MODE_DIRECTORY });
+  chmodSync(directory, MODE_DIRECTORY);
+}
+
+/** Creates both files before LMDB does, which would make them readable for others (LMDB takes an empty file for a new one). */
+export function createPrivate(path: string): void {
+  for (const file of [path, `${path}-lock`]) {
+    const handle = openSync(file, 'a', MODE_FILE);
+    fchmodSync(handle, MODE_FILE);
+    closeSync(handle);
+  }
+}
+
+export interface ViewState {
+  readonly generation: number;
+  /** Whether the pages on disk are those of one moment. */
+  readonly isTrusted: boolean;
+}
+
+/** @returns null when there is no view */
+export function readState(directory: string): ViewState | null {
+  let text: string;
+  try {
+    text = readFileSync(join(directory, STATE), 'latin1');
+  } catch {
+    return null;
+  }
+  const [, generation, marker] = /^([1-9][0-9]{0,8}) (.+)$/.exec(text) ?? [];
+  if (generation === undefined) return null;
+  const boot = bootId();
+  const isTrusted = marker === 'clean' || (boot !== null && marker === `open ${boot}`);
+  return { generation: Number(generation), isTrusted };
+}
+
+/**
+ * Says which generation serves, and whether it is being written to. No commit of the view waits for the disk, so a machine that
+ * goes down may leave pages of several transactions: a file is trusted when it was closed in order, or when the machine has
+ * not been restarted since it was opened. A process that is killed loses nothing: the pages are the kernel's.
+ */
+export function writeState(directory: string, generation: number, use: 'open' | 'clean'): void {
+  const boot = bootId();
+  const marker = use === 'clean' ? 'clean' : boot === null ? 'open' : `open ${boot}`;
+  const path = join(directory, STATE);
+  const file = openSync(`${path}.new`, 'w', MODE_FILE);
+  try {
+    fchmodSync(file, MODE_FILE);
+    writeSync(file, `${generation} ${marker}`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
+  syncDirectory(directory);
+}
+
+/** Removes what earlier generations and cut-off rebuilds left. Threads that still read a removed file keep it until they close it. */
+export function removeOthers(directory: string, generation: number): void {
+  const keep = `${generation}.mdb`;
+  for (const name of readdirSync(directory)) {
+    if (name !== keep && name !== `${keep}-lock` && name !== STATE) {
+      rmSync(join(directory, name), { force: true, recursive: true });
+    }
+  }
+}
+
+export function removeGeneration(directory: string, generation: number): void {
+  const path = generationPath(directory, generation);
+  for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+}
+
+/** Number of the file on its disk, to see that a path leads to another file; null when there is none. */
+export function inodeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
+}
+
+/** A rename is on disk once its directory is. */
+function syncDirectory(directory: string): void {
+  const handle = openSync(directory, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Changes with every start of the machine. Null where the system does not tell (anything but Linux). */
+function bootId(): string | null {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  } catch {
+    return null;
+  }
+}

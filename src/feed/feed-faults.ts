@@ -1,0 +1,65 @@
+import type { Clock } from '../core/clock.ts';
+
+/**
+ * What keeps a view from following. `source`: the source cannot be reached or reports a fault. `view`: the view cannot be
+ * written. `disk_full`: its disk has no room. `other_store`: the source is another database than the one the view was built from.
+ */
+export type FeedFault = 'source' | 'view' | 'disk_full' | 'other_store';
+
+/** The log does not continue where the view ends: changes are missing. */
+export class LogGapError extends Error {
+  constructor() {
+    super('the change log has a gap');
+    this.name = 'LogGapError';
+  }
+}
+
+/** The source belongs to another database than the view. Nothing is applied until the operator has decided. */
+export class OtherStoreError extends Error {
+  constructor() {
+    super(
+      'the database is not the one that the edge view was built from: it was lost, emptied or exchanged. Put the right database ' +
+        'back (docs/OPERATIONS.md, "Backup and restore"), or start once with --accept-new-store to serve what is in this one',
+    );
+    this.name = 'OtherStoreError';
+  }
+}
+
+/** @param at what was called when the error came */
+export function faultOf(error: unknown, at: 'source' | 'view'): FeedFault {
+  if (error instanceof OtherStoreError) return 'other_store';
+  if (at === 'view' && (error as { code?: unknown } | null)?.code === 'ENOSPC') return 'disk_full';
+  return at;
+}
+
+/** The second line of an outage comes after a minute, each further one after twice the time. */
+const SECOND_REPORT_MS = 60_000;
+
+/** Decides which failed attempts are worth a line: the first, each with another cause, and then ever fewer. */
+export interface FailureReports {
+  isDue(fault: FeedFault): boolean;
+  recovered(): void;
+}
+
+export function createFailureReports(clock: Clock): FailureReports {
+  let last: FeedFault | null = null;
+  let since = 0;
+  let waitMs = SECOND_REPORT_MS;
+  return {
+    isDue(fault) {
+      const now = clock();
+      if (fault !== last) {
+        if (last === null) since = now;
+        last = fault;
+        return true;
+      }
+      if (now - since < waitMs) return false;
+      waitMs *= 2;
+      return true;
+    },
+    recovered() {
+      last = null;
+      waitMs = SECOND_REPORT_MS;
+    },
+  };
+}
