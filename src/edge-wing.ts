@@ -23,6 +23,7 @@ import { makeSelfSigned } from './edge/transport/self-signed.ts';
 import type { ChangeSource } from './feed/change-source.ts';
 import { type Follower, startFollower } from './feed/follower.ts';
 import type { NodeKeys } from './feed/node-keys.ts';
+import { closeAll } from './lifecycle/close-all.ts';
 import { every } from './lifecycle/every.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -33,7 +34,9 @@ export interface EdgeWing {
   readonly ports: EdgePorts;
   /** Resolves once the view holds everything that was committed before it was opened. */
   readonly caughtUp: Promise<void>;
-  unready(): readonly UnreadyReason[];
+  /** Resolves once the first attempt to catch up is over, however it ended. */
+  readonly attempted: Promise<void>;
+  unready(): UnreadyReason[];
   lag(): { readonly seq: number; readonly seconds: number } | null;
   /** True while the view does not follow its source. */
   isStale(): boolean;
@@ -80,14 +83,12 @@ type Opened = (() => void | Promise<void>)[];
 /** Opens the view, starts the workers, and resolves when they listen; the follower may still be catching up. */
 export async function openEdgeWing(options: EdgeWingOptions): Promise<EdgeWing> {
   const opened: Opened = [];
-  const stop = async (): Promise<void> => {
-    for (const close of opened.toReversed()) await close();
-  };
+  const stop = (): Promise<void> => closeAll(opened.toReversed());
   try {
     return { ...(await open(options, opened)), stop };
   } catch (error) {
     // A port that is taken must end the process, not leave it following a feed for nobody.
-    await stop();
+    await stop().catch(() => {});
     throw error;
   }
 }
@@ -216,6 +217,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
   return {
     ports: pool.ports,
     caughtUp: follower?.ready ?? Promise.resolve(),
+    attempted: follower?.attempted ?? Promise.resolve(),
     unready() {
       const reasons: UnreadyReason[] = [];
       // Cut off from its source a node stays ready: a view that is old answers better than none.

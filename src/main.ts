@@ -4,23 +4,27 @@
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyInstance } from 'fastify';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import { prepareDataDir } from './config/data-dir.ts';
 import type { HostPort } from './config/parsers.ts';
 import { deriveKey, loadSecret } from './config/secrets.ts';
 import { programVersion } from './config/version.ts';
 import { nodeKeys } from './control/store/key-sets.ts';
+import { openStore } from './control/store/open.ts';
+import { type StoreProbe, startStoreProbe } from './control/store/probe.ts';
 import type { Store } from './control/store/store.ts';
 import { type ControlWing, openControlWing } from './control-wing.ts';
 import type { Clock } from './core/clock.ts';
 import { SEALING_KEY } from './edge/dnssec/seal.ts';
 import { type EdgeWing, openEdgeWing } from './edge-wing.ts';
+import { closeAll } from './lifecycle/close-all.ts';
 import { checkOpenFiles, checkPorts, openCheckedStore, portUses, takeServerLock } from './start-checks.ts';
 import { createEdgeStats } from './telemetry/edge-stats.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics.ts';
-import { opsRoutes, type Readiness } from './telemetry/ops-routes.ts';
+import { createOpsApp, opsRoutes, type Readiness } from './telemetry/ops-routes.ts';
 import { openZoneKeys } from './zone-keys/open.ts';
 import { refuseSecret } from './zone-keys/refuse-secret.ts';
 
@@ -43,6 +47,8 @@ export interface RunningServer {
 }
 
 const COOKIE_KEY_OCTETS = 32;
+/** An edge waits so long for the first answer of its database, milliseconds. */
+const FIRST_PASS_MS = 5_000;
 
 /**
  * Starts everything that the role asks for. Resolves when all of it listens and the view has caught up.
@@ -66,6 +72,7 @@ export async function serve(
   let lacksKeys = false;
   let edge: EdgeWing | null = null;
   let control: ControlWing | null = null;
+  let probe: StoreProbe | null = null;
 
   const stats = hasEdge ? createEdgeStats(config.workers) : null;
   const metrics = createMetrics({
@@ -80,15 +87,18 @@ export async function serve(
   function readiness(): Readiness {
     if (state !== 'running') return { ready: false, reasons: lacksKeys ? [state, 'keys'] : [state] };
     const reasons = edge?.unready() ?? [];
-    return { ready: reasons.length === 0, reasons };
+    if (probe?.isUp() === false) reasons.unshift('store');
+    const lag = edge?.lag() ?? null;
+    const feed = lag === null ? null : { stale: edge?.isStale() ?? false, ...lag };
+    return { ready: reasons.length === 0, reasons, feed };
   }
 
   async function close(): Promise<void> {
     state = 'stopping';
     // Deliveries under way may take their five seconds while connections take theirs.
     control?.quiesce();
-    // In the reverse order of opening: the doors first, what stands behind them last.
-    for (const step of opened.toReversed()) await step();
+    // In the reverse order of opening: listeners first, what they use last.
+    await closeAll(opened.toReversed());
   }
 
   try {
@@ -101,7 +111,9 @@ export async function serve(
     const secret = loadSecret(config.dataDir, config.secret);
     let store: Store | null = null;
     if (hasControl || config.databaseUrl !== null) {
-      const opening = await unlessCancelled(openCheckedStore(config, secret, clock), cancel);
+      const opening = hasControl
+        ? await unlessCancelled(openCheckedStore(config, secret, clock), cancel)
+        : await openStore({ ...config, clock, isFollower: true });
       store = opening;
       opened.push(() => opening.close());
     }
@@ -113,15 +125,20 @@ export async function serve(
       const wing = openControlWing({ config, store, secret, clock, log, metrics });
       control = wing;
       opened.push(() => wing.stop());
+      const probing = startStoreProbe(store, (isUp, error) =>
+        log.event('store.state', { state: isUp ? 'up' : 'down' }, error),
+      );
+      probe = probing;
+      opened.push(() => probing.stop());
     }
-    const app = control?.app ?? fastify();
+    const app = control?.app ?? createOpsApp();
     const metricsFor = config.metrics === null ? 'this host' : 'nobody';
     app.register(opsRoutes, { readiness, metrics, metricsFor });
     opened.push(() => app.close());
     const http = await listen(app, { host: config.httpHost, port: config.httpPort });
     let metricsPort: number | null = null;
     if (config.metrics !== null) {
-      const ops = fastify();
+      const ops = createOpsApp();
       ops.register(opsRoutes, { readiness, metrics, metricsFor: 'everyone' });
       opened.push(() => ops.close());
       metricsPort = await listen(ops, config.metrics);
@@ -144,7 +161,11 @@ export async function serve(
       });
       edge = wing;
       opened.push(() => wing.stop());
-      await unlessCancelled(wing.caughtUp, cancel);
+      // An edge answers from its view when its database cannot be reached.
+      const isUp = hasControl
+        ? wing.caughtUp
+        : Promise.race([wing.caughtUp, wing.attempted, sleep(FIRST_PASS_MS, undefined, { ref: false })]);
+      await unlessCancelled(isUp, cancel);
     }
     cancel.throwIfAborted();
     state = 'running';
@@ -168,7 +189,8 @@ export async function serve(
       stop: close,
     };
   } catch (error) {
-    await close();
+    // The error of the start says more than what closing may add.
+    await close().catch(() => {});
     throw error;
   }
 }

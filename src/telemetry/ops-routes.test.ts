@@ -29,7 +29,11 @@ describe('ops routes', () => {
     now = READY;
     const after = await app.inject('/readyz');
     assert.equal(after.statusCode, 200);
-    assert.deepEqual(after.json(), { ready: true, reasons: [] });
+    assert.deepEqual(after.json(), { ready: true });
+    now = { ...READY, feed: { stale: true, seq: 3, seconds: 7200.5 } };
+    const cutOff = await app.inject('/readyz');
+    assert.equal(cutOff.statusCode, 200);
+    assert.deepEqual(cutOff.json(), { ready: true, stale: true, lag: { changes: 3, seconds: 7200.5 } });
     assert.equal(after.headers['cache-control'], 'no-store');
     await app.close();
   });

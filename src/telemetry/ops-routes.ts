@@ -1,5 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import type { FastifyPluginCallback, FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyRequest } from 'fastify';
 import type { Metrics } from './metrics.ts';
 import type { UnreadyReason } from './vocabulary.ts';
 
@@ -7,6 +7,8 @@ export interface Readiness {
   readonly ready: boolean;
   /** Why not; empty when ready. */
   readonly reasons: readonly UnreadyReason[];
+  /** Of a node with a view: whether it is cut off from its source, and how far it is behind. */
+  readonly feed?: { readonly stale: boolean; readonly seq: number; readonly seconds: number } | null;
 }
 
 export interface OpsOptions {
@@ -28,11 +30,11 @@ export const opsRoutes: FastifyPluginCallback<OpsOptions> = (
   app.get('/livez', (_request, reply) => reply.header('cache-control', 'no-store').send({ live: true }));
 
   app.get('/readyz', (_request, reply) => {
-    const { ready, reasons } = readiness();
+    const { ready, reasons, feed } = readiness();
     return reply
       .code(ready ? 200 : 503)
       .header('cache-control', 'no-store')
-      .send({ ready, reasons });
+      .send({ ready, ...(ready ? {} : { reasons }), ...(feed ? told(feed) : {}) });
   });
 
   app.get('/metrics', async (request, reply) => {
@@ -44,6 +46,34 @@ export const opsRoutes: FastifyPluginCallback<OpsOptions> = (
 
   done();
 };
+
+function told({ stale, seq, seconds }: NonNullable<Readiness['feed']>) {
+  return { stale, lag: { changes: seq, seconds } };
+}
+
+/** Milliseconds and octets: the times of the REST API, and a body that these routes have no use for. */
+const LIMITS_OF_APP = {
+  body: 1024,
+  headers: 10_000,
+  request: 30_000,
+  keepAlive: 72_000,
+  idle: 120_000,
+  check: 5_000,
+};
+
+/** A server for these routes alone, for a process or a port without the REST API. */
+export function createOpsApp(): FastifyInstance {
+  const { body, headers, request, keepAlive, idle, check } = LIMITS_OF_APP;
+  return fastify({
+    logger: false,
+    bodyLimit: body,
+    requestTimeout: request,
+    keepAliveTimeout: keepAlive,
+    connectionTimeout: idle,
+    http: { headersTimeout: headers, connectionsCheckingInterval: check },
+    forceCloseConnections: 'idle',
+  });
+}
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');

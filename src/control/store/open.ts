@@ -11,11 +11,13 @@ interface StoreOptions {
   /** `postgres://...`, or null for the embedded engine. */
   readonly databaseUrl: string | null;
   readonly clock: Clock;
+  /** Never migrates and opens without the server, where it is PostgreSQL: for edges. */
+  readonly isFollower?: boolean;
 }
 
 /** Opens the store that the configuration asks for, with its tables up to date. */
-export async function openStore({ dataDir, databaseUrl, clock }: StoreOptions): Promise<Store> {
-  if (databaseUrl !== null) return openPostgresStore(databaseUrl, clock);
+export async function openStore({ dataDir, databaseUrl, clock, isFollower }: StoreOptions): Promise<Store> {
+  if (databaseUrl !== null) return openPostgresStore(databaseUrl, clock, isFollower);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   return openSqliteStore(join(dataDir, 'uqrp.sqlite'), clock);
 }

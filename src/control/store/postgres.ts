@@ -6,7 +6,9 @@ import { isTransient } from './engine-errors.ts';
 import { migrate } from './migrations/migrate.ts';
 import { newPool, StoreDialect } from './postgres-driver.ts';
 import { Notifier, watchNotices } from './postgres-notice.ts';
+import { createPostgresPing } from './postgres-ping.ts';
 import type { Database } from './schema.ts';
+import { afterMigration } from './schema-check.ts';
 import { StoreSignals } from './signals.ts';
 import type { Store, Tx } from './store.ts';
 import { type Marks, marksOf, NO_MARKS } from './unit-marks.ts';
@@ -21,23 +23,23 @@ const ATTEMPTS = 6;
 /** Any 64-bit number that nobody else uses: the advisory lock around migrations. */
 const MIGRATION_LOCK = 7_352_114_901_223;
 
-/** Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached. */
-export async function openPostgresStore(url: string, clock: Clock): Promise<Store> {
+/**
+ * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
+ *
+ * @param isFollower opens without asking the server for anything, and never migrates: `changes` rejects until others have
+ */
+export async function openPostgresStore(url: string, clock: Clock, isFollower = false): Promise<Store> {
   const writePool = newPool(url, WRITE_POOL);
   const readPool = newPool(url, READ_POOL);
   const writer = new Kysely<Database>({ dialect: new StoreDialect(writePool) });
   const read = new Kysely<Database>({ dialect: new StoreDialect(readPool) });
   try {
-    await writer.transaction().execute(async (tx) => {
-      // Migrations may take longer than any statement of the service does.
-      await sql`set local statement_timeout = 0`.execute(tx);
-      await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx);
-      await migrate(tx, 'postgres');
-    });
+    if (!isFollower) await migrateLocked(writer);
   } catch (error) {
     await Promise.allSettled([writePool.end(), readPool.end()]);
     throw error;
   }
+  const pinger = createPostgresPing(url);
   const notifier = new Notifier(writePool);
   const signals = new StoreSignals(() => watchNotices(url, notifier.origin, (marks) => signals.tell(marks)));
   const pending = new Set<Promise<unknown>>();
@@ -56,18 +58,32 @@ export async function openPostgresStore(url: string, clock: Clock): Promise<Stor
       pending.add(settled);
       return unit;
     },
-    changes: changeSource(read, signals, clock),
+    changes: isFollower
+      ? afterMigration(read, changeSource(read, signals, clock))
+      : changeSource(read, signals, clock),
     onWork: (topic, listener) => signals.onWork(topic, listener),
     scrub: async () => true,
+    ping: () => pinger.ping(),
     close: async () => {
       if (closed) return;
       closed = true;
       signals.stop();
       await Promise.all(pending);
       await notifier.idle();
+      await pinger.close();
       await Promise.all([writePool.end(), readPool.end()]);
     },
   };
+}
+
+/** One process migrates at a time. */
+async function migrateLocked(writer: Kysely<Database>): Promise<void> {
+  await writer.transaction().execute(async (tx) => {
+    // Migrations may take longer than any statement of the service does.
+    await sql`set local statement_timeout = 0`.execute(tx);
+    await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx);
+    await migrate(tx, 'postgres');
+  });
 }
 
 interface Ran<T> {

@@ -55,6 +55,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     throw error;
   }
   const read = new Kysely<Database>({ dialect: sqliteDialect(reader) });
+  const { ino } = statSync(file);
   return {
     engine: 'sqlite',
     read,
@@ -62,6 +63,11 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     changes: changeSource(read, signals, clock),
     onWork: (topic, listener) => signals.onWork(topic, listener),
     scrub: () => commits.between(() => scrub(writer, file)),
+    async ping() {
+      // What is written to a file that was removed is lost with the process.
+      if (statSync(file).ino !== ino) throw new Error('the SQLite file was replaced by another one');
+      reader.run('select seq from feed_head');
+    },
     close: async () => {
       signals.stop();
       await commits.close();

@@ -33,6 +33,8 @@ export interface Store {
    * @returns false when another process was in the way: call again later
    */
   scrub(): Promise<boolean>;
+  /** Rejects within two seconds when the database is gone or takes no writes. */
+  ping(): Promise<void>;
   /** Finishes the units that wait, then closes; a later `write` rejects. */
   close(): Promise<void>;
 }

@@ -217,6 +217,7 @@ export const errorScenarios: Scenarios = {
       onWork: (topic, listener) => real.onWork(topic, listener),
       write: (work) => (broken ? Promise.reject(cause) : real.write(work)),
       scrub: () => real.scrub(),
+      ping: () => real.ping(),
       close: () => real.close(),
     });
     const world = await openWorld(store, { wrap });

@@ -21,6 +21,9 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0007-webhooks': webhookTurns,
 };
 
+/** The last step: what a process that does not migrate waits for. */
+export const LATEST_MIGRATION = Object.keys(STEPS).toSorted().at(-1) ?? '';
+
 /**
  * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none.
  *

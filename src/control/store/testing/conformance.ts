@@ -8,6 +8,7 @@ import { fanOutConformance } from './conformance-fan-out.ts';
 import { fanOutBoundsConformance } from './conformance-fan-out-bounds.ts';
 import { historyConformance } from './conformance-history.ts';
 import { logConformance } from './conformance-log.ts';
+import { pingConformance } from './conformance-ping.ts';
 import { repeatConformance } from './conformance-repeat.ts';
 import { signalConformance } from './conformance-signals.ts';
 import { snapshotConformance } from './conformance-snapshot.ts';
@@ -30,6 +31,7 @@ export function storeConformance(
     logConformance(create);
     snapshotConformance(create);
     factsConformance(create);
+    pingConformance(create);
     signalConformance(create);
     expiryConformance(create);
     erasureConformance(create);

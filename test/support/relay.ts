@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
+
+/** A TCP port in front of a PostgreSQL socket, which a test can take away: connections break, and new ones are refused. */
+export interface DatabaseRelay {
+  readonly url: string;
+  cut(): Promise<void>;
+  restore(): Promise<void>;
+}
+
+/** @param url of the test server: its `host` parameter is the directory of the socket */
+export async function relayTo(url: string): Promise<DatabaseRelay> {
+  const target = new URL(url);
+  const path = `${target.searchParams.get('host')}/.s.PGSQL.5432`;
+  const open = new Set<Socket>();
+  const make = () =>
+    createServer((client) => {
+      const server = dial(path);
+      for (const [one, other] of [
+        [client, server],
+        [server, client],
+      ] as const) {
+        open.add(one);
+        one.on('error', () => {});
+        one.on('close', () => {
+          open.delete(one);
+          other.destroy();
+        });
+        one.pipe(other);
+      }
+    });
+  let relay = make();
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const { port } = relay.address() as AddressInfo;
+  return {
+    url: `postgres://uqrp@127.0.0.1:${port}${target.pathname}`,
+    async cut() {
+      relay.close();
+      for (const socket of open) socket.destroy();
+    },
+    async restore() {
+      relay = make();
+      relay.listen(port, '127.0.0.1');
+      await once(relay, 'listening');
+    },
+  };
+}
