@@ -29,7 +29,11 @@ export interface Uqrp {
 }
 
 /** Starts the server as a user would, on free ports and data of its own. */
-export async function startUqrp(env: NodeJS.ProcessEnv = {}, dataDir?: string): Promise<Uqrp> {
+export async function startUqrp(
+  env: NodeJS.ProcessEnv = {},
+  dataDir?: string,
+  options: readonly string[] = [],
+): Promise<Uqrp> {
   const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'uqrp-test-'));
   const all = {
     UQRP_DATA_DIR: dir,
@@ -41,7 +45,7 @@ export async function startUqrp(env: NodeJS.ProcessEnv = {}, dataDir?: string): 
     UQRP_DNS_RATE: '0',
     ...env,
   };
-  const child = start(process.execPath, [CLI, 'serve', '--json'], all);
+  const child = start(process.execPath, [CLI, 'serve', '--json', ...options], all);
   const ports = await readPorts(child);
   return {
     child,
