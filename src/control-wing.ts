@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import { deriveKey, type Secret } from './config/secrets.ts';
 import { createApi } from './control/api/server.ts';
+import { SWEEP_EVERY, sweepAnswers } from './control/idempotency/sweep.ts';
 import { memoryLimiter, unlimited } from './control/limits/limiter.ts';
 import { sharedLimiter } from './control/limits/shared-limiter.ts';
 import { startDeletions } from './control/namespaces/deletions.ts';
@@ -17,6 +18,8 @@ import { runWebhooks } from './control/webhooks/run.ts';
 import { aesSeal } from './control/webhooks/seal.ts';
 import type { Clock } from './core/clock.ts';
 import { LIMITS } from './core/limits.ts';
+import { every } from './lifecycle/every.ts';
+import { backgroundTimers } from './lifecycle/timers.ts';
 import { openDoorThreads } from './outbound/door-thread.ts';
 import { openMailer } from './outbound/mailer.ts';
 import { makeResolve } from './outbound/resolver.ts';
@@ -49,6 +52,12 @@ const OUTBOUND_THREADS = 2;
 /** Changes stay in the log so long; a node that was away for longer begins from a snapshot. */
 const KEEP_LOG_MS = 7 * 86_400_000;
 
+/** The port that the API has bound. */
+function portOf(app: FastifyInstance): number {
+  const address = app.server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
 export function openControlWing(options: ControlWingOptions): ControlWing {
   const { config, store, secret, clock, log, metrics } = options;
   const ending = new AbortController();
@@ -73,15 +82,24 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
   const deps = makeDeps(config, store, secret, clock);
   const seal = aesSeal(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
   const attempt = makeAttempt(keeper.door, clock);
-  const app = createApi({
+  const app: FastifyInstance = createApi({
     ...deps,
     seal,
+    answers: aesSeal(deriveKey(secret, 'idempotency-answer', 32), randomBytes, 0),
+    timers: backgroundTimers,
     attempt,
     // Not the signal that ends the loops: until the last request is answered every URL is looked up.
     checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
     limiter,
+    publicUrl: () => config.publicUrl ?? `http://localhost:${portOf(app)}`,
+    trustedProxies: config.trustedProxies,
     observe: (observation) => metrics.http(observation),
     onError: faultsOf('request.failed'),
+  });
+  const sweep = every({
+    ms: SWEEP_EVERY,
+    task: () => sweepAnswers({ store, clock }),
+    onError: (error) => log.event('store.failing', {}, error),
   });
   const loops = [
     startSweeper({
@@ -125,7 +143,7 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
     quiesce: () => ending.abort(),
     async stop() {
       ending.abort();
-      await Promise.all(loops);
+      await Promise.all([...loops, sweep.stop()]);
       await keeper.stop();
     },
   };

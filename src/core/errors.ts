@@ -12,7 +12,7 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Statuses of a request whose shape, not meaning, is wrong. All carry `validation_error`, but for an unknown route. */
-export type ShapeStatus = 400 | 405 | 413 | 415;
+export type ShapeStatus = 400 | 405 | 412 | 413 | 415;
 
 interface AppErrorOptions {
   readonly status?: number;
@@ -61,6 +61,11 @@ export function notFound(what: string): AppError {
 
 export function forbidden(message: string): AppError {
   return new AppError('authorization_error', message);
+}
+
+/** 403 for a write into a namespace that the operator has suspended (decisions, section 8). */
+export function namespaceSuspended(): AppError {
+  return forbidden('Namespace is suspended');
 }
 
 export function unauthenticated(message: string): AppError {

@@ -41,6 +41,19 @@ export const LIMITS = {
   bulkBody: 4_194_304,
   /** A page of a streamed listing, in octets of JSON: what a reader that stops reading costs. */
   listingPage: 65_536,
+  /** Connections of the REST server; above it new ones are closed at once. */
+  restConnections: 1024,
+  /** Listings without `limit` that are being streamed at once: of one customer, and in one process. */
+  listingsPerCustomer: 4,
+  listings: 64,
+  /** Milliseconds in which the reader of a streamed listing must take a chunk. */
+  listingIdleMs: 10_000,
+  /** Characters of an `Idempotency-Key`, and hours that its answer is kept. */
+  idempotencyKey: 255,
+  idempotencyHours: 24,
+  /** Kept answers of one customer: more than 24 hours of writes, and their octets. */
+  idempotencyKeys: 15_000,
+  idempotencyOctets: 33_554_432,
   /** Unauthenticated REST requests a minute per address (IPv4) or /64 (IPv6). */
   unauthenticatedPerMinute: 100,
   authenticatedPerMinute: 1000,

@@ -1,3 +1,5 @@
+import type { Timers } from '../../lifecycle/timers.ts';
+import type { AnswerSeal } from '../idempotency/once.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { WebhookDeps } from '../webhooks/ports.ts';
 
@@ -11,8 +13,15 @@ export interface Observation {
 }
 
 export interface ApiDeps extends WebhookDeps {
+  /** Encrypts the answers that a repeated POST gets again. */
+  readonly answers: AnswerSeal;
+  readonly timers: Timers;
   readonly limiter: Limiter;
+  /** Origin under which clients reach the API, without a slash at its end. Asked for each absolute URL of an answer. */
+  readonly publicUrl: () => string;
+  /** Proxies whose `X-Forwarded-For` counts: addresses, and networks in CIDR form. */
+  readonly trustedProxies: readonly string[];
   readonly observe?: (observation: Observation) => void;
-  /** Told of failures that are ours: the caller only learns `Server error`. */
+  /** Told of failures that are ours: the caller learns only `Server error`. */
   readonly onError?: (error: unknown) => void;
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { backgroundTimers } from '../../lifecycle/timers.ts';
 import { openSessions } from '../accounts/sessions.ts';
 import { unlimited } from '../limits/limiter.ts';
 import { openStore } from '../store/open.ts';
@@ -66,7 +67,11 @@ describe('the API on a socket', () => {
       sessions,
       zoneLength: 8,
       limiter: unlimited,
+      publicUrl: () => 'http://localhost',
+      trustedProxies: [],
       seal: aesSeal(randomBytes(32), random),
+      answers: aesSeal(randomBytes(32), random, 0),
+      timers: backgroundTimers,
       attempt: () => Promise.reject(new Error('nothing is sent in these tests')),
       checkUrl: async () => null,
     });

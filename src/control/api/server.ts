@@ -1,18 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { malformed } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { openApiKeys } from '../keys/authenticate.ts';
-import { accountRoutes } from './account.ts';
-import { apiKeyRoutes } from './api-keys.ts';
+import { clientAddress } from '../limits/client-address.ts';
+import { refuseConnection, sendError } from './answers/errors.ts';
+import { routeTable } from './answers/routing.ts';
 import type { ApiDeps } from './deps.ts';
-import { refuseConnection, sendError } from './errors.ts';
-import { guard, takeUnauthenticated } from './guard.ts';
-import { namespaceRoutes } from './namespaces.ts';
-import { queryTokenRoutes } from './query-tokens.ts';
-import { recordRoutes } from './records.ts';
-import { routeTable } from './routing.ts';
-import { webhookRoutes } from './webhooks.ts';
+import { type GuardDeps, guard, identify, uncountRefusedWrite } from './requests/guard.ts';
+import { jsonParser, refuseCoding } from './requests/json-body.ts';
+import { accountRoutes } from './routes/account.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { namespaceRoutes } from './routes/namespaces.ts';
+import { queryTokenRoutes } from './routes/query-tokens.ts';
+import { recordRoutes } from './routes/records.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 
 /** Path prefix of the REST API (specification, Versioning). */
 const PREFIX = '/api/v1';
@@ -38,21 +41,30 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const app = Fastify(options(onError));
   const routes = routeTable(app);
   const apiKeys = openApiKeys(deps, onError);
+  const guardDeps: GuardDeps = { ...deps, apiKeys, clientAddress: clientAddress(deps.trustedProxies) };
 
   app.decorateRequest('actor', null);
+  app.decorateRequest('countedAt', null);
+  app.server.maxConnections = LIMITS.restConnections;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, jsonParser(app));
-  app.setErrorHandler((error, _request, reply) => sendError(reply, error, onError));
+  app.setErrorHandler(async (error, request, reply) => {
+    await uncountRefusedWrite(request, deps, error).catch(onError);
+    return sendError(reply, error, onError);
+  });
   app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
     // RFC 9112 §3.2; Node would refuse it without a body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw malformed(400, 'Host is missing');
     }
-    if (!request.is404) return;
-    await takeUnauthenticated(deps.limiter, request);
-    const { error, allow } = routes.refusal(request.url);
-    if (allow !== null) reply.header('allow', allow);
-    throw error;
+    const refusal = request.is404
+      ? routes.refusal(request.url)
+      : routes.shadowed(request.url, request.routeOptions.url ?? '');
+    if (refusal === null) return;
+    await identify(request, guardDeps);
+    if (refusal.allow !== null) reply.header('allow', refusal.allow);
+    throw refusal.error;
   });
   app.addHook('onResponse', async (request, reply) => {
     deps.observe?.({
@@ -68,7 +80,8 @@ export function createApi(deps: ApiDeps): FastifyInstance {
       api.addHook('onRequest', async (request, reply) => {
         // Answers are one customer's own, and some carry a secret.
         reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
-        await guard(request, deps, apiKeys);
+        await guard(request, guardDeps);
+        refuseCoding(request);
       });
       for (const routesOf of RESOURCES) routesOf(api, deps);
     },
@@ -80,6 +93,9 @@ export function createApi(deps: ApiDeps): FastifyInstance {
 function options(onError: (error: unknown) => void): FastifyHttpOptions<Server> {
   return {
     logger: false,
+    // Ours alone: a client's own id could hold anything, and would stand in logs.
+    genReqId: () => randomUUID(),
+    requestIdHeader: false,
     bodyLimit: LIMITS.requestBody,
     requestTimeout: TIMES.request,
     keepAliveTimeout: TIMES.keepAlive,
@@ -97,29 +113,6 @@ function options(onError: (error: unknown) => void): FastifyHttpOptions<Server> 
       sendError(reply, error, onError);
     },
   };
-}
-
-type Done = (error: Error | null, body?: unknown) => void;
-
-/** Strict UTF-8 and JSON; an empty body is no body. `__proto__` and its like are refused, not dropped. */
-function jsonParser(app: FastifyInstance) {
-  const utf8 = new TextDecoder('utf-8', { fatal: true });
-  const parse = app.getDefaultJsonParser('error', 'error');
-  const refuse = (done: Done) => done(malformed(400, 'Body is not valid JSON'));
-  return (request: FastifyRequest, bytes: Buffer, done: Done): void => {
-    const text = decodeUtf8(utf8, bytes);
-    if (text === null) refuse(done);
-    else if (text === '') done(null, undefined);
-    else void parse(request, text, (error, body) => (error === null ? done(null, body) : refuse(done)));
-  };
-}
-
-function decodeUtf8(utf8: TextDecoder, bytes: Buffer): string | null {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
 }
 
 function routeOf(request: FastifyRequest): string {

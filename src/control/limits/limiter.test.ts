@@ -55,6 +55,24 @@ function limiterSuite(
       },
     );
 
+    scenario(
+      'takes a hit back from every window that had begun when it was counted',
+      async ({ handles: [limiter] }, advance) => {
+        const start = 1_700_000_000_000;
+        for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);
+        assert.equal(await limiter.take('writes', 'a'), 60);
+        await limiter.giveBack('writes', 'a', start);
+        await limiter.giveBack('writes', 'never-seen', start);
+        assert.equal(await limiter.take('writes', 'a'), 0);
+        assert.equal(await limiter.take('writes', 'a'), 60);
+        advance(60_000);
+        for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);
+        // This minute's window does not hold a hit of the last minute.
+        await limiter.giveBack('writes', 'a', start + 59_999);
+        assert.equal(await limiter.take('writes', 'a'), 60);
+      },
+    );
+
     scenario('counts in both windows or in neither', async ({ handles: [limiter] }, advance) => {
       for (let minute = 0; minute < 10; minute++) {
         for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);

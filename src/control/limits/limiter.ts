@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { BUDGETS, type Budget } from './rules.ts';
-import { hit, isOver, secondsToWait, type Window, type WindowRule } from './window.ts';
+import { hit, isOver, secondsToWait, type Window, type WindowRule, withoutHit } from './window.ts';
 
 export interface Limiter {
   /**
@@ -10,15 +10,20 @@ export interface Limiter {
    * @returns 0 when it was admitted, else whole seconds until the next is (Retry-After, at least 1)
    */
   take(budget: Budget, key: string): number | Promise<number>;
+  /**
+   * Takes back a hit that was admitted at `takenAt`, milliseconds since the epoch. Windows that began later do not hold it.
+   */
+  giveBack(budget: Budget, key: string, takenAt: number): void | Promise<void>;
 }
 
 /** A limiter that answers at once. */
 interface MemoryLimiter extends Limiter {
   take(budget: Budget, key: string): number;
+  giveBack(budget: Budget, key: string, takenAt: number): void;
 }
 
 /** A limiter that admits everything (UQRP_REST_RATE=off). */
-export const unlimited: Limiter = { take: () => 0 };
+export const unlimited: Limiter = { take: () => 0, giveBack: () => {} };
 
 /** Keys remembered per budget. Above it the longest known are forgotten first, so memory stays bounded under a flood. */
 const KEYS_MAX = 100_000;
@@ -42,6 +47,15 @@ export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): MemoryL
         rules.map((rule, i) => hit(windows[i], rule.length, now)),
       );
       return 0;
+    },
+    giveBack(budget, key, takenAt) {
+      const map = mapOf(maps, budget);
+      const windows = map.get(key);
+      if (windows !== undefined)
+        map.set(
+          key,
+          windows.map((window) => window && withoutHit(window, takenAt)),
+        );
     },
   };
 }

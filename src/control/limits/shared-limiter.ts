@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { countHit, forgetWindows, readWindows } from '../store/rate-windows.ts';
+import { countHit, forgetWindows, readWindows, uncountHit } from '../store/rate-windows.ts';
 import type { Store } from '../store/store.ts';
 import type { Limiter } from './limiter.ts';
 import { BUDGETS, type Budget, LONGEST_WINDOW } from './rules.ts';
@@ -39,6 +39,10 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
       const windows = await readWindows(store.read, keys);
       const waits = rules.map((rule, i) => secondsToWait(windows.get(keys[i]!), rule, now));
       return Math.max(1, ...waits);
+    },
+    async giveBack(budget, key, takenAt) {
+      const keys = BUDGETS[budget].map((rule: WindowRule) => windowKey(budget, rule, key));
+      await store.write((tx) => uncountHit(tx, keys, takenAt));
     },
   };
 }

@@ -22,6 +22,12 @@ export function hit(window: Window | undefined, length: number, now: number): Wi
   return { startedAt: window.startedAt, count: window.count + 1 };
 }
 
+/** The window without a hit that was counted at `takenAt`; unchanged when it began after that. */
+export function withoutHit(window: Window, takenAt: number): Window {
+  if (window.startedAt > takenAt || window.count === 0) return window;
+  return { startedAt: window.startedAt, count: window.count - 1 };
+}
+
 /**
  * Judges one more hit without counting it.
  *

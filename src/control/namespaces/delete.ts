@@ -1,4 +1,4 @@
-import { forbidden, notFound } from '../../core/errors.ts';
+import { notFound } from '../../core/errors.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/change-log.ts';
@@ -13,7 +13,7 @@ import { deleteSomeTokens, liveQueryTokens } from '../store/query-tokens.ts';
 import { deleteSomeOfNamespace } from '../store/records.ts';
 import type { Tx } from '../store/store.ts';
 import { addToRecordsCount, lockUser } from '../store/users.ts';
-import { ownNamespace } from './namespaces.ts';
+import { ownNamespace, requireDeletable } from './namespaces.ts';
 
 /** Rows that one unit of work deletes at most. */
 export const DELETION_UNIT = 500;
@@ -23,16 +23,16 @@ export const DELETION_UNIT = 500;
  * find it. Up to `DELETION_UNIT` records go with that unit; more go in later units (`deletions.ts`), and until the last of
  * them the name is taken. The log tells of each record, and of the namespace at the end.
  *
- * @throws AppError 404, or 403 outside the key's allowlist and for a namespace that the operator suspended
+ * @throws AppError 404; 403 outside the key's allowlist, for a namespace-scoped key, and for a namespace that is suspended
  */
 export async function deleteNamespace(deps: Deps, actor: Actor, id: string): Promise<void> {
-  await ownNamespace(deps, actor, id);
+  requireDeletable(actor, await ownNamespace(deps, actor, id));
   const now = deps.clock();
   await deps.store.write(async (tx) => {
     await lockUser(tx, actor.customerId);
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
-    if (namespace.suspended === 1) throw forbidden('Namespace is suspended');
+    requireDeletable(actor, namespace);
     await addToRecordsCount(tx, actor.customerId, -namespace.records_count, 0);
     await closeNamespace(tx, id, now);
     const revoked = (await liveQueryTokens(tx, id, now)).map(

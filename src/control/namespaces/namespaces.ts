@@ -1,4 +1,4 @@
-import { AppError, forbidden, invalid, notFound } from '../../core/errors.ts';
+import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../core/errors.ts';
 import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { namespaceNameFault } from '../../core/namespace-name.ts';
@@ -22,6 +22,8 @@ export interface NamespaceResource {
   readonly records_count: number;
   readonly created_at: string;
   readonly updated_at: string;
+  /** Only while the operator has suspended the namespace. */
+  readonly suspended?: true;
 }
 
 export function namespaceResource(row: NamespaceRow): NamespaceResource {
@@ -31,6 +33,7 @@ export function namespaceResource(row: NamespaceRow): NamespaceResource {
     records_count: row.records_count,
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
+    ...(row.suspended === 1 && { suspended: true }),
   };
 }
 
@@ -99,6 +102,22 @@ export async function listOwnNamespaces(deps: Deps, actor: Actor): Promise<Names
 /** @throws AppError 404, or 403 outside the key's allowlist */
 export async function getNamespace(deps: Deps, actor: Actor, id: string): Promise<NamespaceResource> {
   return namespaceResource(await ownNamespace(deps, actor, id));
+}
+
+/**
+ * Judges whether the actor may delete a namespace. Suspension keeps the name taken: else its owner would undo it by making
+ * the namespace anew.
+ *
+ * @throws AppError 403 for a namespace-scoped key, and for a namespace that is suspended
+ */
+export function requireDeletable(actor: Actor, row: NamespaceRow): void {
+  if (actor.namespaces !== null) throw forbidden('API key is confined to namespaces and cannot delete one');
+  requireNotSuspended(row);
+}
+
+/** @throws AppError 403 */
+export function requireNotSuspended({ suspended }: Pick<NamespaceRow, 'suspended'>): void {
+  if (suspended === 1) throw namespaceSuspended();
 }
 
 /** The customer's namespace. @throws AppError 404, or 403 outside the key's allowlist */

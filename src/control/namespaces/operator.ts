@@ -19,7 +19,7 @@ export function setSuspended(deps: OperatorDeps, name: string, on: boolean): Pro
 }
 
 /** A namespace as the operator sees it. */
-export interface NamespaceListing extends NamespaceResource {
+export interface NamespaceListing extends Omit<NamespaceResource, 'suspended'> {
   /** Mail address of its customer. */
   readonly owner: string;
   readonly public_read: boolean;

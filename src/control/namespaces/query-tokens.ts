@@ -15,7 +15,7 @@ import {
   type QueryTokenRow,
   revokeQueryToken,
 } from '../store/query-tokens.ts';
-import { ownNamespace } from './namespaces.ts';
+import { ownNamespace, requireNotSuspended } from './namespaces.ts';
 
 const DAY = 86_400_000;
 
@@ -48,7 +48,7 @@ function tokenResource(row: QueryTokenRow): QueryTokenResource {
   };
 }
 
-/** @throws AppError 404 or 403 for the namespace, 422 for faults in the body or too many live tokens */
+/** @throws AppError 404 or 403 for the namespace, 403 while it is suspended, 422 for faults in the body or too many live tokens */
 export async function mintQueryToken(
   deps: Deps,
   actor: Actor,
@@ -69,7 +69,9 @@ export async function mintQueryToken(
     created_at: now,
   };
   return deps.store.write(async (tx) => {
-    if ((await lockNamespace(tx, namespaceId, actor.customerId)) === null) throw notFound('Namespace');
+    const held = await lockNamespace(tx, namespaceId, actor.customerId);
+    if (held === null) throw notFound('Namespace');
+    requireNotSuspended(held);
     await forgetEndedTokens(tx, namespaceId, now - ENDED_KEPT);
     if ((await liveQueryTokens(tx, namespaceId, now)).length >= LIMITS.queryTokensPerNamespace) {
       throw new AppError('quota_exceeded', 'Query token limit of the namespace reached');

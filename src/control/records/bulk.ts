@@ -1,4 +1,4 @@
-import { invalid } from '../../core/errors.ts';
+import { invalid, namespaceSuspended } from '../../core/errors.ts';
 import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { parseRecordKey, type RecordKey } from '../../core/record-key.ts';
@@ -67,6 +67,7 @@ function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, a
  * Writes a batch, all of it or nothing: records are stored or replaced by key, keys under `delete` go.
  *
  * @throws AppError 422 for faults, namespaces that are not the customer's, a full account; 403 outside the key's allowlist
+ *   or while a namespace is suspended
  */
 export async function writeBulk(deps: Deps, actor: Actor, body: JsonObject): Promise<BulkResult> {
   const now = deps.clock();
@@ -102,7 +103,10 @@ async function resolveNamespaces(
     if (!namespaces.has(namespace)) faults.add(`records[${i}].key has a namespace that does not exist`);
   }
   if (faults.any) throw invalid(...faults.messages);
-  for (const name of namespaces.keys()) requireReach(actor, name);
+  for (const [name, { suspended }] of namespaces) {
+    requireReach(actor, name);
+    if (suspended === 1) throw namespaceSuspended();
+  }
   return namespaces;
 }
 

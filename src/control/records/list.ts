@@ -19,6 +19,8 @@ const BATCH_MAX = 200;
 /** Octets of a record in JSON beside key and data, at most. */
 const FIXED_OCTETS = 450;
 
+const KEY_TEXT = /^[A-Za-z0-9.-]+$/;
+
 /** A listing as it was asked for. */
 export interface Listing {
   readonly filter: RecordFilter & { readonly namespace?: string | undefined };
@@ -32,6 +34,8 @@ type Parse = (text: string) => string | number | null;
 const PARAMETERS = {
   namespace: [label, 'is not a namespace name'],
   resource: [label, 'is not a resource label'],
+  key: [keyText, 'is not a record key, in letters, digits, hyphens and dots'],
+  key_prefix: [keyText, 'is not the start of a record key, in letters, digits, hyphens and dots'],
   ttl_min: [integer, 'is not a whole number of seconds'],
   ttl_max: [integer, 'is not a whole number of seconds'],
   created_after: [parseTime, NOT_A_TIME],
@@ -54,6 +58,8 @@ export function parseListing(query: QueryParameters): Listing {
   const filter = {
     namespace: values.namespace,
     resource: values.resource,
+    key: values.key,
+    keyPrefix: values.key_prefix,
     ttlMin: values.ttl_min,
     ttlMax: values.ttl_max,
     createdAfter: values.created_after,
@@ -69,6 +75,11 @@ export function parseListing(query: QueryParameters): Listing {
 function label(text: string): string | null {
   const lower = foldCase(text);
   return isLabel(lower) ? lower : null;
+}
+
+/** A key, or the start of one, with its case folded. */
+function keyText(text: string): string | null {
+  return text.length <= LIMITS.queryName && KEY_TEXT.test(text) ? foldCase(text) : null;
 }
 
 function integer(text: string): number | null {

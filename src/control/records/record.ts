@@ -1,4 +1,5 @@
 import { formatTime, formatTimeOrNull } from '../../core/time.ts';
+import type { Actor } from '../accounts/actor.ts';
 import { base64, type NewChange } from '../store/change-log.ts';
 import type { RecordsTable } from '../store/schema.ts';
 
@@ -31,6 +32,26 @@ export function recordResource(row: RecordsTable, namespace: string): RecordReso
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
   };
+}
+
+/** The answer to a write: without `data` for a key that lacks `read`. */
+export type ShownRecord = Omit<RecordResource, 'data'> & Partial<Pick<RecordResource, 'data'>>;
+
+/** A record as the answer to the actor's write shows it: `write` does not imply `read` (decisions, sections 2 and 8). */
+export function shownTo(actor: Actor, row: RecordsTable, namespace: string): ShownRecord {
+  const resource = recordResource(row, namespace);
+  if (actor.operations.has('read')) return resource;
+  const { data: _, ...shown } = resource;
+  return shown;
+}
+
+/**
+ * The strong entity tag of a record, in quotation marks. Every write moves `updated_at` forward, at least by a millisecond.
+ *
+ * @param updatedAt milliseconds since the epoch
+ */
+export function recordTag(updatedAt: number): string {
+  return `"${updatedAt.toString(36)}"`;
 }
 
 export function upsertedChange(row: RecordsTable, namespace: string, owner: string): NewChange {

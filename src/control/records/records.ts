@@ -1,4 +1,4 @@
-import { AppError, invalid, notFound } from '../../core/errors.ts';
+import { AppError, invalid, malformed, namespaceSuspended, notFound } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/fields.ts';
 import { TIERS } from '../../core/tiers.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
@@ -9,52 +9,83 @@ import {
   deleteRecords,
   findRecord,
   holdKnownRecords,
+  holdRecord,
   insertRecord,
-  type RecordRow,
+  type OwnRecordRow,
   updateRecord,
 } from '../store/records.ts';
 import type { RecordsTable } from '../store/schema.ts';
 import type { Tx } from '../store/store.ts';
 import { addToRecordsCount } from '../store/users.ts';
 import { type NewRecord, parseNewRecord, parseRecordPatch } from './input.ts';
-import { deletedChange, type RecordResource, recordResource, upsertedChange } from './record.ts';
+import {
+  deletedChange,
+  type RecordResource,
+  recordResource,
+  recordTag,
+  type ShownRecord,
+  shownTo,
+  upsertedChange,
+} from './record.ts';
+
+const KEY_TAKEN = 'Key has already been taken';
 
 // A unit takes its rows in one order, customer first, so that units never wait for each other in a circle.
+
+/** Judges the entity tag of a stored record: `If-Match`. */
+type TagCondition = (tag: string) => boolean;
+
+interface CreateOptions {
+  /** `If-None-Match: *`: a key that is taken is a failed precondition. */
+  readonly onlyIfNew?: boolean;
+}
 
 /**
  * Stores a record.
  *
  * @throws AppError 422 for faults in the body, a namespace that is not the customer's, a key that is taken, a full account;
- *   403 for a namespace outside the key's allowlist
+ *   403 for a namespace outside the key's allowlist or suspended; 412 for a key that is taken with `onlyIfNew`
  */
-export async function createRecord(deps: Deps, actor: Actor, body: JsonObject): Promise<RecordResource> {
+export async function createRecord(
+  deps: Deps,
+  actor: Actor,
+  body: JsonObject,
+  { onlyIfNew = false }: CreateOptions = {},
+): Promise<ShownRecord> {
   const now = deps.clock();
   const record = parseNewRecord(body, { now, zoneLength: deps.zoneLength });
   return deps.store.write(async (tx) => {
     const owner = actor.customerId;
     if (!(await addToRecordsCount(tx, owner, 1, recordCap(actor)))) throw recordQuotaExceeded();
-    const namespaceId = await addToNamespaceCount(tx, record.namespace, owner, 1);
-    if (namespaceId === null) throw invalid('key has a namespace that does not exist');
+    const namespace = await addToNamespaceCount(tx, record.namespace, owner, 1);
+    if (namespace === null) throw invalid('key has a namespace that does not exist');
     requireReach(actor, record.namespace);
-    const row = newRow(record, deps.newId(), namespaceId, now);
+    if (namespace.suspended === 1) throw namespaceSuspended();
+    const row = newRow(record, deps.newId(), namespace.id, now);
     const changes: NewChange[] = [];
     if (!(await insertRecord(tx, row))) {
-      changes.push(...(await replaceExpired(tx, actor, row, record.namespace, now)));
+      const replaced = await replaceExpired(tx, actor, row, record.namespace, now);
+      if (replaced === null) throw onlyIfNew ? malformed(412, KEY_TAKEN) : invalid(KEY_TAKEN);
+      changes.push(...replaced);
     }
     changes.push(upsertedChange(row, record.namespace, owner));
     await appendChanges(tx, changes, now);
-    return recordResource(row, record.namespace);
+    return shownTo(actor, row, record.namespace);
   });
 }
 
-/** Inserts in place of a record that is past its expiry and not yet erased: such a record no longer takes the key. */
+/**
+ * Inserts in place of a record that is past its expiry and not yet erased: such a record no longer takes the key.
+ *
+ * @returns null when the key is taken
+ */
 async function replaceExpired(
   tx: Tx,
   { customerId }: Actor,
   row: RecordsTable,
   namespace: string,
   now: number,
-): Promise<readonly NewChange[]> {
+): Promise<readonly NewChange[] | null> {
   const known = (await holdKnownRecords(tx, [row.key])).get(row.key);
   const expired = known?.expires_at != null && known.expires_at <= now;
   const gone = expired ? await deleteRecords(tx, [known.id]) : [];
@@ -62,7 +93,7 @@ async function replaceExpired(
     await addToRecordsCount(tx, customerId, -1, 0);
     await addToNamespaceCount(tx, namespace, customerId, -1);
   }
-  if (!(await insertRecord(tx, row))) throw invalid('Key has already been taken');
+  if (!(await insertRecord(tx, row))) return null;
   return gone.map(({ key }) => deletedChange(key, namespace, customerId, 'expiry'));
 }
 
@@ -72,38 +103,74 @@ export async function getRecord(deps: Deps, actor: Actor, id: string): Promise<R
   return recordResource(row, row.namespace);
 }
 
-/** Changes the supplied fields; `updated_at` always advances. @throws AppError 404, 403, 422 */
+/**
+ * Changes the supplied fields; `updated_at` always advances.
+ *
+ * @param condition judged against the record that is changed, under its lock
+ * @throws AppError 404; 403 outside the key's allowlist or in a suspended namespace; 422; 412
+ */
 export async function patchRecord(
   deps: Deps,
   actor: Actor,
   id: string,
   body: JsonObject,
-): Promise<RecordResource> {
+  condition?: TagCondition,
+): Promise<ShownRecord> {
   const { namespace } = await ownRecord(deps, actor, id);
   const now = deps.clock();
   const patch = parseRecordPatch(body, now);
   return deps.store.write(async (tx) => {
     // A namespace that is being deleted takes no further payload.
-    const row = (await holdOpen(tx, namespace, actor.customerId)) && (await updateRecord(tx, id, patch, now));
-    if (!row) throw notFound('Record');
+    if (!(await holdOpen(tx, namespace, actor.customerId))) throw notFound('Record');
+    await holdWritable(tx, actor, id, now, condition);
+    const row = await updateRecord(tx, id, patch, now);
+    if (row === null) throw notFound('Record');
     await appendChanges(tx, [upsertedChange(row, namespace, actor.customerId)], now);
-    return recordResource(row, namespace);
+    return shownTo(actor, row, namespace);
   });
 }
 
-/** Deletes for good. Its payloads leave the change log once the fan-out has told of them. @throws AppError 404, 403 */
-export async function deleteRecord(deps: Deps, actor: Actor, id: string): Promise<void> {
+/**
+ * Deletes for good. Its payloads leave the change log once the fan-out has told of them.
+ *
+ * @param condition as for `patchRecord`
+ * @throws AppError 404; 403 outside the key's allowlist or in a suspended namespace; 412
+ */
+export async function deleteRecord(
+  deps: Deps,
+  actor: Actor,
+  id: string,
+  condition?: TagCondition,
+): Promise<void> {
   const { key, namespace } = await ownRecord(deps, actor, id);
   const owner = actor.customerId;
+  const now = deps.clock();
   await deps.store.write(async (tx) => {
     await addToRecordsCount(tx, owner, -1, 0);
     if ((await addToNamespaceCount(tx, namespace, owner, -1)) === null) throw notFound('Record');
+    await holdWritable(tx, actor, id, now, condition);
     if ((await deleteRecords(tx, [id])).length === 0) throw notFound('Record');
-    await appendChanges(tx, [deletedChange(key, namespace, owner, 'direct')], deps.clock());
+    await appendChanges(tx, [deletedChange(key, namespace, owner, 'direct')], now);
   });
 }
 
-async function ownRecord({ store, clock }: Deps, actor: Actor, id: string): Promise<RecordRow> {
+/** Holds a record that is about to change until the unit ends: nothing changes it between the condition and the write. */
+async function holdWritable(
+  tx: Tx,
+  { customerId }: Actor,
+  id: string,
+  now: number,
+  condition: TagCondition | undefined,
+): Promise<void> {
+  const row = await holdRecord(tx, id, customerId, now);
+  if (row === null) throw notFound('Record');
+  if (row.suspended === 1) throw namespaceSuspended();
+  if (condition !== undefined && !condition(recordTag(row.updated_at))) {
+    throw malformed(412, 'If-Match does not match the record');
+  }
+}
+
+async function ownRecord({ store, clock }: Deps, actor: Actor, id: string): Promise<OwnRecordRow> {
   const row = await findRecord(store.read, id, actor.customerId, clock());
   if (row === null) throw notFound('Record');
   requireReach(actor, row.namespace);

@@ -77,23 +77,23 @@ export async function countNamespaces(db: Db, userId: string): Promise<number> {
  * Adds to the record count of the customer's namespace and holds its row until the unit ends: it cannot be deleted
  * meanwhile.
  *
- * @returns the namespace's id, or null when the customer has no such namespace
+ * @returns null when the customer has no such namespace
  */
 export async function addToNamespaceCount(
   tx: Tx,
   name: string,
   userId: string,
   delta: number,
-): Promise<string | null> {
+): Promise<Pick<NamespacesTable, 'id' | 'suspended'> | null> {
   const row = await tx
     .updateTable('namespaces')
     .set({ records_count: sql<number>`records_count + ${delta}` })
     .where('name', '=', name)
     .where('user_id', '=', userId)
     .where('closing', '=', 0)
-    .returning('id')
+    .returning(['id', 'suspended'])
     .executeTakeFirst();
-  return row?.id ?? null;
+  return row ?? null;
 }
 
 /** Reads a namespace and holds its row until the unit ends. */

@@ -32,6 +32,17 @@ export async function countHit(
   return row !== undefined;
 }
 
+/** Takes back a hit that was counted at `takenAt`, in each window that had begun by then. */
+export async function uncountHit(tx: Tx, keys: readonly string[], takenAt: number): Promise<void> {
+  await tx
+    .updateTable('rate_windows')
+    .set({ count: sql<number>`rate_windows.count - 1` })
+    .where('key', 'in', keys)
+    .where('started_at', '<=', takenAt)
+    .where('count', '>', 0)
+    .execute();
+}
+
 /** The windows of the keys that have one. */
 export async function readWindows(
   db: Db,

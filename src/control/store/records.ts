@@ -7,6 +7,11 @@ export interface RecordRow extends RecordsTable {
   readonly namespace: string;
 }
 
+/** A record of the customer's, and whether the operator has suspended its namespace: 1 or 0. */
+export interface OwnRecordRow extends RecordRow {
+  readonly suspended: number;
+}
+
 /** What a unit needs to know of a record that is there already. */
 export type KnownRecord = Pick<
   RecordsTable,
@@ -49,18 +54,35 @@ export async function upsertRecords(tx: Tx, records: readonly Insertable<Records
 }
 
 /** One of the customer's records, unless it is past its expiry at `now`. */
-export async function findRecord(db: Db, id: string, userId: string, now: number): Promise<RecordRow | null> {
-  const row = await db
+export async function findRecord(
+  db: Db,
+  id: string,
+  userId: string,
+  now: number,
+): Promise<OwnRecordRow | null> {
+  return (await ownRecord(db, id, userId, now).executeTakeFirst()) ?? null;
+}
+
+/** As `findRecord`; the record's row is held until the unit ends. */
+export async function holdRecord(
+  tx: Tx,
+  id: string,
+  userId: string,
+  now: number,
+): Promise<OwnRecordRow | null> {
+  return (await ownRecord(tx, id, userId, now).forUpdate('records').executeTakeFirst()) ?? null;
+}
+
+function ownRecord(db: Db, id: string, userId: string, now: number) {
+  return db
     .selectFrom('records')
     .innerJoin('namespaces', 'namespaces.id', 'records.namespace_id')
     .selectAll('records')
-    .select('namespaces.name as namespace')
+    .select(['namespaces.name as namespace', 'namespaces.suspended as suspended'])
     .where('records.id', '=', id)
     .where(isLive(now))
     .where('namespaces.user_id', '=', userId)
-    .where('namespaces.closing', '=', 0)
-    .executeTakeFirst();
-  return row ?? null;
+    .where('namespaces.closing', '=', 0);
 }
 
 /** Those of `keys` that are taken, expired ones included, whoever owns them. Their rows are held until the unit ends. */
@@ -133,6 +155,9 @@ export async function deleteSomeOfNamespace(tx: Tx, namespaceId: string, limit: 
 /** What a listing is narrowed to; undefined fields do not narrow. Times are milliseconds since the epoch. */
 export interface RecordFilter {
   readonly resource?: string | undefined;
+  readonly key?: string | undefined;
+  /** Letters, digits, hyphens and dots alone. */
+  readonly keyPrefix?: string | undefined;
   readonly ttlMin?: number | undefined;
   readonly ttlMax?: number | undefined;
   /** Exclusive, both. */
@@ -160,8 +185,10 @@ export function listRecords(
     .selectAll()
     .where('namespace_id', 'in', namespaceIds)
     .where(isLive(now));
-  const { resource, ttlMin, ttlMax, createdAfter, createdBefore } = filter;
+  const { resource, key, keyPrefix, ttlMin, ttlMax, createdAfter, createdBefore } = filter;
   if (resource !== undefined) query = query.where('resource', '=', resource);
+  if (key !== undefined) query = query.where('key', '=', key);
+  if (keyPrefix !== undefined) query = query.where('key', 'like', `${keyPrefix}%`);
   if (ttlMin !== undefined) query = query.where('ttl_seconds', '>=', ttlMin);
   if (ttlMax !== undefined) query = query.where('ttl_seconds', '<=', ttlMax);
   if (createdAfter !== undefined) query = query.where('created_at', '>', createdAfter);

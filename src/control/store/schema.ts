@@ -17,8 +17,21 @@ export interface Database {
   webhook_deliveries: WebhookDeliveriesTable;
   feed_cursors: FeedCursorsTable;
   event_counters: EventCountersTable;
+  idempotency_keys: IdempotencyKeysTable;
   service_facts: ServiceFactsTable;
   dnssec_key_sets: KeySetsTable;
+}
+
+/** Results of POST requests, given again when the same request comes again. */
+export interface IdempotencyKeysTable {
+  /** Hex SHA-256 of customer, scope of the credential, and key. */
+  id: string;
+  user_id: string;
+  /** Sealed (`control/idempotency/once.ts`); empty while the unit of work that takes the key runs. */
+  answer: Uint8Array;
+  /** Length of `answer`. */
+  octets: number;
+  created_at: number;
 }
 
 export interface UsersTable {

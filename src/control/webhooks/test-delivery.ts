@@ -42,11 +42,11 @@ export async function sendTest(deps: WebhookDeps, actor: Actor, id: string): Pro
     last_attempt_at: now,
     next_attempt_at: null,
   };
-  await deps.store.write(async (tx) => {
+  return deps.store.write(async (tx) => {
     await holdOwnWebhook(tx, actor, id);
     await insertDelivery(tx, { ...delivery, body: null });
+    return deliveryResource(delivery);
   });
-  return deliveryResource(delivery);
 }
 
 /** Specification, Events: `timestamp` in place of `created_at`, and no `seq`. */

@@ -5,12 +5,16 @@ import { authenticationScenarios } from './authentication.ts';
 import { bulkScenarios } from './bulk.ts';
 import { changeScenarios } from './changes.ts';
 import { errorScenarios } from './errors.ts';
+import { headerScenarios } from './headers.ts';
+import { idempotencyScenarios } from './idempotency.ts';
 import { limitScenarios } from './limits.ts';
 import { listingScenarios } from './listing.ts';
 import { messageScenarios } from './messages.ts';
 import { namespaceScenarios } from './namespaces.ts';
+import { preconditionScenarios } from './preconditions.ts';
 import { queryTokenScenarios } from './query-tokens.ts';
 import { recordScenarios } from './records.ts';
+import { suspensionScenarios } from './suspension.ts';
 import { wakeUpScenarios } from './wake-ups.ts';
 import { webhookDeliveryScenarios } from './webhook-deliveries.ts';
 import { webhookInputScenarios } from './webhook-input.ts';
@@ -31,7 +35,11 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   authentication: authenticationScenarios,
   changes: changeScenarios,
   errors: errorScenarios,
+  headers: headerScenarios,
   messages: messageScenarios,
+  'idempotency keys': idempotencyScenarios,
+  preconditions: preconditionScenarios,
+  suspension: suspensionScenarios,
   limits: limitScenarios,
   'wake-ups': wakeUpScenarios,
   webhooks: webhookScenarios,

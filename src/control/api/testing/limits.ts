@@ -112,6 +112,88 @@ export const limitScenarios: Scenarios = {
     await world.close();
   },
 
+  'only requests without a valid credential draw on the address: 404 and 405 included': async (store) => {
+    const world = await openWorld(store, { limiter });
+    const customer = await world.customer();
+    const nobody = world.caller(null);
+    await times(50, () => nobody.get('/nothing'), 404);
+    await times(50, () => nobody.send('PUT', '/records/bulk'), 405);
+    assertThrottled(await nobody.get('/nothing'), '60');
+    assertThrottled(await nobody.send('PATCH', '/records'), '60');
+    // With a credential they draw on the customer's budget, at the same address.
+    await times(300, () => customer.get('/nothing'), 404);
+    await times(300, () => customer.send('PUT', '/records'), 405);
+    await times(399, () => customer.send('GET', '/records/bulk'), 405);
+    assert.equal((await customer.get('/me')).status, 200);
+    assertThrottled(await customer.get('/nothing'), '60');
+    await world.close();
+  },
+
+  'behind a trusted proxy every client has a budget of its own': async (store) => {
+    const world = await openWorld(store, { limiter, trustedProxies: ['127.0.0.1', '10.0.0.0/8'] });
+    const via = (forwarded: string, remoteAddress = '127.0.0.1'): Promise<Answer> =>
+      world.inject({
+        method: 'GET',
+        url: '/api/v1/me',
+        remoteAddress,
+        headers: { 'x-forwarded-for': forwarded },
+      });
+    await times(100, () => via('192.0.2.1'), 401);
+    assertThrottled(await via('192.0.2.1'), '60');
+    // Whatever a client puts before its own address does not make it another.
+    assertThrottled(await via('198.51.100.1, 192.0.2.1, 10.0.0.1'), '60');
+    assert.equal((await via('192.0.2.2')).status, 401);
+    // A stranger's word does not count.
+    await times(100, () => via('192.0.2.3', '203.0.113.1'), 401);
+    assertThrottled(await via('192.0.2.4', '203.0.113.1'), '60');
+    assert.equal((await via('192.0.2.3')).status, 401);
+    await world.close();
+  },
+
+  'a fifth listing at once is 429, until one of the four has ended': async (store) => {
+    const world = await openWorld(store);
+    const [customer, other] = [await world.customer(), await world.customer()];
+    const origin = await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const list = (caller: Caller): Promise<Response> =>
+      fetch(`${origin}/api/v1/records`, { headers: { authorization: `Bearer ${caller.token}` } });
+    const { name } = await customer.namespace();
+    // Listings that nobody reads, and that are too long for the buffers on the way.
+    const data = Buffer.alloc(LIMITS.recordData).toString('base64');
+    for (let batch = 0; batch < 6; batch++) {
+      const records = Array.from({ length: 500 }, (_, i) => ({ key: `k${batch}-${i}.r.${name}.v1`, data }));
+      assert.equal((await customer.post('/records/bulk', { records })).status, 200);
+    }
+    const open = await Promise.all(Array.from({ length: LIMITS.listingsPerCustomer }, () => list(customer)));
+    assert.deepEqual(
+      open.map(({ status }) => status),
+      [200, 200, 200, 200],
+    );
+    const fifth = await list(customer);
+    assert.deepEqual([fifth.status, fifth.headers.get('retry-after')], [429, '10']);
+    assert.equal(((await fifth.json()) as { error: string }).error, 'Too many listings are being read');
+    assert.equal((await customer.get('/records?limit=1')).status, 200);
+    assert.deepEqual(await (await list(other)).json(), []);
+    assert.equal(((await open[0]!.json()) as unknown[]).length, 3000);
+    for (let again = await list(customer); again.status !== 200; again = await list(customer))
+      await again.text();
+    for (const answer of open.slice(1)) await answer.body?.cancel();
+    await world.close();
+  },
+
+  'a request that is refused with 403 is no write': async (store) => {
+    const world = await openWorld(store, { limiter });
+    const customer = await world.customer();
+    const [near, far] = [await customer.namespace(), await customer.namespace()];
+    const key = await customer.key({ namespaces: [near.name] });
+    const reader = await customer.key({ operations: ['read'] });
+    const beyond = () => key.post('/records', { record: { key: `r.${far.name}.v1`, data: '' } });
+    await times(100, beyond, 403);
+    await times(100, () => write(reader), 403);
+    await times(LIMITS.writesPerMinute - 4, () => write(key), 404);
+    assertThrottled(await write(key), '60');
+    await world.close();
+  },
+
   'unknown paths draw on the same budget': async (store) => {
     const world = await openWorld(store, { limiter });
     const nobody = world.caller(null);

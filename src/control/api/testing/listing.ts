@@ -36,7 +36,9 @@ async function keysAt(caller: Caller, path: string): Promise<string[]> {
 }
 
 function nextOf(link: unknown): string | null {
-  const match = /^<\/api\/v1(\/[^>]+)>; rel="next"$/.exec(typeof link === 'string' ? link : '');
+  const match = /^<https:\/\/api\.example\.test\/api\/v1(\/[^>]+)>; rel="next"$/.exec(
+    typeof link === 'string' ? link : '',
+  );
   return match?.[1] ?? null;
 }
 
@@ -79,6 +81,9 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['my%20colour=red', 'my colour is not a known parameter'],
   ['limit=5&f%C3%A4rbe=rot', 'parameter 2 is not a known parameter'],
   [`${'x'.repeat(65)}=1`, 'parameter 1 is not a known parameter'],
+  ['key=', 'key is not a record key, in letters, digits, hyphens and dots'],
+  ['key=%25', 'key is not a record key, in letters, digits, hyphens and dots'],
+  ['key_prefix=a_b', 'key_prefix is not the start of a record key, in letters, digits, hyphens and dots'],
   // KELVIN SIGN: lower case would make an ASCII k of it.
   ['resource=%E2%84%AA', 'resource is not a resource label'],
   ['namespace=aaa&namespace=bbb', 'namespace is given more than once'],
@@ -125,6 +130,10 @@ export const listingScenarios: Scenarios = {
       ['namespace=nobody', ''],
       ['resource=x', 'k0 k2 k3'],
       ['resource=X', 'k0 k2 k3'],
+      ['key_prefix=k', 'k0 k1 k2 k3 k4'],
+      ['key_prefix=K3.', 'k3'],
+      ['key_prefix=-', ''],
+      [`key=k1.y.${names[0]}.v1`, 'k1'],
       ['ttl_min=20', 'k1 k2 k3 k4'],
       ['ttl_max=20', 'k0 k1'],
       ['ttl_min=20&ttl_max=40', 'k1 k2 k3'],

@@ -26,7 +26,7 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['%00=x', 'parameter 1 is not a known parameter'],
 ];
 
-const LINK = /^<\/api\/v1(\/[^>]+)>; rel="next"$/;
+const LINK = /^<https:\/\/api\.example\.test\/api\/v1(\/[^>]+)>; rel="next"$/;
 
 /** Every page in turn, by the link; the cursor in the body must lead to the same place. */
 async function walk(caller: Caller, path: string): Promise<Json[][]> {

@@ -16,6 +16,7 @@ const limiter = (clock: () => number) => {
   return {
     take: (...[budget, key]: Parameters<typeof budgets.take>) =>
       budget === 'writes' ? 0 : budgets.take(budget, key),
+    giveBack: (...it: Parameters<typeof budgets.giveBack>) => budgets.giveBack(...it),
   };
 };
 

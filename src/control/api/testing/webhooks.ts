@@ -68,7 +68,9 @@ export const webhookScenarios: Scenarios = {
       Object.fromEntries(json.events.map(({ name, description }: Json) => [name, description])),
       WEBHOOK_EVENTS,
     );
-    assertFailure(await customer.del('/webhooks/events'), 404, 'not_found', 'Webhook not found');
+    const wrong = await customer.del('/webhooks/events');
+    assertFailure(wrong, 405, 'validation_error', 'Method is not allowed here');
+    assert.equal(wrong.headers.allow, 'GET, HEAD');
     assertFailure(await world.caller(null).get('/webhooks/events'), 401, 'authentication_error');
     await world.close();
   },

@@ -4,6 +4,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import type { Change } from '../../../core/change.ts';
 import type { Clock } from '../../../core/clock.ts';
 import type { Tier } from '../../../core/tiers.ts';
+import { backgroundTimers } from '../../../lifecycle/timers.ts';
 import { openSessions } from '../../accounts/sessions.ts';
 import { createUser, issueToken } from '../../accounts/users.ts';
 import { type Limiter, unlimited } from '../../limits/limiter.ts';
@@ -32,7 +33,12 @@ export interface Caller {
   post(path: string, body?: unknown): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
   del(path: string): Promise<Answer>;
-  send(method: string, path: string, body?: unknown): Promise<Answer>;
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>;
 }
 
 export interface Customer extends Caller {
@@ -75,17 +81,23 @@ export interface World {
   inject(options: InjectOptions): Promise<Answer>;
   /** Changes since the world was opened. */
   changes(): Promise<Change[]>;
+  /** Waits for every unit of work that has begun. */
+  settle(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface WorldOptions {
   readonly limiter?: (clock: Clock, store: Store) => Limiter;
+  readonly trustedProxies?: readonly string[];
   /** Stands in front of the store: what it throws, the use cases meet. */
   readonly wrap?: (store: Store) => Store;
 }
 
 /** Letters of the longest zone in the tests: `uqrp.net`. */
 export const ZONE_LENGTH = 8;
+
+/** Origin of absolute URLs in answers. */
+export const PUBLIC_URL = 'https://api.example.test';
 
 const SECRET = createHash('sha256').update('test').digest();
 
@@ -106,7 +118,8 @@ export function newName(): string {
 
 /** Opens an API over a store that several worlds share: they keep apart by having their own customers and names. */
 export async function openWorld(shared: Store, options: WorldOptions = {}): Promise<World> {
-  const store = options.wrap?.(shared) ?? shared;
+  const writes = watchWrites(options.wrap?.(shared) ?? shared);
+  const { store } = writes;
   let time = Date.UTC(2026, 0, 1);
   const clock = (): number => time;
   const observations: Observation[] = [];
@@ -126,12 +139,16 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     zoneLength: ZONE_LENGTH,
     sessions: openSessions({ store, clock, newId }, SECRET),
     seal: aesSeal(SECRET, random),
+    answers: aesSeal(createHash('sha256').update('answers').digest(), random, 0),
+    timers: backgroundTimers,
     attempt: (request) => {
       network.sent.push(request);
       return network.attempt(request);
     },
     checkUrl: (url) => network.checkUrl(url),
     limiter: options.limiter?.(clock, shared) ?? unlimited,
+    publicUrl: () => PUBLIC_URL,
+    trustedProxies: options.trustedProxies ?? [],
     observe: (observation) => observations.push(observation),
     onError: (error) => errors.push(error),
   };
@@ -146,11 +163,11 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     return { status: statusCode, json: isJson && body !== '' ? JSON.parse(body) : null, text: body, headers };
   };
   const caller = (token: string | null): Caller => {
-    const send = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    const send: Caller['send'] = (method, path, body, headers = {}) =>
       inject({
         method: method as 'GET',
         url: `/api/v1${path}`,
-        headers: token === null ? {} : { authorization: `Bearer ${token}` },
+        headers: token === null ? headers : { authorization: `Bearer ${token}`, ...headers },
         ...(body !== undefined && { payload: body as object }),
       });
     return {
@@ -178,7 +195,26 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     signIn: async ({ email }) => caller((await issueToken(deps, email)).token),
     customer: (tier = 'pro') => newCustomer(deps, caller, tier),
     changes: async () => [...(await shared.changes.since(head, 1_000_000))],
+    settle: () => writes.settle(),
     close: () => app.close(),
+  };
+}
+
+function watchWrites(store: Store): { readonly store: Store; settle(): Promise<void> } {
+  const begun = new Set<Promise<unknown>>();
+  return {
+    store: {
+      ...store,
+      write: (work) => {
+        const unit = store.write(work);
+        const settled = unit.catch(() => {}).finally(() => begun.delete(settled));
+        begun.add(settled);
+        return unit;
+      },
+    },
+    async settle() {
+      await Promise.all(begun);
+    },
   };
 }
 

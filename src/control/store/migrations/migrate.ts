@@ -6,6 +6,7 @@ import { webhooks } from './0002-webhooks.ts';
 import { serviceFacts } from './0003-service-facts.ts';
 import { storeUnits } from './0004-store.ts';
 import { keySets } from './0005-key-sets.ts';
+import { idempotency } from './0006-idempotency.ts';
 import { webhookTurns } from './0007-webhooks.ts';
 import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
 
@@ -18,6 +19,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0003-service-facts': serviceFacts,
   '0004-store': storeUnits,
   '0005-key-sets': keySets,
+  '0006-idempotency': idempotency,
   '0007-webhooks': webhookTurns,
 };
 

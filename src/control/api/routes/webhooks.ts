@@ -1,21 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { invalid } from '../../core/errors.ts';
-import { Faults, Fields } from '../../core/fields.ts';
-import { pageDeliveries, redeliver } from '../webhooks/deliveries.ts';
-import { EVENT_CATALOGUE } from '../webhooks/resource.ts';
-import { regenerateSecrets } from '../webhooks/secrets.ts';
-import { sendTest } from '../webhooks/test-delivery.ts';
+import { invalid } from '../../../core/errors.ts';
+import { Faults, Fields } from '../../../core/fields.ts';
+import { pageDeliveries, redeliver } from '../../webhooks/deliveries.ts';
+import { EVENT_CATALOGUE } from '../../webhooks/resource.ts';
+import { regenerateSecrets } from '../../webhooks/secrets.ts';
+import { sendTest } from '../../webhooks/test-delivery.ts';
 import {
   createWebhook,
   deleteWebhook,
   getWebhook,
   listOwnWebhooks,
   patchWebhook,
-} from '../webhooks/webhooks.ts';
-import type { ApiDeps } from './deps.ts';
-import { actorOf, take } from './guard.ts';
-import { envelope, jsonBody, pathId, refuseParameters } from './input.ts';
-import { nextLink } from './records.ts';
+} from '../../webhooks/webhooks.ts';
+import { created, nextLink } from '../answers/links.ts';
+import type { ApiDeps } from '../deps.ts';
+import { actorOf, take } from '../requests/guard.ts';
+import { runOnce } from '../requests/idempotency.ts';
+import { envelope, jsonBody, pathId, refuseParameters } from '../requests/input.ts';
 
 export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/webhooks', async (request) => {
@@ -28,8 +29,10 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
   });
   app.get('/webhooks/:id', (request) => getWebhook(deps, actorOf(request), webhookId(request)));
   app.post('/webhooks', async (request, reply) => {
-    const webhook = await createWebhook(deps, actorOf(request), envelope(request, 'webhook'));
-    return reply.code(201).send(webhook);
+    const webhook = await runOnce(deps, request, (own) =>
+      createWebhook(own, actorOf(request), envelope(request, 'webhook')),
+    );
+    return created(deps, request, reply, webhook);
   });
   app.patch('/webhooks/:id', (request) =>
     patchWebhook(deps, actorOf(request), webhookId(request), envelope(request, 'webhook')),
@@ -40,13 +43,18 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
   });
   app.post('/webhooks/:id/regenerate_secret', async (request) => {
     refuseFields(request);
-    await takeOfOwn(deps, request, 'webhookSecrets');
-    return regenerateSecrets(deps, actorOf(request), webhookId(request));
+    return runOnce(deps, request, async (own) => {
+      await takeOfOwn(deps, request, 'webhookSecrets');
+      return regenerateSecrets(own, actorOf(request), webhookId(request));
+    });
   });
   app.post('/webhooks/:id/test', async (request) => {
     refuseFields(request);
-    await takeOfOwn(deps, request, 'webhookTests');
-    return { delivery: await sendTest(deps, actorOf(request), webhookId(request)) };
+    const delivery = await runOnce(deps, request, async (own) => {
+      await takeOfOwn(deps, request, 'webhookTests');
+      return sendTest(own, actorOf(request), webhookId(request));
+    });
+    return { delivery };
   });
   deliveryRoutes(app, deps);
 }
@@ -56,13 +64,17 @@ function deliveryRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const query = request.query as Readonly<Record<string, string>>;
     const page = await pageDeliveries(deps, actorOf(request), webhookId(request), query);
     const { limit, next_cursor: next } = page.meta;
-    if (next !== null) reply.header('link', nextLink(request.url, query, limit, next));
+    if (next !== null)
+      reply.header('link', nextLink(deps, request, { ...query, limit: String(limit), cursor: next }));
     return page;
   });
   app.post('/webhooks/:id/deliveries/:delivery_id/redeliver', async (request) => {
     refuseFields(request);
     const deliveryId = pathId(request, 'delivery_id', 'Delivery');
-    return { delivery: await redeliver(deps, actorOf(request), webhookId(request), deliveryId) };
+    const delivery = await runOnce(deps, request, (own) =>
+      redeliver(own, actorOf(request), webhookId(request), deliveryId),
+    );
+    return { delivery };
   });
 }
 

@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { deleteNamespace } from '../namespaces/delete.ts';
-import { createNamespace, getNamespace, listOwnNamespaces } from '../namespaces/namespaces.ts';
-import type { ApiDeps } from './deps.ts';
-import { actorOf } from './guard.ts';
-import { envelope, pathId, refuseParameters } from './input.ts';
+import { deleteNamespace } from '../../namespaces/delete.ts';
+import { createNamespace, getNamespace, listOwnNamespaces } from '../../namespaces/namespaces.ts';
+import { created } from '../answers/links.ts';
+import type { ApiDeps } from '../deps.ts';
+import { actorOf } from '../requests/guard.ts';
+import { runOnce } from '../requests/idempotency.ts';
+import { envelope, pathId, refuseParameters } from '../requests/input.ts';
 
 export function namespaceRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/namespaces', async (request) => {
@@ -12,8 +14,10 @@ export function namespaceRoutes(app: FastifyInstance, deps: ApiDeps): void {
   });
   app.get('/namespaces/:id', (request) => getNamespace(deps, actorOf(request), namespaceId(request)));
   app.post('/namespaces', async (request, reply) => {
-    const namespace = await createNamespace(deps, actorOf(request), envelope(request, 'namespace'));
-    return reply.code(201).send(namespace);
+    const namespace = await runOnce(deps, request, (own) =>
+      createNamespace(own, actorOf(request), envelope(request, 'namespace')),
+    );
+    return created(deps, request, reply, namespace);
   });
   app.delete('/namespaces/:id', async (request, reply) => {
     await deleteNamespace(deps, actorOf(request), namespaceId(request));

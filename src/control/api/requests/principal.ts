@@ -1,6 +1,6 @@
-import type { Actor } from '../accounts/actor.ts';
-import type { Sessions } from '../accounts/sessions.ts';
-import type { ApiKeys } from '../keys/authenticate.ts';
+import type { Actor } from '../../accounts/actor.ts';
+import type { Sessions } from '../../accounts/sessions.ts';
+import type { ApiKeys } from '../../keys/authenticate.ts';
 
 /** Far longer than any credential of ours. */
 const CREDENTIAL_MAX = 2048;

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { listOwnQueryTokens, mintQueryToken, revokeOwnQueryToken } from '../namespaces/query-tokens.ts';
-import type { ApiDeps } from './deps.ts';
-import { actorOf } from './guard.ts';
-import { jsonBody, pathId, refuseParameters } from './input.ts';
+import { listOwnQueryTokens, mintQueryToken, revokeOwnQueryToken } from '../../namespaces/query-tokens.ts';
+import { created } from '../answers/links.ts';
+import type { ApiDeps } from '../deps.ts';
+import { actorOf } from '../requests/guard.ts';
+import { runOnce } from '../requests/idempotency.ts';
+import { jsonBody, pathId, refuseParameters } from '../requests/input.ts';
 import { namespaceId } from './namespaces.ts';
 
 export function queryTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
@@ -11,8 +13,10 @@ export function queryTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
     return listOwnQueryTokens(deps, actorOf(request), namespaceId(request));
   });
   app.post('/namespaces/:id/query_tokens', async (request, reply) => {
-    const token = await mintQueryToken(deps, actorOf(request), namespaceId(request), jsonBody(request));
-    return reply.code(201).send(token);
+    const token = await runOnce(deps, request, (own) =>
+      mintQueryToken(own, actorOf(request), namespaceId(request), jsonBody(request)),
+    );
+    return created(deps, request, reply, token);
   });
   app.delete('/namespaces/:id/query_tokens/:token_id', async (request, reply) => {
     const tokenId = pathId(request, 'token_id', 'Query token');

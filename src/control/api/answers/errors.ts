@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
-import { AppError, malformed } from '../../core/errors.ts';
+import { AppError, malformed } from '../../../core/errors.ts';
 
 /** What Fastify refuses by itself, by its code. Everything else it refuses is a bad request. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, AppError>> = {
@@ -48,8 +49,11 @@ export function sendError(
   const told = known ?? SERVER_ERROR;
   if (told.code === 'authentication_error') reply.header('www-authenticate', 'Bearer');
   if (told.retryAfter !== undefined) reply.header('retry-after', String(told.retryAfter));
+  // A body in a coding: RFC 9110 §15.5.16 asks for the codings that are taken.
+  if (told.status === 415) reply.header('accept-encoding', 'identity');
   return reply
     .code(told.status)
+    .header('x-request-id', reply.request.id)
     .header('cache-control', 'no-store')
     .header('x-content-type-options', 'nosniff')
     .type('application/json; charset=utf-8')
@@ -66,6 +70,6 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
   const body = JSON.stringify({ error: message, code: 'validation_error' });
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `X-Request-Id: ${randomUUID()}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

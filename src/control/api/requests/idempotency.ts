@@ -1,0 +1,30 @@
+import type { FastifyRequest } from 'fastify';
+import { malformed } from '../../../core/errors.ts';
+import { LIMITS } from '../../../core/limits.ts';
+import { type OnceDeps, once } from '../../idempotency/once.ts';
+import { actorOf } from './guard.ts';
+
+const KEY = new RegExp(`^[ -~]{1,${LIMITS.idempotencyKey}}$`);
+
+/**
+ * Runs the use case of a POST; with the header `Idempotency-Key` once for each key.
+ *
+ * @param run the use case, on the dependencies that it is handed; as `once` demands
+ * @throws AppError 400 when the key is not 1 to 255 printable ASCII characters; as `once`
+ */
+export async function runOnce<D extends OnceDeps, T>(
+  deps: D,
+  request: FastifyRequest,
+  run: (deps: D) => Promise<T>,
+): Promise<T> {
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return run(deps);
+  if (typeof key !== 'string' || !KEY.test(key)) {
+    throw malformed(
+      400,
+      `Idempotency-Key must have 1 to ${LIMITS.idempotencyKey} printable ASCII characters`,
+    );
+  }
+  const content = JSON.stringify([request.url, request.headers['if-none-match'], request.body]);
+  return once(deps, { actor: actorOf(request), key, content }, (store) => run({ ...deps, store }));
+}

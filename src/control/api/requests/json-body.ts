@@ -1,0 +1,45 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { malformed } from '../../../core/errors.ts';
+import { membersOf, membersWritten } from './json-members.ts';
+
+type Done = (error: Error | null, body?: unknown) => void;
+
+/**
+ * Refuses a body in a content coding: it would be read as it stands, as if it were JSON.
+ *
+ * @throws AppError 415
+ */
+export function refuseCoding(request: FastifyRequest): void {
+  const coding = request.headers['content-encoding'];
+  if (coding === undefined || coding.trim().toLowerCase() === 'identity') return;
+  throw malformed(415, 'Content-Encoding must be identity');
+}
+
+/**
+ * Strict UTF-8 and JSON; an empty body is no body. A name that stands twice in one object is refused, because its two
+ * values contradict each other. `__proto__` and its like are refused, not dropped.
+ */
+export function jsonParser(app: FastifyInstance) {
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  const parse = app.getDefaultJsonParser('error', 'error');
+  return (request: FastifyRequest, bytes: Buffer, done: Done): void => {
+    const text = decodeUtf8(utf8, bytes);
+    if (text === null) done(malformed(400, 'Body is not valid JSON'));
+    else if (text === '') done(null, undefined);
+    else {
+      void parse(request, text, (error, body) => {
+        if (error !== null) done(malformed(400, 'Body is not valid JSON'));
+        else if (membersWritten(text) !== membersOf(body)) done(malformed(400, 'Body has a field twice'));
+        else done(null, body);
+      });
+    }
+  };
+}
+
+function decodeUtf8(utf8: TextDecoder, bytes: Buffer): string | null {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}

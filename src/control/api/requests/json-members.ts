@@ -1,0 +1,45 @@
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/**
+ * Counts the members of all objects in a JSON text, repeated names included: each has one colon outside strings.
+ *
+ * @param text valid JSON
+ */
+export function membersWritten(text: string): number {
+  let members = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COLON) members++;
+    else if (code === QUOTE) at = endOfString(text, at);
+  }
+  return members;
+}
+
+/** The place of the quotation mark that ends the string begun at `start`. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
+  return backslashes % 2 === 1;
+}
+
+/** Counts the members of all objects in a parsed JSON value. Iterative: a body may nest as deeply as it is long. */
+export function membersOf(value: unknown): number {
+  const waiting: unknown[] = [value];
+  let members = 0;
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const inner = Object.values(next);
+    if (!Array.isArray(next)) members += inner.length;
+    for (const one of inner) waiting.push(one);
+  }
+  return members;
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { AppError, invalid } from '../../core/errors.ts';
+import { LIMITS } from '../../core/limits.ts';
+import type { Actor } from '../accounts/actor.ts';
+import type { Deps } from '../accounts/deps.ts';
+import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/idempotency-keys.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** Milliseconds that a key is bound to its answer. */
+export const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
+
+/** Encrypts answers at rest: some hold a secret that is shown once. */
+export interface AnswerSeal {
+  seal(id: string, text: string): Uint8Array;
+  /** @throws when the octets were sealed for another id, or changed */
+  open(id: string, sealed: Uint8Array): string;
+}
+
+export type OnceDeps = Pick<Deps, 'store' | 'clock'> & { readonly answers: AnswerSeal };
+
+/** A request that may come again with the same key. */
+export interface RepeatableRequest {
+  readonly actor: Actor;
+  /** As the client sent it. */
+  readonly key: string;
+  /** Method, path and body: a key belongs to one request. */
+  readonly content: string;
+}
+
+interface StoredAnswer {
+  /** Hex SHA-256 of the request's content. */
+  readonly request: string;
+  readonly result: unknown;
+}
+
+/** Thrown in a unit of work whose key another request has taken; never leaves this file. */
+class Repeated extends Error {}
+
+/**
+ * Runs a use case once for a key: its result is stored in the same unit of work as what it writes, so that a crash leaves
+ * both or none. A second request gets the stored result. When two come at once, one writes and the other waits for it.
+ *
+ * A use case that fails stores nothing: the key is free for another try.
+ *
+ * @param run the use case, on the store that it is handed; it writes in one unit, of which the value is its result
+ * @throws AppError 422 when the key was used with another request, or the customer has too many keys; whatever `run` throws
+ */
+export async function once<T>(
+  deps: OnceDeps,
+  { actor, key, content }: RepeatableRequest,
+  run: (store: Store) => Promise<T>,
+): Promise<T> {
+  const id = sha256(JSON.stringify([actor.customerId, scopeOf(actor), key]));
+  const request = sha256(content);
+  const now = deps.clock();
+  const before = now - ANSWER_KEPT;
+  const known = await findAnswer(deps.store.read, id, before);
+  if (known !== null) return resultOf<T>(deps.answers, id, request, known);
+  const store: Store = {
+    ...deps.store,
+    write: <U>(work: (tx: Tx) => Promise<U>): Promise<U> =>
+      deps.store.write(async (tx) => {
+        const row = { id, user_id: actor.customerId, created_at: now };
+        if (!(await takeKey(tx, row, before))) throw new Repeated();
+        const result = await work(tx);
+        const answer: StoredAnswer = { request, result };
+        await storeAnswer(tx, id, deps.answers.seal(id, JSON.stringify(answer)));
+        await requireRoom(tx, actor);
+        return result;
+      }),
+  };
+  try {
+    return await run(store);
+  } catch (error) {
+    if (!(error instanceof Repeated)) throw error;
+  }
+  // In a unit of its own: it ends after the unit that took the key, and its answer is on disk by then.
+  const other = await deps.store.write((tx) => findAnswer(tx, id, before));
+  if (other === null) throw new Error('an idempotency key was taken and has no answer');
+  return resultOf<T>(deps.answers, id, request, other);
+}
+
+/** @throws AppError 422 when the answer is that of another request */
+function resultOf<T>(answers: AnswerSeal, id: string, request: string, sealed: Uint8Array): T {
+  const answer = JSON.parse(answers.open(id, sealed)) as StoredAnswer;
+  if (answer.request !== request) throw invalid('Idempotency-Key was used with another request');
+  return answer.result as T;
+}
+
+/** @throws AppError 422 */
+async function requireRoom(tx: Tx, { customerId }: Actor): Promise<void> {
+  const { keys, octets } = await countAnswers(tx, customerId);
+  if (keys > LIMITS.idempotencyKeys || octets > LIMITS.idempotencyOctets) {
+    throw new AppError('quota_exceeded', 'Idempotency-Key limit of the account reached');
+  }
+}
+
+/** What the credential reaches. An answer is given again only to a credential that reaches the same. */
+function scopeOf({ via, operations, namespaces }: Actor): unknown {
+  return [via, [...operations].sort(), namespaces === null ? null : [...namespaces].sort()];
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,90 @@
+/**
+ * 300 readers of whole listings that read nothing (security finding 2): the server's memory grows by at most 250 MB, and
+ * /livez answers within 500 ms all along. Run it by hand or from CI: node test/ci/slow-readers.ts
+ */
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../../src/core/limits.ts';
+import { startUqrp, type Uqrp } from '../support/server-process.ts';
+
+const CUSTOMERS = 20;
+const READERS = 300;
+const GROWTH_MAX = 250e6;
+const LIVEZ_MAX = 500;
+/** Seconds of watching: longer than a reader without progress is borne. */
+const WATCHED = LIMITS.listingIdleMs / 1000 + 5;
+
+/** Resident memory of a process, octets. */
+function memoryOf(pid: number): number {
+  const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kilobytes) * 1024;
+}
+
+/** A customer with a listing of some 3.5 MB. @returns the credential */
+async function customerOf(uqrp: Uqrp, index: number): Promise<string> {
+  const email = `reader-${index}@example.com`;
+  uqrp.cli(['user', 'create', email]);
+  const token = uqrp.cli(['user', 'token', email]).trim();
+  const namespace = `reader-${index}-x`;
+  await post(uqrp, token, '/namespaces', { namespace: { name: namespace } });
+  for (const batch of ['a', 'b']) {
+    const records = Array.from({ length: 500 }, (_, i) => ({
+      key: `${batch}${i}.r.${namespace}.v1`,
+      data: randomBytes(LIMITS.recordData).toString('base64'),
+    }));
+    await post(uqrp, token, '/records/bulk', { records });
+  }
+  return token;
+}
+
+async function post(uqrp: Uqrp, token: string, path: string, body: object): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${uqrp.ports.http}/api/v1${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
+}
+
+/** Asks for everything and takes nothing of the answer. */
+function slowReader(uqrp: Uqrp, token: string): Socket {
+  const socket = connect(uqrp.ports.http, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.pause();
+  socket.write(`GET /api/v1/records HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  return socket;
+}
+
+/** Milliseconds until /livez has answered. */
+async function livez(uqrp: Uqrp): Promise<number> {
+  const from = performance.now();
+  const answer = await fetch(`http://127.0.0.1:${uqrp.ports.http}/livez`);
+  await answer.text();
+  assert.equal(answer.status, 200);
+  return performance.now() - from;
+}
+
+const uqrp = await startUqrp();
+const readers: Socket[] = [];
+try {
+  const tokens: string[] = [];
+  for (let i = 0; i < CUSTOMERS; i++) tokens.push(await customerOf(uqrp, i));
+  await livez(uqrp);
+  const before = memoryOf(uqrp.pid);
+  for (let i = 0; i < READERS; i++) readers.push(slowReader(uqrp, tokens[i % CUSTOMERS]!));
+  let [peak, slowest] = [0, 0];
+  for (let round = 0; round < WATCHED * 4; round++) {
+    slowest = Math.max(slowest, await livez(uqrp));
+    peak = Math.max(peak, memoryOf(uqrp.pid));
+    await sleep(250);
+  }
+  const growth = peak - before;
+  assert.ok(growth <= GROWTH_MAX, 'memory grew by more than 250 MB');
+  assert.ok(slowest <= LIVEZ_MAX, '/livez took more than 500 ms');
+} finally {
+  for (const socket of readers) socket.destroy();
+  await uqrp.remove();
+}
