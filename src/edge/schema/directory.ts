@@ -1,4 +1,4 @@
-import { MALFORMED } from '../services/answers.ts';
+import { malformed } from '../services/answers.ts';
 import { serviceSchema } from '../services/schema.ts';
 import type { Service } from '../services/service.ts';
 import { INFO_TTL } from './info.ts';
@@ -44,6 +44,6 @@ export function makeDirectory(services: readonly Service[], zone: string): Servi
       ttl: INFO_TTL,
       errors: [],
     },
-    answer: () => MALFORMED,
+    answer: () => malformed('operation'),
   };
 }

@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/outcome.ts';
 import { decodeParam } from '../../core/params.ts';
 import type { Query } from '../../core/query.ts';
 import type { PublicService } from '../query/public-service.ts';
-import { MALFORMED } from '../services/answers.ts';
+import { malformed } from '../services/answers.ts';
 import type { Service } from '../services/service.ts';
 import { DIRECTORY, directoryOf, makeDirectory } from './directory.ts';
 import { infoOutcome } from './info.ts';
@@ -41,7 +41,7 @@ function ask(service: Service, query: Query, now: number): Outcome | Promise<Out
   const params: string[] = [];
   for (const label of query.params) {
     const text = decodeParam(label);
-    if (text === null) return MALFORMED;
+    if (text === null) return malformed('label');
     params.push(text);
   }
   // `geoip` names its argument where other operations name their service.

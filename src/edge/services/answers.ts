@@ -1,6 +1,7 @@
 import { errorEnvelope } from '../../core/envelope.ts';
 import type { EnvelopeErrorCode } from '../../core/errors.ts';
-import type { Outcome } from '../../core/outcome.ts';
+import type { MalformedCause } from '../../core/malformed.ts';
+import { FOREVER, type Outcome } from '../../core/outcome.ts';
 import { type FlatFields, flatEnvelope } from './flat.ts';
 
 /** RR TTL of an error envelope, seconds; a rate limit and a timeout have 0 (decisions, sections 5 and 8). */
@@ -29,6 +30,11 @@ export function answered(fields: FlatFields, { ttl, now, until, stale, at = now 
   };
 }
 
+/** An answer that never changes: it has no `ts`. */
+export function constant(fields: FlatFields, ttl: number): Outcome {
+  return { kind: 'answer', text: flatEnvelope(fields), ttl, until: FOREVER };
+}
+
 /** NOERROR with an error envelope: what was asked for cannot be had, though it was asked for rightly. */
 function told(code: EnvelopeErrorCode, now: number): Outcome {
   const text = Buffer.from(errorEnvelope(code));
@@ -50,15 +56,15 @@ export function rateLimited(retryAfter: number, now: number): Outcome {
   return { kind: 'answer', text, ttl: 0, until: now };
 }
 
-/** FORMERR without an envelope: labels outside the service's grammar. */
-export const MALFORMED: Outcome = { kind: 'malformed', code: 'E005' };
+/** FORMERR without an envelope: labels outside the service's grammar. The cause is told as an extended error. */
+export function malformed(cause: MalformedCause): Outcome {
+  return { kind: 'malformed', code: 'E005', cause };
+}
 
 /** FORMERR with envelope E005, where the specification asks for one (Stock). */
-export const MALFORMED_TOLD: Outcome = {
-  kind: 'malformed',
-  code: 'E005',
-  text: Buffer.from(errorEnvelope('E005')),
-};
+export function malformedTold(cause: MalformedCause, until: number): Outcome {
+  return { kind: 'malformed', code: 'E005', cause, text: Buffer.from(errorEnvelope('E005')), until };
+}
 
 /**
  * SERVFAIL: the source is down, and there is nothing to serve in its place. With envelope E009, for those who ask without a

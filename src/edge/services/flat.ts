@@ -12,8 +12,6 @@ const NAME = /^[a-z][a-z0-9]*$/;
 const UNSAFE = /[^\x20-\x24\x26-\x3a\x3c-\x7e]/gu;
 /** Places after the point of a percentage (decisions, section 8). */
 export const PERCENT_PLACES = 2;
-/** Decimal places beyond which JavaScript has no digits. */
-const PLACES_MAX = 100;
 
 /**
  * The TXT value of a computed answer: flat fields, no `d` (specification, TXT envelope). In a text `;`, `%`, control
@@ -60,11 +58,6 @@ export function decimal(value: number): string {
   if (exponent > 0) return whole + fraction.padEnd(exponent, '0');
   const sign = whole.startsWith('-') ? '-' : '';
   return `${sign}0.${'0'.repeat(-exponent - 1)}${whole.slice(sign.length)}${fraction}`;
-}
-
-/** The decimal of at most `digits` significant digits. @param digits 1 to 100 */
-export function significant(value: number, digits: number): string {
-  return decimal(Number(value.toPrecision(Math.min(digits, PLACES_MAX))));
 }
 
 /** Rounded to so many places after the point; never `-0`. */

@@ -1,4 +1,4 @@
-import { answered, MALFORMED, notEnabled } from '../answers.ts';
+import { answered, malformed, notEnabled } from '../answers.ts';
 import type { Service } from '../service.ts';
 import { BTC_ABOUT } from './schema.ts';
 
@@ -16,7 +16,7 @@ export function makeBtc(enabled: boolean): Service {
     enabled,
     about: BTC_ABOUT,
     answer(params, now) {
-      if (params.length > 0) return MALFORMED;
+      if (params.length > 0) return malformed('value');
       if (!enabled) return notEnabled(now);
       const height = Math.max(0, START_HEIGHT + Math.floor((now - START) / BLOCK_MS));
       return answered({ height, fee: FEE, src: 'mock' }, { ttl: BTC_ABOUT.ttl, now });

@@ -27,7 +27,7 @@ export function parseCoin(label: string): Coin | null {
   if (parts === null) return null;
   const sym = parts[1]!.toUpperCase();
   const quote = parts[2]?.toUpperCase() ?? QUOTE_DEFAULT;
-  return sym === quote ? null : { sym, quote };
+  return { sym, quote };
 }
 
 export function coinKey({ sym, quote }: Coin): string {

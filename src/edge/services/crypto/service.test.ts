@@ -49,14 +49,17 @@ describe('crypto', () => {
       ['btc-us'],
       ['btc-dollar'],
       ['btc-usd-x'],
-      ['usd'],
-      ['btc-btc'],
       ['a'.repeat(11)],
       ['btc', 'usd'],
       ['b/c'],
     ]) {
       assert.equal((await crypto.answer(params, NOW)).kind, 'malformed', params.join('.'));
     }
+  });
+
+  it('has no market of a coin for itself', async () => {
+    for (const label of ['usd', 'btc-btc'])
+      assert.equal(codeOf(await crypto.answer([label], NOW)), 'E004', label);
   });
 
   it('says that there is no such market when both say so', async () => {

@@ -1,4 +1,4 @@
-import { MALFORMED } from '../answers.ts';
+import { malformed, notEnabled, notFound } from '../answers.ts';
 import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
 import type { Service } from '../service.ts';
@@ -13,8 +13,11 @@ export function makeCrypto(providers: Providers): Service {
     enabled: providers.has('crypto'),
     about: CRYPTO_ABOUT,
     answer([label, ...more], now) {
-      const coin = label === undefined || more.length > 0 ? null : parseCoin(label);
-      if (coin === null) return MALFORMED;
+      if (label === undefined) return malformed('parameter');
+      const coin = more.length > 0 ? null : parseCoin(label);
+      if (coin === null) return malformed('value');
+      // Nothing is traded for itself.
+      if (coin.sym === coin.quote) return providers.has('crypto') ? notFound(now) : notEnabled(now);
       return after(providers.ask('crypto', coinKey(coin), now), (reading) =>
         outcomeOf(reading, now, CRYPTO_ABOUT.ttl, ({ price, change, percent, volume }) => ({
           ...coin,

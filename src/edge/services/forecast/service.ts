@@ -1,6 +1,5 @@
-import { MALFORMED, notFound } from '../answers.ts';
 import { type FlatFields, type FlatValue, rounded } from '../flat.ts';
-import { isLocationFault, type Place, type Places, parseLocation } from '../places/place.ts';
+import { isLocationFault, locationFault, type Place, type Places, parseLocation } from '../places/place.ts';
 import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
 import type { Service } from '../service.ts';
@@ -16,7 +15,7 @@ export function makeForecast(places: Places, providers: Providers): Service {
     about: FORECAST_ABOUT,
     answer(params, now) {
       const place = parseLocation(params, places);
-      if (isLocationFault(place)) return place === 'malformed' ? MALFORMED : notFound(now);
+      if (isLocationFault(place)) return locationFault(place, now);
       return after(providers.ask('meteo', cellKey(place), now), (reading) =>
         outcomeOf(reading, now, FORECAST_ABOUT.ttl, (meteo) => fieldsOf(place, meteo)),
       );

@@ -16,14 +16,14 @@ const LABEL = /^([a-z]{3})-([a-z]{3})$/i;
 /** Those of Node's own data (CLDR): what is none of them is never asked for. */
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** Reads `usd-eur`. `malformed` is FORMERR, `unknown` a code that is no currency's. */
+/** Reads `usd-eur`. `malformed` is FORMERR, `unknown` a code that is no currency's, or the same code twice: E004. */
 export function parsePair(label: string): Pair | 'malformed' | 'unknown' {
   const parts = LABEL.exec(label);
   if (parts === null) return 'malformed';
   const base = parts[1]!.toUpperCase();
   const quote = parts[2]!.toUpperCase();
-  // One of a currency for one of the same is no rate of exchange.
-  if (base === quote) return 'malformed';
+  // No source has a rate of a currency for itself.
+  if (base === quote) return 'unknown';
   return CURRENCIES.has(base) && CURRENCIES.has(quote) ? { base, quote } : 'unknown';
 }
 

@@ -30,13 +30,12 @@ describe('forex', () => {
       ['usdeur'],
       ['usd-eur-gbp'],
       ['us-eur'],
-      ['usd-usd'],
       ['usd-eur', 'x'],
       ['u$d-eur'],
     ]) {
       assert.equal((await forex.answer(params, NOW)).kind, 'malformed', params.join('.'));
     }
-    for (const label of ['xzq-eur', 'usd-qqq'])
+    for (const label of ['xzq-eur', 'usd-qqq', 'usd-usd'])
       assert.equal(codeOf(await forex.answer([label], NOW)), 'E004', label);
     assert.equal(providers.asked.length, 1);
   });

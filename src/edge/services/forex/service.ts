@@ -1,4 +1,4 @@
-import { MALFORMED, notEnabled, notFound } from '../answers.ts';
+import { malformed, notEnabled, notFound } from '../answers.ts';
 import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
 import type { Service } from '../service.ts';
@@ -13,8 +13,9 @@ export function makeForex(providers: Providers): Service {
     enabled: providers.has('forex'),
     about: FOREX_ABOUT,
     answer([label, ...more], now) {
-      const pair = label === undefined || more.length > 0 ? 'malformed' : parsePair(label);
-      if (pair === 'malformed') return MALFORMED;
+      if (label === undefined) return malformed('parameter');
+      const pair = more.length > 0 ? 'malformed' : parsePair(label);
+      if (pair === 'malformed') return malformed('value');
       if (pair === 'unknown') return providers.has('forex') ? notFound(now) : notEnabled(now);
       return after(providers.ask('forex', pairKey(pair), now), (reading) =>
         outcomeOf(reading, now, FOREX_ABOUT.ttl, ({ rate, asof }) => ({ ...pair, rate, asof })),

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { answered, MALFORMED, notEnabled, notFound } from '../answers.ts';
+import { answered, malformed, notEnabled, notFound } from '../answers.ts';
 import type { Service } from '../service.ts';
 import type { AddressSource } from './files.ts';
 import { parseIpLabel } from './ip-label.ts';
@@ -17,7 +17,7 @@ export function makeGeoip(source: AddressSource): Service {
     answer(params, now) {
       const [label] = params;
       const text = label === undefined || params.length > 1 ? null : parseIpLabel(label);
-      if (text === null) return MALFORMED;
+      if (text === null) return malformed('address');
       const address = ipaddr.parse(text);
       // Private, loopback, documentation, multicast ...: nowhere, whatever a database says.
       if (address.range() !== 'unicast') return notFound(now);

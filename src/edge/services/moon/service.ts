@@ -1,4 +1,4 @@
-import { MALFORMED } from '../answers.ts';
+import { malformed } from '../answers.ts';
 import { answeredForDay, dateText, dayOf, parseDate } from '../days.ts';
 import { rounded } from '../flat.ts';
 import type { Service } from '../service.ts';
@@ -15,7 +15,7 @@ export function makeMoon(): Service {
     answer(params, now) {
       const [date] = params;
       const start = date === undefined ? null : parseDate(date);
-      if (params.length > 1 || (date !== undefined && start === null)) return MALFORMED;
+      if (params.length > 1 || (date !== undefined && start === null)) return malformed('date');
       const day = start === null ? dayOf(now) : { start, isToday: false };
       const { phase, illumination, age } = moonDay(day.start);
       const fields = {

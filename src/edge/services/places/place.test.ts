@@ -206,11 +206,14 @@ test('coordinates: the grammar and both sides of each bound', () => {
 });
 
 test('a location is needed, one, and never the asker', () => {
+  assert.equal(parseLocation([], places), 'missing');
   for (const params of [
-    [],
     ['london', 'gb'],
     ['me'],
     ['ME'],
+    ['asker'],
+    ['caller'],
+    ['home'],
     ['here'],
     ['auto'],
     ['my-ip'],

@@ -1,3 +1,5 @@
+import type { Outcome } from '../../../core/outcome.ts';
+import { malformed, notFound } from '../answers.ts';
 import { parseIpLabel } from '../geoip/ip-label.ts';
 
 /** Whose data the places are; for the `attribution` of every service that takes a location. */
@@ -24,8 +26,8 @@ export interface Places {
   find(name: string): Place | null;
 }
 
-/** `malformed` is FORMERR, `unknown` is E004. */
-export type LocationFault = 'malformed' | 'unknown';
+/** `missing` and `malformed` are FORMERR, `unknown` is E004. */
+export type LocationFault = 'missing' | 'malformed' | 'unknown';
 
 const COORDINATES = /^(-?[0-9]{1,3}(?:d[0-9]+)?)_(-?[0-9]{1,3}(?:d[0-9]+)?)$/;
 const LAT_MAX = 90;
@@ -36,14 +38,17 @@ const LON_MAX = 180;
  * asks for the asker's own location is rejected (specification, Explicit-parameter principle).
  */
 const ASKER: ReadonlySet<string> = new Set([
+  'asker',
   'auto',
   'auto-ip',
   'autoip',
+  'caller',
   'client',
   'client-ip',
   'current',
   'current-location',
   'here',
+  'home',
   'ip',
   'local',
   'me',
@@ -69,7 +74,8 @@ const ASKER: ReadonlySet<string> = new Set([
  */
 export function parseLocation(params: readonly string[], places: Places): Place | LocationFault {
   const [label] = params;
-  if (label === undefined || params.length > 1) return 'malformed';
+  if (label === undefined) return 'missing';
+  if (params.length > 1) return 'malformed';
   const pair = COORDINATES.exec(label);
   if (pair !== null) return coordinates(pair[1]!, pair[2]!);
   // Nothing but coordinates holds this sign (specification, Query name structure).
@@ -92,4 +98,10 @@ function degrees(text: string): number {
 
 export function isLocationFault(found: Place | LocationFault): found is LocationFault {
   return typeof found === 'string';
+}
+
+/** What a service answers to a fault. @param now milliseconds since the epoch */
+export function locationFault(fault: LocationFault, now: number): Outcome {
+  if (fault === 'unknown') return notFound(now);
+  return malformed(fault === 'missing' ? 'parameter' : 'place');
 }

@@ -90,6 +90,9 @@ describe('stock', () => {
       ...MICS.filter((mic) => mic !== 'XNAS').map((mic) => `aapl-x-${mic.toLowerCase()}`),
       ...[
         'aapl-x-xlon',
+        // The ticker itself is impossible (dns finding ambiguous 15).
+        'toolongticker-x-xnas',
+        'brk-abc-x-xnys',
         'aapl-x-q',
         'aapl-x-xnas-x-xnas',
         'aapl-x-x',
@@ -123,18 +126,7 @@ describe('stock', () => {
       await service.answer([label], NOW);
       assert.equal(providers.asked.at(-1), `stock ${ticker}`);
     }
-    const bad = [
-      [],
-      [''],
-      ['1'],
-      ['toolong1'],
-      ['a-bcd'],
-      ['a-b-c'],
-      ['a b'],
-      ['aapl', 'x'],
-      ['a;b'],
-      ['-x-xnas'],
-    ];
+    const bad = [[], [''], ['1'], ['toolong1'], ['a-bcd'], ['a-b-c'], ['a b'], ['aapl', 'x'], ['a;b']];
     for (const params of bad)
       assert.equal((await service.answer(params, NOW)).kind, 'malformed', params.join('.'));
   });

@@ -1,4 +1,4 @@
-import { MALFORMED, MALFORMED_TOLD } from '../answers.ts';
+import { malformed, malformedTold } from '../answers.ts';
 import { type FlatFields, PERCENT_PLACES, rounded } from '../flat.ts';
 import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
@@ -24,11 +24,13 @@ export function makeStock(providers: Providers, exchanges: () => ExchangeMap | n
     enabled: providers.has('stock'),
     about: STOCK_ABOUT,
     answer([label, ...more], now) {
-      const asked = label === undefined || more.length > 0 ? null : parseStockLabel(label);
-      if (asked === null) return MALFORMED;
+      if (label === undefined) return malformed('parameter');
+      const asked = more.length > 0 ? null : parseStockLabel(label);
+      if (asked === null) return malformed('ticker');
+      if (asked === 'unusable') return malformedTold('ticker', now + FAULT_MS);
       const provenance = provenanceOf(asked, exchanges(), now);
       if (asked.mic !== null && provenance?.exchref !== asked.mic) {
-        return { ...MALFORMED_TOLD, until: now + FAULT_MS };
+        return malformedTold('ticker', now + FAULT_MS);
       }
       return after(providers.ask('stock', asked.ticker, now), (reading) =>
         outcomeOf(reading, now, STOCK_TTL, (quote) => fieldsOf(asked, provenance, quote)),

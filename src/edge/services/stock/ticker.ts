@@ -16,16 +16,16 @@ const PIN = '-X-';
 /** A pin without an exchange: a label cannot end with a hyphen. */
 const BARE_PIN = '-X';
 
-/** Reads `<TICKER>[-x-<MIC>]`; null where the ticker is none. */
-export function parseStockLabel(label: string): StockLabel | null {
+/** Reads `<TICKER>[-x-<MIC>]`. Without a ticker: null, or `unusable` where an exchange is pinned, as every fault of a pin is. */
+export function parseStockLabel(label: string): StockLabel | 'unusable' | null {
   const text = raiseCase(label);
   if (text.endsWith(BARE_PIN)) {
     const ticker = readTicker(text.slice(0, -BARE_PIN.length));
-    return ticker === null ? null : { ticker, mic: 'unusable' };
+    return ticker === null ? 'unusable' : { ticker, mic: 'unusable' };
   }
   const at = text.indexOf(PIN);
   const ticker = readTicker(at < 0 ? text : text.slice(0, at));
-  if (ticker === null) return null;
+  if (ticker === null) return at < 0 ? null : 'unusable';
   if (at < 0) return { ticker, mic: null };
   const mic = text.slice(at + PIN.length);
   return { ticker, mic: isMic(mic) ? mic : 'unusable' };

@@ -1,6 +1,6 @@
-import { MALFORMED, notFound } from '../answers.ts';
+import { malformed } from '../answers.ts';
 import { answeredForDay, type Day, dateText, dayOf, parseDate, secondText } from '../days.ts';
-import { isLocationFault, type Places, parseLocation } from '../places/place.ts';
+import { isLocationFault, locationFault, type Places, parseLocation } from '../places/place.ts';
 import type { Service } from '../service.ts';
 import { sunDay } from './day.ts';
 import { SUN_ABOUT } from './schema.ts';
@@ -15,8 +15,9 @@ export function makeSun(places: Places): Service {
     answer(params, now) {
       const day = params.length === 2 ? namedDay(params[0]!) : dayOf(now);
       const place = parseLocation(params.slice(-1), places);
-      if (params.length > 2 || day === null || place === 'malformed') return MALFORMED;
-      if (isLocationFault(place)) return notFound(now);
+      if (params.length > 2) return malformed('value');
+      if (day === null) return malformed('date');
+      if (isLocationFault(place)) return locationFault(place, now);
       const { rise, set, noon, dawn, dusk, length, state } = sunDay(place.lat, place.lon, day.start);
       const fields = {
         date: dateText(day.start),

@@ -9,12 +9,16 @@ export const UNITS_ABOUT: ServiceDescription = {
     resource: 'units',
     title: 'Unit conversion',
     description:
-      'A value converted between two units of one category. In the value d is the decimal point and a leading n the minus sign.',
+      'A value converted between two units of one category. In the value d is the decimal point and a leading n the minus sign. The answer never changes: it has no ts.',
     properties: {
       val: { type: 'number', description: 'The value asked for', example: -40 },
       from: { type: 'string', description: 'Its unit', example: 'c', enum: SLUGS },
       to: { type: 'string', description: 'The unit asked for', example: 'f', enum: SLUGS },
-      res: { type: 'number', description: 'The result, at most 12 significant digits', example: -40 },
+      res: {
+        type: 'number',
+        description: 'The result: exact, rounded to 12 significant digits, ties to even',
+        example: -40,
+      },
       cat: {
         type: 'string',
         description: 'The category of both units',
@@ -34,7 +38,7 @@ export const UNITS_ABOUT: ServiceDescription = {
     'get.5-km-to-mi.units.public.v1',
     'get.d5-gal-to-l.units.public.v1',
   ],
-  exampleResponse: 'v=svc1;s=ok;t=data;val=-40;from=c;to=f;res=-40;cat=temperature;ts=1767225600',
+  exampleResponse: 'v=svc1;s=ok;t=data;val=-40;from=c;to=f;res=-40;cat=temperature',
   ttl: 86_400,
   errors: [],
 };

@@ -1,11 +1,8 @@
-import { answered, MALFORMED } from '../answers.ts';
-import { significant } from '../flat.ts';
+import { constant, malformed } from '../answers.ts';
 import type { Service } from '../service.ts';
-import { convert, parseExpression } from './convert.ts';
+import { parseExpression } from './convert.ts';
+import { decimalText, linearText } from './exact.ts';
 import { UNITS_ABOUT } from './schema.ts';
-
-/** Digits of a number in an answer (decisions, section 7). */
-const DIGITS = 12;
 
 export function makeUnits(): Service {
   return {
@@ -13,22 +10,20 @@ export function makeUnits(): Service {
     operation: 'get',
     enabled: true,
     about: UNITS_ABOUT,
-    answer(params, now) {
+    answer(params) {
       const [text] = params;
-      if (text === undefined || params.length > 1) return MALFORMED;
-      const expression = parseExpression(text.toLowerCase());
-      if (expression === null) return MALFORMED;
+      if (text === undefined) return malformed('parameter');
+      const expression = params.length > 1 ? 'value' : parseExpression(text.toLowerCase());
+      if (typeof expression === 'string') return malformed(expression);
       const { value, conversion } = expression;
-      const result = convert(value, conversion);
-      if (result === null) return MALFORMED;
       const fields = {
-        val: significant(value, DIGITS),
+        val: decimalText(value),
         from: conversion.from.slug,
         to: conversion.to.slug,
-        res: significant(result, DIGITS),
+        res: linearText(value, conversion),
         cat: conversion.from.category,
       };
-      return answered(fields, { ttl: UNITS_ABOUT.ttl, now });
+      return constant(fields, UNITS_ABOUT.ttl);
     },
   };
 }

@@ -1,3 +1,5 @@
+import type { Linear } from './exact.ts';
+
 export const CATEGORIES = ['temperature', 'length', 'mass', 'volume', 'speed'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
@@ -73,13 +75,10 @@ export const UNITS: ReadonlyMap<string, Unit> = new Map(
   ),
 );
 
-/** result = (value x times + plus) / over, in whole numbers below 2^53. */
-export interface Conversion {
+/** How a value of one unit becomes one of another; exact. */
+export interface Conversion extends Linear {
   readonly from: Unit;
   readonly to: Unit;
-  readonly times: number;
-  readonly plus: number;
-  readonly over: number;
 }
 
 /** Every pair within one category, by `<from>-to-<to>`. */

@@ -1,6 +1,5 @@
-import { MALFORMED, notFound } from '../answers.ts';
 import { rounded } from '../flat.ts';
-import { isLocationFault, type Places, parseLocation } from '../places/place.ts';
+import { isLocationFault, locationFault, type Places, parseLocation } from '../places/place.ts';
 import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
 import type { Service } from '../service.ts';
@@ -16,7 +15,7 @@ export function makeWeather(places: Places, providers: Providers): Service {
     about: WEATHER_ABOUT,
     answer(params, now) {
       const place = parseLocation(params, places);
-      if (isLocationFault(place)) return place === 'malformed' ? MALFORMED : notFound(now);
+      if (isLocationFault(place)) return locationFault(place, now);
       return after(providers.ask('meteo', cellKey(place), now), (reading) =>
         outcomeOf(reading, now, WEATHER_ABOUT.ttl, ({ celsius }) => ({
           tc: rounded(celsius, 1),
