@@ -96,7 +96,7 @@ async function inProcess(): Promise<void> {
   const handler = makePacketHandler({
     view,
     gate: { sync: true, demo: false },
-    services: publish(services, ZONE),
+    services: publish(services),
     zones: [unsignedZone(makeZone(ZONE, servers))],
     identity: 'bench',
     stamps: createStamps(),

@@ -5,7 +5,7 @@ export type Operation = (typeof OPERATIONS)[number];
 
 /**
  * One question, parsed. Made once per question, and the only thing past the parser that knows the name. Everything is in
- * lower case. It holds no address of whoever asks, so no answer can depend on one.
+ * lower case, but for `b64-` params of public services. It holds no address of whoever asks, so no answer can depend on one.
  */
 export interface Query {
   readonly operation: Operation;

@@ -7,11 +7,8 @@ import { allServices } from '../../src/edge/services/testing/all-services.ts';
 let places: Places | null = null;
 
 /** The public services with the places in the box; of addresses only 8.8.8.8 is known, and no provider is configured. */
-export function scenarioServices(
-  settings: { readonly btc: boolean },
-  zone: string,
-): readonly PublicService[] {
+export function scenarioServices(settings: { readonly btc: boolean }): readonly PublicService[] {
   places ??= openPlaces();
   const providers = { has: () => false, ask: () => ({ kind: 'off' as const }) };
-  return [...publish(allServices({ places, providers, btc: settings.btc }), zone).values()];
+  return [...publish(allServices({ places, providers, btc: settings.btc })).values()];
 }

@@ -23,7 +23,7 @@ const NOON = START + 12 * HOUR_MS;
 const keys = keysMadeAt(START);
 const service = {
   resource: 'units',
-  info: { kind: 'refused' as const, until: 0 },
+  info: () => ({ kind: 'refused' as const, until: 0 }),
   answer: () => answerOf('1', FOREVER),
 };
 /** An answer, a denial at a public name, one at a private name, and records of the zone. */

@@ -11,7 +11,7 @@ const clock = { now: START };
 function told(name: string, { qtype = 16, outcome = null as Outcome | null, signed = false } = {}) {
   const service = {
     resource: 'units',
-    info: { kind: 'refused' as const, until: 0 },
+    info: () => ({ kind: 'refused' as const, until: 0 }),
     answer: () => outcome!,
   };
   const zones = zoneOf(signed ? keysMadeAt(START) : null, clock);

@@ -25,15 +25,21 @@ const INTERNAL: Outcome = { kind: 'failed', cause: 'internal' };
  * that cannot be read, or a service that fails, is a failed outcome.
  *
  * @param now milliseconds since the epoch
+ * @param zone the zone that was asked, without a trailing dot: public services name it where they describe themselves
  */
-export function resolve(query: Query, context: ResolveContext, now: number): Outcome | Promise<Outcome> {
+export function resolve(
+  query: Query,
+  context: ResolveContext,
+  now: number,
+  zone: string,
+): Outcome | Promise<Outcome> {
   try {
     const verdict = judge(query, context.view, context.gate, now);
     switch (verdict.kind) {
       case 'refused':
         return { kind: 'refused', until: verdict.until };
       case 'public':
-        return servicesAnswer(query, context.services, now);
+        return servicesAnswer(query, context.services, now, zone);
       case 'demo': {
         const stored = context.view.record(query.key);
         return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), false, now);
@@ -52,14 +58,15 @@ function servicesAnswer(
   query: Query,
   services: ReadonlyMap<string, PublicService>,
   now: number,
+  zone: string,
 ): Outcome | Promise<Outcome> {
   // `geoip` names its argument where other operations name their service.
   const service = services.get(query.operation === 'geoip' ? 'geoip' : query.resource);
   if (service === undefined) return query.resource === DATASETS_RESOURCE ? REFUSED : MISSING;
   if (query.version !== 'v1') return MISSING;
-  if (query.operation === 'info') return query.params.length === 0 ? service.info : INFO_OF_PARAMS;
+  if (query.operation === 'info') return query.params.length === 0 ? service.info(zone) : INFO_OF_PARAMS;
   try {
-    const outcome = service.answer(query, now);
+    const outcome = service.answer(query, now, zone);
     return outcome instanceof Promise ? outcome.catch(() => INTERNAL) : outcome;
   } catch {
     return INTERNAL;

@@ -1,11 +1,13 @@
 import { causeOfCode } from '../../core/malformed.ts';
 import { FOREVER, type Outcome } from '../../core/outcome.ts';
+import type { Query } from '../../core/query.ts';
 import type { TransportName } from '../transport/handler.ts';
 import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/request.ts';
 import { chaosRdata } from './chaos.ts';
 import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial.ts';
 import { type DenialMemory, denialMemory } from './denial-memory.ts';
+import { dependsOnLetters } from './letters.ts';
 import {
   chaosBody,
   failedBody,
@@ -126,12 +128,17 @@ function look(
     case 'query': {
       const looked = (outcome: Outcome): Looked =>
         guarded(() => ({
-          body: outcomeBody(outcome, request, text.zone),
+          body: keptFor(text.query, outcomeBody(outcome, request, text.zone)),
           state: stateOfOutcome(outcome, text.below, context),
         }));
-      return after(resolve(text.query, context, now), looked);
+      return after(resolve(text.query, context, now, text.zone.text), looked);
     }
   }
+}
+
+/** An answer that depends on the case of letters is kept by no cache of this server. */
+function keptFor(query: Query, body: ReplyBody): ReplyBody {
+  return dependsOnLetters(query) ? { ...body, until: 0 } : body;
 }
 
 /** The view may fail under the state as it may under the outcome. */

@@ -5,6 +5,7 @@ import { parseQueryName } from '../../core/query-name.ts';
 import { CLASS, RRTYPE } from '../wire/codes.ts';
 import { labelCount } from '../wire/name.ts';
 import type { DnsRequest } from '../wire/request.ts';
+import { withLetters } from './letters.ts';
 import type { ServedZone } from './served-zone.ts';
 import { findZone, type Rrset, type Zone } from './zones.ts';
 
@@ -78,7 +79,7 @@ function textRoute(qname: Uint8Array, below: string | null, zone: ServedZone): T
   const parsed = parseQueryName(below);
   if (parsed.kind === 'short') return { kind: 'short', zone, below };
   if (parsed.kind === 'malformed') return { kind: 'malformed', zone, code: parsed.code };
-  return fit(parsed.query, below, zone);
+  return fit(withLetters(parsed.query, qname), below, zone);
 }
 
 /** Whether the operation fits the resource and the namespace, before anyone looks at what is stored. */

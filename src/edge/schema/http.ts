@@ -7,9 +7,14 @@ import type { Service } from '../services/service.ts';
 import { PUBLIC_VERSION, type SchemaDocument, schemaDocument } from './document.ts';
 import { described } from './publish.ts';
 
+/** Operation, resource, namespace, version. */
+const LABELS_MIN = 4;
+/** Octets of a label (RFC 1035 §2.3.4). */
+const LABEL_MAX = 63;
+
 export interface SchemaOptions {
   readonly services: readonly Service[];
-  /** The configured zones, without trailing dots; the first is the one in examples. */
+  /** The configured zones, without trailing dots; the first is the one in examples where `q` names none. */
   readonly zones: readonly string[];
   /** Root of the DNS-over-HTTPS host; asked when somebody asks, since a port may not be known before. */
   readonly dohUrl: () => string;
@@ -27,16 +32,18 @@ export interface SchemaReply {
  * @returns a function of `q`, null where the parameter is missing
  */
 export function makeSchemaApi({ services, zones, dohUrl }: SchemaOptions): (q: string | null) => SchemaReply {
-  const zone = zones[0]!;
-  const byResource = new Map(described(services, zone).map((service) => [service.resource, service]));
+  const byZone = new Map(
+    zones.map((zone) => [zone, new Map(described(services, zone).map((one) => [one.resource, one]))]),
+  );
   return (q) => {
     if (q === null || q === '') return fault(400, 'validation_error', 'q is required');
-    const query = parse(q, zones);
-    if (query === null) return fault(400, 'validation_error', 'q is not a query name');
+    const asked = parse(q, zones);
+    if (asked === null) return fault(400, 'validation_error', 'q is not a query name');
+    const { query, zone } = asked;
     if (query.namespace !== PUBLIC_NAMESPACE) {
       return fault(403, 'authorization_error', 'Schemas of private namespaces are not served');
     }
-    const service = byResource.get(query.operation === 'geoip' ? 'geoip' : query.resource);
+    const service = byZone.get(zone)!.get(query.operation === 'geoip' ? 'geoip' : query.resource);
     if (service === undefined || query.version !== PUBLIC_VERSION) {
       return fault(404, 'not_found', 'Schema not found');
     }
@@ -44,13 +51,21 @@ export function makeSchemaApi({ services, zones, dohUrl }: SchemaOptions): (q: s
   };
 }
 
-/** A query name with its zone, as it is asked for, or without. */
-function parse(q: string, zones: readonly string[]): Query | null {
+/**
+ * A query name with its zone, as it is asked for, or without. Operation and params are ignored, whatever labels they are;
+ * `geoip` alone is kept, because it selects its service.
+ */
+function parse(q: string, zones: readonly string[]): { readonly query: Query; readonly zone: string } | null {
   const name = foldCase(q).replace(/\.$/, '');
   if (name.length > LIMITS.queryName) return null;
   const zone = zones.find((one) => name.endsWith(`.${one}`));
-  const parsed = parseQueryName(zone === undefined ? name : name.slice(0, -zone.length - 1));
-  return parsed.kind === 'query' ? parsed.query : null;
+  const below = zone === undefined ? name : name.slice(0, -zone.length - 1);
+  const labels = below.split('.');
+  if (labels.length < LABELS_MIN || labels.some((label) => label === '' || label.length > LABEL_MAX))
+    return null;
+  const operation = labels[0] === 'geoip' ? 'geoip' : 'get';
+  const parsed = parseQueryName([operation, ...labels.slice(-3)].join('.'));
+  return parsed.kind === 'query' ? { query: parsed.query, zone: zone ?? zones[0]! } : null;
 }
 
 function fault(status: number, code: ErrorCode, error: string): SchemaReply {

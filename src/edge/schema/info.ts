@@ -5,7 +5,6 @@ import { FOREVER, type Outcome } from '../../core/outcome.ts';
 /** Of the record and of the envelope's hint, seconds (specification, Schema over DNS). */
 export const INFO_TTL = 3600;
 
-const HEAD = `v=${ENVELOPE_VERSION};s=ok;t=data;e=plain;f=json;ttl=${INFO_TTL};d=`;
 const NOT_ASCII = /[^\x20-\x7e]/g;
 
 /**
@@ -13,7 +12,16 @@ const NOT_ASCII = /[^\x20-\x7e]/g;
  * `GET /schema` is for it (specification, Schema over DNS; Limits).
  */
 export function infoOutcome(value: object): Outcome {
-  const text = Buffer.from(HEAD + asciiJson(value), 'latin1');
+  return plainOutcome('json', asciiJson(value));
+}
+
+/** The envelope of a text in printable ASCII. */
+export function plainText(format: 'json' | 'text', value: string): string {
+  return `v=${ENVELOPE_VERSION};s=ok;t=data;e=plain;f=${format};ttl=${INFO_TTL};d=${value}`;
+}
+
+export function plainOutcome(format: 'json' | 'text', value: string): Outcome {
+  const text = Buffer.from(plainText(format, value), 'latin1');
   if (text.length > LIMITS.txtValue) return { kind: 'failed', cause: 'too-large' };
   return { kind: 'answer', text, ttl: INFO_TTL, until: FOREVER };
 }

@@ -5,34 +5,34 @@ import type { PublicService } from '../query/public-service.ts';
 import { malformed } from '../services/answers.ts';
 import type { Service } from '../services/service.ts';
 import { DIRECTORY, directoryOf, makeDirectory } from './directory.ts';
+import { describeHelp, publishHelp } from './help.ts';
 import { infoOutcome } from './info.ts';
 
 const WRONG_OPERATION: Outcome = { kind: 'malformed', code: 'E002' };
 
-/**
- * What `edge/query` serves, by resource label.
- *
- * @param zone the zone in the names that are shown
- */
-export function publish(services: readonly Service[], zone: string): ReadonlyMap<string, PublicService> {
+/** What `edge/query` serves, by resource label. */
+export function publish(services: readonly Service[]): ReadonlyMap<string, PublicService> {
   const published = services.map((service): PublicService => {
+    const info = infoOutcome(service.about.schema);
     return {
       resource: service.resource,
-      info: infoOutcome(service.about.schema),
+      info: () => info,
       answer: (query, now) => ask(service, query, now),
     };
   });
   const directory: PublicService = {
     resource: DIRECTORY,
-    info: infoOutcome(directoryOf(services, zone)),
+    info: (zone) => infoOutcome(directoryOf(services, zone)),
     answer: () => WRONG_OPERATION,
   };
-  return new Map([...published, directory].map((service) => [service.resource, service]));
+  return new Map(
+    [...published, directory, publishHelp(services)].map((service) => [service.resource, service]),
+  );
 }
 
-/** All services that have a schema, the list of services among them. */
+/** All services that have a schema, the list of services and the help among them. @param zone that of the names shown */
 export function described(services: readonly Service[], zone: string): readonly Service[] {
-  return [...services, makeDirectory(services, zone)];
+  return [...services, makeDirectory(services, zone), describeHelp(services, zone)];
 }
 
 /** Of a query the service sees its decoded parameters and nothing else. */

@@ -15,17 +15,17 @@ import { publish } from './publish.ts';
 
 const ZONE = 'uqrp.net';
 const services = allServices();
-const published = publish(services, ZONE);
+const published = publish(services);
 const context = {
   view: createMemoryView(),
   gate: { sync: true, demo: true },
   services: published,
 };
 
-async function ask(name: string): Promise<Outcome> {
+async function ask(name: string, zone = ZONE): Promise<Outcome> {
   const parsed = parseQueryName(name);
   assert.ok(parsed.kind === 'query', name);
-  return await resolve(parsed.query, context, NOW);
+  return await resolve(parsed.query, context, NOW, zone);
 }
 
 function json(outcome: Outcome): Record<string, unknown> {
@@ -53,6 +53,27 @@ test('info.services lists what is enabled, each with a name that works', async (
   }
 });
 
+test('get.help and get.services.help tell the services in one short text, with names of the zone that was asked', async () => {
+  for (const zone of [ZONE, 'uqrp.org']) {
+    const outcome = await ask('get.help.public.v1', zone);
+    assert.deepEqual(await ask('get.services.help.public.v1', zone), outcome);
+    assert.ok(outcome.kind === 'answer' && outcome.ttl === 3600 && outcome.text.length <= LIMITS.txtValue);
+    const text = Buffer.from(outcome.text).toString('latin1');
+    assert.match(text, /^v=svc1;s=ok;t=data;e=plain;f=text;ttl=3600;d=[\x20-\x7e]+$/);
+    for (const { resource, enabled, about } of services) {
+      assert.equal(text.includes(`${resource}: ${about.examples[0]}.${zone}`), enabled, resource);
+    }
+    const list = json(await ask('info.services.public.v1', zone)) as Record<string, string>;
+    assert.ok(Object.values(list).every((name) => name.endsWith(`.${zone}`)));
+    const schema = json(await ask('info.help.public.v1', zone));
+    assert.deepEqual(schema.required, ['d']);
+    const { body } = api(`info.help.public.v1.${zone}`);
+    assert.ok('dns_format' in body && body.dns_format.query_template === `get.help.public.v1.${zone}`);
+    assert.equal(body.dns_format.example_response, text);
+    assert.ok(body.http_format.curl_example.includes(`.${zone}&`));
+  }
+});
+
 test('what has no schema, and what does not fit', async () => {
   for (const [name, kind] of [
     ['info.nothing.public.v1', 'empty'],
@@ -60,6 +81,9 @@ test('what has no schema, and what does not fit', async () => {
     ['info.ip-8-8-8-8.public.v1', 'empty'],
     ['info.5-km-to-mi.units.public.v1', 'malformed'],
     ['get.services.public.v1', 'malformed'],
+    ['get.weather.help.public.v1', 'malformed'],
+    ['get.services.services.help.public.v1', 'malformed'],
+    ['geoip.help.public.v1', 'malformed'],
     ['get.geoip.public.v1', 'malformed'],
     ['get.ip-8-8-8-8.geoip.public.v1', 'malformed'],
     ['get.ip-8-8-8-8.public.v1', 'empty'],
@@ -95,7 +119,7 @@ const api = makeSchemaApi({ services, zones: [ZONE, 'uqrp.org'], dohUrl: () => '
 
 test('GET /schema serves the whole document', () => {
   const validate = makeAjv().compile(DOCUMENT);
-  for (const resource of [...services.map((service) => service.resource), 'services']) {
+  for (const resource of [...services.map((service) => service.resource), 'services', 'help']) {
     const { status, body } = api(`info.${resource}.public.v1.${ZONE}`);
     assert.equal(status, 200, resource);
     assert.ok(validate(body), `${resource}: ${JSON.stringify(validate.errors)}`);
@@ -122,6 +146,8 @@ test('of q only resource, namespace and version count', () => {
     'get.no-such-thing.units.public.v1.uqrp.org',
     'manifest.a.b.c.units.public.v1.uqrp.net',
     'info.units.public.v1',
+    'put.x.y.units.public.v1.uqrp.net',
+    'anything.te_mp.-.units.public.v1.uqrp.net',
   ]) {
     const { status, body } = api(q);
     assert.ok(status === 200 && 'resource' in body && body.resource === 'units', q);
@@ -136,7 +162,8 @@ test('errors of GET /schema', () => {
     ['', 400, 'validation_error'],
     ['units', 400, 'validation_error'],
     ['units.public.v1.uqrp.net', 400, 'validation_error'],
-    ['put.units.public.v1.uqrp.net', 400, 'validation_error'],
+    ['get..units.public.v1.uqrp.net', 400, 'validation_error'],
+    [`get.${'a'.repeat(64)}.units.public.v1.uqrp.net`, 400, 'validation_error'],
     ['info.units.public.v0.uqrp.net', 400, 'validation_error'],
     ['info.units.public.v1.uqrp.com', 400, 'validation_error'],
     ['info.un its.public.v1.uqrp.net', 400, 'validation_error'],

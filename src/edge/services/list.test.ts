@@ -67,7 +67,7 @@ test('of a query a service sees its parameters and the time, not even the token'
       },
     };
   });
-  const published = publish(spied, 'uqrp.net');
+  const published = publish(spied);
   for (const service of spied) {
     const geoip = service.operation === 'geoip';
     const query: Query & { readonly address: string } = {
@@ -81,7 +81,7 @@ test('of a query a service sees its parameters and the time, not even the token'
       // Should a transport ever put one there.
       address: '203.0.113.7',
     };
-    await published.get(service.resource)!.answer(query, NOW);
+    await published.get(service.resource)!.answer(query, NOW, 'uqrp.net');
   }
   assert.equal(seen.length, services.length);
   for (const args of seen) {

@@ -48,7 +48,7 @@ export function waitingService(resource: string): WaitingService {
   return {
     resource,
     waiting,
-    info: { kind: 'refused', until: 0 },
+    info: () => ({ kind: 'refused', until: 0 }),
     answer: () => new Promise((resolve) => waiting.push(resolve)),
   };
 }

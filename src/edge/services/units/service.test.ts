@@ -215,7 +215,9 @@ function assertRounded(text: string, exact: Fraction): void {
 
 const anyConversion = fc.constantFrom(...CONVERSIONS.values());
 const digits = (most: number) =>
-  fc.array(fc.constantFrom(...'0123456789'), { minLength: 1, maxLength: most }).map((all) => all.join(''));
+  fc
+    .array(fc.constantFrom(...Array.from('0123456789')), { minLength: 1, maxLength: most })
+    .map((all) => all.join(''));
 const anyValue = fc
   .oneof(
     fc.tuple(fc.constantFrom('', 'n'), digits(5), digits(4)),

@@ -1,0 +1,59 @@
+import { PUBLIC_NAMESPACE } from '../../core/labels.ts';
+import type { PublicService } from '../query/public-service.ts';
+import { malformed } from '../services/answers.ts';
+import { serviceSchema } from '../services/schema.ts';
+import type { Service } from '../services/service.ts';
+import { DIRECTORY, directoryOf } from './directory.ts';
+import { PUBLIC_VERSION } from './document.ts';
+import { INFO_TTL, infoOutcome, plainOutcome, plainText } from './info.ts';
+
+/** The resource that tells people which services there are: `get.help.public.v1` and `get.services.help.public.v1`. */
+export const HELP = 'help';
+
+/** The services that are enabled, each with a name to try in the zone that was asked. */
+function helpText(services: readonly Service[], zone: string): string {
+  const names = Object.entries(directoryOf(services, zone)).map(([resource, name]) => `${resource}: ${name}`);
+  const schema = `info.SERVICE.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}.${zone}`;
+  return `Public services. Ask these names for TXT. ${names.join(', ')}. Fields of a service: ${schema}`;
+}
+
+export function publishHelp(services: readonly Service[]): PublicService {
+  return {
+    resource: HELP,
+    info: (zone) => infoOutcome(describeHelp(services, zone).about.schema),
+    answer({ operation, params }, _now, zone) {
+      if (operation !== 'get') return malformed('operation');
+      const [topic = DIRECTORY] = params;
+      if (params.length > 1 || topic !== DIRECTORY) return malformed('value');
+      return plainOutcome('text', helpText(services, zone));
+    },
+  };
+}
+
+/** The help as a service that has a schema. */
+export function describeHelp(services: readonly Service[], zone: string): Service {
+  const example = `weather: get.london.weather.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}.${zone}`;
+  return {
+    resource: HELP,
+    operation: 'get',
+    enabled: true,
+    about: {
+      schema: serviceSchema({
+        resource: HELP,
+        title: 'Help',
+        description: 'The public services of this server as a text, each with a query name that it answers.',
+        properties: { d: { type: 'string', description: 'The text', example } },
+      }),
+      template: `get.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,
+      placeholders: {},
+      examples: [
+        `get.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,
+        `get.${DIRECTORY}.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,
+      ],
+      exampleResponse: plainText('text', helpText(services, zone)),
+      ttl: INFO_TTL,
+      errors: [],
+    },
+    answer: () => malformed('operation'),
+  };
+}
