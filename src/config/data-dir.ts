@@ -7,6 +7,8 @@ const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** Directories of ours within the data directory. Nothing else in it is entered. */
 const INNER = ['keys', 'tls'];
+/** Exists from before the first file of a restore until after the last one. */
+export const UNFINISHED_RESTORE = 'restore-unfinished';
 
 export interface PreparedDataDir {
   /** How many entries others could read or write until now. */
@@ -62,6 +64,11 @@ function checkDirectory(path: string, found: Stats): void {
   if (user !== undefined && found.uid !== user) {
     throw new StartError(
       `UQRP_DATA_DIR ${path} belongs to user ${found.uid}, and this process runs as user ${user}. Run it as that user, or choose another directory.`,
+    );
+  }
+  if (statOf(join(path, UNFINISHED_RESTORE)) !== null) {
+    throw new StartError(
+      `UQRP_DATA_DIR ${path}: a restore into it did not finish. Run uqrp restore again with the same directory, or empty it.`,
     );
   }
 }

@@ -34,7 +34,7 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
     const copy = join(target, DATABASE_FILE);
     copySqlite(join(dataDir, DATABASE_FILE), copy);
     migrations = checkSqlite(copy).migrations;
-    sync(copy);
+    syncPath(copy);
     files.push(describeFile(DATABASE_FILE, readFileSync(copy)));
   }
   for (const path of pathsOf(dataDir)) {
@@ -60,7 +60,7 @@ function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[
 }
 
 /** Paths of the data directory that a backup takes, sorted. */
-function pathsOf(dataDir: string): string[] {
+export function pathsOf(dataDir: string): string[] {
   return FOLDERS.filter((folder) => existsSync(join(dataDir, folder)))
     .flatMap((folder) =>
       readdirSync(join(dataDir, folder)).map((name) => (folder === '.' ? name : `${folder}/${name}`)),
@@ -79,10 +79,11 @@ export function writeInto(folder: string, path: string, content: Uint8Array): vo
   const target = join(folder, path);
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   writeFileSync(target, content, { flag: 'wx', mode: 0o600, flush: true });
-  sync(dirname(target));
+  syncPath(dirname(target));
 }
 
-function sync(path: string): void {
+/** Waits until a file or directory is on disk. */
+export function syncPath(path: string): void {
   const handle = openSync(path, 'r');
   try {
     fsyncSync(handle);

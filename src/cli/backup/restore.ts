@@ -1,19 +1,42 @@
-import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { prepareDataDir } from '../../config/data-dir.ts';
+import { prepareDataDir, UNFINISHED_RESTORE } from '../../config/data-dir.ts';
+import { LOCK_FILE, type ServerLock } from '../../control/store/server-lock.ts';
 import { checkSqlite } from '../../control/store/sqlite-backup.ts';
 import { takeServerLock } from '../../start-checks.ts';
 import { commandConfig } from '../context.ts';
 import { InputError, print } from '../output.ts';
-import { DATABASE_FILE, writeInto } from './backup.ts';
+import { DATABASE_FILE, pathsOf, syncPath, writeInto } from './backup.ts';
 import { describeFile, MANIFEST_FILE, type Manifest, parseManifest } from './manifest.ts';
 
-/**
- * Puts a backup into the data directory, which must be empty. Every file is compared with the manifest before the first one is written,
- * and the database gets its name last: a restore that was interrupted leaves no service behind that lacks its keys.
- */
+/** What a restore needs to know of the configuration. */
+export interface RestoreTarget {
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+}
+
 export function restore(folder: string, json: boolean): void {
-  const { dataDir, databaseUrl } = commandConfig();
+  const config = commandConfig();
+  const { files, made_at } = restoreInto(folder, config);
+  print(
+    json
+      ? JSON.stringify({ data_dir: config.dataDir, files: files.length, made_at })
+      : `${files.length} files of ${made_at} restored into ${config.dataDir}`,
+  );
+}
+
+/**
+ * Puts a backup into the data directory, which must be empty. Every file is compared with the manifest before the first one is
+ * written. A restore that fails removes what it wrote. One that is killed leaves `UNFINISHED_RESTORE`, which no start and no
+ * command accepts, and which lets the next restore begin anew.
+ *
+ * @param onWritten called after each file, with the number of files so far: tests end the process there
+ */
+export function restoreInto(
+  folder: string,
+  { dataDir, databaseUrl }: RestoreTarget,
+  onWritten: (files: number) => void = () => {},
+): Manifest {
   const source = resolve(folder);
   const manifest = readManifest(source);
   if ((manifest.engine === 'postgres') !== (databaseUrl !== null)) {
@@ -23,42 +46,89 @@ export function restore(folder: string, json: boolean): void {
         : 'The backup holds an SQLite database, and UQRP_DATABASE_URL is set: unset it',
     );
   }
-  const contents = manifest.files.map((file) => {
-    const content = readOr(join(source, file.path));
-    const found = content === null ? null : describeFile(file.path, content);
-    if (content === null || found?.sha256 !== file.sha256) {
-      throw new InputError(
-        `${join(source, file.path)} is missing or is not what the manifest says: nothing was restored`,
-      );
-    }
-    return { path: file.path, content };
-  });
-  const isUsed = statSync(join(dataDir, 'serve.lock'), { throwIfNoEntry: false }) !== undefined;
-  // Tells of a running server by its process; a stopped one has left files, which are in the way too.
-  if (isUsed) takeServerLock(dataDir).release();
-  const isThere = statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() ?? false;
-  if (isThere && readdirSync(dataDir).length > 0) {
-    throw new InputError(`UQRP_DATA_DIR ${dataDir} is not empty: move it away, or choose another directory`);
-  }
-  prepareDataDir(dataDir);
-  const lock = takeServerLock(dataDir);
+  const contents = readContents(source, manifest);
+  const lock = claim(dataDir);
   try {
-    for (const { path, content } of contents) {
-      writeInto(dataDir, path === DATABASE_FILE ? `${DATABASE_FILE}.restoring` : path, content);
+    onWritten(0);
+    for (const [index, { path, content }] of contents.entries()) {
+      writeInto(dataDir, path, content);
+      onWritten(index + 1);
     }
-    if (manifest.engine === 'sqlite') {
-      const draft = join(dataDir, `${DATABASE_FILE}.restoring`);
-      checkSqlite(draft);
-      renameSync(draft, join(dataDir, DATABASE_FILE));
-    }
+    if (manifest.engine === 'sqlite') checkSqlite(join(dataDir, DATABASE_FILE));
+  } catch (error) {
+    removeRestored(dataDir);
+    removeMarker(dataDir);
+    throw error;
   } finally {
     lock.release();
   }
-  print(
-    json
-      ? JSON.stringify({ data_dir: dataDir, files: contents.length, made_at: manifest.made_at })
-      : `${contents.length} files of ${manifest.made_at} restored into ${dataDir}`,
-  );
+  removeMarker(dataDir);
+  return manifest;
+}
+
+function readContents(source: string, { files }: Manifest): { path: string; content: Buffer }[] {
+  return files.map(({ path, sha256 }) => {
+    const content = readOr(join(source, path));
+    if (content === null || describeFile(path, content).sha256 !== sha256) {
+      throw new InputError(
+        `${join(source, path)} is missing or is not what the manifest says: nothing was restored`,
+      );
+    }
+    return { path, content };
+  });
+}
+
+/**
+ * Takes the data directory for a restore: its lock is held, the marker is on disk, and it holds nothing else.
+ *
+ * @throws InputError when it is not empty, StartError when a server uses it
+ */
+function claim(dataDir: string): ServerLock {
+  const found = entriesOf(dataDir);
+  if (found.includes(UNFINISHED_RESTORE)) {
+    const lock = takeServerLock(dataDir);
+    removeRestored(dataDir);
+    return lock;
+  }
+  // Tells of a running server by its process; a stopped one has left files, which are in the way too.
+  if (found.includes(LOCK_FILE)) takeServerLock(dataDir).release();
+  if (found.some((name) => name !== LOCK_FILE)) {
+    throw new InputError(`UQRP_DATA_DIR ${dataDir} is not empty: move it away, or choose another directory`);
+  }
+  prepareDataDir(dataDir);
+  // Before the lock: a process that ends between the two leaves the marker, and not a directory that looks like a server's.
+  writeInto(dataDir, UNFINISHED_RESTORE, Buffer.of());
+  try {
+    return takeServerLock(dataDir);
+  } catch (error) {
+    removeMarker(dataDir);
+    throw error;
+  }
+}
+
+/** Removes the files of a restore that did not finish. What no backup holds stays. */
+function removeRestored(dataDir: string): void {
+  for (const path of pathsOf(dataDir)) rmSync(join(dataDir, path), { force: true });
+  for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, DATABASE_FILE + suffix), { force: true });
+  for (const folder of ['keys', 'tls'].filter((name) => isEmptyFolder(join(dataDir, name)))) {
+    rmdirSync(join(dataDir, folder));
+  }
+  syncPath(dataDir);
+}
+
+/** The files before it are on disk, so that the marker never goes first. */
+function removeMarker(dataDir: string): void {
+  rmSync(join(dataDir, UNFINISHED_RESTORE), { force: true });
+  syncPath(dataDir);
+}
+
+function isEmptyFolder(path: string): boolean {
+  return existsSync(path) && readdirSync(path).length === 0;
+}
+
+function entriesOf(dataDir: string): string[] {
+  const isThere = statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return isThere ? readdirSync(dataDir) : [];
 }
 
 function readManifest(source: string): Manifest {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './engine-errors.ts';
 
-const LOCK_FILE = 'serve.lock';
+/** Stays when the lock is released. */
+export const LOCK_FILE = 'serve.lock';
 /** Beside the lock, because nobody can read a database that is locked exclusively. */
 const PID_FILE = 'serve.pid';
 
