@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DELETION_UNIT, deleteNamespace, deleteSome } from '../../namespaces/delete.ts';
+import { CLOSING_UNIT, DELETION_UNIT, deleteNamespace, deleteSome } from '../../namespaces/delete.ts';
 import { deleteClosed, startDeletions } from '../../namespaces/deletions.ts';
 import { createNamespace, listOwnNamespaces } from '../../namespaces/namespaces.ts';
 import { setSuspended } from '../../namespaces/operator.ts';
@@ -9,8 +9,8 @@ import type { Store } from '../store.ts';
 import { fillNamespace, testActor, testDeps } from './deletion-world.ts';
 import { putRecord, settle, type TestDatabase, withStore } from './fixtures.ts';
 
-/** More than two units delete. */
-const MANY = 2 * DELETION_UNIT + 100;
+/** More than the closing unit deletes, and more than two of the later ones. */
+const MANY = CLOSING_UNIT + 100;
 
 /** A namespace is closed at once and deleted in units of bounded size (finding R4). */
 export function deletionConformance(create: () => Promise<TestDatabase>): void {
@@ -70,7 +70,7 @@ export function deletionConformance(create: () => Promise<TestDatabase>): void {
       await createNamespace(deps, testActor(home), { name: 'acme' });
     });
 
-    scenario('a unit deletes at most 500 rows, and tells of them', async (store) => {
+    scenario('a unit deletes at most 250 rows, and tells of them', async (store) => {
       const home = await settle(store);
       await fillNamespace(store, home, MANY);
       await deleteNamespace(testDeps(store), testActor(home), home.namespaceId);
