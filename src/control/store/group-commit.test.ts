@@ -34,3 +34,29 @@ it('a rollback that fails does not stop the writer for good', async () => {
   await commits.close();
   connection.close();
 });
+
+/** @param step milliseconds that pass at each look at the clock */
+async function commitsOf(units: number, step = 0): Promise<number> {
+  let time = 0;
+  let commits = 0;
+  const connection = new SqliteConnection(new DatabaseSync(':memory:'));
+  const now = (): number => {
+    time += step;
+    return time;
+  };
+  const writer = new GroupCommit(connection, () => commits++, now);
+  await Promise.all(Array.from({ length: units }, () => writer.write(async () => {})));
+  await writer.close();
+  connection.close();
+  return commits;
+}
+
+it('units that wait together share one commit', async () => {
+  assert.equal(await commitsOf(1), 1);
+  assert.equal(await commitsOf(128), 1);
+});
+
+it('a batch is bounded in units, and in time', async () => {
+  assert.equal(await commitsOf(129), 2);
+  assert.equal(await commitsOf(4, 10), 2);
+});

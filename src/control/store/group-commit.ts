@@ -32,13 +32,22 @@ export class GroupCommit {
   readonly #connection: SqliteConnection;
   readonly #newUnit: () => Unit;
   readonly #committed: (marks: Marks) => void;
+  readonly #now: () => number;
   readonly #queue: Job[] = [];
   readonly #between: (() => void)[] = [];
   #draining: Promise<void> | null = null;
   #closed = false;
 
-  /** @param committed called after each commit, with what its units did */
-  constructor(connection: SqliteConnection, committed: (marks: Marks) => void) {
+  /**
+   * @param committed called after each commit, with what its units did
+   * @param now milliseconds from any beginning, by which a batch is bounded
+   */
+  constructor(
+    connection: SqliteConnection,
+    committed: (marks: Marks) => void,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#now = now;
     this.#connection = connection;
     this.#newUnit = unitFactory(connection);
     this.#committed = committed;
@@ -100,14 +109,14 @@ export class GroupCommit {
       return;
     }
     const done: Done[] = [];
-    const end = performance.now() + BATCH_MS;
+    const end = this.#now() + BATCH_MS;
     for (let units = 0; units < BATCH_UNITS && this.#queue.length > 0; units++) {
       const job = this.#queue.shift()!;
       const ran = await this.#runUnit(job);
       if (ran.ok) done.push({ job, value: ran.value, marks: ran.marks });
       else job.reject(ran.error);
       if (!this.#connection.inTransaction) return rejectAll(done, ran.ok ? lost() : ran.error);
-      if (performance.now() >= end) break;
+      if (this.#now() >= end) break;
     }
     this.#commit(done);
   }

@@ -15,7 +15,6 @@ import type { Store } from './store.ts';
 import { storeConformance } from './testing/conformance.ts';
 import { putRecord, settle } from './testing/fixtures.ts';
 import { type SqliteDatabase, sqliteDatabase } from './testing/sqlite.ts';
-import { markChange } from './unit-marks.ts';
 
 storeConformance('SQLite', sqliteDatabase);
 
@@ -32,30 +31,12 @@ describe('embedded engine', () => {
       }
     });
   };
-  const commits = async (store: Store, units: number): Promise<number> => {
-    let count = 0;
-    const stop = store.changes.onChange(() => count++);
-    const unit = () => store.write(async (tx) => markChange(tx, 1));
-    await Promise.all(Array.from({ length: units }, unit));
-    stop();
-    return count;
-  };
-
   scenario('its directory and files are the owner’s alone', async (store, { dataDir }) => {
     await settle(store);
     assert.equal(statSync(dataDir).mode & 0o777, 0o700);
     const names = readdirSync(dataDir).sort();
     assert.deepEqual(names, ['uqrp.sqlite', 'uqrp.sqlite-shm', 'uqrp.sqlite-wal']);
     for (const name of names) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
-  });
-
-  scenario('units that wait together share one commit', async (store) => {
-    assert.equal(await commits(store, 1), 1);
-    assert.equal(await commits(store, 128), 1);
-  });
-
-  scenario('a batch is bounded', async (store) => {
-    assert.equal(await commits(store, 129), 2);
   });
 
   scenario(
