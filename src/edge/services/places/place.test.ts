@@ -45,6 +45,7 @@ test('cities by name, alias, script, and who wins where several share one', () =
     ['new-york', 'New York City, US'],
     ['newyork', 'New York City, US'],
     ['nyc', 'New York City, US'],
+    ['dc', 'Washington, D.C., US'],
     ['la', 'Los Angeles, US'],
     ['munich', 'Munich, DE'],
     ['muenchen', 'Munich, DE'],

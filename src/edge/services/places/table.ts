@@ -11,6 +11,8 @@ const FILE = new URL('./data/places.bin.zst', import.meta.url);
 const QUALIFIER_WORDS = 4;
 const QUALIFIERS = 2;
 const LINE_FEED = 0x0a;
+/** Names that people use for a city and that GeoNames does not list as one of its own. */
+const SHORT_FORMS: ReadonlyMap<string, string> = new Map([['dc', 'washington-dc']]);
 /** Longest text that is looked at: a label decoded. */
 const NAME_MAX = 100;
 
@@ -66,7 +68,8 @@ export class PlaceTable implements Places {
 
   find(name: string): Place | null {
     if (name.length > NAME_MAX) return null;
-    const folded = fold(name);
+    const written = fold(name);
+    const folded = SHORT_FORMS.get(written) ?? written;
     const number = folded === '' ? null : this.#search(folded, []);
     return number === null ? null : this.#place(number);
   }
