@@ -64,7 +64,7 @@ export interface EdgeWingOptions {
   readonly stats: SharedArrayBuffer;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: Pick<Metrics, 'applied' | 'workerRestarted'>;
+  readonly metrics: Pick<Metrics, 'applied' | 'providerCalled' | 'workerRestarted'>;
 }
 
 const DAY_MS = 86_400_000;
@@ -148,6 +148,7 @@ async function open(options: EdgeWingOptions, opened: Opened): Promise<Omit<Edge
     agent: `uqrp (+https://${config.zones[0]}/)`,
     dataDir: config.dataDir,
     clock,
+    onCall: metrics.providerCalled,
   });
   opened.push(() => providers.stop());
   const connections = createConnectionMemory(config.workers);

@@ -78,7 +78,9 @@ export async function serve(
   const metrics = createMetrics({
     edgeStats: stats,
     feedLag: () => edge?.lag() ?? null,
-    webhookOldestDue: () => control?.webhookOldestDue() ?? null,
+    // Not while the database is down: the scrape would wait for it.
+    webhookOldestDue: () => (probe?.isUp() === false ? null : (control?.webhookOldestDue() ?? null)),
+    databaseUp: () => probe?.isUp() ?? null,
     version,
     certificateEnd: () => edge?.certificateEnd() ?? null,
     process: true,

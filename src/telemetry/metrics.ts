@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { registerEdgeMetrics } from './edge-metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
+import { type ProviderCalled, registerProviderMetrics } from './provider-metrics.ts';
 import { METHODS } from './vocabulary.ts';
 import { registerWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts';
 
@@ -16,6 +17,8 @@ export interface MetricSources {
   readonly version?: string;
   /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
   readonly certificateEnd?: () => number | null;
+  /** Whether the database answers; null in a process that does not ask it. */
+  readonly databaseUp?: () => boolean | null;
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
 }
@@ -38,6 +41,8 @@ export interface Metrics {
   /** Expired records that the sweeper deleted. */
   swept(records: number): void;
   workerRestarted(): void;
+  /** A call to a data provider has ended. */
+  readonly providerCalled: ProviderCalled;
   readonly webhooks: WebhookMetrics;
 }
 
@@ -53,6 +58,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   registerProcessMetrics(registry, {
     version: sources.version ?? null,
     certificateEnd: sources.certificateEnd ?? (() => null),
+    databaseUp: sources.databaseUp ?? (() => null),
   });
 
   const requests = new Counter({
@@ -76,6 +82,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     'DNS workers that ended and were started again',
   );
   const webhooks = registerWebhookMetrics(registry, sources.webhookOldestDue ?? (() => null));
+  const providerCalled = registerProviderMetrics(registry);
   const routeLabel = createRouteLabel();
 
   return {
@@ -89,6 +96,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     applied: (changes) => applied.inc(changes),
     swept: (records) => swept.inc(records),
     workerRestarted: () => restarts.inc(),
+    providerCalled,
     webhooks,
   };
 }

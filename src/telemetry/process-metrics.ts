@@ -5,12 +5,14 @@ export interface ProcessSources {
   readonly version: string | null;
   /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
   readonly certificateEnd: () => number | null;
+  /** Null in a process that does not ask the database. */
+  readonly databaseUp: () => boolean | null;
 }
 
-/** What runs here, and until when its certificate is valid. */
+/** What runs here, until when its certificate is valid, and whether its database answers. */
 export function registerProcessMetrics(
   registry: Registry,
-  { version, certificateEnd }: ProcessSources,
+  { version, certificateEnd, databaseUp }: ProcessSources,
 ): void {
   const registers = [registry];
   if (version !== null) {
@@ -30,6 +32,16 @@ export function registerProcessMetrics(
       const end = certificateEnd();
       if (end === null) this.remove();
       else this.set(Math.floor(end / 1000));
+    },
+  });
+  new Gauge({
+    registers,
+    name: 'uqrp_database_up',
+    help: 'Whether the database answers: 1 or 0',
+    collect() {
+      const isUp = databaseUp();
+      if (isUp === null) this.remove();
+      else this.set(isUp ? 1 : 0);
     },
   });
 }

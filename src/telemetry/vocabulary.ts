@@ -27,6 +27,23 @@ export const FEED_FAULTS = ['source', 'view', 'disk_full', 'other_store'] as con
 /** Why a view is thrown away at start. */
 export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;
 
+/** Data providers of the public services. */
+export const PROVIDERS = [
+  'openmeteo',
+  'metno',
+  'frankfurter',
+  'ecb',
+  'coinbase',
+  'kraken',
+  'twelvedata',
+  'finnhub',
+] as const;
+export type ProviderName = (typeof PROVIDERS)[number];
+
+/** How a call to a provider ended. */
+export const PROVIDER_OUTCOMES = ['value', 'unchanged', 'missing', 'limited', 'failed'] as const;
+export type ProviderOutcome = (typeof PROVIDER_OUTCOMES)[number];
+
 /** Why a process is not ready. */
 export const UNREADY_REASONS = ['starting', 'keys', 'store', 'feed', 'workers', 'stopping'] as const;
 export type UnreadyReason = (typeof UNREADY_REASONS)[number];

@@ -61,8 +61,9 @@ export function registerWebhookMetrics(
     name: 'uqrp_webhook_oldest_due_seconds',
     help: 'How long the webhook that waits longest has been due',
     async collect() {
-      const seconds = await oldestDue();
-      if (seconds === null) this.remove();
+      // Without its database a process must still tell the rest, `uqrp_database_up` above all.
+      const seconds = await oldestDue()?.catch(() => null);
+      if (seconds === undefined || seconds === null) this.remove();
       else this.set(seconds);
     },
   });

@@ -23,10 +23,12 @@ async function readyz(server: Uqrp): Promise<Ready> {
   return { status: reply.status, body: (await reply.json()) as Ready['body'] };
 }
 
-async function lagMetric(server: Uqrp): Promise<number> {
+async function metricOf(server: Uqrp, name: string): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${server.ports.http}/metrics`)).text();
-  return Number(/^uqrp_feed_lag_seconds (\S+)$/m.exec(text)?.[1]);
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }
+
+const lagMetric = (server: Uqrp): Promise<number> => metricOf(server, 'uqrp_feed_lag_seconds');
 
 describe('an outage of PostgreSQL below a control process and edges', {
   skip: postgresMissing() ?? false,
@@ -68,6 +70,7 @@ describe('an outage of PostgreSQL below a control process and edges', {
       await relay.cut();
       await until(async () => (await readyz(control)).status === 503);
       assert.deepEqual((await readyz(control)).body, { ready: false, reasons: ['store'] });
+      assert.equal(await metricOf(control, 'uqrp_database_up'), 0);
       await until(async () => (await readyz(edge)).body.stale === true);
       const first = await lagMetric(edge);
       await until(async () => (await lagMetric(edge)) > first);

@@ -1,6 +1,6 @@
 import { type Breaker, CLOSED, failedAt, mayCall, succeeded } from './breaker.ts';
 import { Budget } from './budget.ts';
-import type { Fetched, Source } from './source.ts';
+import type { Fetched, OnCall, Source } from './source.ts';
 
 /** Calls of one source that are out at the same time. */
 const CALLS_MAX = 16;
@@ -17,9 +17,11 @@ export class Gatekeeper<T> {
   private blockedUntil = 0;
   private calls = 0;
   private probing = false;
+  private readonly onCall: OnCall;
 
-  constructor(source: Source<T>, now: number) {
+  constructor(source: Source<T>, now: number, onCall: OnCall) {
     this.source = source;
+    this.onCall = onCall;
     this.budget = new Budget(source.limits, now);
   }
 
@@ -38,6 +40,7 @@ export class Gatekeeper<T> {
     this.calls--;
     if (isProbe) this.probing = false;
     this.note(fetched, clock());
+    this.onCall(this.source.name, fetched.kind);
     return fetched;
   }
 

@@ -143,6 +143,26 @@ describe('the hub', () => {
     assert.deepEqual(await ask('A'), fresh(1), 'what is known is still told');
   });
 
+  it('tells of every call that it made and how it ended, and of none that was held back', async () => {
+    const told: string[] = [];
+    hub = makeHub({
+      feeds: feedsOf([first]),
+      clock: () => now,
+      onCall: (source, outcome) => told.push(`${source} ${outcome}`),
+    });
+    first.answers = [value(1), { kind: 'unchanged' }, { kind: 'missing' }, { kind: 'failed' }];
+    for (const key of ['A', 'B', 'C', 'D']) await ask(key);
+    await ask('A');
+    first.answers = [{ kind: 'limited', waitMs: 60_000 }];
+    await ask('E');
+    await ask('F');
+    assert.deepEqual(
+      told,
+      ['value', 'unchanged', 'missing', 'failed', 'limited'].map((outcome) => `coinbase ${outcome}`),
+    );
+    assert.equal(first.calls.length, 5);
+  });
+
   it('leaves a source alone for as long as it says', async () => {
     hub = makeHub({ feeds: feedsOf([first]), clock: () => now });
     first.answers = [{ kind: 'limited', waitMs: 7500 }, value(1)];

@@ -4,7 +4,7 @@ import type { Feed, FeedName, Feeds, FeedValues } from './feeds.ts';
 import { Gatekeeper } from './gatekeeper.ts';
 import type { Reading } from './reading.ts';
 import type { HubState } from './snapshot.ts';
-import type { Fetched, SourceName } from './source.ts';
+import type { Fetched, OnCall, SourceName } from './source.ts';
 
 /** The one place of a process where providers are asked. */
 export interface ProviderHub {
@@ -24,6 +24,7 @@ export interface ProviderHub {
 export interface HubOptions {
   readonly feeds: Feeds;
   readonly clock: Clock;
+  readonly onCall?: OnCall;
   /** How long an asker is kept from a value that is old but usable, milliseconds. */
   readonly patienceMs?: number;
   readonly entriesMax?: number;
@@ -46,7 +47,7 @@ const DOWN: Unavailable = { kind: 'down' };
 
 /** Cache, single flight, budgets and breakers over all feeds. */
 export function makeHub(options: HubOptions): ProviderHub {
-  const { feeds, clock, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
+  const { feeds, clock, onCall = () => {}, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
   const entries = new EntryCache(entriesMax);
   const flights = new Map<string, Fetching>();
   /** By id of an entry: no further try before. */
@@ -55,7 +56,9 @@ export function makeHub(options: HubOptions): ProviderHub {
   const names = Object.keys(feeds) as FeedName[];
   const gatekeepers = new Map<SourceName, Gatekeeper<unknown>>(
     names.flatMap((name) =>
-      feeds[name].sources.map((source) => [source.name, new Gatekeeper<unknown>(source, clock())] as const),
+      feeds[name].sources.map(
+        (source) => [source.name, new Gatekeeper<unknown>(source, clock(), onCall)] as const,
+      ),
     ),
   );
 

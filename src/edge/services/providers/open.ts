@@ -7,6 +7,7 @@ import type { Endpoints } from './endpoints.ts';
 import { makeFeeds } from './feeds.ts';
 import { makeHub, type ProviderHub } from './hub.ts';
 import { readSnapshot, writeSnapshot } from './snapshot.ts';
+import type { OnCall } from './source.ts';
 
 export interface ProvidersOptions {
   readonly endpoints: Endpoints;
@@ -18,6 +19,7 @@ export interface ProvidersOptions {
   readonly agent: string;
   readonly dataDir: string;
   readonly clock: Clock;
+  readonly onCall: OnCall;
 }
 
 export interface OpenProviders {
@@ -32,13 +34,13 @@ const SNAPSHOT_MS = 60_000;
 
 /** The hub of a process, with what it knew when it last stopped. */
 export async function openProviders(options: ProvidersOptions): Promise<OpenProviders> {
-  const { endpoints, ownBases, resolvers, agent, dataDir, clock } = options;
+  const { endpoints, ownBases, resolvers, agent, dataDir, clock, onCall } = options;
   const door = openDoor({
     policy: operatorOrigins(ownBases),
     resolve: makeResolve(resolvers),
     deadlineMs: DEADLINE_MS,
   });
-  const hub = makeHub({ feeds: makeFeeds(endpoints, { door, agent }), clock });
+  const hub = makeHub({ feeds: makeFeeds(endpoints, { door, agent }), clock, onCall });
   const path = join(dataDir, 'providers.json');
   const state = await readSnapshot(path);
   if (state !== null) hub.restore(state);

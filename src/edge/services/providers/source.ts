@@ -40,6 +40,9 @@ export type Fetched<T> =
   /** Unreachable, too slow, or not what was agreed. */
   | { readonly kind: 'failed' };
 
+/** Told of each call that was made to a provider, once it has ended. Calls that were held back do not count. */
+export type OnCall = (source: SourceName, outcome: Fetched<unknown>['kind']) => void;
+
 /** What every source is made with. */
 export interface SourceContext {
   readonly door: Door;
