@@ -124,7 +124,7 @@ export const ENVIRONMENT = {
   UQRP_GEOIP_DB: variable({
     parse: text,
     fallback: null,
-    shown: '`geoip.mmdb` in the data directory, else the file in the box',
+    shown: '`geoip.mmdb` in the data directory, else the database that comes with the package',
     meaning: 'MaxMind DB file that `geoip` answers from; replaced while the server runs, it is read anew',
     expects: 'a path',
   }),
@@ -152,7 +152,7 @@ export const ENVIRONMENT = {
     parse: resolvers,
     fallback: null,
     shown: 'those of /etc/resolv.conf',
-    meaning: 'Name servers that the outbound door asks, separated by commas; `:port`, IPv6 then in brackets',
+    meaning: 'Name servers that outgoing requests use, separated by commas; `:port`, IPv6 then in brackets',
     expects: 'addresses of name servers separated by commas',
   }),
   UQRP_WEBHOOK_SCHEDULE: variable({
