@@ -133,8 +133,8 @@ describe('backup and restore', () => {
       (JSON.parse(out) as { check: string; state: string; text: string }[]).map((one) => [one.check, one]),
     );
     assert.equal(states.get('server')?.text, `runs as process ${first.pid}`);
-    assert.match(states.get('database')?.text ?? '', /^whole, schema \d{4}-.*secret fits$/);
-    for (const check of ['node', 'clock', 'rights', 'certificate']) {
+    assert.match(states.get('database')?.text ?? '', /^answers, schema \d{4}-.*secret fits$/);
+    for (const check of ['node', 'clock', 'rights', 'view', 'certificate']) {
       assert.equal(states.get(check)?.state, 'ok', JSON.stringify(states.get(check)));
     }
     // Our own server refuses the root zone: a resolver that does not resolve.

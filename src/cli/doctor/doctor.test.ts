@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
+import { openStore } from '../../control/store/open.ts';
+import { isSecretOfStore } from '../../control/store/secret-check.ts';
+import { postgresDatabase, postgresMissing } from '../../control/store/testing/postgres.ts';
 import { makeSelfSigned } from '../../edge/transport/self-signed.ts';
-import { checkClock, checkDisk, checkNode, checkRights } from './machine.ts';
+import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
+import { checkStore, judgeStore } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -45,15 +50,70 @@ describe('the checks of doctor', () => {
 
   it('judge the time of a certificate and show its names', () => {
     const day = 86_400_000;
-    const { cert } = makeSelfSigned({ hosts: ['localhost'], now: NOW });
-    const first = checkCertificate(cert, NOW + day);
+    const { cert, key } = makeSelfSigned({ hosts: ['localhost'], now: NOW });
+    const first = checkCertificate(cert, key, NOW + day);
     assert.equal(first.state, 'ok');
     assert.match(first.text, /DNS:localhost/);
     const [, days] = /valid for (\d+) days/.exec(first.text) ?? [];
     const end = NOW + day + Number(days) * day;
-    assert.equal(checkCertificate(cert, end - 13 * day).state, 'note');
-    assert.match(checkCertificate(cert, end + 2 * day).text, /^ended \d+ days ago/);
-    assert.equal(checkCertificate(cert, end + 2 * day).state, 'wrong');
+    assert.equal(checkCertificate(cert, key, end - 13 * day).state, 'note');
+    assert.match(checkCertificate(cert, key, end + 2 * day).text, /^ended \d+ days ago/);
+    assert.equal(checkCertificate(cert, key, end + 2 * day).state, 'wrong');
+  });
+
+  it('find a private key of another certificate', () => {
+    const [one, other] = [1, 2].map(() => makeSelfSigned({ hosts: ['localhost'], now: NOW }));
+    assert.equal(checkCertificate(one!.cert, one!.key, NOW + 1000).state, 'ok');
+    const finding = checkCertificate(one!.cert, other!.key, NOW + 1000);
+    assert.equal(finding.state, 'wrong');
+    assert.match(finding.text, /^the private key is not the key of the certificate/);
+  });
+
+  it('find files of the view that this user cannot use, or that others can', () => {
+    const file = { path: '/data/view/1.mdb', mode: 0o100600, isUsable: true };
+    const directory = { path: '/data/view', mode: 0o040700, isUsable: true };
+    assert.equal(checkView([directory, file]).state, 'ok');
+    const locked = checkView([directory, { ...file, isUsable: false }]);
+    assert.match(locked.text, /^this user cannot read and write \/data\/view\/1\.mdb\./);
+    const open = checkView([directory, { ...file, mode: 0o100644 }]);
+    assert.match(open.text, /^other users can reach \/data\/view\/1\.mdb\./);
+    for (const { state } of [locked, open]) assert.equal(state, 'wrong');
+  });
+
+  it('compare schema and secret of a database with what this program needs', () => {
+    for (const [schema, fingerprint, text] of [
+      ['0007-b', 'own', /^answers, schema 0007-b, secret fits$/],
+      ['0007-b', null, /^answers/],
+      ['0007-b', 'other', /^it was made with another secret/],
+      ['0006-a', 'own', /^schema 0006-a, this program needs 0007-b/],
+      ['0008-c', 'own', /^schema 0008-c is newer than this program/],
+      ['none', null, /^schema none, this program needs 0007-b/],
+    ] as const) {
+      const finding = judgeStore({ schema, fingerprint }, '0007-b', 'own');
+      assert.match(finding.text, text);
+      assert.equal(finding.state, finding.text.startsWith('answers') ? 'ok' : 'wrong');
+    }
+  });
+
+  it('connect to PostgreSQL, and change nothing there', { skip: postgresMissing() ?? false }, async () => {
+    const database = await postgresDatabase();
+    const secret = 'a secret of more than 32 characters';
+    const config = { dataDir: '/nonexistent', databaseUrl: database.url, secret };
+    const clock = () => NOW;
+    try {
+      assert.equal((await checkStore(config, clock)).state, 'wrong', 'no table was made');
+      const store = await openStore({ ...config, clock });
+      const own = secretFingerprint(loadSecret(config.dataDir, secret));
+      await isSecretOfStore(store, own);
+      await store.close();
+      assert.match((await checkStore(config, clock)).text, /^answers, schema \d{4}-.*secret fits$/);
+      const other = await checkStore({ ...config, secret: 'y'.repeat(32) }, clock);
+      assert.match(other.text, /made with another secret/);
+    } finally {
+      await database.drop();
+    }
+    const gone = await checkStore({ ...config, databaseUrl: 'postgres://u@127.0.0.1:1/d' }, clock);
+    assert.match(gone.text, /^UQRP_DATABASE_URL: .*ECONNREFUSED/);
   });
 
   it('compare the DS records at the parent with our keys', () => {

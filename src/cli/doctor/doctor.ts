@@ -1,12 +1,10 @@
-import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { ask } from '../../client/ask.ts';
 import type { Config } from '../../config/config.ts';
-import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
 import { neededNode } from '../../config/version.ts';
 import { lockDataDir } from '../../control/store/server-lock.ts';
-import { checkSqlite } from '../../control/store/sqlite-backup.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dsLines } from '../../edge/dnssec/ds.ts';
 import { keyFile, loadKeys } from '../../edge/dnssec/key-store.ts';
@@ -17,7 +15,8 @@ import { checkPorts, portUses } from '../../start-checks.ts';
 import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
-import { checkClock, checkDisk, checkNode, checkRights } from './machine.ts';
+import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
+import { checkStore } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';
 
 const RESOLVER_DEADLINE_MS = 3000;
@@ -33,8 +32,12 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
     checkClock(clock(), newestOf(files)),
     checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
     await checkServer(config),
-    checkStore(config),
-    attempt('certificate', () => checkCertificate(readFileSync(certificatePath(config), 'utf8'), clock())),
+    await checkStore(config, clock),
+    attempt('view', () => checkViewOf(config)),
+    attempt('certificate', () => {
+      const { cert, key } = certificatePaths(config);
+      return checkCertificate(readFileSync(cert, 'utf8'), readFileSync(key, 'utf8'), clock());
+    }),
     ...(await Promise.all(resolvers.map(checkResolver))),
     ...(await Promise.all(config.zones.map((zone) => checkZone(config, zone, resolvers, clock)))),
   ];
@@ -61,20 +64,23 @@ async function checkServer(config: Config): Promise<Finding> {
   }
 }
 
-function checkStore(config: Config): Finding {
-  if (config.databaseUrl !== null)
-    return note('database', 'PostgreSQL: /readyz of the server tells whether it answers');
-  return attempt('database', () => {
-    const { migrations, fingerprint } = checkSqlite(join(config.dataDir, 'uqrp.sqlite'));
-    const own = secretFingerprint(loadSecret(config.dataDir, config.secret, false));
-    if (fingerprint !== null && fingerprint !== own) {
-      return wrong(
-        'database',
-        'it was made with another secret. Set UQRP_SECRET, or put back the file secret.',
-      );
-    }
-    return ok('database', `whole, schema ${migrations.at(-1) ?? 'none'}, secret fits`);
-  });
+/** What the running user can do with the files of the view; a process that serves no DNS has none. */
+function checkViewOf({ dataDir, role }: Config): Finding {
+  const view = join(dataDir, 'view');
+  if (role === 'control') return note('view', 'a process with the role control has none');
+  if (!existsSync(join(view, 'state')))
+    return note('view', 'there is none yet: the server builds it at its start');
+  const paths = [view, ...readdirSync(view).map((name) => join(view, name))];
+  return checkView(paths.map((path) => ({ path, mode: statSync(path).mode, isUsable: isUsable(path) })));
+}
+
+function isUsable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function checkResolver(server: string): Promise<Finding> {
@@ -122,8 +128,8 @@ function systemResolvers(): string[] {
     .filter((address) => !(isIPv6(address) && address.includes('%')));
 }
 
-function certificatePath(config: Config): string {
-  return config.tls?.cert ?? join(config.dataDir, 'tls', 'cert.pem');
+function certificatePaths({ tls, dataDir }: Config): { cert: string; key: string } {
+  return tls ?? { cert: join(dataDir, 'tls', 'cert.pem'), key: join(dataDir, 'tls', 'key.pem') };
 }
 
 function filesOf(dataDir: string): string[] {

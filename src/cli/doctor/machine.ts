@@ -50,3 +50,25 @@ export function checkRights(open: readonly string[]): Finding {
     ? ok('rights', 'the data directory is for its user alone')
     : wrong('rights', `other users can reach ${open.join(', ')}. The next start of the server closes them.`);
 }
+
+export interface ViewFile {
+  readonly path: string;
+  readonly mode: number;
+  /** Whether this user may read and write it. */
+  readonly isUsable: boolean;
+}
+
+/** @param files the directory of the view and the files in it */
+export function checkView(files: readonly ViewFile[]): Finding {
+  const locked = files.filter(({ isUsable }) => !isUsable).map(({ path }) => path);
+  if (locked.length > 0) {
+    return wrong(
+      'view',
+      `this user cannot read and write ${locked.join(', ')}. Run doctor as the server's user, or give it the rights.`,
+    );
+  }
+  const open = files.filter(({ mode }) => (mode & 0o077) !== 0).map(({ path }) => path);
+  return open.length > 0
+    ? wrong('view', `other users can reach ${open.join(', ')}. The next start of the server closes them.`)
+    : ok('view', `${files.length - 1} files, for their user alone`);
+}

@@ -1,13 +1,23 @@
 /** Checks of what the world sees: certificate, DS records at the parent. */
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 const DAY_MS = 86_400_000;
 const WARN_DAYS = 14;
 
-/** @param now milliseconds since the epoch */
-export function checkCertificate(pem: string, now: number): Finding {
+/**
+ * @param pem certificate, or a chain that begins with it
+ * @param keyPem its private key
+ * @param now milliseconds since the epoch
+ */
+export function checkCertificate(pem: string, keyPem: string, now: number): Finding {
   const certificate = new X509Certificate(pem);
+  if (!certificate.checkPrivateKey(createPrivateKey(keyPem))) {
+    return wrong(
+      'certificate',
+      'the private key is not the key of the certificate. Replace one of the two files.',
+    );
+  }
   const days = Math.floor((certificate.validToDate.getTime() - now) / DAY_MS);
   const names = certificate.subjectAltName ?? 'no names';
   if (certificate.validFromDate.getTime() > now) {

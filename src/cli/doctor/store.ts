@@ -1,0 +1,73 @@
+/** Checks of the database, with the engine that the configuration names. */
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
+import { LATEST_MIGRATION } from '../../control/store/migrations/migrate.ts';
+import { openStore } from '../../control/store/open.ts';
+import { schemaOf } from '../../control/store/schema-check.ts';
+import { readFact } from '../../control/store/service-facts.ts';
+import { checkSqlite } from '../../control/store/sqlite-backup.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type Finding, ok, wrong } from './finding.ts';
+
+type StoreConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'secret'>;
+
+interface StoreFacts {
+  readonly schema: string;
+  readonly fingerprint: string | null;
+}
+
+/** Reads and never migrates. */
+export async function checkStore(config: StoreConfig, clock: Clock): Promise<Finding> {
+  const { dataDir, databaseUrl, secret } = config;
+  try {
+    const facts = databaseUrl === null ? sqliteFacts(dataDir) : await postgresFacts(config, clock);
+    return judgeStore(facts, LATEST_MIGRATION, secretFingerprint(loadSecret(dataDir, secret, false)));
+  } catch (error) {
+    const { message, code } = error as NodeJS.ErrnoException;
+    const what = message || code || 'it does not answer';
+    return wrong('database', databaseUrl === null ? what : `UQRP_DATABASE_URL: ${what}`);
+  }
+}
+
+function sqliteFacts(dataDir: string): StoreFacts {
+  const { migrations, fingerprint } = checkSqlite(join(dataDir, 'uqrp.sqlite'));
+  return { schema: migrations.at(-1) ?? 'none', fingerprint };
+}
+
+async function postgresFacts({ dataDir, databaseUrl }: StoreConfig, clock: Clock): Promise<StoreFacts> {
+  const store = await openStore({ dataDir, databaseUrl, clock, isFollower: true });
+  try {
+    // Bounded: a server that does not answer ends the check after little more than a second.
+    await store.ping();
+    const schema = await schemaOf(store.read);
+    // Databases of earlier schemas have no table of facts.
+    const fingerprint = schema >= '0003' ? await readFact(store.read, 'secret_fingerprint') : null;
+    return { schema, fingerprint };
+  } finally {
+    await store.close();
+  }
+}
+
+/** @param latest schema that this program brings */
+export function judgeStore({ schema, fingerprint }: StoreFacts, latest: string, own: string): Finding {
+  if (schema > latest && schema !== 'none') {
+    return wrong(
+      'database',
+      `schema ${schema} is newer than this program, which knows ${latest}. Upgrade it.`,
+    );
+  }
+  if (fingerprint !== null && fingerprint !== own) {
+    return wrong(
+      'database',
+      'it was made with another secret. Set UQRP_SECRET, or put back the file secret.',
+    );
+  }
+  if (schema !== latest) {
+    return wrong(
+      'database',
+      `schema ${schema}, this program needs ${latest}. Start a server of this release with the role all or control.`,
+    );
+  }
+  return ok('database', `answers, schema ${schema}, secret fits`);
+}
