@@ -36,6 +36,23 @@ test('so many replies a second are whole, of the rest every second one is cut do
   assert.equal(fates(limits, '192.0.2.1', ANSWER, 6), 'fffff-');
 });
 
+test('a clock that is set back limits nobody for longer than a window, on any way', () => {
+  const { limits, time } = scene();
+  const stream = limits.meter('192.0.2.1');
+  const spend = (): void => {
+    assert.equal(fates(limits, '192.0.2.1', ANSWER, 6), 'fffff-');
+    for (let i = 0; i < 1000; i++) assert.equal(stream(), 0);
+    assert.ok(stream() <= 1000);
+    for (let i = 0; i < 6000; i++) assert.equal(limits.admit('192.0.2.1'), 0);
+    const wait = limits.admit('192.0.2.1');
+    assert.ok(wait > 0 && wait <= 60);
+  };
+  spend();
+  time.now -= 2 * 3_600_000;
+  assert.equal(screened(limits, '192.0.2.1', 1), 'f');
+  spend();
+});
+
 test('screening counts nothing while no class is spent, whichever it is', () => {
   for (const reply of [ANSWER, empty(0), empty(5), empty(1)]) {
     const { limits, time } = scene(3);

@@ -74,7 +74,7 @@ export function makeRateLimits({ memory, responses, clock }: RateSettings): Rate
         const low = networkLow(ipv4);
         const seconds = Math.floor(clock() / 1000);
         for (const kind of REPLY_KINDS) {
-          if (table.peek(high, low, kind, seconds) >= responses) return counted(high, low, kind, seconds);
+          if (table.peek(high, low, kind, seconds, 1) >= responses) return counted(high, low, kind, seconds);
         }
         return 'pass';
       },

@@ -58,3 +58,11 @@ test('of many keys each has its own count, but for a few that are put out', () =
     assert.ok(exact > 19_600, `${exact} of 20,000 in round ${round}`);
   }
 });
+
+test('counts that a clock left ahead of the time when it was set back give their places to newcomers', () => {
+  const table = new RateTable(createRateMemory(1));
+  const keys = [1, 2, 3, 4];
+  for (const key of keys) for (let i = 0; i < 9; i++) table.count(key, 0, 0, NOW + 7200, 60);
+  for (const key of keys) assert.equal(table.count(key << 8, 0, 0, NOW, 1), 1);
+  for (const key of keys) assert.equal(table.count(key << 8, 0, 0, NOW, 1), 2);
+});

@@ -11,6 +11,8 @@ const COUNT = 2;
 /** Words at the start: the seed of the hash, which nobody outside can know. */
 const HEAD = 4;
 const WORD_OCTETS = 4;
+/** The longest window that is counted in, seconds. An end later than that is left over from a clock that was set back. */
+const LONGEST_WINDOW = 60;
 
 /** Memory of a `RateTable`, zero but for its seed. All threads of a node are given the same. */
 export function createRateMemory(sets = SETS): SharedArrayBuffer {
@@ -44,7 +46,7 @@ export class RateTable {
    * @param high @param low the key, 64 bits of a network
    * @param kind what is counted: keys of different kinds are different
    * @param now seconds since the epoch
-   * @param seconds length of a window, the same for all events of a kind
+   * @param seconds length of a window, the same for all events of a kind; at most 60
    * @returns events of this key in the present window, this one among them
    */
   count(high: number, low: number, kind: number, now: number, seconds: number): number {
@@ -52,10 +54,11 @@ export class RateTable {
     const tag = tagOf(words, high, low, kind);
     const first = HEAD + (hashOf(words, high, low, kind) & this.#mask) * WAYS * CELL;
     let free = first;
+    let freeUntil = Number.POSITIVE_INFINITY;
     for (let at = first; at < first + WAYS * CELL; at += CELL) {
       const until = words[at + UNTIL]!;
       if (words[at] === tag) {
-        if (until > now) {
+        if (until > now && until <= now + seconds) {
           this.until = until;
           words[at + COUNT] = words[at + COUNT]! + 1;
           return words[at + COUNT]!;
@@ -63,8 +66,11 @@ export class RateTable {
         free = at;
         break;
       }
-      const freeUntil = words[free + UNTIL]!;
-      if (until < freeUntil || (until === freeUntil && words[at + COUNT]! < words[free + COUNT]!)) free = at;
+      const ends = until > now + LONGEST_WINDOW ? 0 : until;
+      if (ends < freeUntil || (ends === freeUntil && words[at + COUNT]! < words[free + COUNT]!)) {
+        free = at;
+        freeUntil = ends;
+      }
     }
     this.until = now - (now % seconds) + seconds;
     words[free] = tag;
@@ -74,12 +80,14 @@ export class RateTable {
   }
 
   /** Events of this key in the present window, as `count` would have them; counts none. */
-  peek(high: number, low: number, kind: number, now: number): number {
+  peek(high: number, low: number, kind: number, now: number, seconds: number): number {
     const words = this.#words;
     const tag = tagOf(words, high, low, kind);
     const first = HEAD + (hashOf(words, high, low, kind) & this.#mask) * WAYS * CELL;
     for (let at = first; at < first + WAYS * CELL; at += CELL) {
-      if (words[at] === tag) return words[at + UNTIL]! > now ? words[at + COUNT]! : 0;
+      if (words[at] !== tag) continue;
+      const until = words[at + UNTIL]!;
+      return until > now && until <= now + seconds ? words[at + COUNT]! : 0;
     }
     return 0;
   }
