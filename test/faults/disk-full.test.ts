@@ -57,8 +57,10 @@ describe('a disk that is full below SQLite and the view', () => {
       await write(customer, 'first', acknowledged);
       const answersFirst = async (): Promise<boolean> => {
         const { by, records } = await askSigned(server.ports.dns, nameOf('first'), RRTYPE.TXT, [keys]);
+        // Refused until the edge knows of the namespace.
+        if (records.length === 0) return false;
         assert.deepEqual(by, [0]);
-        return records.length === 1;
+        return true;
       };
       await eventually(answersFirst, PATIENCE_MS);
 
