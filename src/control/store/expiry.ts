@@ -44,7 +44,7 @@ export async function dueRecords(db: Db, now: number, limit: number): Promise<Du
  */
 export async function holdOwners(tx: Tx, due: readonly DueRecord[]): Promise<DueRecord[]> {
   const users = [...new Set(due.map(({ user_id }) => user_id))];
-  await tx.selectFrom('users').select('id').where('id', 'in', users).orderBy('id').forUpdate().execute();
+  await tx.selectFrom('users').select('id').where('id', 'in', users).orderBy('id').forNoKeyUpdate().execute();
   const rows = await tx
     .selectFrom('namespaces')
     .select(['id', 'closing'])

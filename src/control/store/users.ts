@@ -87,7 +87,12 @@ export async function addToRecordsCount(tx: Tx, id: string, delta: number, cap: 
   return (await update.returning('id').executeTakeFirst()) !== undefined;
 }
 
-/** Holds the customer's row until the unit ends: what the customer owns can then be counted without a race. */
+/**
+ * Holds the customer's row until the unit ends: what the customer owns can then be counted without a race.
+ *
+ * A unit that has inserted a row of the customer's holds the row for its foreign key. Two such units would wait for each
+ * other with `for update`; `for no key update` lets foreign keys pass.
+ */
 export async function lockUser(tx: Tx, id: string): Promise<void> {
-  await tx.selectFrom('users').select('id').where('id', '=', id).forUpdate().execute();
+  await tx.selectFrom('users').select('id').where('id', '=', id).forNoKeyUpdate().execute();
 }

@@ -71,6 +71,22 @@ export const idempotencyScenarios: Scenarios = {
     await world.close();
   },
 
+  'many at once with keys of their own are all done': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.namespace();
+    const requests = [
+      ['/api_keys', { api_key: { name: 'k' } }],
+      ['/webhooks', { webhook: WEBHOOK }],
+      [`/namespaces/${id}/query_tokens`, { name: 't' }],
+    ] as const;
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => post(customer, ...requests[i % requests.length]!, `key ${i}`)),
+    );
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
+    await world.close();
+  },
+
   'a request that fails leaves its key free': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
