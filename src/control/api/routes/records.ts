@@ -1,7 +1,10 @@
+import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import { createConcurrency } from '../../limits/concurrency.ts';
+import type { Actor } from '../../accounts/actor.ts';
+import { type Concurrency, createConcurrency } from '../../limits/concurrency.ts';
 import { writeBulk } from '../../records/bulk.ts';
 import { pageRecords, parseListing, streamRecords } from '../../records/list.ts';
 import { type RecordResource, recordTag } from '../../records/record.ts';
@@ -16,23 +19,29 @@ import { ifMatch, isNotModified, onlyIfNew } from '../requests/preconditions.ts'
 
 export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const listings = createConcurrency({ perKey: LIMITS.listingsPerCustomer, total: LIMITS.listings });
+  const pages = createConcurrency({ perKey: LIMITS.pagesPerCustomer, total: LIMITS.pages });
+  const ownTurn = turns();
   app.get('/records', async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
     const { filter, page } = parseListing(query);
+    const isHead = request.method === 'HEAD';
+    const actor = actorOf(request);
+    const send = (batches: AsyncIterable<readonly object[]>, onEnd: () => void): FastifyReply =>
+      reply.send(
+        jsonArrayStream(batches, reply.raw, { idleMs: LIMITS.listingIdleMs, timers: deps.timers, onEnd }),
+      );
+    reply.type('application/json; charset=utf-8');
     if (page !== null) {
-      const { records, next } = await pageRecords(deps, actorOf(request), filter, page);
+      const leave = enter(pages, actor, reply);
+      await ownTurn();
+      const { records, next } = await pageRecords(deps, actor, filter, page);
       if (next !== null)
         reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
-      return records;
+      return isHead ? reply.send() : send(Readable.from([records]), leave);
     }
-    reply.type('application/json; charset=utf-8');
     // A HEAD has no body to read everything for.
-    if (request.method === 'HEAD') return reply.send();
-    const actor = actorOf(request);
-    const leave = listings.enter(actor.customerId);
-    if (leave === null) throw tooManyListings();
-    const options = { idleMs: LIMITS.listingIdleMs, timers: deps.timers, onEnd: leave };
-    return reply.send(jsonArrayStream(streamRecords(deps, actor, filter), reply.raw, options));
+    if (isHead) return reply.send();
+    return send(streamRecords(deps, actor, filter), enter(listings, actor, reply));
   });
   app.get('/records/:id', async (request, reply) => {
     const record = await getRecord(deps, actorOf(request), recordId(request));
@@ -61,10 +70,32 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   });
 }
 
-/** A listing that nobody reads has ended after `listingIdleMs`. */
-function tooManyListings(): AppError {
-  const retryAfter = LIMITS.listingIdleMs / 1000;
-  return new AppError('rate_limit_exceeded', 'Too many listings are being read', { retryAfter });
+/**
+ * Counts a reader in until its answer has left or its connection is gone: which may be before there is an answer.
+ *
+ * @throws AppError 429. A listing that nobody reads has ended after `listingIdleMs`
+ */
+function enter(readers: Concurrency, { customerId }: Actor, { raw }: FastifyReply): () => void {
+  const leave = readers.enter(customerId);
+  if (leave === null) {
+    const retryAfter = LIMITS.listingIdleMs / 1000;
+    throw new AppError('rate_limit_exceeded', 'Too many listings are being read', { retryAfter });
+  }
+  raw.once('finish', leave);
+  raw.once('close', leave);
+  return leave;
+}
+
+/**
+ * Gives each caller a turn of the event loop of its own. A page of full records is some milliseconds of work: with many asked
+ * for at once, other requests are answered in between.
+ */
+function turns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => nextTurn());
+    return last;
+  };
 }
 
 type Tagged = Pick<RecordResource, 'updated_at'>;

@@ -81,7 +81,10 @@ export const idempotencyScenarios: Scenarios = {
       [`/namespaces/${id}/query_tokens`, { name: 't' }],
     ] as const;
     const answers = await Promise.all(
-      Array.from({ length: 12 }, (_, i) => post(customer, ...requests[i % requests.length]!, `key ${i}`)),
+      Array.from({ length: 12 }, (_, i) => {
+        const [path, body] = requests[i % requests.length]!;
+        return post(customer, path, body, `key ${i}`);
+      }),
     );
     assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
     await world.close();

@@ -180,6 +180,36 @@ export const limitScenarios: Scenarios = {
     await world.close();
   },
 
+  'a seventeenth page at once is 429, until one of the sixteen has ended': async (store) => {
+    const world = await openWorld(store);
+    const [customer, other] = [await world.customer(), await world.customer()];
+    const origin = await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const page = ({ token }: Caller): Promise<Response> =>
+      fetch(`${origin}/api/v1/records?limit=500`, { headers: { authorization: `Bearer ${token}` } });
+    const data = Buffer.alloc(LIMITS.recordData).toString('base64');
+    const { name } = await customer.namespace();
+    const records = Array.from({ length: 500 }, (_, i) => ({ key: `k${i}.r.${name}.v1`, data }));
+    assert.equal((await customer.post('/records/bulk', { records })).status, 200);
+    // All are counted before the first is read.
+    const asked = Array.from({ length: LIMITS.pagesPerCustomer + 1 }, () =>
+      customer.get('/records?limit=500'),
+    );
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 200).length, LIMITS.pagesPerCustomer);
+    assert.equal(statuses.filter((status) => status === 429).length, 1);
+    // Pages that were read, or whose reader is gone, count no longer.
+    for (let i = 0; i < LIMITS.pagesPerCustomer; i++) await (await page(customer)).body?.cancel();
+    for (let again = await page(customer); ; again = await page(customer)) {
+      if (again.status === 200) {
+        assert.equal(((await again.json()) as unknown[]).length, 500);
+        break;
+      }
+      await again.text();
+    }
+    assert.deepEqual(await (await page(other)).json(), []);
+    await world.close();
+  },
+
   'a request that is refused with 403 is no write': async (store) => {
     const world = await openWorld(store, { limiter });
     const customer = await world.customer();
