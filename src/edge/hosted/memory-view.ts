@@ -20,7 +20,7 @@ function emptyState(): MemoryState {
   return { namespaces: new Map(), tokens: new Map(), records: new Map(), cursor: null, epoch: null };
 }
 
-/** Both ports over maps: what the LMDB view does, without a file. For tests, and for a node without synchronisation. */
+/** Both ports over maps: what the LMDB view does, without a file. For tests. */
 export function createMemoryView(state: MemoryState = emptyState()): MemoryView {
   const target = mapTarget(state);
   let isLost = false;
