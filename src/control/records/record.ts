@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../core/fields.ts';
 import { formatTime, formatTimeOrNull } from '../../core/time.ts';
 import type { Actor } from '../accounts/actor.ts';
 import { base64, type NewChange } from '../store/change-log.ts';
@@ -35,14 +36,31 @@ export function recordResource(row: RecordsTable, namespace: string): RecordReso
 }
 
 /** The answer to a write: without `data` for a key that lacks `read`. */
-export type ShownRecord = Omit<RecordResource, 'data'> & Partial<Pick<RecordResource, 'data'>>;
+export type ShownRecord = BareRecord & Partial<Pick<RecordResource, 'data'>>;
+
+/** A record without its payload. */
+export type BareRecord = Omit<RecordResource, 'data'>;
+
+export function bareRecord(row: RecordsTable, namespace: string): BareRecord {
+  const { data: _, ...bare } = recordResource(row, namespace);
+  return bare;
+}
+
+/**
+ * A new record as the answer to the actor's write shows it.
+ *
+ * @param sent what the record was made of: its `data` is strict Base64, which has one spelling, so the answer shows the same
+ */
+export function withSentData(actor: Actor, record: BareRecord, sent: JsonObject): ShownRecord {
+  if (!actor.operations.has('read')) return record;
+  const { id, key, resource, namespace, version, ...rest } = record;
+  return { id, key, resource, namespace, version, data: sent.data as string, ...rest };
+}
 
 /** A record as the answer to the actor's write shows it: `write` does not imply `read` (decisions, sections 2 and 8). */
 export function shownTo(actor: Actor, row: RecordsTable, namespace: string): ShownRecord {
   const resource = recordResource(row, namespace);
-  if (actor.operations.has('read')) return resource;
-  const { data: _, ...shown } = resource;
-  return shown;
+  return actor.operations.has('read') ? resource : bareRecord(row, namespace);
 }
 
 /**

@@ -19,6 +19,8 @@ import type { Tx } from '../store/store.ts';
 import { addToRecordsCount } from '../store/users.ts';
 import { type NewRecord, parseNewRecord, parseRecordPatch } from './input.ts';
 import {
+  type BareRecord,
+  bareRecord,
   deletedChange,
   type RecordResource,
   recordResource,
@@ -41,7 +43,7 @@ interface CreateOptions {
 }
 
 /**
- * Stores a record.
+ * Stores a record. The result is without `data`: it may be kept for a repeated request, longer than the record.
  *
  * @throws AppError 422 for faults in the body, a namespace that is not the customer's, a key that is taken, a full account;
  *   403 for a namespace outside the key's allowlist or suspended; 412 for a key that is taken with `onlyIfNew`
@@ -51,7 +53,7 @@ export async function createRecord(
   actor: Actor,
   body: JsonObject,
   { onlyIfNew = false }: CreateOptions = {},
-): Promise<ShownRecord> {
+): Promise<BareRecord> {
   const now = deps.clock();
   const record = parseNewRecord(body, { now, zoneLength: deps.zoneLength });
   return deps.store.write(async (tx) => {
@@ -70,7 +72,7 @@ export async function createRecord(
     }
     changes.push(upsertedChange(row, record.namespace, owner));
     await appendChanges(tx, changes, now);
-    return shownTo(actor, row, record.namespace);
+    return bareRecord(row, record.namespace);
   });
 }
 

@@ -7,7 +7,7 @@ import type { Actor } from '../../accounts/actor.ts';
 import { type Concurrency, createConcurrency } from '../../limits/concurrency.ts';
 import { writeBulk } from '../../records/bulk.ts';
 import { pageRecords, parseListing, streamRecords } from '../../records/list.ts';
-import { type RecordResource, recordTag } from '../../records/record.ts';
+import { type RecordResource, recordTag, withSentData } from '../../records/record.ts';
 import { createRecord, deleteRecord, getRecord, patchRecord } from '../../records/records.ts';
 import { created, nextLink } from '../answers/links.ts';
 import { jsonArrayStream } from '../answers/stream.ts';
@@ -50,9 +50,9 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   });
   app.post('/records', async (request, reply) => {
     const options = { onlyIfNew: onlyIfNew(request) };
-    const record = await runOnce(deps, request, (own) =>
-      createRecord(own, actorOf(request), envelope(request, 'record'), options),
-    );
+    const body = envelope(request, 'record');
+    const stored = await runOnce(deps, request, (own) => createRecord(own, actorOf(request), body, options));
+    const record = withSentData(actorOf(request), stored, body);
     return created(deps, request, tagged(reply, record), record);
   });
   app.post('/records/bulk', { bodyLimit: LIMITS.bulkBody }, (request) =>

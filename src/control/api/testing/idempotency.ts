@@ -41,6 +41,30 @@ export const idempotencyScenarios: Scenarios = {
     await world.close();
   },
 
+  'no stored answer holds the payload of a record': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    const data = Buffer.from('a payload that is to be gone').toString('base64');
+    const body = { record: { key: `r.${name}.v1`, data } };
+    const first = await post(customer, '/records', body, 'k');
+    assert.equal(first.json.data, data);
+    await customer.del(`/records/${first.json.id}`);
+    const rows = await store.read
+      .selectFrom('idempotency_keys')
+      .selectAll()
+      .where('user_id', '=', customer.id)
+      .execute();
+    assert.equal(rows.length, 1);
+    for (const { id, answer } of rows) {
+      const text = world.deps.answers.open(id, answer);
+      assert.equal(text.includes(first.json.id), true);
+      assert.equal(text.includes(data), false);
+    }
+    assert.equal((await post(customer, '/records', body, 'k')).text, first.text);
+    await world.close();
+  },
+
   'a key belongs to one request: another path or body is 422': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
