@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Timers } from '../../../lifecycle/timers.ts';
 
 /** UTF-16 units of JSON that leave together, at least: the reader's progress is judged by these. */
@@ -64,6 +65,8 @@ async function* chunks(batches: AsyncIterable<readonly object[]>): AsyncGenerato
       if (text.length < CHUNK) continue;
       yield text;
       text = '';
+      // Other requests have their turn between two chunks: pages of the embedded engine are read synchronously.
+      await turn();
     }
   }
   yield `${text}]`;
