@@ -19,7 +19,7 @@ import { type ControlWing, openControlWing } from './control-wing.ts';
 import type { Clock } from './core/clock.ts';
 import { SEALING_KEY } from './edge/dnssec/seal.ts';
 import { type EdgeWing, openEdgeWing } from './edge-wing.ts';
-import { closeAll } from './lifecycle/close-all.ts';
+import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';
 import { checkOpenFiles, checkPorts, openCheckedStore, portUses, takeServerLock } from './start-checks.ts';
 import { createEdgeStats } from './telemetry/edge-stats.ts';
@@ -70,7 +70,9 @@ export async function serve(
   const version = programVersion();
   for (const variable of config.unknown) log.event('config.unknown', { variable });
 
-  const opened: (() => void | Promise<void>)[] = [];
+  const opened: CloseStep[] = [];
+  // HTTP and DNS close at the same time: each may take seconds, and a stop has ten.
+  const listeners: CloseStep[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   let lacksKeys = false;
   let edge: EdgeWing | null = null;
@@ -139,13 +141,16 @@ export async function serve(
     const app = control?.app ?? createOpsApp();
     const metricsFor = config.metrics === null ? 'this host' : 'nobody';
     app.register(opsRoutes, { readiness, metrics, metricsFor });
-    opened.push(() => closeHttp({ server: app.server, close: () => app.close(), graceMs: HTTP_GRACE_MS }));
+    opened.push(() => closeTogether(listeners));
+    listeners.push(() => closeHttp({ server: app.server, close: () => app.close(), graceMs: HTTP_GRACE_MS }));
     const http = await listen(app, { host: config.httpHost, port: config.httpPort });
     let metricsPort: number | null = null;
     if (config.metrics !== null) {
       const ops = createOpsApp();
       ops.register(opsRoutes, { readiness, metrics, metricsFor: 'everyone' });
-      opened.push(() => closeHttp({ server: ops.server, close: () => ops.close(), graceMs: HTTP_GRACE_MS }));
+      listeners.push(() =>
+        closeHttp({ server: ops.server, close: () => ops.close(), graceMs: HTTP_GRACE_MS }),
+      );
       metricsPort = await listen(ops, config.metrics);
     }
     if (stats !== null) {
@@ -165,7 +170,7 @@ export async function serve(
         metrics,
       });
       edge = wing;
-      opened.push(() => wing.stop());
+      listeners.push(() => wing.stop());
       // An edge answers from its view when its database cannot be reached.
       const isUp = hasControl
         ? wing.caughtUp

@@ -17,3 +17,16 @@ export async function closeAll(steps: Iterable<CloseStep>): Promise<void> {
   }
   if (errors.length > 0) throw new AggregateError(errors, 'not everything could be closed');
 }
+
+/**
+ * Runs the steps at the same time, each to its end, so that the slowest alone decides how long a shutdown takes.
+ *
+ * @throws AggregateError with every error, once all steps have ended
+ */
+export async function closeTogether(steps: Iterable<CloseStep>): Promise<void> {
+  const results = await Promise.allSettled(Array.from(steps, async (step) => step()));
+  const errors = results
+    .filter((result) => result.status === 'rejected')
+    .map(({ reason }) => reason as unknown);
+  if (errors.length > 0) throw new AggregateError(errors, 'not everything could be closed');
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
-import { closeAll } from './close-all.ts';
+import { closeAll, closeTogether } from './close-all.ts';
 import { every } from './every.ts';
 import { loop } from './loop.ts';
 import { createManualTimers } from './testing/manual-timers.ts';
@@ -175,5 +175,37 @@ describe('closeAll', () => {
     });
     assert.deepEqual(ran, ['a', 'b', 'c']);
     await closeAll([step('d')]);
+  });
+});
+
+describe('closeTogether', () => {
+  it('starts every step before one has ended, waits for all, and reports every error', async () => {
+    const started: string[] = [];
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let isClosed = false;
+    const closing = closeTogether([
+      async () => {
+        started.push('slow');
+        await held;
+      },
+      () => {
+        started.push('faulty');
+        throw new Error('first');
+      },
+    ]).finally(() => {
+      isClosed = true;
+    });
+    const outcome = assert.rejects(
+      closing,
+      (error) => error instanceof AggregateError && error.errors.length === 1,
+    );
+    await createManualTimers().advance(0);
+    assert.deepEqual(started, ['slow', 'faulty']);
+    assert.equal(isClosed, false);
+    release();
+    await outcome;
   });
 });
