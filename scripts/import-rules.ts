@@ -83,14 +83,23 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'start-checks.ts',
-    may: ['core', 'config', 'control/store', 'edge/transport/port-check.ts', 'edge/transport/port-holder.ts'],
+    may: [
+      'webhook-seal.ts',
+      'core',
+      'config',
+      'control/store',
+      'edge/transport/port-check.ts',
+      'edge/transport/port-holder.ts',
+    ],
   },
   { room: 'use-case-deps.ts', may: ['core', 'config', 'control/store', 'control/accounts'] },
+  { room: 'webhook-seal.ts', may: ['config', 'control/webhooks'] },
   { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
   {
     room: 'control-wing.ts',
     may: [
       'use-case-deps.ts',
+      'webhook-seal.ts',
       'core',
       'lifecycle',
       'config',

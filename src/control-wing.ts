@@ -27,6 +27,7 @@ import { checkWebhookUrl } from './outbound/url-check.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { makeDeps } from './use-case-deps.ts';
+import { webhookSeal } from './webhook-seal.ts';
 
 export interface ControlWing {
   /** Not listening yet. */
@@ -80,7 +81,7 @@ export function openControlWing(options: ControlWingOptions): ControlWing {
     onExit: () => log.event('outbound.exited', {}),
   });
   const deps = makeDeps(config, store, secret, clock);
-  const seal = aesSeal(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
+  const seal = webhookSeal(secret);
   const attempt = makeAttempt(keeper.door, clock);
   const app: FastifyInstance = createApi({
     ...deps,
