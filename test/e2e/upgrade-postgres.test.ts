@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { Kysely, PostgresDialect } from 'kysely';
+import { Pool } from 'pg';
+import { firstTables } from '../../src/control/store/migrations/0001-first-tables.ts';
+import { webhooks } from '../../src/control/store/migrations/0002-webhooks.ts';
+import { ENGINE_TYPES } from '../../src/control/store/migrations/engine-types.ts';
+import { postgresDatabase, postgresMissing } from '../../src/control/store/testing/postgres.ts';
+import { startUqrp } from '../support/server-process.ts';
+import { eventually, read } from './client.ts';
+
+const RELEASE = fileURLToPath(new URL('../fixtures/release-0002', import.meta.url));
+const DS = 'uqrp.net. IN DS 48775 13 2 5D7E11B266BD5C1F13E81AD6B7F73F81F6E8967BBC9A6183C4C9683C139D960F\n';
+const READ_TOKEN = 'svcqf53l2kpugk1l9ha0q1s0kfgt08unaecfachs1stfm5t7ljaftgsg';
+
+/** Makes the tables of the earlier release, and fills them with the rows of the fixture. */
+async function fillEarlierTables(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url });
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
+  await firstTables(db, ENGINE_TYPES.postgres);
+  await webhooks(db, ENGINE_TYPES.postgres);
+  const lines = readFileSync(join(RELEASE, 'uqrp.sql'), 'utf8').split('\n');
+  const own = lines
+    .filter((line) => line.includes('kysely_migration'))
+    .map((line) => line.replaceAll(' STRICT', ''));
+  await pool.query(own.join('\n'));
+  // The migrations themselves wrote the first row of the head and of the cursors.
+  await pool.query('delete from feed_head; delete from feed_cursors');
+  for (const line of lines.filter((one) => /^INSERT INTO (?!kysely)/.test(one))) {
+    await pool.query(line.replace(/X'([0-9a-f]*)'/g, "'\\x$1'"));
+  }
+  await db.destroy();
+}
+
+describe('an upgrade of a PostgreSQL database from the release before migration 0003', {
+  skip: postgresMissing() ?? false,
+}, () => {
+  it('keeps keys, tokens and records, and an edge serves them', async () => {
+    const database = await postgresDatabase();
+    await fillEarlierTables(database.url);
+    const shared = {
+      UQRP_DATABASE_URL: database.url,
+      UQRP_SECRET: readFileSync(join(RELEASE, 'secret'), 'utf8').trim(),
+      UQRP_RESOLVERS: '127.0.0.1:9',
+      UQRP_WORKERS: '1',
+    };
+    const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-upgrade-'));
+    cpSync(join(RELEASE, 'keys'), join(dataDir, 'keys'), { recursive: true });
+    const control = await startUqrp({ ...shared, UQRP_ROLE: 'control' }, dataDir);
+    const edge = await startUqrp({ ...shared, UQRP_ROLE: 'edge' });
+    try {
+      assert.equal(control.cli(['dnssec', 'ds']), DS);
+      assert.equal(edge.cli(['dnssec', 'ds']), DS);
+      assert.equal(existsSync(join(dataDir, 'keys', 'uqrp.net.json.imported')), true);
+      const name = `get.auth-${READ_TOKEN}.greeting.acme.v1`;
+      await eventually(async () => (await read(edge, name)).payload === 'hello');
+      assert.equal((await read(edge, 'get.hi.openns.v1')).payload, 'hello');
+      assert.match(control.cli(['user', 'list']), /old@example\.net\s+pro\s+4/);
+    } finally {
+      await edge.remove();
+      await control.remove();
+      await database.drop();
+    }
+  });
+});
