@@ -1,5 +1,8 @@
 import {
+  chmodSync,
   closeSync,
+  constants,
+  copyFileSync,
   existsSync,
   fsyncSync,
   mkdirSync,
@@ -35,13 +38,12 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
     copySqlite(join(dataDir, DATABASE_FILE), copy);
     migrations = checkSqlite(copy).migrations;
     syncPath(copy);
-    files.push(describeFile(DATABASE_FILE, readFileSync(copy)));
+    files.push(describeFile(DATABASE_FILE, copy));
   }
   for (const path of pathsOf(dataDir)) {
     if (path === DATABASE_FILE) continue;
-    const content = readFileSync(join(dataDir, path));
-    writeInto(target, path, content);
-    files.push(describeFile(path, content));
+    writeInto(target, path, readFileSync(join(dataDir, path)));
+    files.push(describeFile(path, join(target, path)));
   }
   const made = new Date(clock()).toISOString();
   const manifest = newManifest({ made_at: made, version: programVersion(), engine, migrations, files });
@@ -79,6 +81,16 @@ export function writeInto(folder: string, path: string, content: Uint8Array): vo
   const target = join(folder, path);
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   writeFileSync(target, content, { flag: 'wx', mode: 0o600, flush: true });
+  syncPath(dirname(target));
+}
+
+/** Copies a file of any size into a folder, for its user alone, and waits until it is on disk. The target must not exist. */
+export function copyInto(folder: string, path: string, source: string): void {
+  const target = join(folder, path);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  copyFileSync(source, target, constants.COPYFILE_EXCL);
+  chmodSync(target, 0o600);
+  syncPath(target);
   syncPath(dirname(target));
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
 
 export const MANIFEST_FILE = 'manifest.json';
 const FORMAT = 1;
@@ -44,8 +45,30 @@ export function newManifest(facts: Omit<Manifest, 'format'>): Manifest {
   return { format: FORMAT, ...facts };
 }
 
-export function describeFile(path: string, content: Uint8Array): BackupFile {
-  return { path, octets: content.length, sha256: createHash('sha256').update(content).digest('hex') };
+/** Octets read at once: a database may be larger than memory, and than what `readFileSync` takes (2 GiB). */
+const CHUNK_OCTETS = 1_048_576;
+
+/**
+ * Describes a file as it stands on disk, read in chunks.
+ *
+ * @param path its path in the manifest
+ * @param file where it stands
+ * @throws the system's error when it cannot be read
+ */
+export function describeFile(path: string, file: string, chunkOctets = CHUNK_OCTETS): BackupFile {
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(chunkOctets);
+  const handle = openSync(file, 'r');
+  let octets = 0;
+  try {
+    for (let read = readSync(handle, chunk); read > 0; read = readSync(handle, chunk)) {
+      hash.update(chunk.subarray(0, read));
+      octets += read;
+    }
+  } finally {
+    closeSync(handle);
+  }
+  return { path, octets, sha256: hash.digest('hex') };
 }
 
 /** @returns the manifest, or one message that says what is wrong with it */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -35,7 +36,7 @@ describe('restore', () => {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), content);
     }
-    const files = paths.map((path) => describeFile(path, contents[path]!));
+    const files = paths.map((path) => describeFile(path, join(folder, path)));
     const manifest = newManifest({ made_at: 'now', version: '0', engine: 'sqlite', migrations: [], files });
     writeFileSync(join(folder, MANIFEST_FILE), JSON.stringify(manifest));
     return folder;
@@ -54,6 +55,20 @@ describe('restore', () => {
     });
   });
   after(() => rmSync(base, { recursive: true, force: true }));
+
+  it('describes a file in chunks as it describes the whole, so that a database may be larger than memory', () => {
+    const file = join(base, 'chunks');
+    writeFileSync(file, database);
+    const sha256 = createHash('sha256').update(database).digest('hex');
+    for (const chunk of [1, 7, 4096, database.length, database.length + 1]) {
+      // A chunk of one octet is tried on the head of the file alone, for time.
+      if (chunk === 1) writeFileSync(file, database.subarray(0, 1000));
+      else writeFileSync(file, database);
+      const { octets, sha256: found } = describeFile('x', file, chunk);
+      if (chunk === 1) assert.equal(octets, 1000);
+      else assert.deepEqual([octets, found], [database.length, sha256], String(chunk));
+    }
+  });
 
   function isWhole(dataDir: string): void {
     assert.equal(existsSync(join(dataDir, UNFINISHED_RESTORE)), false);

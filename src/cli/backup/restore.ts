@@ -6,8 +6,8 @@ import { checkSqlite } from '../../control/store/sqlite-backup.ts';
 import { takeServerLock } from '../../start-checks.ts';
 import { commandConfig } from '../context.ts';
 import { InputError, print } from '../output.ts';
-import { DATABASE_FILE, pathsOf, syncPath, writeInto } from './backup.ts';
-import { describeFile, MANIFEST_FILE, type Manifest, parseManifest } from './manifest.ts';
+import { copyInto, DATABASE_FILE, pathsOf, syncPath, writeInto } from './backup.ts';
+import { type BackupFile, describeFile, MANIFEST_FILE, type Manifest, parseManifest } from './manifest.ts';
 
 /** What a restore needs to know of the configuration. */
 export interface RestoreTarget {
@@ -46,12 +46,14 @@ export function restoreInto(
         : 'The backup holds an SQLite database, and UQRP_DATABASE_URL is set: unset it',
     );
   }
-  const contents = readContents(source, manifest);
+  for (const file of manifest.files) checkFile(join(source, file.path), file);
   const lock = claim(dataDir);
   try {
     onWritten(0);
-    for (const [index, { path, content }] of contents.entries()) {
-      writeInto(dataDir, path, content);
+    for (const [index, file] of manifest.files.entries()) {
+      copyInto(dataDir, file.path, join(source, file.path));
+      // Again: the backup may have changed since it was compared.
+      checkFile(join(dataDir, file.path), file);
       onWritten(index + 1);
     }
     if (manifest.engine === 'sqlite') checkSqlite(join(dataDir, DATABASE_FILE));
@@ -66,16 +68,16 @@ export function restoreInto(
   return manifest;
 }
 
-function readContents(source: string, { files }: Manifest): { path: string; content: Buffer }[] {
-  return files.map(({ path, sha256 }) => {
-    const content = readOr(join(source, path));
-    if (content === null || describeFile(path, content).sha256 !== sha256) {
-      throw new InputError(
-        `${join(source, path)} is missing or is not what the manifest says: nothing was restored`,
-      );
-    }
-    return { path, content };
-  });
+/** @throws InputError when the file is not what the manifest says */
+function checkFile(file: string, { path, sha256 }: BackupFile): void {
+  let found: string | null = null;
+  try {
+    found = describeFile(path, file).sha256;
+  } catch {
+    // Missing or unreadable: told as any other difference.
+  }
+  if (found === sha256) return;
+  throw new InputError(`${file} is missing or is not what the manifest says: nothing was restored`);
 }
 
 /**
