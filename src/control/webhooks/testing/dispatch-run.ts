@@ -66,7 +66,8 @@ export function dispatchScenario(
         made.push(one);
         underWay++;
         try {
-          return await run.answer(one);
+          // The end of the scenario ends every attempt: one that failed in the middle must not wait for ever.
+          return await Promise.race([run.answer(one), ending.promise]);
         } finally {
           underWay--;
         }
