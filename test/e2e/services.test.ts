@@ -37,10 +37,7 @@ describe('computed services of a whole server', () => {
 
   it('answers without a token', async () => {
     for (const [name, wanted] of [
-      [
-        'get.32-f-to-c.units.public.v1',
-        /^NOERROR v=svc1;.*;val=32;from=f;to=c;res=0;cat=temperature$/,
-      ],
+      ['get.32-f-to-c.units.public.v1', /^NOERROR v=svc1;.*;val=32;from=f;to=c;res=0;cat=temperature$/],
       ['get.2026-03-03.moon.public.v1', /^NOERROR .*;phase=full;/],
       ['get.tokyo.sun.public.v1', /^NOERROR .*;state=normal;/],
       ['get.btc.public.v1', /^NOERROR .*;src=mock;/],

@@ -1,6 +1,6 @@
 /**
  * 300 readers of listings that read nothing, half of them of whole ones and half of pages (security finding 2): the server's memory grows by at most 250 MB, and
- * /livez answers within 500 ms all along. Run it by hand or from CI: node test/ci/slow-readers.ts
+ * /livez answers within 500 ms all along. Run it by hand or from CI: node test/stress/slow-readers.ts
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
