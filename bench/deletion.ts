@@ -9,9 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteNamespace } from '../src/control/namespaces/delete.ts';
 import { startDeletions } from '../src/control/namespaces/deletions.ts';
 import { openStore } from '../src/control/store/open.ts';
-import { fillNamespace, testActor, testDeps } from '../src/control/store/testing/deletion-world.ts';
-import { putRecord, settle } from '../src/control/store/testing/fixtures.ts';
-import { postgresDatabase } from '../src/control/store/testing/postgres.ts';
+import { fillNamespace, testActor, testDeps } from '../test/support/control/store/deletion-world.ts';
+import { putRecord, settle } from '../test/support/control/store/fixtures.ts';
+import { postgresDatabase } from '../test/support/control/store/postgres.ts';
 
 const PACE_MS = 20;
 

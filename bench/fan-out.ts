@@ -9,11 +9,11 @@ import type { Actor } from '../src/control/accounts/actor.ts';
 import { openSessions } from '../src/control/accounts/sessions.ts';
 import { writeBulk } from '../src/control/records/bulk.ts';
 import type { Store } from '../src/control/store/store.ts';
-import { addHook, settlePaying } from '../src/control/store/testing/fan-out-world.ts';
-import { sqliteDatabase } from '../src/control/store/testing/sqlite.ts';
 import { type FanoutOptions, startFanout } from '../src/control/webhooks/fanout.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { timeOrderedUuids } from '../src/core/uuid.ts';
+import { addHook, settlePaying } from '../test/support/control/store/fan-out-world.ts';
+import { sqliteDatabase } from '../test/support/control/store/sqlite.ts';
 import { median, print, row } from './lib/figures.ts';
 
 const RECORDS = Number(process.argv[2] ?? 100_000);

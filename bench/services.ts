@@ -25,9 +25,9 @@ import { unsignedZone } from '../src/edge/query/served-zone.ts';
 import { makeZone } from '../src/edge/query/zones.ts';
 import { publish } from '../src/edge/schema/publish.ts';
 import { openPlaces } from '../src/edge/services/places/table.ts';
-import { fakeProviders } from '../src/edge/services/providers/testing/fake-providers.ts';
-import { allServices } from '../src/edge/services/testing/all-services.ts';
 import { nameFromText } from '../src/edge/wire/name.ts';
+import { allServices } from '../test/support/edge/services/all-services.ts';
+import { fakeProviders } from '../test/support/edge/services/providers/fake-providers.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';
 import { median, print, quantile } from './lib/figures.ts';
 

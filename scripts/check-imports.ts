@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
-import { DOORS, ROOMS, TEST_FILES, WORDS } from './import-rules.ts';
+import { MODULES, RESTRICTED_IMPORTS, TEST_FILES, WORDS } from './import-rules.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const FOLDERS = ['src', 'scripts', 'test', 'bench'];
@@ -16,23 +16,23 @@ const MODULES_MIN = 80;
 const isTest = new RegExp(TEST_FILES);
 
 /** `core` is a folder, `main.ts` a file, under src/. */
-function pathOf(room: string): string {
-  const escaped = room.replaceAll('.', String.raw`\.`);
-  return room.endsWith('.ts') ? `^src/${escaped}$` : `^src/${escaped}/`;
+function pathOf(module: string): string {
+  const escaped = module.replaceAll('.', String.raw`\.`);
+  return module.endsWith('.ts') ? `^src/${escaped}$` : `^src/${escaped}/`;
 }
 
-function roomRules(): IForbiddenRuleType[] {
-  return ROOMS.map(({ room, may }) => ({
-    name: `${room}-imports-a-room-that-its-row-does-not-name`,
+function moduleRules(): IForbiddenRuleType[] {
+  return MODULES.map(({ module, may }) => ({
+    name: `${module}-imports-a-module-that-its-row-does-not-name`,
     severity: 'error',
-    from: { path: pathOf(room), pathNot: TEST_FILES },
-    to: { path: '^src/', pathNot: [room, ...may].map(pathOf) },
+    from: { path: pathOf(module), pathNot: TEST_FILES },
+    to: { path: '^src/', pathNot: [module, ...may].map(pathOf) },
   }));
 }
 
-/** Types cost nothing and open nothing, so a door is closed to values alone. */
-function doorRules(): IForbiddenRuleType[] {
-  return DOORS.map(({ name, module, only, why }) => ({
+/** Types cost nothing and open nothing, so only imports of values are restricted. */
+function restrictedRules(): IForbiddenRuleType[] {
+  return RESTRICTED_IMPORTS.map(({ name, module, only, why }) => ({
     name: `${name}-is-for-${only.join('-and-')}`,
     comment: why,
     severity: 'error',
@@ -79,8 +79,8 @@ async function graph(): Promise<ICruiseResult> {
     {
       baseDir: ROOT,
       validate: true,
-      ruleSet: { forbidden: [...roomRules(), ...doorRules(), ...GENERAL_RULES] },
-      // Imports of types count: a room that knows another's types depends on it.
+      ruleSet: { forbidden: [...moduleRules(), ...restrictedRules(), ...GENERAL_RULES] },
+      // Imports of types count: a module that knows another's types depends on it.
       tsPreCompilationDeps: true,
       doNotFollow: { path: 'node_modules' },
     },
@@ -112,12 +112,12 @@ function violations({ summary }: ICruiseResult): string[] {
 /** What a graph cannot say: files without a row, barrels, words in the wrong place. */
 function textFaults(files: readonly string[]): string[] {
   const faults: string[] = [];
-  const rooms = ROOMS.map(({ room }) => new RegExp(pathOf(room)));
+  const modules = MODULES.map(({ module }) => new RegExp(pathOf(module)));
   for (const file of files) {
     if (/(?:^|\/)index\.ts$/.test(file)) faults.push(`${file}: no index.ts`);
     if (!file.startsWith('src/') || isTest.test(file)) continue;
-    if (!rooms.some((room) => room.test(file)))
-      faults.push(`${file}: its room has no row in import-rules.ts`);
+    if (!modules.some((module) => module.test(file)))
+      faults.push(`${file}: its module has no row in import-rules.ts`);
     const text = withoutComments(readFileSync(ROOT + file, 'utf8'));
     for (const { name, pattern, only, why } of WORDS) {
       if (pattern.test(text) && !only.test(file)) faults.push(`${file}: ${name} (${why})`);
@@ -134,12 +134,16 @@ function withoutComments(text: string): string {
 /** The table of docs/ARCHITECTURE.md, which must say what is checked here. */
 function documentationFaults(): string[] {
   const page = readFileSync(`${ROOT}docs/ARCHITECTURE.md`, 'utf8');
-  const rows = [...page.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, room, may]) => `${room}: ${may}`);
+  const rows = [...page.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(
+    ([, module, may]) => `${module}: ${may}`,
+  );
   const printed = rows.map((row) => row.replaceAll('`', ''));
-  const wanted = ROOMS.map(({ room, may }) => `${room}: ${may.length === 0 ? 'nothing' : may.join(', ')}`);
+  const wanted = MODULES.map(
+    ({ module, may }) => `${module}: ${may.length === 0 ? 'nothing' : may.join(', ')}`,
+  );
   return wanted
     .filter((row) => !printed.includes(row))
-    .map((row) => `docs/ARCHITECTURE.md: its table of rooms lacks this row: ${row}`);
+    .map((row) => `docs/ARCHITECTURE.md: its table of modules lacks this row: ${row}`);
 }
 
 const files = filesOnDisk();

@@ -1,16 +1,16 @@
 /**
- * Who may import whom. docs/ARCHITECTURE.md prints the table of rooms, and check-imports.ts compares the two. Paths are
+ * Who may import whom. docs/ARCHITECTURE.md prints the table of modules, and check-imports.ts compares the two. Paths are
  * regular expressions over paths from the project's root.
  */
 
-/** A folder of src/ (or a file at its top) and the rooms or single files that it may import besides itself. */
-interface Room {
-  readonly room: string;
+/** A folder of src/ (or a file at its top) and the modules or single files that it may import besides itself. */
+interface ModuleRow {
+  readonly module: string;
   readonly may: readonly string[];
 }
 
 const USE_CASES = ['control/accounts', 'control/keys', 'control/namespaces', 'control/records'] as const;
-/** The part of the bridge that both wings know. */
+/** The part of the feed that both sides import. */
 const FEED_PORT = 'feed/change-source.ts';
 /** Where the signing keys of an edge come from. */
 const KEYS_PORT = 'feed/node-keys.ts';
@@ -27,42 +27,45 @@ const EDGE = [
   'edge/node',
 ] as const;
 
-export const ROOMS: readonly Room[] = [
-  { room: 'core', may: [] },
-  { room: 'lifecycle', may: [] },
-  { room: 'config', may: ['core'] },
-  { room: 'outbound', may: ['core', 'lifecycle'] },
-  { room: 'telemetry', may: ['core'] },
-  { room: 'feed', may: ['core', 'lifecycle', 'edge/hosted/view.ts'] },
-  { room: 'control/store', may: ['core', 'lifecycle', FEED_PORT, KEYS_PORT] },
-  { room: 'control/limits', may: ['core', 'control/store'] },
-  ...USE_CASES.map((room) => ({
-    room,
-    may: ['core', 'lifecycle', 'control/store', ...USE_CASES.filter((other) => other !== room)],
+export const MODULES: readonly ModuleRow[] = [
+  { module: 'core', may: [] },
+  { module: 'lifecycle', may: [] },
+  { module: 'config', may: ['core'] },
+  { module: 'outbound', may: ['core', 'lifecycle'] },
+  { module: 'telemetry', may: ['core'] },
+  { module: 'feed', may: ['core', 'lifecycle', 'edge/hosted/view.ts'] },
+  { module: 'control/store', may: ['core', 'lifecycle', FEED_PORT, KEYS_PORT] },
+  { module: 'control/limits', may: ['core', 'control/store'] },
+  ...USE_CASES.map((module) => ({
+    module,
+    may: ['core', 'lifecycle', 'control/store', ...USE_CASES.filter((other) => other !== module)],
   })),
-  { room: 'control/webhooks', may: ['core', 'lifecycle', 'outbound', 'control/store', 'control/accounts'] },
-  { room: 'control/idempotency', may: ['core', 'control/store', 'control/accounts'] },
+  { module: 'control/webhooks', may: ['core', 'lifecycle', 'outbound', 'control/store', 'control/accounts'] },
+  { module: 'control/idempotency', may: ['core', 'control/store', 'control/accounts'] },
   {
-    room: 'control/api',
+    module: 'control/api',
     may: ['core', 'lifecycle', 'control/limits', ...USE_CASES, 'control/webhooks', 'control/idempotency'],
   },
-  { room: 'edge/wire', may: [] },
-  { room: 'edge/dnssec', may: ['core', 'edge/wire'] },
-  { room: 'edge/transport', may: ['core', 'lifecycle', 'edge/wire'] },
-  { room: 'edge/hosted', may: ['core', 'lifecycle', FEED_PORT] },
-  { room: 'edge/query', may: ['core', 'lifecycle', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS] },
-  { room: 'edge/services', may: ['core', 'lifecycle', 'outbound'] },
-  { room: 'edge/schema', may: ['core', 'edge/services', 'edge/query/public-service.ts'] },
+  { module: 'edge/wire', may: [] },
+  { module: 'edge/dnssec', may: ['core', 'edge/wire'] },
+  { module: 'edge/transport', may: ['core', 'lifecycle', 'edge/wire'] },
+  { module: 'edge/hosted', may: ['core', 'lifecycle', FEED_PORT] },
   {
-    room: 'edge/node',
-    may: ['core', 'lifecycle', 'telemetry', KEYS_PORT, ...EDGE.filter((room) => room !== 'edge/node')],
+    module: 'edge/query',
+    may: ['core', 'lifecycle', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS],
   },
-  { room: 'zone-keys', may: ['core', 'config', 'control/store', 'edge/dnssec'] },
-  { room: 'client', may: ['core', 'edge/wire'] },
-  { room: 'outbound-worker.ts', may: ['core', 'outbound'] },
-  { room: 'edge-worker.ts', may: ['core', 'lifecycle', 'telemetry', ...EDGE] },
+  { module: 'edge/services', may: ['core', 'lifecycle', 'outbound'] },
+  { module: 'edge/schema', may: ['core', 'edge/services', 'edge/query/public-service.ts'] },
   {
-    room: 'cli',
+    module: 'edge/node',
+    may: ['core', 'lifecycle', 'telemetry', KEYS_PORT, ...EDGE.filter((module) => module !== 'edge/node')],
+  },
+  { module: 'zone-keys', may: ['core', 'config', 'control/store', 'edge/dnssec'] },
+  { module: 'client', may: ['core', 'edge/wire'] },
+  { module: 'outbound-worker.ts', may: ['core', 'outbound'] },
+  { module: 'edge-worker.ts', may: ['core', 'lifecycle', 'telemetry', ...EDGE] },
+  {
+    module: 'cli',
     may: [
       'main.ts',
       'use-case-deps.ts',
@@ -82,7 +85,7 @@ export const ROOMS: readonly Room[] = [
     ],
   },
   {
-    room: 'start-checks.ts',
+    module: 'start-checks.ts',
     may: [
       'webhook-seal.ts',
       'core',
@@ -92,11 +95,11 @@ export const ROOMS: readonly Room[] = [
       'edge/transport/port-holder.ts',
     ],
   },
-  { room: 'use-case-deps.ts', may: ['core', 'config', 'control/store', 'control/accounts'] },
-  { room: 'webhook-seal.ts', may: ['config', 'control/webhooks'] },
-  { room: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
+  { module: 'use-case-deps.ts', may: ['core', 'config', 'control/store', 'control/accounts'] },
+  { module: 'webhook-seal.ts', may: ['config', 'control/webhooks'] },
+  { module: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
   {
-    room: 'control-wing.ts',
+    module: 'control-role.ts',
     may: [
       'use-case-deps.ts',
       'webhook-seal.ts',
@@ -113,13 +116,13 @@ export const ROOMS: readonly Room[] = [
       'control/api',
     ],
   },
-  { room: 'edge-wing.ts', may: ['core', 'lifecycle', 'config', 'telemetry', 'feed', 'zone-keys', ...EDGE] },
+  { module: 'edge-role.ts', may: ['core', 'lifecycle', 'config', 'telemetry', 'feed', 'zone-keys', ...EDGE] },
   {
-    room: 'main.ts',
+    module: 'main.ts',
     may: [
       'start-checks.ts',
-      'control-wing.ts',
-      'edge-wing.ts',
+      'control-role.ts',
+      'edge-role.ts',
       'core',
       'lifecycle',
       'config',
@@ -131,11 +134,11 @@ export const ROOMS: readonly Room[] = [
   },
 ];
 
-/** Tests and their support: they may look into any room, and nothing but tests may import them. */
-export const TEST_FILES = String.raw`\.test\.ts$|^test/|^bench/|/testing(?:/|\.ts$)|/test-support\.ts$|-suite\.ts$|/conformance\.ts$`;
+/** Tests, and what only tests use: they may look into any module, and nothing but tests may import them. */
+export const TEST_FILES = String.raw`\.test\.ts$|^test/|^bench/`;
 
-/** A module of Node or of npm that only some rooms may use. */
-interface Door {
+/** A module of Node or of npm that only some of our modules may import. */
+interface RestrictedImport {
   readonly name: string;
   /** Matched against what the import resolves to. */
   readonly module: string;
@@ -151,7 +154,7 @@ function builtin(names: string): string {
   return `^(?:node:)?(?:${names})(?:/|$)`;
 }
 
-export const DOORS: readonly Door[] = [
+export const RESTRICTED_IMPORTS: readonly RestrictedImport[] = [
   {
     name: 'http',
     module: builtin('http|https|http2'),

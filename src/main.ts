@@ -15,10 +15,10 @@ import { nodeKeys } from './control/store/key-sets.ts';
 import { openStore } from './control/store/open.ts';
 import { type StoreProbe, startStoreProbe } from './control/store/probe.ts';
 import type { Store } from './control/store/store.ts';
-import { type ControlWing, openControlWing } from './control-wing.ts';
+import { type ControlRole, openControlRole } from './control-role.ts';
 import type { Clock } from './core/clock.ts';
 import { SEALING_KEY } from './edge/dnssec/seal.ts';
-import { type EdgeWing, openEdgeWing } from './edge-wing.ts';
+import { type EdgeRole, openEdgeRole } from './edge-role.ts';
 import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';
 import { checkOpenFiles, checkPorts, openCheckedStore, portUses, takeServerLock } from './start-checks.ts';
@@ -75,8 +75,8 @@ export async function serve(
   const listeners: CloseStep[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
   let lacksKeys = false;
-  let edge: EdgeWing | null = null;
-  let control: ControlWing | null = null;
+  let edge: EdgeRole | null = null;
+  let control: ControlRole | null = null;
   let probe: StoreProbe | null = null;
 
   const stats = hasEdge ? createEdgeStats(config.workers) : null;
@@ -129,9 +129,9 @@ export async function serve(
       await makeZoneKeys({ config, store, sealingKey, clock, log });
     }
     if (hasControl && store !== null) {
-      const wing = openControlWing({ config, store, secret, clock, log, metrics });
-      control = wing;
-      opened.push(() => wing.stop());
+      const role = openControlRole({ config, store, secret, clock, log, metrics });
+      control = role;
+      opened.push(() => role.stop());
       const probing = startStoreProbe(store, (isUp, error) =>
         log.event('store.state', { state: isUp ? 'up' : 'down' }, error),
       );
@@ -154,7 +154,7 @@ export async function serve(
       metricsPort = await listen(ops, config.metrics);
     }
     if (stats !== null) {
-      const wing = await openEdgeWing({
+      const role = await openEdgeRole({
         config,
         source: config.sync ? (store?.changes ?? null) : null,
         nodeKeys: store?.engine === 'postgres' ? nodeKeys(store.read) : null,
@@ -169,12 +169,12 @@ export async function serve(
         log,
         metrics,
       });
-      edge = wing;
-      listeners.push(() => wing.stop());
+      edge = role;
+      listeners.push(() => role.stop());
       // An edge answers from its view when its database cannot be reached.
       const isUp = hasControl
-        ? wing.caughtUp
-        : Promise.race([wing.caughtUp, wing.attempted, sleep(FIRST_PASS_MS, undefined, { ref: false })]);
+        ? role.caughtUp
+        : Promise.race([role.caughtUp, role.attempted, sleep(FIRST_PASS_MS, undefined, { ref: false })]);
       await unlessCancelled(isUp, cancel);
     }
     cancel.throwIfAborted();

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import type { ChangeBody } from '../core/change.ts';
-import { createMemoryView } from '../edge/hosted/memory-view.ts';
+import { createMemoryView } from '../../test/support/edge/hosted/memory-view.ts';
 import {
   deleted,
   minted,
@@ -11,11 +10,12 @@ import {
   namespaceUpserted,
   revoked,
   upserted,
-} from '../edge/hosted/testing/view-changes.ts';
+} from '../../test/support/edge/hosted/view-changes.ts';
+import { createFakeSource } from '../../test/support/feed/fake-source.ts';
+import { createRig, type Rig } from '../../test/support/feed/follower-rig.ts';
+import type { ChangeBody } from '../core/change.ts';
 import type { ViewWriter } from '../edge/hosted/view.ts';
 import { startFollower } from './follower.ts';
-import { createFakeSource } from './testing/fake-source.ts';
-import { createRig, type Rig } from './testing/follower-rig.ts';
 
 describe('follower, when things go wrong', () => {
   let rig: Rig;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { deleted, namespaceUpserted, upserted } from '../edge/hosted/testing/view-changes.ts';
-import { createRig, type Rig } from './testing/follower-rig.ts';
+import { deleted, namespaceUpserted, upserted } from '../../test/support/edge/hosted/view-changes.ts';
+import { createRig, type Rig } from '../../test/support/feed/follower-rig.ts';
 
 describe('follower and the health of the feed', () => {
   let rig: Rig;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { deleted, namespaceUpserted, upserted } from '../edge/hosted/testing/view-changes.ts';
-import { createRig, type Rig } from './testing/follower-rig.ts';
+import { deleted, namespaceUpserted, upserted } from '../../test/support/edge/hosted/view-changes.ts';
+import { createRig, type Rig } from '../../test/support/feed/follower-rig.ts';
 
 describe('follower', () => {
   let rig: Rig;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createManualTimers } from '../../test/support/lifecycle/manual-timers.ts';
 import { backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
 import { closeAll, closeTogether } from './close-all.ts';
 import { every } from './every.ts';
 import { loop } from './loop.ts';
-import { createManualTimers } from './testing/manual-timers.ts';
 import { createWaker } from './waker.ts';
 
 describe('backoff', () => {

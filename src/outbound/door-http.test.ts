@@ -2,11 +2,20 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import {
+  ANSWER,
+  HOST,
+  type Peer,
+  ROOT_PEM,
+  type Side,
+  says,
+  startTcp,
+  startTls,
+} from '../../test/support/outbound/peer.ts';
+import { cookies, head, SAID } from '../../test/support/outbound/responses.ts';
 import { openDoor } from './door.ts';
 import { pinnedRequest } from './pinned-request.ts';
 import type { OutboundFault, OutboundResult } from './request.ts';
-import { ANSWER, HOST, type Peer, ROOT_PEM, type Side, says, startTcp, startTls } from './testing/peer.ts';
-import { cookies, head, SAID } from './testing/responses.ts';
 
 /** Every way in which a connection or HTTP may fail, by real servers, with the options of a webhook: the head decides. */
 

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type DnsAnswer, startDnsServer } from '../../test/support/outbound/dns-server.ts';
+import {
+  ANSWER,
+  HOST,
+  type Peer,
+  ROOT_PEM,
+  type Side,
+  says,
+  startTls,
+} from '../../test/support/outbound/peer.ts';
 import { type Door, openDoor } from './door.ts';
 import type { OutboundFault } from './request.ts';
 import { makeResolve } from './resolver.ts';
-import { type DnsAnswer, startDnsServer } from './testing/dns-server.ts';
-import { ANSWER, HOST, type Peer, ROOT_PEM, type Side, says, startTls } from './testing/peer.ts';
 
 /** What stands for a public address here, and for a private one; both are loopback, and one port is served on both. */
 const VETTED = '127.0.0.2';

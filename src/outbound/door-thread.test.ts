@@ -5,7 +5,7 @@ import type { Door } from './door.ts';
 import { type DoorThread, openDoorThread, openDoorThreads } from './door-thread.ts';
 import type { OutboundResult } from './request.ts';
 
-const KEEPER = new URL('./testing/keeper.ts', import.meta.url);
+const KEEPER = new URL('../../test/support/outbound/keeper.ts', import.meta.url);
 const REAL = new URL('../outbound-worker.ts', import.meta.url);
 const FAILED = (fault: string): object => ({ kind: 'failed', fault });
 

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import type { SecureContextOptions, TLSSocketOptions } from 'node:tls';
-import { openDoor } from './door.ts';
-import type { OutboundFault } from './request.ts';
-import { makeCertificate } from './testing/certificates.ts';
+import { makeCertificate } from '../../test/support/outbound/certificates.ts';
 import {
   ANSWER,
   chainOf,
@@ -17,7 +15,9 @@ import {
   says,
   startTcp,
   startTls,
-} from './testing/peer.ts';
+} from '../../test/support/outbound/peer.ts';
+import { openDoor } from './door.ts';
+import type { OutboundFault } from './request.ts';
 
 /** Every way in which TLS may fail, by real servers, with the options of a webhook. */
 

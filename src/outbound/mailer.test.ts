@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
+import {
+  openSmtpServer,
+  type SmtpOptions,
+  type SmtpServer,
+} from '../../test/support/outbound/smtp-server.ts';
 import { MailError, type MailerOptions, openMailer } from './mailer.ts';
-import { openSmtpServer, type SmtpOptions, type SmtpServer } from './testing/smtp-server.ts';
 
 const FROM = 'no-reply@uqrp.example';
 const MAIL = { to: 'owner@example.org', subject: 'A subject', text: 'A line\n.dot\nünicode\n' };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type DnsAnswer, type DnsReply, startDnsServer } from '../../test/support/outbound/dns-server.ts';
 import { makeResolve, type Resolve } from './resolver.ts';
-import { type DnsAnswer, type DnsReply, startDnsServer } from './testing/dns-server.ts';
 import { checkWebhookUrl } from './url-check.ts';
 import { URL_FAULTS } from './url-rules.ts';
 

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { ask } from '../../src/client/ask.ts';
-import { fixture } from '../../src/edge/services/providers/testing/rig.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { txtValue } from '../../src/edge/wire/txt.ts';
+import { fixture } from '../support/edge/services/providers/rig.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { postgresDatabase, postgresMissing } from '../../src/control/store/testing/postgres.ts';
+import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { account, startUqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';
 

@@ -5,9 +5,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ask } from '../../src/client/ask.ts';
-import { postgresDatabase, postgresMissing } from '../../src/control/store/testing/postgres.ts';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
+import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 

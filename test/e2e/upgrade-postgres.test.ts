@@ -9,7 +9,7 @@ import { Pool } from 'pg';
 import { firstTables } from '../../src/control/store/migrations/0001-first-tables.ts';
 import { webhooks } from '../../src/control/store/migrations/0002-webhooks.ts';
 import { ENGINE_TYPES } from '../../src/control/store/migrations/engine-types.ts';
-import { postgresDatabase, postgresMissing } from '../../src/control/store/testing/postgres.ts';
+import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { startUqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';
 

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { ask } from '../../src/client/ask.ts';
 import { parseEnvelope } from '../../src/core/envelope.ts';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
-import { type Rng, seededRng } from '../../src/edge/wire/fuzz.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { txtValue } from '../../src/edge/wire/txt.ts';
+import { type Rng, seededRng } from '../support/edge/wire/fuzz.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const NAMESPACE = 'crash';

@@ -2,12 +2,12 @@ import type { ChangeBody } from '../../src/core/change.ts';
 import { queryTokenDigest, spellQueryToken } from '../../src/core/query-token.ts';
 import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys.ts';
 import type { SigningMode } from '../../src/edge/dnssec/signer.ts';
-import { createMemoryView } from '../../src/edge/hosted/memory-view.ts';
 import { createStamps } from '../../src/edge/hosted/stamps.ts';
 import { servedZones } from '../../src/edge/node/served-zones.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
 import type { PublicService } from '../../src/edge/query/public-service.ts';
 import type { PacketHandler } from '../../src/edge/transport/handler.ts';
+import { createMemoryView } from '../support/edge/hosted/memory-view.ts';
 
 export const ZONE = 'uqrp.net';
 

@@ -2,7 +2,7 @@ import type { PublicService } from '../../src/edge/query/public-service.ts';
 import { publish } from '../../src/edge/schema/publish.ts';
 import type { Places } from '../../src/edge/services/places/place.ts';
 import { openPlaces } from '../../src/edge/services/places/table.ts';
-import { allServices } from '../../src/edge/services/testing/all-services.ts';
+import { allServices } from '../support/edge/services/all-services.ts';
 
 let places: Places | null = null;
 

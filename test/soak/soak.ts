@@ -8,8 +8,8 @@
 import { createSocket } from 'node:dgram';
 import { writeFileSync } from 'node:fs';
 import type { ClientTransport } from '../../src/client/ask.ts';
-import { corpus, mutate, seededRng } from '../../src/edge/wire/fuzz.ts';
 import { read } from '../e2e/client.ts';
+import { corpus, mutate, seededRng } from '../support/edge/wire/fuzz.ts';
 import { residentMegabytes } from '../support/process.ts';
 import { type Account, account, startUqrp, writeRecords } from '../support/server-process.ts';
 import { plotOf, type Sample, slopeOf } from './memory.ts';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { ask } from '../../src/client/ask.ts';
 import { keyTag as tagOf } from '../../src/edge/dnssec/keys.ts';
-import { readRrsig, verifies } from '../../src/edge/dnssec/test-support.ts';
 import { RCODE, RRTYPE } from '../../src/edge/wire/codes.ts';
 import type { Rr } from '../../src/edge/wire/message.ts';
 import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';
+import { readRrsig, verifies } from './edge/dnssec/keys.ts';
 
 export type DnsKeys = readonly Uint8Array[];
 

@@ -21,7 +21,7 @@ import { DATABASE_FILE } from './backup.ts';
 import { describeFile, MANIFEST_FILE, newManifest } from './manifest.ts';
 import { restoreInto } from './restore.ts';
 
-const VICTIM = fileURLToPath(new URL('./testing/restore-victim.ts', import.meta.url));
+const VICTIM = fileURLToPath(new URL('../../../test/support/cli/backup/restore-victim.ts', import.meta.url));
 
 describe('restore', () => {
   let base: string;

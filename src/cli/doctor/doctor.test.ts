@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { postgresDatabase, postgresMissing } from '../../../test/support/control/store/postgres.ts';
 import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
 import { openStore } from '../../control/store/open.ts';
 import { isSecretOfStore } from '../../control/store/secret-check.ts';
-import { postgresDatabase, postgresMissing } from '../../control/store/testing/postgres.ts';
 import { makeSelfSigned } from '../../edge/transport/self-signed.ts';
 import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore, judgeStore } from './store.ts';

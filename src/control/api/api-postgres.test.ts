@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test';
+import { apiScenarios } from '../../../test/support/control/api/all.ts';
+import { postgresDatabase, postgresMissing } from '../../../test/support/control/store/postgres.ts';
 import { openStore } from '../store/open.ts';
-import { postgresDatabase, postgresMissing } from '../store/testing/postgres.ts';
-import { apiScenarios } from './testing/all.ts';
 
 const missing = postgresMissing();
 

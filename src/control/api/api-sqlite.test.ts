@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { apiScenarios } from '../../../test/support/control/api/all.ts';
 import { openStore } from '../store/open.ts';
-import { apiScenarios } from './testing/all.ts';
 
 apiScenarios('SQLite', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-api-'));

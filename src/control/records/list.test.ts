@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { fillNamespace, testActor, testDeps } from '../../../test/support/control/store/deletion-world.ts';
+import { type Home, putRecord, settle, withStore } from '../../../test/support/control/store/fixtures.ts';
+import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Store } from '../store/store.ts';
-import { fillNamespace, testActor, testDeps } from '../store/testing/deletion-world.ts';
-import { type Home, putRecord, settle, withStore } from '../store/testing/fixtures.ts';
-import { sqliteDatabase } from '../store/testing/sqlite.ts';
 import { streamRecords } from './list.ts';
 import type { RecordResource } from './record.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { postgresDatabase, postgresMissing } from '../../../test/support/control/store/postgres.ts';
+import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { openStore } from './open.ts';
-import { postgresDatabase, postgresMissing } from './testing/postgres.ts';
-import { sqliteDatabase } from './testing/sqlite.ts';
 
 describe('a store that is lost', () => {
   it('is told by the ping of SQLite once its file is removed or replaced under the process', async () => {

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
+import { storeConformance } from '../../../test/support/control/store/conformance.ts';
+import { putRecord, settle } from '../../../test/support/control/store/fixtures.ts';
+import {
+  type PostgresDatabase,
+  postgresDatabase,
+  postgresMissing,
+} from '../../../test/support/control/store/postgres.ts';
 import { openStore } from './open.ts';
 import type { Store } from './store.ts';
-import { storeConformance } from './testing/conformance.ts';
-import { putRecord, settle } from './testing/fixtures.ts';
-import { type PostgresDatabase, postgresDatabase, postgresMissing } from './testing/postgres.ts';
 
 const open = (database: PostgresDatabase, clock = Date.now): Promise<Store> =>
   openStore({ dataDir: '', databaseUrl: database.url, clock });

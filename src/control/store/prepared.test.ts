@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { addCustomer, addWebhook, ENGINES, webhookOf } from '../webhooks/testing/dispatch-world.ts';
+import { withStore } from '../../../test/support/control/store/fixtures.ts';
+import {
+  addCustomer,
+  addWebhook,
+  ENGINES,
+  webhookOf,
+} from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { prepared } from './prepared.ts';
-import { withStore } from './testing/fixtures.ts';
 
 const FIND = prepared((db, p: { tier: 'free' | 'pro'; email: string; least: number }) =>
   db

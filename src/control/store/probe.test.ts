@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createManualTimers } from '../../lifecycle/testing/manual-timers.ts';
+import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import { startStoreProbe } from './probe.ts';
 
 describe('probe of the store', () => {

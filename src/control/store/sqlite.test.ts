@@ -6,15 +6,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
+import { storeConformance } from '../../../test/support/control/store/conformance.ts';
+import { putRecord, settle } from '../../../test/support/control/store/fixtures.ts';
+import { type SqliteDatabase, sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { sweepExpired } from '../records/expiry.ts';
 import { isDiskFull } from './engine-errors.ts';
 import { eraseSuperseded } from './erasure.ts';
 import { advanceCursor } from './fan-out.ts';
 import type { Store } from './store.ts';
-import { storeConformance } from './testing/conformance.ts';
-import { putRecord, settle } from './testing/fixtures.ts';
-import { type SqliteDatabase, sqliteDatabase } from './testing/sqlite.ts';
 
 storeConformance('SQLite', sqliteDatabase);
 
@@ -162,7 +163,10 @@ describe('embedded engine', () => {
   scenario('every acknowledged write outlives a kill', async (store, { dataDir }) => {
     const child = spawn(
       process.execPath,
-      [join(import.meta.dirname, 'testing', 'writer-process.ts'), dataDir],
+      [
+        fileURLToPath(new URL('../../../test/support/control/store/writer-process.ts', import.meta.url)),
+        dataDir,
+      ],
       {
         stdio: ['ignore', 'pipe', 'inherit'],
       },

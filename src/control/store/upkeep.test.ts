@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { it } from 'node:test';
+import { withStore } from '../../../test/support/control/store/fixtures.ts';
+import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { appendChanges, type NewChange } from './change-log.ts';
 import { advanceCursor } from './fan-out.ts';
 import type { Store } from './store.ts';
-import { withStore } from './testing/fixtures.ts';
-import { sqliteDatabase } from './testing/sqlite.ts';
 import { startUpkeep } from './upkeep.ts';
 
 it('upkeep prunes what is too old, scrubs, survives failures and stops when told', async () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import Stripe from 'stripe';
+import { type Answer, type Endpoint, openEndpoint } from '../../../test/support/control/webhooks/endpoint.ts';
 import type { DeliveryError } from '../../core/webhooks.ts';
 import { makeSelfSigned } from '../../edge/transport/self-signed.ts';
 import { type DoorOptions, openDoor } from '../../outbound/door.ts';
 import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../outbound/target-policy.ts';
 import { AttemptInterruptedError, makeAttempt } from './attempt.ts';
 import type { AttemptRequest, AttemptResult } from './ports.ts';
-import { type Answer, type Endpoint, openEndpoint } from './testing/endpoint.ts';
 
 /** A policy for tests, whose servers can only be local. */
 const ANYWHERE: TargetPolicy = { allows: () => true, admits: () => true };

@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Tier } from '../../core/tiers.ts';
-import { setTier } from '../accounts/users.ts';
-import { nextNoticeAt, takeNotice } from '../store/notices.ts';
-import type { Store } from '../store/store.ts';
-import { withStore } from '../store/testing/fixtures.ts';
-import { closeWebhook, countWebhooks, findWebhook, listWebhooks, lockWebhook } from '../store/webhooks.ts';
-import { cleanUp } from './cleanup.ts';
+import { withStore } from '../../../test/support/control/store/fixtures.ts';
 import {
   addCustomer,
   addWebhook,
@@ -15,7 +9,13 @@ import {
   enqueue,
   statusesOf,
   webhookOf,
-} from './testing/dispatch-world.ts';
+} from '../../../test/support/control/webhooks/dispatch-world.ts';
+import type { Tier } from '../../core/tiers.ts';
+import { setTier } from '../accounts/users.ts';
+import { nextNoticeAt, takeNotice } from '../store/notices.ts';
+import type { Store } from '../store/store.ts';
+import { closeWebhook, countWebhooks, findWebhook, listWebhooks, lockWebhook } from '../store/webhooks.ts';
+import { cleanUp } from './cleanup.ts';
 
 const NOW = 10_000_000;
 const ON = new AbortController().signal;

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import Stripe from 'stripe';
-import { openDoor } from '../../outbound/door.ts';
-import type { TargetPolicy } from '../../outbound/target-policy.ts';
-import { makeAttempt } from './attempt.ts';
-import { type DispatchRun, delivered, dispatchScenario, type Started } from './testing/dispatch-run.ts';
+import {
+  type DispatchRun,
+  delivered,
+  dispatchScenario,
+  type Started,
+} from '../../../test/support/control/webhooks/dispatch-run.ts';
 import {
   addCustomer,
   addWebhook,
@@ -13,8 +15,16 @@ import {
   enqueue,
   until,
   webhookOf,
-} from './testing/dispatch-world.ts';
-import { type Answer, type Endpoint, openEndpoint, type Received } from './testing/endpoint.ts';
+} from '../../../test/support/control/webhooks/dispatch-world.ts';
+import {
+  type Answer,
+  type Endpoint,
+  openEndpoint,
+  type Received,
+} from '../../../test/support/control/webhooks/endpoint.ts';
+import { openDoor } from '../../outbound/door.ts';
+import type { TargetPolicy } from '../../outbound/target-policy.ts';
+import { makeAttempt } from './attempt.ts';
 
 /** A policy for tests, whose servers can only be local. */
 const ANYWHERE: TargetPolicy = { allows: () => true, admits: () => true };

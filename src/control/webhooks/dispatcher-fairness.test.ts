@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe } from 'node:test';
-import { LIMITS } from '../../core/limits.ts';
-import type { Store } from '../store/store.ts';
-import type { AttemptResult } from './ports.ts';
 import {
   type DispatchRun,
   delivered,
@@ -11,7 +8,7 @@ import {
   hookOf,
   RIGHT,
   urlOf,
-} from './testing/dispatch-run.ts';
+} from '../../../test/support/control/webhooks/dispatch-run.ts';
 import {
   addCustomer,
   addWebhook,
@@ -20,7 +17,10 @@ import {
   enqueueIn,
   until,
   webhookOf,
-} from './testing/dispatch-world.ts';
+} from '../../../test/support/control/webhooks/dispatch-world.ts';
+import { LIMITS } from '../../core/limits.ts';
+import type { Store } from '../store/store.ts';
+import type { AttemptResult } from './ports.ts';
 
 const SLOW_MS = 4900;
 const SLOW: AttemptResult = { ...RIGHT, durationMs: SLOW_MS };

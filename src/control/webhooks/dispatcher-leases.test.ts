@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
-import type { Store } from '../store/store.ts';
-import { AttemptInterruptedError } from './attempt.ts';
-import type { AttemptResult } from './ports.ts';
 import {
   type DispatchRun,
   delivered,
@@ -12,7 +9,7 @@ import {
   seqs,
   urlOf,
   wrong,
-} from './testing/dispatch-run.ts';
+} from '../../../test/support/control/webhooks/dispatch-run.ts';
 import {
   addCustomer,
   addWebhook,
@@ -22,7 +19,10 @@ import {
   statusesOf,
   until,
   webhookOf,
-} from './testing/dispatch-world.ts';
+} from '../../../test/support/control/webhooks/dispatch-world.ts';
+import type { Store } from '../store/store.ts';
+import { AttemptInterruptedError } from './attempt.ts';
+import type { AttemptResult } from './ports.ts';
 
 for (const { name, create, skip } of ENGINES) {
   describe(`leases of the dispatcher on ${name}`, { skip }, () => {

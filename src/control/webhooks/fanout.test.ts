@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
+import * as world from '../../../test/support/control/store/fan-out-world.ts';
+import { type Home, withStore } from '../../../test/support/control/store/fixtures.ts';
+import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { timeOrderedUuids } from '../../core/uuid.ts';
 import type { NewChange } from '../store/change-log.ts';
 import type { Store } from '../store/store.ts';
-import * as world from '../store/testing/fan-out-world.ts';
-import { type Home, withStore } from '../store/testing/fixtures.ts';
-import { sqliteDatabase } from '../store/testing/sqlite.ts';
 import { type FanoutOptions, startFanout } from './fanout.ts';
 import type { Enqueued } from './fanout-plan.ts';
 import { Histories, nextSpan } from './fanout-unit.ts';

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type TestDatabase, withStore } from '../../../test/support/control/store/fixtures.ts';
+import {
+  addCustomer,
+  addWebhook,
+  ENGINES,
+  until,
+  webhookOf,
+} from '../../../test/support/control/webhooks/dispatch-world.ts';
+import { openSmtpServer } from '../../../test/support/outbound/smtp-server.ts';
 import type { Mail, Mailer } from '../../outbound/mailer.ts';
 import { MailError, openMailer } from '../../outbound/mailer.ts';
-import { openSmtpServer } from '../../outbound/testing/smtp-server.ts';
 import type { Store } from '../store/store.ts';
-import { type TestDatabase, withStore } from '../store/testing/fixtures.ts';
 import { type NoticesOptions, noticeText, startNotices } from './notices.ts';
-import { addCustomer, addWebhook, ENGINES, until, webhookOf } from './testing/dispatch-world.ts';
 
 const DAY = 86_400_000;
 const NOTICE = {

@@ -15,7 +15,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { fromHex, toHex, wireName } from '../wire/test-support.ts';
+import { keyFromOctets } from '../../../test/support/edge/dnssec/keys.ts';
+import { fromHex, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
 import { apexOf, dsLines, dsRdata } from './ds.ts';
 import { keyFile, loadKeys, updateKeys } from './key-store.ts';
 import {
@@ -28,7 +29,6 @@ import {
   keyTag,
   readKeySet,
 } from './keys.ts';
-import { keyFromOctets } from './test-support.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const ZONE = 'uqrp.net';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { fromHex, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
 import { RRTYPE } from '../wire/codes.ts';
 import { foldName, isSubdomain, isWireName } from '../wire/name.ts';
 import { concatOctets } from '../wire/octets.ts';
 import { rdataToText } from '../wire/present.ts';
-import { fromHex, toHex, wireName } from '../wire/test-support.ts';
 import { BARE_TYPES, existingTypes, NXNAME_TYPES, nextName, nsecRdata, typeBitmap } from './nsec.ts';
 
 const apex = wireName('x.net');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { readRrsig, txt } from '../../../test/support/edge/dnssec/keys.ts';
 import type { KeyRole } from './algorithms.ts';
 import { keysAtParent } from './ds.ts';
 import { generateKey, generateKeySet, type KeySet, keySetData, readKeySet } from './keys.ts';
@@ -15,7 +16,6 @@ import {
   type StepName,
 } from './rollover.ts';
 import { makeSigner, type SigningMode } from './signer.ts';
-import { readRrsig, txt } from './test-support.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const HOUR = 3600;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { keyFromOctets, readRrsig, txt, verifies } from '../../../test/support/edge/dnssec/keys.ts';
+import { anyName, fromHex, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
 import { RRTYPE } from '../wire/codes.ts';
 import { concatOctets } from '../wire/octets.ts';
-import { anyName, fromHex, toHex, wireName } from '../wire/test-support.ts';
 import { canonicalRdata, canonicalRdatas } from './canonical.ts';
 import { generateKey } from './keys.ts';
 import { signatureWindow, signRrset, signRrsetWith } from './rrsig.ts';
-import { keyFromOctets, readRrsig, txt, verifies } from './test-support.ts';
 
 const HOUR = 3600;
 const ksk = generateKey('ksk', 'active', 0, new Set());

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { readRrsig, txt, verifies } from '../../../test/support/edge/dnssec/keys.ts';
+import { wireName } from '../../../test/support/edge/wire/fixtures.ts';
 import { RRTYPE } from '../wire/codes.ts';
 import { concatOctets } from '../wire/octets.ts';
-import { wireName } from '../wire/test-support.ts';
 import type { SignableRrset } from './canonical.ts';
 import { dsRdata } from './ds.ts';
 import { generateKey, generateKeySet, type KeySet, type ZoneKey } from './keys.ts';
 import { RrsigCache, type Signed } from './rrsig-cache.ts';
 import { makeSigner, type SigningMode } from './signer.ts';
-import { readRrsig, txt, verifies } from './test-support.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.UTC(2026, 0, 1);

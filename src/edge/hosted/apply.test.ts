@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ChangeBody } from '../../core/change.ts';
-import { snapshotOperations, type ViewOperation, viewOperations } from './apply.ts';
 import {
   deleted,
   digestOf,
@@ -10,7 +8,9 @@ import {
   namespaceUpserted,
   revoked,
   upserted,
-} from './testing/view-changes.ts';
+} from '../../../test/support/edge/hosted/view-changes.ts';
+import type { ChangeBody } from '../../core/change.ts';
+import { snapshotOperations, type ViewOperation, viewOperations } from './apply.ts';
 
 const DATA = Buffer.from('{}');
 

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { namespaceUpserted, upserted } from '../../../test/support/edge/hosted/view-changes.ts';
 import { openLmdbReader } from './lmdb-reader.ts';
 import { openLmdbWriter } from './lmdb-view.ts';
 import { createStamps } from './stamps.ts';
-import { namespaceUpserted, upserted } from './testing/view-changes.ts';
 
 /** Reads existing names without a pause, as a DNS worker does, until it is told to end; then says what it missed. */
 const HAMMER = `
@@ -87,9 +87,13 @@ describe('rebuild beside the serving view', () => {
   it('is whole after a process is killed in the middle of a rebuild, the old view or the new one', async () => {
     const records = 300;
     for (let round = 0; round < 8; round++) {
-      const child = fork(new URL('./testing/rebuild-victim.ts', import.meta.url), [path, String(records)], {
-        stdio: 'ignore',
-      });
+      const child = fork(
+        new URL('../../../test/support/edge/hosted/rebuild-victim.ts', import.meta.url),
+        [path, String(records)],
+        {
+          stdio: 'ignore',
+        },
+      );
       const [first] = (await once(child, 'message')) as [number];
       await sleep(Math.random() * 60);
       child.kill('SIGKILL');

@@ -16,12 +16,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { minted, namespaceUpserted, upserted } from '../../../test/support/edge/hosted/view-changes.ts';
+import { describeView, type ViewFixture } from '../../../test/support/edge/hosted/view-suite.ts';
 import type { ChangeBody } from '../../core/change.ts';
 import { openLmdbReader } from './lmdb-reader.ts';
 import { type DiscardReason, openLmdbWriter } from './lmdb-view.ts';
 import { createStamps } from './stamps.ts';
-import { minted, namespaceUpserted, upserted } from './testing/view-changes.ts';
-import { describeView, type ViewFixture } from './testing/view-suite.ts';
 
 function fixture(directory: string): ViewFixture {
   const path = join(directory, 'view');
@@ -221,7 +221,11 @@ describe('LMDB view and its file', () => {
 
   it('is at a committed state after the process is killed, cursor and data in agreement', async () => {
     for (let round = 0; round < 3; round++) {
-      const child = fork(new URL('./testing/view-victim.ts', import.meta.url), [path], { stdio: 'ignore' });
+      const child = fork(
+        new URL('../../../test/support/edge/hosted/view-victim.ts', import.meta.url),
+        [path],
+        { stdio: 'ignore' },
+      );
       await once(child, 'message');
       child.kill('SIGKILL');
       await once(child, 'exit');

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { open } from 'lmdb';
+import { deleted, namespaceDeleted, upserted } from '../../../test/support/edge/hosted/view-changes.ts';
 import { openLmdbWriter } from './lmdb-view.ts';
-import { deleted, namespaceDeleted, upserted } from './testing/view-changes.ts';
 
 describe('LMDB view and erasure', () => {
   let directory: string;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { attachStamps, createStamps } from './stamps.ts';
 import {
   deleted,
   minted,
@@ -8,7 +7,8 @@ import {
   namespaceUpserted,
   revoked,
   upserted,
-} from './testing/view-changes.ts';
+} from '../../../test/support/edge/hosted/view-changes.ts';
+import { attachStamps, createStamps } from './stamps.ts';
 
 describe('stamps', () => {
   const TABLE = [

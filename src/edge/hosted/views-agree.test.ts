@@ -4,10 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import type { ChangeBody } from '../../core/change.ts';
-import { openLmdbReader } from './lmdb-reader.ts';
-import { openLmdbWriter } from './lmdb-view.ts';
-import { createMemoryView } from './memory-view.ts';
+import { createMemoryView } from '../../../test/support/edge/hosted/memory-view.ts';
 import {
   deleted,
   digestOf,
@@ -16,7 +13,10 @@ import {
   namespaceUpserted,
   revoked,
   upserted,
-} from './testing/view-changes.ts';
+} from '../../../test/support/edge/hosted/view-changes.ts';
+import type { ChangeBody } from '../../core/change.ts';
+import { openLmdbReader } from './lmdb-reader.ts';
+import { openLmdbWriter } from './lmdb-view.ts';
 import type { HostedView, ViewWriter } from './view.ts';
 
 it('the LMDB view holds after any sequence of changes what the memory view holds', async () => {

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import type { SealedKeySet } from '../../core/sealed-keys.ts';
-import { createManualTimers } from '../../lifecycle/testing/manual-timers.ts';
 import { generateKeySet, type KeySetData, keySetData } from '../dnssec/keys.ts';
 import { SealError, sealKeySet } from '../dnssec/seal.ts';
 import { firstKeys } from './first-keys.ts';

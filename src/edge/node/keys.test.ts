@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { createManualTimers } from '../../lifecycle/testing/manual-timers.ts';
+import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import { keyFile, updateKeys } from '../dnssec/key-store.ts';
 import { generateKey, type KeySetData } from '../dnssec/keys.ts';
 import { fileKeys, makeKeyFiles } from './file-keys.ts';

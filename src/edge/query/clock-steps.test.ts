@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FOREVER } from '../../core/outcome.ts';
-import { readRrsig } from '../dnssec/test-support.ts';
-import type { Message } from '../wire/message.ts';
+import { readRrsig } from '../../../test/support/edge/dnssec/keys.ts';
 import {
   answerOf,
   type Clockwork,
@@ -15,7 +13,9 @@ import {
   START,
   signedNode,
   zoneOf,
-} from './testing/signed-node.ts';
+} from '../../../test/support/edge/query/signed-node.ts';
+import { FOREVER } from '../../core/outcome.ts';
+import type { Message } from '../wire/message.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import {
+  keysMadeAt,
+  messageOf,
+  queryOf,
+  START,
+  signedNode,
+  zoneOf,
+} from '../../../test/support/edge/query/signed-node.ts';
 import { MALFORMED_TEXTS, type MalformedCause } from '../../core/malformed.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { readEde } from '../wire/edns.ts';
-import { keysMadeAt, messageOf, queryOf, START, signedNode, zoneOf } from './testing/signed-node.ts';
 
 const clock = { now: START };
 

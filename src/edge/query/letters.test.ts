@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeParam } from '../../core/params.ts';
-import type { PublicService } from './public-service.ts';
 import {
   answerOf,
   keysMadeAt,
@@ -10,7 +8,9 @@ import {
   START,
   signedNode,
   zoneOf,
-} from './testing/signed-node.ts';
+} from '../../../test/support/edge/query/signed-node.ts';
+import { decodeParam } from '../../core/params.ts';
+import type { PublicService } from './public-service.ts';
 
 const clock = { now: START };
 

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { queryTokenDigest, spellQueryToken } from '../../core/query-token.ts';
-import { generateKeySet } from '../dnssec/keys.ts';
-import { readRrsig } from '../dnssec/test-support.ts';
-import { cacheSeconds } from '../transport/cache-seconds.ts';
-import type { TransportName } from '../transport/handler.ts';
-import type { Message } from '../wire/message.ts';
+import { readRrsig } from '../../../test/support/edge/dnssec/keys.ts';
 import {
   type Asking,
   type Clockwork,
@@ -17,7 +12,12 @@ import {
   START,
   signedNode,
   zoneOf,
-} from './testing/signed-node.ts';
+} from '../../../test/support/edge/query/signed-node.ts';
+import { queryTokenDigest, spellQueryToken } from '../../core/query-token.ts';
+import { generateKeySet } from '../dnssec/keys.ts';
+import { cacheSeconds } from '../transport/cache-seconds.ts';
+import type { TransportName } from '../transport/handler.ts';
+import type { Message } from '../wire/message.ts';
 
 const HOUR_MS = 3_600_000;
 const NSEC = 47;

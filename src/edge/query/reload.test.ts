@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { FOREVER } from '../../core/outcome.ts';
-import type { KeySet } from '../dnssec/keys.ts';
-import { decodeRequest, isRequestFault } from '../wire/request.ts';
-import type { ReloadableHandler } from './packet.ts';
-import { writeReply } from './reply.ts';
-import { nodataBody, type ReplyBody } from './reply-body.ts';
-import { finish } from './secure.ts';
-import { signedZone, unsignedZone } from './served-zone.ts';
 import {
   answerOf,
   type Clockwork,
@@ -21,7 +13,15 @@ import {
   signedNode,
   waitingService,
   zoneOf,
-} from './testing/signed-node.ts';
+} from '../../../test/support/edge/query/signed-node.ts';
+import { FOREVER } from '../../core/outcome.ts';
+import type { KeySet } from '../dnssec/keys.ts';
+import { decodeRequest, isRequestFault } from '../wire/request.ts';
+import type { ReloadableHandler } from './packet.ts';
+import { writeReply } from './reply.ts';
+import { nodataBody, type ReplyBody } from './reply-body.ts';
+import { finish } from './secure.ts';
+import { signedZone, unsignedZone } from './served-zone.ts';
 import { makeZone } from './zones.ts';
 
 const NAME = 'get.berlin.weather.public.v1.uqrp.net';

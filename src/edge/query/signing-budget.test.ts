@@ -1,11 +1,5 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { LIMITS } from '../../core/limits.ts';
-import { createManualTimers, type ManualTimers } from '../../lifecycle/testing/manual-timers.ts';
-import type { TransportName } from '../transport/handler.ts';
-import { readEde } from '../wire/edns.ts';
-import type { Message } from '../wire/message.ts';
-import type { CacheObserver, ReloadableHandler } from './packet.ts';
 import {
   type Asking,
   cachedReply,
@@ -17,7 +11,13 @@ import {
   START,
   signedNode,
   zoneOf,
-} from './testing/signed-node.ts';
+} from '../../../test/support/edge/query/signed-node.ts';
+import { createManualTimers, type ManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
+import { LIMITS } from '../../core/limits.ts';
+import type { TransportName } from '../transport/handler.ts';
+import { readEde } from '../wire/edns.ts';
+import type { Message } from '../wire/message.ts';
+import type { CacheObserver, ReloadableHandler } from './packet.ts';
 
 const BUDGET = LIMITS.signaturesPerSecond;
 const QUEUE = LIMITS.signingQueue;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createMemoryView } from '../../../test/support/edge/hosted/memory-view.ts';
+import { allServices } from '../../../test/support/edge/services/all-services.ts';
+import { makeAjv, NOW } from '../../../test/support/edge/services/check-service.ts';
 import { parseEnvelope } from '../../core/envelope.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Outcome } from '../../core/outcome.ts';
 import { parseQueryName } from '../../core/query-name.ts';
-import { createMemoryView } from '../hosted/memory-view.ts';
 import { resolve } from '../query/resolve.ts';
-import { allServices } from '../services/testing/all-services.ts';
-import { makeAjv, NOW } from '../services/testing/check-service.ts';
 import type { SchemaDocument } from './document.ts';
 import { makeSchemaApi } from './http.ts';
 import { INFO_TTL, infoOutcome } from './info.ts';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { codeOf } from '../../../test/support/edge/services/check-service.ts';
 import { parseEnvelope } from '../../core/envelope.ts';
 import {
   constant,
@@ -12,7 +13,6 @@ import {
   timedOut,
 } from './answers.ts';
 import { decimal, flatEnvelope, rounded, unescaped } from './flat.ts';
-import { codeOf } from './testing/check-service.ts';
 
 test('flat fields in order; undefined is left out', () => {
   assert.equal(

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { allServices } from '../../../test/support/edge/services/all-services.ts';
+import { askName, checkDescription, NOW } from '../../../test/support/edge/services/check-service.ts';
+import { servicesPage } from '../../../test/support/edge/services/page.ts';
 import { isLabel } from '../../core/labels.ts';
 import type { Query } from '../../core/query.ts';
 import { publish } from '../schema/publish.ts';
 import type { Service } from './service.ts';
-import { allServices } from './testing/all-services.ts';
-import { askName, checkDescription, NOW } from './testing/check-service.ts';
-import { servicesPage } from './testing/page.ts';
 
 const services = allServices();
 

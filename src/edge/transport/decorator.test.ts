@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import {
+  type Asked,
+  ednsQuery,
+  option,
+  optionsOf,
+  query,
+  sizedReply,
+} from '../../../test/support/edge/transport/fakes.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { decodeMessage } from '../wire/message.ts';
 import { ServerCookies } from './cookies.ts';
 import { ReplyDecorator } from './decorator.ts';
 import type { TransportName } from './handler.ts';
-import { type Asked, ednsQuery, option, optionsOf, query, sizedReply } from './testing/fakes.ts';
 
 const CLIENT = '0102030405060708';
 const COOKIE = option(EDNS_OPTION.COOKIE, CLIENT);

@@ -4,9 +4,9 @@ import * as http2 from 'node:http2';
 import { connect as tcpConnect } from 'node:net';
 import { test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
+import { DNS, gather, get, tls, withDoh } from '../../../test/support/edge/transport/doh-clients.ts';
+import { until } from '../../../test/support/edge/transport/fakes.ts';
 import { makeSelfSigned } from './self-signed.ts';
-import { DNS, gather, get, tls, withDoh } from './testing/doh-clients.ts';
-import { until } from './testing/fakes.ts';
 
 test('a request that does not become whole is given up, over both versions', async () => {
   await withDoh({ limits: { requestMs: 200 } }, async ({ options, listener, session }) => {

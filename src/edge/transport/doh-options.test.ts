@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { type Ask, DNS, get, withDoh } from '../../../test/support/edge/transport/doh-clients.ts';
+import { ednsQuery, option, optionsOf } from '../../../test/support/edge/transport/fakes.ts';
 import { ServerCookies } from './cookies.ts';
 import { makeRateLimits } from './rate-limit.ts';
 import { createRateMemory } from './rate-table.ts';
-import { type Ask, DNS, get, withDoh } from './testing/doh-clients.ts';
-import { ednsQuery, option, optionsOf } from './testing/fakes.ts';
 
 const CLIENT = '0102030405060708';
 const clock = (): number => 1_700_000_000_000;

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
-import { type Ask, DNS, gather, get, post, type Scene, tls, withDoh } from './testing/doh-clients.ts';
-import { labelOf, query, until } from './testing/fakes.ts';
+import {
+  type Ask,
+  DNS,
+  gather,
+  get,
+  post,
+  type Scene,
+  tls,
+  withDoh,
+} from '../../../test/support/edge/transport/doh-clients.ts';
+import { labelOf, query, until } from '../../../test/support/edge/transport/fakes.ts';
 
 // In a suite, so that the connections begin with it: hooks at the top run before the tests of all other files.
 describe('both versions of HTTP', () => {

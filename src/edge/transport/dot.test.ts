@@ -3,11 +3,20 @@ import { once } from 'node:events';
 import { connect as tcpConnect } from 'node:net';
 import { test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import {
+  ednsQuery,
+  idOf,
+  option,
+  optionsOf,
+  query,
+  type Setting,
+  setting,
+  until,
+} from '../../../test/support/edge/transport/fakes.ts';
 import { listenDot } from './dot.ts';
 import { FrameSplitter, frame } from './framing.ts';
 import { makeSelfSigned } from './self-signed.ts';
 import type { StreamLimits } from './stream-server.ts';
-import { ednsQuery, idOf, option, optionsOf, query, type Setting, setting, until } from './testing/fakes.ts';
 import type { TlsListener } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });

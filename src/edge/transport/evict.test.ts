@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { gather, get } from '../../../test/support/edge/transport/doh-clients.ts';
+import { query, type Setting, setting, until } from '../../../test/support/edge/transport/fakes.ts';
 import { type DohOptions, listenDoh } from './doh.ts';
 import { listenDot } from './dot.ts';
 import { frame } from './framing.ts';
 import { makeSelfSigned } from './self-signed.ts';
-import { gather, get } from './testing/doh-clients.ts';
-import { query, type Setting, setting, until } from './testing/fakes.ts';
 import type { TlsListener } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import {
+  ednsQuery,
+  option,
+  optionsOf,
+  query,
+  sizedReply,
+} from '../../../test/support/edge/transport/fakes.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { findOption } from '../wire/edns.ts';
 import { decodeMessage } from '../wire/message.ts';
 import { decodeRequest, isRequestFault } from '../wire/request.ts';
 import { appendOption, optOfReply, RequestOptions, truncateReply } from './options.ts';
-import { ednsQuery, option, optionsOf, query, sizedReply } from './testing/fakes.ts';
 
 const CLIENT = '0102030405060708';
 const COOKIE = option(EDNS_OPTION.COOKIE, CLIENT);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { setting } from '../../../test/support/edge/transport/fakes.ts';
 import { listenDoh } from './doh.ts';
 import { listenDot } from './dot.ts';
 import { makeSelfSigned } from './self-signed.ts';
-import { setting } from './testing/fakes.ts';
 import type { TlsListener } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { corpus, mutate, seededRng } from '../wire/fuzz.ts';
+import { ednsQuery, header, option, optionsOf, query } from '../../../test/support/edge/transport/fakes.ts';
+import { corpus, mutate, seededRng } from '../../../test/support/edge/wire/fuzz.ts';
 import { decodeMessage } from '../wire/message.ts';
 import { writeSlip } from './slip.ts';
-import { ednsQuery, header, option, optionsOf, query } from './testing/fakes.ts';
 import { UDP_OCTETS } from './udp-replies.ts';
 
 function slip(message: Uint8Array): Uint8Array | null {

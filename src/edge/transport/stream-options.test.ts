@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createManualTimers } from '../../lifecycle/testing/manual-timers.ts';
+import {
+  ednsQuery,
+  idOf,
+  option,
+  optionsOf,
+  query,
+  type Setting,
+  setting,
+  until,
+} from '../../../test/support/edge/transport/fakes.ts';
+import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import { decodeMessage } from '../wire/message.ts';
 import { ServerCookies } from './cookies.ts';
 import { FrameSplitter, frame } from './framing.ts';
@@ -9,7 +19,6 @@ import type { Listener } from './listener.ts';
 import type { QueryMeter } from './rate-limit.ts';
 import type { StreamOptions } from './stream-server.ts';
 import { listenTcp } from './tcp.ts';
-import { ednsQuery, idOf, option, optionsOf, query, type Setting, setting, until } from './testing/fakes.ts';
 
 const CLIENT = '0102030405060708';
 const cookies = new ServerCookies(() => new Uint8Array(16), Date.now);

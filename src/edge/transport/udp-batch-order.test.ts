@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fakeUdpAddon } from '../../../test/support/edge/transport/fake-udp-addon.ts';
+import { query, setting, until } from '../../../test/support/edge/transport/fakes.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { makeRateLimits } from './rate-limit.ts';
 import { createRateMemory } from './rate-table.ts';
-import { fakeUdpAddon } from './testing/fake-udp-addon.ts';
-import { query, setting, until } from './testing/fakes.ts';
 import { listenUdpBatch } from './udp-batch.ts';
 import { MISSES_A_TURN } from './udp-misses.ts';
 

@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { corpus, mutate, seededRng } from '../wire/fuzz.ts';
+import { echo, query, setting, until } from '../../../test/support/edge/transport/fakes.ts';
+import { udpSuite } from '../../../test/support/edge/transport/udp-suite.ts';
+import { FATAL } from '../../../test/support/edge/transport/udp-worker.ts';
+import { corpus, mutate, seededRng } from '../../../test/support/edge/wire/fuzz.ts';
 import type { PacketHandler } from './handler.ts';
-import { echo, query, setting, until } from './testing/fakes.ts';
-import { udpSuite } from './testing/udp-suite.ts';
-import { FATAL } from './testing/udp-worker.ts';
 import { listenUdp } from './udp.ts';
 import { loadUdpAddon, type UdpAddon } from './udp-addon.ts';
 import { listenUdpBatch } from './udp-batch.ts';
@@ -230,9 +230,12 @@ describe('listenUdpBatch by itself', { skip }, () => {
     ];
     await asClient(async ({ send, replies }) => {
       for (const end of [...ends, ...ends]) {
-        const worker = new Worker(new URL('./testing/udp-worker.ts', import.meta.url), {
-          workerData: { port: 0 },
-        });
+        const worker = new Worker(
+          new URL('../../../test/support/edge/transport/udp-worker.ts', import.meta.url),
+          {
+            workerData: { port: 0 },
+          },
+        );
         worker.on('error', () => {});
         const [port] = (await once(worker, 'message')) as [number];
         const message = (first: number): Buffer => Buffer.alloc(20, first);
@@ -252,9 +255,12 @@ describe('listenUdpBatch by itself', { skip }, () => {
 
   test('threads share a port, and the death of one is nothing to the others', async () => {
     const start = async (port: number): Promise<{ worker: Worker; port: number }> => {
-      const worker = new Worker(new URL('./testing/udp-worker.ts', import.meta.url), {
-        workerData: { port },
-      });
+      const worker = new Worker(
+        new URL('../../../test/support/edge/transport/udp-worker.ts', import.meta.url),
+        {
+          workerData: { port },
+        },
+      );
       const [at] = (await once(worker, 'message')) as [number];
       return { worker, port: at };
     };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { makeGate, setting } from '../../../test/support/edge/transport/fakes.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { makeGate, setting } from './testing/fakes.ts';
 import { MISSES_A_TURN, type Miss, MissQueue } from './udp-misses.ts';
 
 /** A queue whose turns come when the test says so. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { corpus, mutate, seededRng } from '../wire/fuzz.ts';
+import { ednsQuery, option, setting, sizedReply } from '../../../test/support/edge/transport/fakes.ts';
+import { corpus, mutate, seededRng } from '../../../test/support/edge/wire/fuzz.ts';
 import { ServerCookies } from './cookies.ts';
-import { ednsQuery, option, setting, sizedReply } from './testing/fakes.ts';
 import { ReplyFinisher, UDP_OCTETS } from './udp-replies.ts';
 
 const clock = (): number => 1_700_000_000_000;

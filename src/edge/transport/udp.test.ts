@@ -1,4 +1,4 @@
-import { udpSuite } from './testing/udp-suite.ts';
+import { udpSuite } from '../../../test/support/edge/transport/udp-suite.ts';
 import { listenUdp } from './udp.ts';
 
 udpSuite('listenUdp', listenUdp);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromHex, toHex } from '../../../test/support/edge/wire/fixtures.ts';
 import { EDE } from './codes.ts';
 import {
   cookieOption,
@@ -13,7 +14,6 @@ import {
   readOptions,
   writeOpt,
 } from './edns.ts';
-import { fromHex, toHex } from './test-support.ts';
 import { MessageWriter } from './writer.ts';
 
 const CLIENT = fromHex('0102030405060708');

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { toHex } from '../../../test/support/edge/wire/fixtures.ts';
+import { corpus, mutate, seededRng } from '../../../test/support/edge/wire/fuzz.ts';
 import { EDNS_OPTION, OPCODE, RRTYPE, rcodeName } from './codes.ts';
 import { findOption, isCookieLength } from './edns.ts';
-import { corpus, mutate, seededRng } from './fuzz.ts';
 import { decodeMessage, encodeMessage, type Message } from './message.ts';
 import { isWireName } from './name.ts';
 import { rdataToText } from './present.ts';
 import { decodeRequest, isRequestFault } from './request.ts';
-import { toHex } from './test-support.ts';
 
 const PACKETS = 50_000;
 const SEED = 20_250_101;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
 import fc from 'fast-check';
+import { anyName, fromHex, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
+import { corpus } from '../../../test/support/edge/wire/fuzz.ts';
 import { CLASS, RRTYPE, rcodeName, rrtypeName } from './codes.ts';
-import { corpus } from './fuzz.ts';
 import { decodeMessage, encodeMessage, type Message, type Rr } from './message.ts';
 import { nameToText } from './name.ts';
 import { concatOctets } from './octets.ts';
 import { aaaaRdata, aRdata, mxRdata, nsRdata, soaRdata, srvRdata, txtRdata } from './rr.ts';
-import { anyName, fromHex, toHex, wireName } from './test-support.ts';
 
 const QUERY: Message = {
   id: 1,

@@ -2,6 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import {
+  anyName,
+  fixtureCases,
+  fromHex,
+  nameOfLabels,
+  toHex,
+  wireName,
+} from '../../../test/support/edge/wire/fixtures.ts';
+import {
   foldName,
   isSubdomain,
   isWireName,
@@ -14,7 +22,6 @@ import {
   skipPlainName,
 } from './name.ts';
 import { concatOctets } from './octets.ts';
-import { anyName, fixtureCases, fromHex, nameOfLabels, toHex, wireName } from './test-support.ts';
 
 const HEADER = new Uint8Array(12);
 

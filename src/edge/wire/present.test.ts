@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { fixtureCases, fromHex } from '../../../test/support/edge/wire/fixtures.ts';
 import { parseRrtype, RRTYPE } from './codes.ts';
 import { rdataToText } from './present.ts';
-import { fixtureCases, fromHex } from './test-support.ts';
 
 /** The hex of `\# n hex` may be spaced in the fixtures, to be read by people. */
 function unspaced(text: string): string {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromHex, toHex } from '../../../test/support/edge/wire/fixtures.ts';
 import { WireReader } from './reader.ts';
-import { fromHex, toHex } from './test-support.ts';
 
 test('fields one after the other, from the first octet to the last', () => {
   const reader = new WireReader(fromHex('fffefdfc 8001 7f 0161 6162 016100 99'));

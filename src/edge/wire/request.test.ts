@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fromHex, nameOfLabels, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
 import { OPCODE, RCODE, RRTYPE, rcodeName } from './codes.ts';
 import { concatOctets } from './octets.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type RequestFault,
   SILENCE,
 } from './request.ts';
-import { fromHex, nameOfLabels, toHex, wireName } from './test-support.ts';
 
 /** Flags, then QDCOUNT, ANCOUNT, NSCOUNT, ARCOUNT. */
 function header(flags: number, ...counts: number[]): Uint8Array {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyName, fixtureCases, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
 import { ipv4ToText, ipv6FromText, ipv6ToText } from './address.ts';
 import {
   aaaaRdata,
@@ -15,7 +16,6 @@ import {
   srvRdata,
   txtRdata,
 } from './rr.ts';
-import { anyName, fixtureCases, toHex, wireName } from './test-support.ts';
 
 test('rdata, octet for octet', () => {
   const a = wireName('a');

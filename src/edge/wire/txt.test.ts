@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fromHex } from './test-support.ts';
+import { fromHex } from '../../../test/support/edge/wire/fixtures.ts';
 import { txtChunks, txtStrings, txtValue } from './txt.ts';
 
 test('a value is cut into strings of at most 255 octets', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { anyName, fromHex, nameOfLabels, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
 import { nameToText, readName } from './name.ts';
-import { anyName, fromHex, nameOfLabels, toHex, wireName } from './test-support.ts';
 import { MessageWriter } from './writer.ts';
 
 function afterHeader(): MessageWriter {

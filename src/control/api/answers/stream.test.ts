@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { createManualTimers } from '../../../lifecycle/testing/manual-timers.ts';
+import { createManualTimers } from '../../../../test/support/lifecycle/manual-timers.ts';
 import { jsonArrayStream } from './stream.ts';
 
 const IDLE = 10_000;

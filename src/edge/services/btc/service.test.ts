@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerFields, askName, checkDescription, codeOf, NOW } from '../testing/check-service.ts';
+import {
+  answerFields,
+  askName,
+  checkDescription,
+  codeOf,
+  NOW,
+} from '../../../../test/support/edge/services/check-service.ts';
 import { BTC_ABOUT } from './schema.ts';
 import { makeBtc } from './service.ts';
 

@@ -3,7 +3,13 @@ import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
-import { answerFields, askName, checkDescription, codeOf, NOW } from '../testing/check-service.ts';
+import {
+  answerFields,
+  askName,
+  checkDescription,
+  codeOf,
+  NOW,
+} from '../../../../test/support/edge/services/check-service.ts';
 import { type AddressDatabase, type AddressFacts, factsOf, openDatabase } from './database.ts';
 import { GEOIP_FILE, geoipPaths, isDatabase, watchDatabase } from './files.ts';
 import { parseIpLabel } from './ip-label.ts';

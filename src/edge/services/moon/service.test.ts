@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SearchMoonPhase } from 'astronomy-engine';
 import { getMoonIllumination } from 'suncalc';
+import {
+  answerFields,
+  askName,
+  checkDescription,
+  NOW,
+} from '../../../../test/support/edge/services/check-service.ts';
 import { DAY_MS, dateText } from '../days.ts';
-import { answerFields, askName, checkDescription, NOW } from '../testing/check-service.ts';
 import { moonDay, PHASES } from './day.ts';
 import { MOON_ABOUT } from './schema.ts';
 import { makeMoon } from './service.ts';

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import {
+  FakeSource,
+  feedsOf,
+  market,
+  value,
+} from '../../../../test/support/edge/services/providers/fake-feeds.ts';
 import { type Answer, type DeskOptions, openDesk, type Providers, type Question } from './desk.ts';
 import type { FeedName } from './feeds.ts';
 import { makeHub } from './hub.ts';
 import { connectDesk } from './link.ts';
 import type { Reading } from './reading.ts';
-import { FakeSource, feedsOf, market, value } from './testing/fake-feeds.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const reading = (price: number, until = NOW + 1000): Reading<unknown> => ({

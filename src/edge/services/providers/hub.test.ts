@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
+import {
+  FakeSource,
+  feedsOf,
+  market,
+  STALE_MS,
+  TTL_MS,
+  value,
+} from '../../../../test/support/edge/services/providers/fake-feeds.ts';
 import type { Market } from '../crypto/market.ts';
 import { makeHub, type ProviderHub } from './hub.ts';
 import type { Reading } from './reading.ts';
 import type { Fetched } from './source.ts';
-import { FakeSource, feedsOf, market, STALE_MS, TTL_MS, value } from './testing/fake-feeds.ts';
 
 const START = Date.UTC(2026, 0, 1);
 /** The longest that "there is no such thing" is believed. */

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { describe, it } from 'node:test';
+import {
+  askName,
+  checkDescription,
+  validFields,
+} from '../../../../test/support/edge/services/check-service.ts';
+import {
+  ENDLESS,
+  FAULTS,
+  fixture,
+  openRig,
+  type Rig,
+  sends,
+} from '../../../../test/support/edge/services/providers/rig.ts';
 import type { Outcome } from '../../../core/outcome.ts';
 import { makeCrypto } from '../crypto/service.ts';
 import { makeForecast } from '../forecast/service.ts';
@@ -8,11 +21,9 @@ import { makeForex } from '../forex/service.ts';
 import type { Place, Places } from '../places/place.ts';
 import type { Service } from '../service.ts';
 import { makeStock } from '../stock/service.ts';
-import { askName, checkDescription, validFields } from '../testing/check-service.ts';
 import { makeWeather } from '../weather/service.ts';
 import { remembered } from './remember.ts';
 import type { SourceName } from './source.ts';
-import { ENDLESS, FAULTS, fixture, openRig, type Rig, sends } from './testing/rig.ts';
 
 const LONDON: Place = { name: 'London', country: 'GB', lat: 51.50853, lon: -0.12574 };
 const PLACES: Places = { find: (name) => (name.toLowerCase() === 'london' ? LONDON : null) };

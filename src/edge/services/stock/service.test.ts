@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { answerFields, askName, codeOf, NOW } from '../../../../test/support/edge/services/check-service.ts';
+import {
+  fakeProviders,
+  freshReading,
+} from '../../../../test/support/edge/services/providers/fake-providers.ts';
+import { fixture, openRig, sends } from '../../../../test/support/edge/services/providers/rig.ts';
 import { jsonOf } from '../providers/parse.ts';
-import { fakeProviders, freshReading } from '../providers/testing/fake-providers.ts';
-import { fixture, openRig, sends } from '../providers/testing/rig.ts';
-import { answerFields, askName, codeOf, NOW } from '../testing/check-service.ts';
 import { type ExchangeMap, isCurrent, MICS, type Mic } from './exchange-map.ts';
 import { parseFinnhub } from './finnhub.ts';
 import type { Quote } from './quote.ts';

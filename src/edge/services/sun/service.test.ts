@@ -2,9 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { getTimes } from 'suncalc';
+import {
+  answerFields,
+  askName,
+  checkDescription,
+  codeOf,
+  NOW,
+} from '../../../../test/support/edge/services/check-service.ts';
 import { DAY_MS, parseDate } from '../days.ts';
 import type { Places } from '../places/place.ts';
-import { answerFields, askName, checkDescription, codeOf, NOW } from '../testing/check-service.ts';
 import { sunDay } from './day.ts';
 import { SUN_ABOUT } from './schema.ts';
 import { makeSun } from './service.ts';

@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import {
+  answerFields,
+  askName,
+  checkDescription,
+  NOW,
+} from '../../../../test/support/edge/services/check-service.ts';
 import { FOREVER } from '../../../core/outcome.ts';
-import { answerFields, askName, checkDescription, NOW } from '../testing/check-service.ts';
 import { parseExpression, parseValue } from './convert.ts';
 import { decimalText } from './exact.ts';
 import { UNITS_ABOUT } from './schema.ts';

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { answerFields, askName, codeOf, NOW } from '../../../../test/support/edge/services/check-service.ts';
+import {
+  fakeProviders,
+  freshReading,
+} from '../../../../test/support/edge/services/providers/fake-providers.ts';
+import { fixture, openRig, sends } from '../../../../test/support/edge/services/providers/rig.ts';
 import { makeForecast } from '../forecast/service.ts';
 import type { Place, Places } from '../places/place.ts';
 import { jsonOf } from '../providers/parse.ts';
-import { fakeProviders, freshReading } from '../providers/testing/fake-providers.ts';
-import { fixture, openRig, sends } from '../providers/testing/rig.ts';
-import { answerFields, askName, codeOf, NOW } from '../testing/check-service.ts';
 import { cellKey, cellOf, fahrenheit, type Meteo } from './meteo.ts';
 import { parseMetno } from './metno.ts';
 import { currentTime, parseOpenMeteo } from './openmeteo.ts';

@@ -1,17 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './codes.ts';
-import {
-  BLOCK_OCTETS,
-  CONTINUATIONS,
-  OUTPUT_OCTETS,
-  OVERHEAD,
-  REQUESTS_A_TURN,
-  RESETS,
-  RESETS_REMEMBERED,
-  SMALL_DATA,
-  WORK_FACTOR,
-} from './limits.ts';
 import {
   ACK,
   block,
@@ -28,7 +16,19 @@ import {
   rst,
   settings,
   windowUpdate,
-} from './testing/peer.ts';
+} from '../../../../test/support/edge/transport/http2/peer.ts';
+import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './codes.ts';
+import {
+  BLOCK_OCTETS,
+  CONTINUATIONS,
+  OUTPUT_OCTETS,
+  OVERHEAD,
+  REQUESTS_A_TURN,
+  RESETS,
+  RESETS_REMEMBERED,
+  SMALL_DATA,
+  WORK_FACTOR,
+} from './limits.ts';
 
 const CALM = ERROR.enhanceYourCalm;
 

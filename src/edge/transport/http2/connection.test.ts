@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING } from './codes.ts';
-import { CONNECTION_WINDOW } from './limits.ts';
 import {
   ACK,
   block,
@@ -18,7 +16,9 @@ import {
   postOf,
   rst,
   settings,
-} from './testing/peer.ts';
+} from '../../../../test/support/edge/transport/http2/peer.ts';
+import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING } from './codes.ts';
+import { CONNECTION_WINDOW } from './limits.ts';
 
 const PADDED = 0x8;
 const PRIORITY = 0x20;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ERROR, FRAME, SETTING } from './codes.ts';
 import {
   ACK,
   data,
@@ -14,7 +13,8 @@ import {
   postOf,
   settings,
   windowUpdate,
-} from './testing/peer.ts';
+} from '../../../../test/support/edge/transport/http2/peer.ts';
+import { ERROR, FRAME, SETTING } from './codes.ts';
 
 test('deadlines: an idle connection, half a preface, half a frame, half a header block', () => {
   const half = (octets: Buffer): Buffer => octets.subarray(0, octets.length - 1);

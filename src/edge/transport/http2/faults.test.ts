@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING, WINDOW_MAX } from './codes.ts';
 import {
   ACK,
   block,
@@ -18,7 +17,8 @@ import {
   settings,
   u32,
   windowUpdate,
-} from './testing/peer.ts';
+} from '../../../../test/support/edge/transport/http2/peer.ts';
+import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING, WINDOW_MAX } from './codes.ts';
 
 const PADDED = 0x8;
 const PRIORITY = 0x20;

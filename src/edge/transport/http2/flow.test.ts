@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './codes.ts';
-import { CONNECTION_WINDOW, HELD_OCTETS } from './limits.ts';
 import {
   data,
   END_HEADERS,
@@ -12,7 +10,9 @@ import {
   postOf,
   settings,
   windowUpdate,
-} from './testing/peer.ts';
+} from '../../../../test/support/edge/transport/http2/peer.ts';
+import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './codes.ts';
+import { CONNECTION_WINDOW, HELD_OCTETS } from './limits.ts';
 
 const sizes = (peer: Peer, streamId: number): number[] =>
   peer

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FRAME, PREFACE, SETTING } from './codes.ts';
-import { CONNECTION_WINDOW, HELD_OCTETS, OUTPUT_OCTETS } from './limits.ts';
 import {
   block,
   data,
@@ -18,7 +16,9 @@ import {
   rst,
   settings,
   windowUpdate,
-} from './testing/peer.ts';
+} from '../../../../test/support/edge/transport/http2/peer.ts';
+import { FRAME, PREFACE, SETTING } from './codes.ts';
+import { CONNECTION_WINDOW, HELD_OCTETS, OUTPUT_OCTETS } from './limits.ts';
 
 /** Peers that say anything: the connection never throws, speaks in whole frames, keeps to its bounds, and can be closed. */
 

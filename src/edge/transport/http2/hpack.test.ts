@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { block, type FieldText, integer } from '../../../../test/support/edge/transport/http2/peer.ts';
 import type { Field } from './field.ts';
 import { HpackDecoder } from './hpack-decoder.ts';
 import { commonHeaders, HpackEncoder } from './hpack-encoder.ts';
 import { HUFFMAN_GROWTH, huffmanDecode } from './huffman.ts';
 import { STATIC_TABLE } from './static-table.ts';
-import { block, type FieldText, integer } from './testing/peer.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { block, type FieldText, getOf, integer } from '../../../../test/support/edge/transport/http2/peer.ts';
 import { ERROR } from './codes.ts';
 import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
 import { HeadReader, type RequestHead } from './request-head.ts';
-import { block, type FieldText, getOf, integer } from './testing/peer.ts';
 
 function read(fields: readonly FieldText[]): RequestHead | number {
   const octets = block(fields);

@@ -1,7 +1,0 @@
-/** Restores a backup and kills itself after so many files: `restore-victim.ts FOLDER DATA_DIR FILES`. */
-import { restoreInto } from '../restore.ts';
-
-const [folder, dataDir, files] = process.argv.slice(2);
-restoreInto(folder!, { dataDir: dataDir!, databaseUrl: null }, (written) => {
-  if (written === Number(files)) process.kill(process.pid, 'SIGKILL');
-});

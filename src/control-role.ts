@@ -1,0 +1,151 @@
+/** The control role of a process: the REST API over the store, and the background work that keeps the store within its bounds. */
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config/config.ts';
+import { deriveKey, type Secret } from './config/secrets.ts';
+import { createApi } from './control/api/server.ts';
+import { SWEEP_EVERY, sweepAnswers } from './control/idempotency/sweep.ts';
+import { memoryLimiter, unlimited } from './control/limits/limiter.ts';
+import { sharedLimiter } from './control/limits/shared-limiter.ts';
+import { startDeletions } from './control/namespaces/deletions.ts';
+import { startSweeper } from './control/records/expiry.ts';
+import { isDiskFull } from './control/store/engine-errors.ts';
+import type { Store } from './control/store/store.ts';
+import { startUpkeep } from './control/store/upkeep.ts';
+import { makeAttempt } from './control/webhooks/attempt.ts';
+import { oldestDueSeconds } from './control/webhooks/dispatcher.ts';
+import { runWebhooks } from './control/webhooks/run.ts';
+import { aesSeal } from './control/webhooks/seal.ts';
+import type { Clock } from './core/clock.ts';
+import { LIMITS } from './core/limits.ts';
+import { every } from './lifecycle/every.ts';
+import { backgroundTimers } from './lifecycle/timers.ts';
+import { openDoorThreads } from './outbound/door-thread.ts';
+import { openMailer } from './outbound/mailer.ts';
+import { makeResolve } from './outbound/resolver.ts';
+import { checkWebhookUrl } from './outbound/url-check.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { makeDeps } from './use-case-deps.ts';
+import { webhookSeal } from './webhook-seal.ts';
+
+export interface ControlRole {
+  /** Not listening yet. */
+  readonly app: FastifyInstance;
+  /** Seconds that the longest waiting webhook has been due. */
+  webhookOldestDue(): Promise<number>;
+  /** Begins no new work beside requests. `stop` waits for the end of what is under way. */
+  quiesce(): void;
+  stop(): Promise<void>;
+}
+
+export interface ControlRoleOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly secret: Secret;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
+}
+
+/** Threads through which webhooks leave, each started when it is first needed. */
+const OUTBOUND_THREADS = 2;
+/** Changes stay in the log so long; a node that was away for longer begins from a snapshot. */
+const KEEP_LOG_MS = 7 * 86_400_000;
+
+/** The port that the API has bound. */
+function portOf(app: FastifyInstance): number {
+  const address = app.server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+export function openControlRole(options: ControlRoleOptions): ControlRole {
+  const { config, store, secret, clock, log, metrics } = options;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const limiter = !config.restRate
+    ? unlimited
+    : store.engine === 'postgres'
+      ? sharedLimiter(store, clock)
+      : memoryLimiter(clock);
+  type Fault = 'request.failed' | `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
+  /** A full disk is told as such, whatever it made fail. */
+  const faultsOf =
+    (event: Fault) =>
+    (error: unknown): void =>
+      log.event(isDiskFull(error) ? 'store.full' : event, {}, error);
+  const resolve = makeResolve(config.resolvers);
+  const keeper = openDoorThreads(OUTBOUND_THREADS, {
+    entry: new URL('./outbound-worker.ts', import.meta.url),
+    settings: { resolvers: config.resolvers, deadlineMs: LIMITS.webhookDeadlineMs },
+    onExit: () => log.event('outbound.exited', {}),
+  });
+  const deps = makeDeps(config, store, secret, clock);
+  const seal = webhookSeal(secret);
+  const attempt = makeAttempt(keeper.door, clock);
+  const app: FastifyInstance = createApi({
+    ...deps,
+    seal,
+    answers: aesSeal(deriveKey(secret, 'idempotency-answer', 32), randomBytes, 0),
+    timers: backgroundTimers,
+    attempt,
+    // Not the signal that ends the loops: until the last request is answered every URL is looked up.
+    checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
+    limiter,
+    publicUrl: () => config.publicUrl ?? `http://localhost:${portOf(app)}`,
+    trustedProxies: config.trustedProxies,
+    observe: (observation) => metrics.http(observation),
+    onError: faultsOf('request.failed'),
+  });
+  const sweep = every({
+    ms: SWEEP_EVERY,
+    task: () => sweepAnswers({ store, clock }),
+    onError: (error) => log.event('store.failing', {}, error),
+  });
+  const loops = [
+    startSweeper({
+      store,
+      clock,
+      signal,
+      onSwept: (records) => metrics.swept(records),
+      onError: faultsOf('sweeper.failing'),
+    }),
+    startUpkeep({
+      store,
+      clock,
+      signal,
+      keepLog: KEEP_LOG_MS,
+      onError: faultsOf('store.failing'),
+    }),
+    startDeletions({
+      store,
+      clock,
+      signal,
+      onError: faultsOf('store.failing'),
+    }),
+    runWebhooks({
+      store,
+      clock,
+      newId: deps.newId,
+      random: Math.random,
+      seal,
+      attempt,
+      schedule: config.webhookSchedule,
+      mailer: config.mail === null ? null : openMailer(config.mail),
+      signal,
+      observe: metrics.webhooks,
+      onNotice: (mail) => log.event('webhook.disabled', { mail }),
+      onFault: (loop, error) => faultsOf(`${loop}.failing`)(error),
+    }),
+  ];
+  return {
+    app,
+    webhookOldestDue: () => oldestDueSeconds(store, clock()),
+    quiesce: () => ending.abort(),
+    async stop() {
+      ending.abort();
+      await Promise.all([...loops, sweep.stop()]);
+      await keeper.stop();
+    },
+  };
+}

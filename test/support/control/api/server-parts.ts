@@ -1,0 +1,24 @@
+import { type Limiter, memoryLimiter } from '../../../../src/control/limits/limiter.ts';
+import { sharedLimiter } from '../../../../src/control/limits/shared-limiter.ts';
+import { deleteClosed } from '../../../../src/control/namespaces/deletions.ts';
+import { eraseSuperseded } from '../../../../src/control/store/erasure.ts';
+import { advanceCursor } from '../../../../src/control/store/fan-out.ts';
+import type { Store } from '../../../../src/control/store/store.ts';
+import type { Clock } from '../../../../src/core/clock.ts';
+
+const ERASE_LIMIT = 1_000;
+
+/** Does at once what the loops of a server do: deletes what is closed, passes the log, erases what was superseded in it. */
+export async function runLoops(store: Store, clock: Clock): Promise<void> {
+  await deleteClosed({ store, clock, signal: new AbortController().signal });
+  const { head } = await store.changes.bounds();
+  await store.write((tx) => advanceCursor(tx, head));
+  for (let done = ERASE_LIMIT; done === ERASE_LIMIT; ) {
+    done = await store.write((tx) => eraseSuperseded(tx, ERASE_LIMIT));
+  }
+}
+
+/** The budgets that a server has on this engine: processes on one PostgreSQL share theirs. */
+export function limiterOf(clock: Clock, store: Store): Limiter {
+  return store.engine === 'postgres' ? sharedLimiter(store, clock) : memoryLimiter(clock);
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { appendChanges, type NewChange } from '../../../../src/control/store/change-log.ts';
+import type { RecordsTable } from '../../../../src/control/store/schema.ts';
+import type { Store, Tx } from '../../../../src/control/store/store.ts';
+import type { Clock } from '../../../../src/core/clock.ts';
+
+/** One empty database of either engine, which several stores may open. */
+export interface TestDatabase {
+  open(clock?: Clock): Promise<Store>;
+  drop(): Promise<void>;
+}
+
+/** Runs a scenario on a database of its own, with one open store; everything is closed and removed after it. */
+export async function withStore(
+  create: () => Promise<TestDatabase>,
+  scenario: (store: Store, open: TestDatabase['open']) => Promise<void>,
+): Promise<void> {
+  const database = await create();
+  const stores: Store[] = [];
+  const open: TestDatabase['open'] = async (clock) => {
+    const store = await database.open(clock);
+    stores.push(store);
+    return store;
+  };
+  try {
+    await scenario(await open(), open);
+  } finally {
+    await Promise.all(stores.map((store) => store.close()));
+    await database.drop();
+  }
+}
+
+/** A customer and one namespace of theirs. */
+export interface Home {
+  readonly userId: string;
+  readonly namespaceId: string;
+  readonly namespace: string;
+}
+
+export async function settle(store: Store, namespace = 'acme'): Promise<Home> {
+  const home = { userId: randomUUID(), namespaceId: randomUUID(), namespace };
+  await store.write(async (tx) => {
+    const counted = { records_count: 0, created_at: 1 };
+    await tx
+      .insertInto('users')
+      .values({ id: home.userId, email: `${namespace}@example.org`, role: 'user', tier: 'free', ...counted })
+      .execute();
+    await tx
+      .insertInto('namespaces')
+      .values({
+        id: home.namespaceId,
+        name: namespace,
+        user_id: home.userId,
+        public_read: 1,
+        suspended: 0,
+        updated_at: 2,
+        ...counted,
+      })
+      .execute();
+  });
+  return home;
+}
+
+/** Writes a record with its Change and counts, as the use cases do; in a unit of the caller's. */
+export async function putRecord(
+  tx: Tx,
+  home: Home,
+  params: string,
+  more: Partial<RecordsTable> = {},
+): Promise<number> {
+  const key = `${params}.doc.${home.namespace}.v1`;
+  const record: RecordsTable = {
+    id: randomUUID(),
+    namespace_id: home.namespaceId,
+    key,
+    resource: 'doc',
+    version: 'v1',
+    data: Buffer.from(`payload of ${params}`),
+    content_type: 'text/plain',
+    ttl_seconds: 300,
+    expires_at: null,
+    created_at: 1_000,
+    updated_at: 1_000,
+    ...more,
+  };
+  await tx
+    .updateTable('users')
+    .set((eb) => ({ records_count: eb('records_count', '+', 1) }))
+    .where('id', '=', home.userId)
+    .execute();
+  await tx
+    .updateTable('namespaces')
+    .set((eb) => ({ records_count: eb('records_count', '+', 1) }))
+    .where('id', '=', home.namespaceId)
+    .execute();
+  await tx.insertInto('records').values(record).execute();
+  return appendChanges(tx, [upsert(home, record)], record.updated_at);
+}
+
+export function upsert(home: Home, record: RecordsTable): NewChange {
+  return {
+    type: 'record.upserted',
+    owner: home.userId,
+    cause: 'direct',
+    key: record.key,
+    namespace: home.namespace,
+    resource: record.resource,
+    version: record.version,
+    data: Buffer.from(record.data).toString('base64'),
+    contentType: record.content_type,
+    ttlSeconds: record.ttl_seconds,
+    expiresAt: record.expires_at,
+  };
+}

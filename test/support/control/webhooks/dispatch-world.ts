@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore } from '../../../../src/control/store/open.ts';
+import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/control/store/schema.ts';
+import type { Store, Tx } from '../../../../src/control/store/store.ts';
+import { NEVER_SERVED } from '../../../../src/control/store/webhooks.ts';
+import type { Tier } from '../../../../src/core/tiers.ts';
+import type { TestDatabase } from '../store/fixtures.ts';
+import { postgresDatabase, postgresMissing } from '../store/postgres.ts';
+import { sqliteDatabase } from '../store/sqlite.ts';
+
+/** Both engines, for scenarios that are the same on either. */
+export const ENGINES: readonly {
+  readonly name: string;
+  readonly create: () => Promise<TestDatabase>;
+  readonly skip: string | false;
+}[] = [
+  { name: 'SQLite', create: sqliteDatabase, skip: false },
+  {
+    name: 'PostgreSQL',
+    create: async () => {
+      const database = await postgresDatabase();
+      return {
+        open: (clock = Date.now) => openStore({ dataDir: '', databaseUrl: database.url, clock }),
+        drop: () => database.drop(),
+      };
+    },
+    skip: postgresMissing() ?? false,
+  },
+];
+
+/** Secrets that are not sealed. */
+export const OPEN_SEAL = {
+  open: (_id: string, sealed: Uint8Array): string => Buffer.from(sealed).toString(),
+};
+
+export async function addCustomer(store: Store, name = 'acme', tier: Tier = 'pro'): Promise<string> {
+  const id = randomUUID();
+  const email = `${name}@example.org`;
+  await store.write(async (tx) => {
+    const user = { id, email, role: 'user', tier, records_count: 0, created_at: 1 } as const;
+    await tx.insertInto('users').values(user).execute();
+  });
+  return id;
+}
+
+/** @returns its id */
+export async function addWebhook(
+  store: Store,
+  userId: string,
+  more: Partial<WebhooksTable> = {},
+): Promise<string> {
+  const id = more.id ?? randomUUID();
+  const webhook: WebhooksTable = {
+    id,
+    user_id: userId,
+    name: 'hook',
+    url: `https://${id}.test/`,
+    events: '["record.upserted"]',
+    namespaces: '[]',
+    enabled: 1,
+    ...NEVER_SERVED,
+    secret_digest: '',
+    signing_secret: Buffer.from(`secret of ${id}`),
+    starts_after: 0,
+    created_at: 1,
+    ...more,
+  };
+  await store.write((tx) => tx.insertInto('webhooks').values(webhook).execute());
+  return id;
+}
+
+/** What the fan-out does for one webhook, in a unit of the caller's. The numbers ascend from `more.seq`. */
+export async function enqueueIn(
+  tx: Tx,
+  webhookId: string,
+  count: number,
+  at: number,
+  more: Partial<WebhookDeliveriesTable> = {},
+): Promise<string[]> {
+  const first = more.seq ?? 1;
+  const deliveries = Array.from({ length: count }, (_, index): WebhookDeliveriesTable => {
+    const seq = first + index;
+    return {
+      id: randomUUID(),
+      webhook_id: webhookId,
+      event: 'record.upserted',
+      status: 'pending',
+      response_code: null,
+      error: null,
+      attempts: 0,
+      duration_ms: null,
+      created_at: at,
+      last_attempt_at: null,
+      next_attempt_at: at,
+      body: Buffer.from(`{"seq":${seq}}`),
+      ...more,
+      seq,
+    };
+  });
+  await tx.insertInto('webhook_deliveries').values(deliveries).execute();
+  await tx
+    .updateTable('webhooks')
+    .set((hook) => ({
+      next_due_at: hook.case().when('next_due_at', '<=', at).then(hook.ref('next_due_at')).else(at).end(),
+    }))
+    .where('id', '=', webhookId)
+    .execute();
+  return deliveries.map((delivery) => delivery.id);
+}
+
+export function enqueue(
+  store: Store,
+  webhookId: string,
+  count: number,
+  at: number,
+  more: Partial<WebhookDeliveriesTable> = {},
+): Promise<string[]> {
+  return store.write((tx) => enqueueIn(tx, webhookId, count, at, more));
+}
+
+export async function webhookOf(store: Store, id: string): Promise<WebhooksTable> {
+  return store.read.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** By number. */
+export async function deliveriesOf(store: Store, webhookId: string): Promise<WebhookDeliveriesTable[]> {
+  return store.read
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .orderBy('seq')
+    .execute();
+}
+
+/** How many deliveries of a webhook there are of each status. */
+export async function statusesOf(store: Store, webhookId: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { status } of await deliveriesOf(store, webhookId)) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** Looks until it holds. Fails loudly instead of hanging. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 4000; looks++) {
+    if (await holds()) return;
+    await sleep(5);
+  }
+  assert.fail(`never came true: ${what}`);
+}

@@ -1,0 +1,144 @@
+/** A packet handler over a memory view, with a clock, keys and a slow service that the test moves. */
+
+import type { Outcome } from '../../../../src/core/outcome.ts';
+import type { KeySet } from '../../../../src/edge/dnssec/keys.ts';
+import { generateKeySet, keySetData } from '../../../../src/edge/dnssec/keys.ts';
+import { createStamps } from '../../../../src/edge/hosted/stamps.ts';
+import { servedZones } from '../../../../src/edge/node/served-zones.ts';
+import { makePacketHandler, type PacketContext } from '../../../../src/edge/query/packet.ts';
+import type { PublicService } from '../../../../src/edge/query/public-service.ts';
+import type { ServedZone } from '../../../../src/edge/query/served-zone.ts';
+import { decodeMessage, encodeMessage, type Message, type Rr } from '../../../../src/edge/wire/message.ts';
+import { nameFromText } from '../../../../src/edge/wire/name.ts';
+import { readRrsig, verifies } from '../dnssec/keys.ts';
+import { createMemoryView } from '../hosted/memory-view.ts';
+
+export const ZONE = 'uqrp.net';
+export const START = Date.UTC(2026, 0, 1);
+const SERVERS = [{ label: 'ns1', addresses: ['192.0.2.1'] }];
+const TXT = 16;
+const RRSIG = 46;
+
+export interface Clockwork {
+  now: number;
+}
+
+/** A zone as a node serves it; null: answers are not signed. */
+export function zoneOf(keys: KeySet | null, clock: Clockwork, zone = ZONE): readonly ServedZone[] {
+  return servedZones({
+    zones: [zone],
+    nameServers: SERVERS,
+    mode: 'full',
+    keys: keys === null ? [] : [keySetData(keys)],
+    clock: () => clock.now,
+  });
+}
+
+export function keysMadeAt(now: number, zone = ZONE): KeySet {
+  return generateKeySet(zone, now);
+}
+
+/** A service that answers when the test says so, each question by itself, in the order of asking. */
+export interface WaitingService extends PublicService {
+  readonly waiting: ((outcome: Outcome) => void)[];
+}
+
+export function waitingService(resource: string): WaitingService {
+  const waiting: ((outcome: Outcome) => void)[] = [];
+  return {
+    resource,
+    waiting,
+    info: () => ({ kind: 'refused', until: 0 }),
+    answer: () => new Promise((resolve) => waiting.push(resolve)),
+  };
+}
+
+export function answerOf(text: string, until: number): Outcome {
+  return { kind: 'answer', text: Buffer.from(text), ttl: 600, until };
+}
+
+/** A packet handler with an empty view, and what `more` changes about it. */
+export function signedNode(
+  more: Partial<PacketContext> & Pick<PacketContext, 'zones'>,
+  clock: Clockwork,
+  services: readonly PublicService[] = [],
+) {
+  const view = createMemoryView();
+  const stamps = createStamps();
+  const handler = makePacketHandler({
+    view,
+    gate: { sync: true, demo: false },
+    services: new Map(services.map((service) => [service.resource, service])),
+    identity: 'test-node',
+    stamps,
+    clock: () => clock.now,
+    ...more,
+  });
+  return { handler, view, stamps };
+}
+
+export interface Asking {
+  readonly qtype?: number;
+  readonly dnssecOk?: boolean;
+  readonly id?: number;
+}
+
+/** A query with EDNS, and with the DO bit unless `asking` says otherwise. */
+export function queryOf(name: string, { qtype = TXT, dnssecOk = true, id = 7 }: Asking = {}): Uint8Array {
+  return encodeMessage({
+    id,
+    qr: false,
+    opcode: 0,
+    aa: false,
+    tc: false,
+    rd: false,
+    ra: false,
+    ad: false,
+    cd: false,
+    rcode: 0,
+    question: [{ qname: nameFromText(name)!, qtype, qclass: 1 }],
+    answer: [],
+    authority: [],
+    additional: [],
+    edns: { payload: 1232, version: 0, dnssecOk, options: [] },
+  });
+}
+
+export function messageOf(reply: Uint8Array | null): Message {
+  const message = reply === null ? null : decodeMessage(reply);
+  if (message === null) throw new Error('the reply does not decode');
+  return message;
+}
+
+/** The reply of the packet cache, or null. */
+export function cachedReply(
+  handler: ReturnType<typeof makePacketHandler>,
+  query: Uint8Array,
+): Uint8Array | null {
+  const out = Buffer.alloc(65_535);
+  const octets = handler.hot(query, query.length, 'udp', out);
+  return octets === 0 ? null : new Uint8Array(out.subarray(0, octets));
+}
+
+/** RRSIG rdata of a section. */
+export function rrsigsIn(section: readonly Rr[]): readonly Uint8Array[] {
+  return section.filter(({ type }) => type === RRSIG).map(({ rdata }) => rdata);
+}
+
+/** Whether each rrset of the sections has a signature by every active key of the set, and each signature verifies. */
+export function isSignedBy(message: Message, keys: KeySet): boolean {
+  return [message.answer, message.authority].every((section) => {
+    const covered = section.filter(({ type }) => type !== RRSIG);
+    return covered.every(({ owner, type, ttl }) => {
+      const rdata = covered.filter((rr) => rr.type === type).map((rr) => rr.rdata);
+      const rrsigs = rrsigsIn(section).filter((rrsig) => readRrsig(rrsig).covered === type);
+      return keys.keys.every((key) =>
+        rrsigs.some(
+          (rrsig) =>
+            readRrsig(rrsig).keyTag === key.keyTag &&
+            verifies({ owner, type, ttl, rdata }, rrsig, key.dnskeyRdata),
+        ),
+      );
+    });
+  });
+}

@@ -1,0 +1,132 @@
+import type { Change, ChangeBody } from '../../../src/core/change.ts';
+import type { ChangeSource, LogBounds } from '../../../src/feed/change-source.ts';
+import { createMemoryView, type MemoryState } from '../edge/hosted/memory-view.ts';
+
+type Call = 'bounds' | 'since' | 'snapshot';
+
+/** A change source in memory, whose faults are the test's to choose. */
+export interface FakeSource extends ChangeSource {
+  /** Commits changes at once, each with the next `seq`. */
+  write(...bodies: readonly ChangeBody[]): void;
+  /** Forgets all changes up to `seq`. */
+  prune(seq: number): void;
+  /** Takes the log and the state back to what they were at `seq`, as a backup that is restored. */
+  restore(seq: number): void;
+  /** What a view at the head should hold. */
+  state(): MemoryState;
+  /** Calls made so far. */
+  readonly calls: Readonly<Record<Call, number>>;
+  /** Runs before each call is answered; may throw, write, or return a promise to wait for. */
+  before: (call: Call, page: number) => unknown;
+  /** Names the database; a test changes it to play another one. */
+  epoch: string;
+  /** Whether commits are announced. */
+  announcing: boolean;
+  /** Bends what `since` gives. */
+  bend: (changes: readonly Change[]) => readonly Change[];
+  readonly listeners: ReadonlySet<(seq: number) => void>;
+}
+
+/** @param pageSize bodies of a page of the snapshot */
+export function createFakeSource(pageSize = 2): FakeSource {
+  let log: Change[] = [];
+  let oldest = 1;
+  const calls = { bounds: 0, since: 0, snapshot: 0 };
+  const listeners = new Set<(seq: number) => void>();
+  const head = (): number => log.length;
+
+  const called = async (call: Call, page = 0): Promise<void> => {
+    calls[call]++;
+    await source.before(call, page);
+  };
+  const stateAt = (seq: number): MemoryState => {
+    const view = createMemoryView();
+    // Resolves later, but has done its work when it returns.
+    void view.apply(log.slice(0, seq), seq);
+    view.state.epoch = source.epoch;
+    return view.state;
+  };
+
+  /** Rows in the order of their keys, looked at page by page: writes between two pages show in the later ones. */
+  async function* pages(rows: (state: MemoryState) => [string, ChangeBody][]): AsyncGenerator<ChangeBody[]> {
+    for (let after = '', page = 0; ; page++) {
+      await called('snapshot', page);
+      const next = rows(stateAt(head()))
+        .filter(([id]) => id > after)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .slice(0, pageSize);
+      const last = next.at(-1);
+      if (last === undefined) return;
+      yield next.map(([, body]) => body);
+      after = last[0];
+    }
+  }
+
+  const source: FakeSource = {
+    calls,
+    listeners,
+    announcing: true,
+    epoch: 'first',
+    before: () => undefined,
+    bend: (changes) => changes,
+    state: () => stateAt(head()),
+    write(...bodies) {
+      for (const body of bodies) {
+        log.push({ ...body, seq: log.length + 1, at: (log.length + 1) * 1000, owner: null, cause: 'direct' });
+      }
+      if (source.announcing && bodies.length > 0) for (const listener of listeners) listener(head());
+    },
+    prune(seq) {
+      oldest = seq + 1;
+    },
+    restore(seq) {
+      log = log.slice(0, seq);
+    },
+    async bounds(): Promise<LogBounds> {
+      await called('bounds');
+      return { epoch: source.epoch, oldest, head: head() };
+    },
+    async since(seq, limit) {
+      await called('since');
+      return source.bend(log.filter((change) => change.seq > seq && change.seq >= oldest).slice(0, limit));
+    },
+    async *snapshot() {
+      yield* pages(namespaceRows);
+      yield* pages(tokenRows);
+      yield* pages(recordRows);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+  return source;
+}
+
+function namespaceRows({ namespaces }: MemoryState): [string, ChangeBody][] {
+  return [...namespaces].map(([namespace, flags]) => [
+    namespace,
+    {
+      type: 'namespace.upserted',
+      namespace,
+      id: namespace,
+      ...flags,
+      recordsCount: 0,
+      createdAt: 0,
+      updatedAt: 0,
+    },
+  ]);
+}
+
+function tokenRows({ tokens }: MemoryState): [string, ChangeBody][] {
+  return [...tokens].map(([digest, token]) => [digest, { type: 'token.minted', digest, ...token }]);
+}
+
+function recordRows({ records }: MemoryState): [string, ChangeBody][] {
+  return [...records].map(([key, { data, ttlSeconds, expiresAt }]) => {
+    const [version, namespace, resource] = key.split('.').reverse() as [string, string, string];
+    const text = Buffer.from(data).toString('base64');
+    const rest = { contentType: 'text/plain', ttlSeconds, expiresAt };
+    return [key, { type: 'record.upserted', key, namespace, resource, version, data: text, ...rest }];
+  });
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FeedFault } from '../../../src/feed/feed-faults.ts';
+import {
+  type Follower,
+  type FollowerOptions,
+  type FollowerState,
+  startFollower,
+} from '../../../src/feed/follower.ts';
+import { createMemoryView, type MemoryView } from '../edge/hosted/memory-view.ts';
+import { createFakeSource, type FakeSource } from './fake-source.ts';
+
+/** Far longer than a test may take: what happens then did not happen by polling. */
+const NEVER = 600_000;
+
+/** A follower between a source and a view of the test's own, and what it reported. */
+export interface Rig {
+  readonly source: FakeSource;
+  readonly view: MemoryView;
+  follower: Follower | null;
+  /** What the clock says, milliseconds. */
+  now: number;
+  states: FollowerState[];
+  /** Faults that were reported, in order. */
+  readonly faults: FeedFault[];
+  /** `seq` of the changes that were announced. */
+  readonly applied: number[];
+  readonly start: (options?: Partial<FollowerOptions>) => Follower;
+  /** Waits until it holds; the test runner's own limit ends a wait in vain. */
+  readonly until: (condition: () => boolean) => Promise<void>;
+  readonly caughtUp: () => boolean;
+  /** The view holds what the source does. */
+  readonly assertSame: () => void;
+  readonly stop: () => Promise<void>;
+}
+
+export function createRig(): Rig {
+  const source = createFakeSource();
+  const view = createMemoryView();
+  const rig: Rig = {
+    source,
+    view,
+    follower: null,
+    now: 50_000,
+    states: [],
+    faults: [],
+    applied: [],
+    start(options = {}) {
+      rig.follower = startFollower({
+        source,
+        view,
+        clock: () => rig.now,
+        pollMs: NEVER,
+        onState: (state) => rig.states.push(state),
+        onFailing: (fault) => rig.faults.push(fault),
+        onApplied: (changes) => rig.applied.push(...changes.map(({ seq }) => seq)),
+        ...options,
+      });
+      return rig.follower;
+    },
+    async until(condition) {
+      while (!condition()) await nextTurn();
+    },
+    caughtUp: () => view.state.cursor === source.state().cursor,
+    assertSame: () => assert.deepEqual(view.state, source.state()),
+    async stop() {
+      source.before = () => undefined;
+      await rig.follower?.stop();
+    },
+  };
+  return rig;
+}
