@@ -12,8 +12,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { encodeQuery } from '../src/edge/wire/message/query.ts';
 import { nameFromText } from '../src/edge/wire/name.ts';
-import { encodeQuery } from '../src/edge/wire/query.ts';
 import { requirePrograms } from '../test/support/process.ts';
 import { compare, dnsperf, type Load, type Target, waitFor } from './lib/compare.ts';
 import { FIRST_NAME, hotFile, startFilled, uniqueFile, ZONE, zoneText } from './lib/dataset.ts';

@@ -5,11 +5,11 @@ import type { Server } from '../client/server.ts';
 import { parseEnvelope } from '../core/envelope.ts';
 import { foldCase } from '../core/labels.ts';
 import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../edge/wire/codes.ts';
-import { readEde } from '../edge/wire/edns.ts';
-import type { Message } from '../edge/wire/message.ts';
+import { readEde } from '../edge/wire/message/edns.ts';
+import type { Message } from '../edge/wire/message/message.ts';
 import { nameFromText, nameToText } from '../edge/wire/name.ts';
-import { rdataToText } from '../edge/wire/present.ts';
-import { txtValue } from '../edge/wire/txt.ts';
+import { rdataToText } from '../edge/wire/rdata/present.ts';
+import { txtValue } from '../edge/wire/rdata/txt.ts';
 import { commandConfig } from './context.ts';
 import { EXIT, escapeControls, InputError, print, UsageError } from './output.ts';
 

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { LIMITS } from '../core/limits.ts';
-import { decodeMessage, type Message } from '../edge/wire/message.ts';
-import { encodeQuery } from '../edge/wire/query.ts';
+import { decodeMessage, type Message } from '../edge/wire/message/message.ts';
+import { encodeQuery } from '../edge/wire/message/query.ts';
 import { exchangeUdp } from './datagram.ts';
 import { exchangeHttps } from './https.ts';
 import type { Exchange, Server } from './server.ts';

@@ -5,7 +5,7 @@ import type { MalformedCause } from './malformed.ts';
 export type FailureCause = 'storage' | 'provider' | 'signing' | 'too-large' | 'internal';
 
 /**
- * What became of a query. `edge/query/reply-body.ts` alone turns it into RCODE, records, TTL and extended error.
+ * What became of a query. `edge/query/reply/reply-body.ts` alone turns it into RCODE, records, TTL and extended error.
  *
  * `until`, where present, is the millisecond at which the outcome stops being true by the passing of time alone (a record
  * or token that expires, a TTL that counts down): nothing may be served from a cache past it.

@@ -11,8 +11,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
+import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
-import { encodeQuery } from '../../src/edge/wire/query.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const LOST_SHARE = 0.01;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { EDNS_OPTION, RRTYPE } from '../../src/edge/wire/codes.ts';
-import { readEde } from '../../src/edge/wire/edns.ts';
-import type { Message } from '../../src/edge/wire/message.ts';
+import { readEde } from '../../src/edge/wire/message/edns.ts';
+import type { Message } from '../../src/edge/wire/message/message.ts';
 import { u16At } from '../../src/edge/wire/octets.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { type Exchange, overTcp, overUdp } from './exchange.ts';

@@ -1,4 +1,4 @@
-import { decodeMessage, type Message } from '../../src/edge/wire/message.ts';
+import { decodeMessage, type Message } from '../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { concatOctets } from '../../src/edge/wire/octets.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createStamps } from '../../src/edge/hosted/stamps.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
-import { signedZone } from '../../src/edge/query/served-zone.ts';
-import { makeZone } from '../../src/edge/query/zones.ts';
+import { signedZone } from '../../src/edge/query/zone/served-zone.ts';
+import { makeZone } from '../../src/edge/query/zone/zones.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
-import { readEde } from '../../src/edge/wire/edns.ts';
+import { readEde } from '../../src/edge/wire/message/edns.ts';
 import { createMemoryView } from '../support/edge/hosted/memory-view.ts';
 import { decoded, opt, query } from './messages.ts';
 

@@ -5,7 +5,7 @@ import { ask, type ClientTransport } from '../../src/client/ask.ts';
 import { parseEnvelope } from '../../src/core/envelope.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/txt.ts';
+import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
 import type { Uqrp } from '../support/server-process.ts';
 
 export interface Answer {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { ask } from '../../src/client/ask.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/txt.ts';
+import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
 import { fixture } from '../support/edge/services/providers/rig.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';

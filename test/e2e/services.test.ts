@@ -6,7 +6,7 @@ import { ask } from '../../src/client/ask.ts';
 import { geoipPaths } from '../../src/edge/services/geoip/files.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/txt.ts';
+import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { certificate, eventually, getHttps } from './client.ts';
 

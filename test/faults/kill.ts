@@ -7,7 +7,7 @@ import { ask } from '../../src/client/ask.ts';
 import { parseEnvelope } from '../../src/core/envelope.ts';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/txt.ts';
+import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
 import { type Rng, seededRng } from '../support/edge/wire/fuzz.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
 import type { TransportName } from '../../src/edge/transport/handler.ts';
-import { decodeMessage, encodeMessage } from '../../src/edge/wire/message.ts';
+import { decodeMessage, encodeMessage } from '../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { TestNode, ZONE } from '../scenarios/node.ts';
 import { corpus, mutate, type Rng, seededRng } from '../support/edge/wire/fuzz.ts';

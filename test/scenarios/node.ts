@@ -4,8 +4,8 @@ import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys.ts';
 import type { SigningMode } from '../../src/edge/dnssec/signer.ts';
 import { createStamps } from '../../src/edge/hosted/stamps.ts';
 import { servedZones } from '../../src/edge/node/served-zones.ts';
+import type { PublicService } from '../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
-import type { PublicService } from '../../src/edge/query/public-service.ts';
 import type { PacketHandler } from '../../src/edge/transport/handler.ts';
 import { createMemoryView } from '../support/edge/hosted/memory-view.ts';
 

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
 import { OPCODE, parseRrtype, RRTYPE, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
-import { readEde } from '../../src/edge/wire/edns.ts';
-import { decodeMessage, encodeMessage, type Message, type Rr } from '../../src/edge/wire/message.ts';
+import { readEde } from '../../src/edge/wire/message/edns.ts';
+import { decodeMessage, encodeMessage, type Message, type Rr } from '../../src/edge/wire/message/message.ts';
 import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';
 import { u16At } from '../../src/edge/wire/octets.ts';
-import { rdataToText } from '../../src/edge/wire/present.ts';
+import { rdataToText } from '../../src/edge/wire/rdata/present.ts';
 import { TestNode, ZONE } from './node.ts';
 import { scenarioServices } from './services.ts';
 

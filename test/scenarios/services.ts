@@ -1,4 +1,4 @@
-import type { PublicService } from '../../src/edge/query/public-service.ts';
+import type { PublicService } from '../../src/edge/query/operations/public-service.ts';
 import { publish } from '../../src/edge/schema/publish.ts';
 import type { Places } from '../../src/edge/services/places/place.ts';
 import { openPlaces } from '../../src/edge/services/places/table.ts';

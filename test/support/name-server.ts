@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { ipv4FromText, ipv6FromText } from '../../src/edge/wire/address.ts';
+import { ipv4FromText, ipv6FromText } from '../../src/edge/wire/rdata/address.ts';
 
 /** Addresses of a host at its nth question of a type, IPv4 and IPv6 mixed; empty: the name has none; null: it does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { ask } from '../../src/client/ask.ts';
 import { keyTag as tagOf } from '../../src/edge/dnssec/keys.ts';
 import { RCODE, RRTYPE } from '../../src/edge/wire/codes.ts';
-import type { Rr } from '../../src/edge/wire/message.ts';
+import type { Rr } from '../../src/edge/wire/message/message.ts';
 import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';
 import { readRrsig, verifies } from './edge/dnssec/keys.ts';
 

@@ -10,9 +10,9 @@ import { ask } from '../../src/client/ask.ts';
 import { exchangeUdp } from '../../src/client/datagram.ts';
 import { parseEnvelope } from '../../src/core/envelope.ts';
 import { CLASS, OPCODE, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
-import { encodeMessage } from '../../src/edge/wire/message.ts';
+import { encodeMessage } from '../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/txt.ts';
+import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
 import { start, stop } from '../support/process.ts';
 import type { Daemon, Setup } from './daemons.ts';
 

@@ -10,7 +10,7 @@ import { dsLines } from '../../edge/dnssec/ds.ts';
 import { keyFile, loadKeys } from '../../edge/dnssec/key-store.ts';
 import { RRTYPE } from '../../edge/wire/codes.ts';
 import { nameFromText } from '../../edge/wire/name.ts';
-import { rdataToText } from '../../edge/wire/present.ts';
+import { rdataToText } from '../../edge/wire/rdata/present.ts';
 import { checkPorts, portUses } from '../../start-checks.ts';
 import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';

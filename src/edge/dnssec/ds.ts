@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { RRTYPE } from '../wire/codes.ts';
 import { foldName, nameFromText, nameToText } from '../wire/name.ts';
 import { concatOctets } from '../wire/octets.ts';
-import { rdataToText } from '../wire/present.ts';
+import { rdataToText } from '../wire/rdata/present.ts';
 import type { KeySet, ZoneKey } from './keys.ts';
 
 /** SHA-256 (RFC 4509), the one digest that every validator knows. */

@@ -5,7 +5,7 @@ import { fromHex, toHex, wireName } from '../../../test/support/edge/wire/fixtur
 import { RRTYPE } from '../wire/codes.ts';
 import { foldName, isSubdomain, isWireName } from '../wire/name.ts';
 import { concatOctets } from '../wire/octets.ts';
-import { rdataToText } from '../wire/present.ts';
+import { rdataToText } from '../wire/rdata/present.ts';
 import { BARE_TYPES, existingTypes, NXNAME_TYPES, nextName, nsecRdata, typeBitmap } from './nsec.ts';
 
 const apex = wireName('x.net');

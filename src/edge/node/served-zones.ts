@@ -2,8 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import { type KeySetData, readKeySet } from '../dnssec/keys.ts';
 import { nsecRdata } from '../dnssec/nsec.ts';
 import { makeSigner, type Signer, type SigningMode } from '../dnssec/signer.ts';
-import { type ServedZone, signedZone, unsignedZone, type ZoneSigner } from '../query/served-zone.ts';
-import { makeZone, type NameServer } from '../query/zones.ts';
+import { type ServedZone, signedZone, unsignedZone, type ZoneSigner } from '../query/zone/served-zone.ts';
+import { makeZone, type NameServer } from '../query/zone/zones.ts';
 
 export interface ServedZoneSettings {
   readonly zones: readonly string[];

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { KeySetData } from '../dnssec/keys.ts';
 import type { SigningMode } from '../dnssec/signer.ts';
-import type { NameServer } from '../query/zones.ts';
+import type { NameServer } from '../query/zone/zones.ts';
 import type { FeedName } from '../services/providers/feeds.ts';
 import type { UdpPath } from '../transport/udp-either.ts';
 

@@ -2,10 +2,10 @@
 
 import { LIMITS } from '../../core/limits.ts';
 import { CLASS, EDNS_OPTION, edeName, OPCODE, parseRrtype, RRTYPE } from '../wire/codes.ts';
-import { type EdnsOption, readEde } from '../wire/edns.ts';
-import { decodeMessage, encodeMessage, type Message, type Rr } from '../wire/message.ts';
+import { type EdnsOption, readEde } from '../wire/message/edns.ts';
+import { decodeMessage, encodeMessage, type Message, type Rr } from '../wire/message/message.ts';
 import { nameFromText, nameToText } from '../wire/name.ts';
-import { rdataToText } from '../wire/present.ts';
+import { rdataToText } from '../wire/rdata/present.ts';
 
 /** A JSON question: the DNS query made of it, and what the answer needs to know of it besides. */
 export interface JsonQuestion {

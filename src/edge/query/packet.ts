@@ -2,17 +2,17 @@ import type { Clock } from '../../core/clock.ts';
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
 import type { PacketHandler, TransportName } from '../transport/handler.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
-import { type EdnsOption, findOption } from '../wire/edns.ts';
-import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/request.ts';
-import { type Generation, newGeneration } from './generation.ts';
-import type { PacketCacheSettings, Validity } from './packet-cache.ts';
-import { truncated, udpLimit, writeFault, writeReply } from './reply.ts';
-import { blankBody, busyBody } from './reply-body.ts';
+import { type EdnsOption, findOption } from '../wire/message/edns.ts';
+import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/message/request.ts';
+import { type Generation, newGeneration } from './cache/generation.ts';
+import type { PacketCacheSettings, Validity } from './cache/packet-cache.ts';
+import { truncated, udpLimit, writeFault, writeReply } from './reply/reply.ts';
+import { blankBody, busyBody } from './reply/reply-body.ts';
 import { mayNeedSignatures, type RespondContext, respond } from './respond.ts';
 import { type Route, route } from './route.ts';
-import { type FinishedBody, finishZoneless } from './secure.ts';
-import type { ServedZone } from './served-zone.ts';
-import { SigningBudget } from './signing-budget.ts';
+import { type FinishedBody, finishZoneless } from './signing/secure.ts';
+import { SigningBudget } from './signing/signing-budget.ts';
+import type { ServedZone } from './zone/served-zone.ts';
 
 /** The counters that a Change moves (see edge/hosted/stamps.ts). */
 export interface StampReader {

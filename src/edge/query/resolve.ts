@@ -2,10 +2,10 @@ import { DATASETS_RESOURCE } from '../../core/labels.ts';
 import { FOREVER, type Outcome } from '../../core/outcome.ts';
 import type { Query } from '../../core/query.ts';
 import type { HostedView } from '../hosted/view.ts';
-import { demoRecord } from './demo.ts';
-import { type GateSettings, judge } from './gate.ts';
-import { hostedOutcome } from './hosted.ts';
-import type { PublicService } from './public-service.ts';
+import type { PublicService } from './operations/public-service.ts';
+import { type GateSettings, judge } from './records/access.ts';
+import { demoRecord } from './records/demo-records.ts';
+import { hostedOutcome } from './records/hosted-outcome.ts';
 
 export interface ResolveContext {
   readonly view: HostedView;

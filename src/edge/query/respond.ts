@@ -3,11 +3,11 @@ import { FOREVER, type Outcome } from '../../core/outcome.ts';
 import type { Query } from '../../core/query.ts';
 import type { TransportName } from '../transport/handler.ts';
 import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
-import type { DnsRequest } from '../wire/request.ts';
-import { chaosRdata } from './chaos.ts';
-import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial.ts';
-import { type DenialMemory, denialMemory } from './denial-memory.ts';
-import { dependsOnLetters } from './letters.ts';
+import type { DnsRequest } from '../wire/message/request.ts';
+import { type DenialMemory, denialMemory } from './denial/denial-memory.ts';
+import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial/name-state.ts';
+import { dependsOnLetters } from './operations/letters.ts';
+import { chaosRdata } from './reply/chaos.ts';
 import {
   chaosBody,
   failedBody,
@@ -20,10 +20,10 @@ import {
   rrsetBody,
   signposted,
   unaskableBody,
-} from './reply-body.ts';
+} from './reply/reply-body.ts';
 import { type ResolveContext, resolve } from './resolve.ts';
 import type { Route, TextRoute } from './route.ts';
-import { type FinishedBody, finish, finishNsec, finishRrsig, finishZoneless } from './secure.ts';
+import { type FinishedBody, finish, finishNsec, finishRrsig, finishZoneless } from './signing/secure.ts';
 
 export interface RespondContext extends ResolveContext {
   /** What a node calls itself in `id.server` and NSID. */

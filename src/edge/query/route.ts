@@ -3,11 +3,11 @@ import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../core/labels.ts';
 import type { Operation, Query } from '../../core/query.ts';
 import { parseQueryName } from '../../core/query-name.ts';
 import { CLASS, RRTYPE } from '../wire/codes.ts';
+import type { DnsRequest } from '../wire/message/request.ts';
 import { labelCount } from '../wire/name.ts';
-import type { DnsRequest } from '../wire/request.ts';
-import { withLetters } from './letters.ts';
-import type { ServedZone } from './served-zone.ts';
-import { findZone, type Rrset, type Zone } from './zones.ts';
+import { withLetters } from './operations/letters.ts';
+import type { ServedZone } from './zone/served-zone.ts';
+import { findZone, type Rrset, type Zone } from './zone/zones.ts';
 
 /** What a TXT question at a name leads to, judged by the name alone. */
 export type TextRoute =

@@ -1,5 +1,5 @@
 import { PUBLIC_NAMESPACE } from '../../core/labels.ts';
-import type { PublicService } from '../query/public-service.ts';
+import type { PublicService } from '../query/operations/public-service.ts';
 import { malformed } from '../services/answers.ts';
 import { serviceSchema } from '../services/schema.ts';
 import type { Service } from '../services/service.ts';

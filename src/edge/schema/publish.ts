@@ -1,7 +1,7 @@
 import type { Outcome } from '../../core/outcome.ts';
 import { decodeParam } from '../../core/params.ts';
 import type { Query } from '../../core/query.ts';
-import type { PublicService } from '../query/public-service.ts';
+import type { PublicService } from '../query/operations/public-service.ts';
 import { malformed } from '../services/answers.ts';
 import type { Service } from '../services/service.ts';
 import { DIRECTORY, directoryOf, makeDirectory } from './directory.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ipv4ToText, ipv6ToText } from '../wire/address.ts';
+import { ipv4ToText, ipv6ToText } from '../wire/rdata/address.ts';
 import { readAddress } from './address.ts';
 
 function read(address: string): string | null {

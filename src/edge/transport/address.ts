@@ -1,6 +1,6 @@
 /** Peer addresses, as far as limits and cookies need them. They never leave this folder. */
 
-import { ipv6FromText } from '../wire/address.ts';
+import { ipv6FromText } from '../wire/rdata/address.ts';
 
 const MAPPED = '::ffff:';
 const IPV4_OCTETS = 4;

@@ -9,7 +9,7 @@ import {
   sizedReply,
 } from '../../../test/support/edge/transport/fakes.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
-import { decodeMessage } from '../wire/message.ts';
+import { decodeMessage } from '../wire/message/message.ts';
 import { ServerCookies } from './cookies.ts';
 import { ReplyDecorator } from './decorator.ts';
 import type { TransportName } from './handler.ts';

@@ -2,7 +2,7 @@
 
 import { LIMITS } from '../../core/limits.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
-import { paddingLength } from '../wire/edns.ts';
+import { paddingLength } from '../wire/message/edns.ts';
 import type { PeerAddress } from './address.ts';
 import { COOKIE_OCTETS, type ServerCookies } from './cookies.ts';
 import type { TransportName } from './handler.ts';

@@ -9,9 +9,9 @@ import {
   sizedReply,
 } from '../../../test/support/edge/transport/fakes.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
-import { findOption } from '../wire/edns.ts';
-import { decodeMessage } from '../wire/message.ts';
-import { decodeRequest, isRequestFault } from '../wire/request.ts';
+import { findOption } from '../wire/message/edns.ts';
+import { decodeMessage } from '../wire/message/message.ts';
+import { decodeRequest, isRequestFault } from '../wire/message/request.ts';
 import { appendOption, optOfReply, RequestOptions, truncateReply } from './options.ts';
 
 const CLIENT = '0102030405060708';

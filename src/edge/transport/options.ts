@@ -5,7 +5,7 @@
 
 import { LIMITS } from '../../core/limits.ts';
 import { EDNS_OPTION, RRTYPE } from '../wire/codes.ts';
-import { isCookieLength } from '../wire/edns.ts';
+import { isCookieLength } from '../wire/message/edns.ts';
 import { u16At } from '../wire/octets.ts';
 import { COOKIE_OCTETS } from './cookies.ts';
 

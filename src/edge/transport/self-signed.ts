@@ -1,7 +1,7 @@
 /** The certificate of a server that has been given none (RFC 5280). For use on one's own machine: it proves nothing. */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { ipv4FromText, ipv6FromText } from '../wire/address.ts';
+import { ipv4FromText, ipv6FromText } from '../wire/rdata/address.ts';
 import * as der from './der.ts';
 import type { TlsMaterial } from './tls.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ednsQuery, header, option, optionsOf, query } from '../../../test/support/edge/transport/fakes.ts';
 import { corpus, mutate, seededRng } from '../../../test/support/edge/wire/fuzz.ts';
-import { decodeMessage } from '../wire/message.ts';
+import { decodeMessage } from '../wire/message/message.ts';
 import { writeSlip } from './slip.ts';
 import { UDP_OCTETS } from './udp-replies.ts';
 

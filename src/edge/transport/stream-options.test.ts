@@ -12,7 +12,7 @@ import {
   until,
 } from '../../../test/support/edge/transport/fakes.ts';
 import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import { decodeMessage } from '../wire/message.ts';
+import { decodeMessage } from '../wire/message/message.ts';
 import { ServerCookies } from './cookies.ts';
 import { FrameSplitter, frame } from './framing.ts';
 import type { Listener } from './listener.ts';

@@ -5,10 +5,15 @@ import type { KeySet } from '../../../../src/edge/dnssec/keys.ts';
 import { generateKeySet, keySetData } from '../../../../src/edge/dnssec/keys.ts';
 import { createStamps } from '../../../../src/edge/hosted/stamps.ts';
 import { servedZones } from '../../../../src/edge/node/served-zones.ts';
+import type { PublicService } from '../../../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler, type PacketContext } from '../../../../src/edge/query/packet.ts';
-import type { PublicService } from '../../../../src/edge/query/public-service.ts';
-import type { ServedZone } from '../../../../src/edge/query/served-zone.ts';
-import { decodeMessage, encodeMessage, type Message, type Rr } from '../../../../src/edge/wire/message.ts';
+import type { ServedZone } from '../../../../src/edge/query/zone/served-zone.ts';
+import {
+  decodeMessage,
+  encodeMessage,
+  type Message,
+  type Rr,
+} from '../../../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../../../src/edge/wire/name.ts';
 import { readRrsig, verifies } from '../dnssec/keys.ts';
 import { createMemoryView } from '../hosted/memory-view.ts';

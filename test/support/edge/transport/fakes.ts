@@ -2,7 +2,7 @@
 
 import type { PacketHandler } from '../../../../src/edge/transport/handler.ts';
 import type { ListenOptions, TransportObserver } from '../../../../src/edge/transport/listener.ts';
-import { decodeMessage, encodeMessage, type Message } from '../../../../src/edge/wire/message.ts';
+import { decodeMessage, encodeMessage, type Message } from '../../../../src/edge/wire/message/message.ts';
 
 export const HEADER_OCTETS = 12;
 

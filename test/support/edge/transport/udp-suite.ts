@@ -11,7 +11,7 @@ import type { Listener } from '../../../../src/edge/transport/listener.ts';
 import { makeRateLimits } from '../../../../src/edge/transport/rate-limit.ts';
 import { createRateMemory } from '../../../../src/edge/transport/rate-table.ts';
 import type { Fate, ReplyLimiter, UdpOptions } from '../../../../src/edge/transport/udp-replies.ts';
-import { decodeMessage } from '../../../../src/edge/wire/message.ts';
+import { decodeMessage } from '../../../../src/edge/wire/message/message.ts';
 import {
   echo,
   ednsQuery,

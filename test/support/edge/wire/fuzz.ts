@@ -4,8 +4,13 @@
  */
 
 import { CLASS, EDNS_OPTION, OPCODE, RRTYPE } from '../../../../src/edge/wire/codes.ts';
-import { cookieOption, type EdnsOption, edeOption, paddingOption } from '../../../../src/edge/wire/edns.ts';
-import { encodeMessage, type Message, type Rr } from '../../../../src/edge/wire/message.ts';
+import {
+  cookieOption,
+  type EdnsOption,
+  edeOption,
+  paddingOption,
+} from '../../../../src/edge/wire/message/edns.ts';
+import { encodeMessage, type Message, type Rr } from '../../../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../../../src/edge/wire/name.ts';
 import { concatOctets } from '../../../../src/edge/wire/octets.ts';
 import {
@@ -16,7 +21,7 @@ import {
   soaRdata,
   srvRdata,
   txtRdata,
-} from '../../../../src/edge/wire/rr.ts';
+} from '../../../../src/edge/wire/rdata/rdata.ts';
 
 /** A whole number from 0 up to, not including, `bound`. */
 export type Rng = (bound: number) => number;

@@ -1,0 +1,19 @@
+import type { ServedZone } from '../zone/served-zone.ts';
+import { PacketCache, type PacketCacheSettings, type ReadStamp } from './packet-cache.ts';
+
+/**
+ * What a reload replaces, as one object. A query takes the current generation when it begins and uses it to its end: its
+ * answer is signed by the keys of that generation and is stored in the cache of that generation alone.
+ */
+export interface Generation {
+  readonly zones: readonly ServedZone[];
+  readonly cache: PacketCache;
+}
+
+export function newGeneration(
+  zones: readonly ServedZone[],
+  readStamp: ReadStamp,
+  settings?: PacketCacheSettings,
+): Generation {
+  return { zones, cache: new PacketCache(readStamp, settings) };
+}

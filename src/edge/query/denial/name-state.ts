@@ -1,0 +1,76 @@
+import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from '../../../core/labels.ts';
+import type { Outcome } from '../../../core/outcome.ts';
+import { RRTYPE } from '../../wire/codes.ts';
+import type { ResolveContext } from '../resolve.ts';
+
+/**
+ * What lies at a name of our zones, as far as anyone may know:
+ *   text     a TXT record
+ *   closed   refused or malformed: nothing is told, and it is the same whether or not a record is stored
+ *   between  nothing itself, but a name below it may answer (an empty non-terminal)
+ *   absent   nothing there, nothing below
+ */
+export type NameState = 'text' | 'closed' | 'between' | 'absent';
+
+const TYPES: Readonly<Record<NameState, readonly number[]>> = {
+  text: [RRTYPE.TXT, RRTYPE.RRSIG, RRTYPE.NSEC],
+  closed: [RRTYPE.RRSIG, RRTYPE.NSEC],
+  between: [RRTYPE.RRSIG, RRTYPE.NSEC],
+  absent: [RRTYPE.RRSIG, RRTYPE.NSEC, RRTYPE.NXNAME],
+};
+
+/**
+ * Types of the NSEC record at a name (RFC 9824 §3, decisions section 5): the bitmap follows what a TXT question would get, or
+ * a resolver with aggressive use of NSEC (RFC 8198) denies the record.
+ */
+export function typesOf(state: NameState): readonly number[] {
+  return TYPES[state];
+}
+
+/**
+ * The state of a full-length name.
+ *
+ * @param name the name below the zone, lower case
+ */
+export function stateOfOutcome(
+  outcome: Outcome,
+  name: string,
+  { view }: Pick<ResolveContext, 'view'>,
+): NameState {
+  if (outcome.kind === 'answer') return 'text';
+  if (outcome.kind !== 'empty') return 'closed';
+  return view.anyBelow(name) ? 'between' : 'absent';
+}
+
+/**
+ * The state of a name too short to be a query. Below the name of a namespace that is not open to everyone there is always
+ * something, if only refusals; so it is never called absent, whether or not it exists.
+ *
+ * @param name the name below the zone, lower case; null for one with octets that no query name has
+ */
+export function stateOfShort(name: string | null, context: ResolveContext): NameState {
+  const labels = name === null ? [] : name.split('.');
+  const version = labels.at(-1);
+  const namespace = labels.at(-2);
+  const resource = labels.at(-3);
+  if (version === undefined || !isVersion(version)) return 'absent';
+  if (namespace === undefined) return 'between';
+  if (!isLabel(namespace) || namespace.startsWith(AUTH_PREFIX)) return 'absent';
+  if (namespace === PUBLIC_NAMESPACE) return stateOfPublic(resource, version, context);
+  if (resource === undefined) return 'between';
+  if (!isLabel(resource) || resource.startsWith(AUTH_PREFIX)) return 'absent';
+  const stored = context.view.namespace(namespace);
+  const isOpen = context.gate.sync && stored?.publicRead && !stored.suspended;
+  return !isOpen || context.view.anyBelow(name!) ? 'between' : 'absent';
+}
+
+function stateOfPublic(
+  resource: string | undefined,
+  version: string,
+  { services }: ResolveContext,
+): NameState {
+  if (version !== 'v1') return 'absent';
+  if (resource === undefined) return 'between';
+  const isService = services.has(resource) || (resource.startsWith('ip-') && services.has('geoip'));
+  return isService ? 'between' : 'absent';
+}

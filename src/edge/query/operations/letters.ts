@@ -1,0 +1,28 @@
+import { PUBLIC_NAMESPACE } from '../../../core/labels.ts';
+import { isCaseSensitive } from '../../../core/params.ts';
+import type { Query } from '../../../core/query.ts';
+
+/**
+ * Whether the answer depends on the case of letters: a public service decodes a `b64-` label. The packet cache knows names
+ * without regard to case, so it never holds such an answer, and a lookup misses by itself.
+ */
+export function dependsOnLetters({ namespace, params }: Query): boolean {
+  return namespace === PUBLIC_NAMESPACE && params.some(isCaseSensitive);
+}
+
+/** The query with its `b64-` labels in the letters of the question. @param qname wire form, case as sent */
+export function withLetters(query: Query, qname: Uint8Array): Query {
+  if (!dependsOnLetters(query)) return query;
+  const labels = labelsOf(qname);
+  const first = query.token === null ? 1 : 2;
+  const params = query.params.map((label, i) => (isCaseSensitive(label) ? labels[first + i]! : label));
+  return { ...query, params };
+}
+
+function labelsOf(qname: Uint8Array): readonly string[] {
+  const labels: string[] = [];
+  for (let at = 0; qname[at]! > 0; at += 1 + qname[at]!) {
+    labels.push(Buffer.from(qname.subarray(at + 1, at + 1 + qname[at]!)).toString('latin1'));
+  }
+  return labels;
+}

@@ -1,0 +1,15 @@
+import type { Outcome } from '../../../core/outcome.ts';
+import type { Query } from '../../../core/query.ts';
+
+/**
+ * A public service. It is given the query, its zone and the time, and nothing of whoever asks (specification, Explicit-parameter
+ * principle).
+ */
+export interface PublicService {
+  /** The resource label that selects it. */
+  readonly resource: string;
+  /** What `info.<resource>` answers: its schema. @param zone the zone that was asked, for names in the text */
+  info(zone: string): Outcome;
+  /** Asked with any operation but `info`. */
+  answer(query: Query, now: number, zone: string): Outcome | Promise<Outcome>;
+}

@@ -1,0 +1,173 @@
+import { LIMITS } from '../../../core/limits.ts';
+import { causeOfCode, MALFORMED_TEXTS, type MalformedCause } from '../../../core/malformed.ts';
+import { type FailureCause, FOREVER, type Outcome } from '../../../core/outcome.ts';
+import { EDE, RCODE, RRTYPE } from '../../wire/codes.ts';
+import { type EdnsOption, edeOption } from '../../wire/message/edns.ts';
+import type { DnsRequest } from '../../wire/message/request.ts';
+import { hinfoRdata } from '../../wire/rdata/rdata.ts';
+import { txtChunks } from '../../wire/rdata/txt.ts';
+import type { DenialMemory } from '../denial/denial-memory.ts';
+import type { Rrset, Zone } from '../zone/zones.ts';
+
+/** What a reply says, before it is bytes. */
+export interface ReplyBody {
+  /** 12 bits; above 15 only with EDNS. */
+  readonly rcode: number;
+  readonly aa: boolean;
+  readonly answer: readonly Rrset[];
+  readonly authority: readonly Rrset[];
+  readonly additional: readonly Rrset[];
+  /** Encoded extended error, or null. Static text: never the name, never the token. */
+  readonly ede: EdnsOption | null;
+  /** Milliseconds since the epoch after which the reply is no longer true. */
+  readonly until: number;
+  /** Its NSEC record is signed for this reply alone (see `DenialMemory`). */
+  readonly once: boolean;
+  /** The failure is ours (SERVFAIL), whatever was asked. */
+  readonly isFailure: boolean;
+}
+
+declare const ZONELESS: unique symbol;
+
+/** A body without a record of a zone: a refusal, a failure, an answer in class CHAOS. There is nothing in it to sign. */
+export type ZonelessBody = ReplyBody & { readonly [ZONELESS]: true };
+
+const NONE: readonly Rrset[] = [];
+/** `until` of a reply that is not even true of the next packet. */
+const UNCACHED = 0;
+/** TTL of an error envelope, seconds (decisions, section 5). */
+const ERROR_TTL = 30;
+
+const REFUSALS = {
+  outside: edeOption(EDE.NOT_AUTHORITATIVE, 'not a zone of this server'),
+  transfer: edeOption(EDE.PROHIBITED, 'zone transfer is not offered'),
+  refused: edeOption(EDE.PROHIBITED, 'not authorised'),
+} as const;
+const MALFORMED = Object.fromEntries(
+  Object.entries(MALFORMED_TEXTS).map(([cause, text]) => [cause, edeOption(EDE.OTHER, text)]),
+) as Readonly<Record<MalformedCause, EdnsOption>>;
+/** For people who look around with a name that is too short to be a query. */
+const SIGNPOST = edeOption(EDE.OTHER, 'see get.help.public.v1');
+const UNASKABLE = edeOption(EDE.OTHER, 'this type cannot be asked for');
+const NXNAME_ASKED = edeOption(EDE.INVALID_QUERY_TYPE, 'NXNAME cannot be asked for');
+const BUSY = edeOption(EDE.OTHER, 'too many answers to sign');
+const STALE = edeOption(EDE.STALE_ANSWER, 'value past its lifetime');
+const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
+  storage: edeOption(EDE.OTHER, 'storage failure'),
+  provider: edeOption(EDE.NETWORK_ERROR, 'provider failure'),
+  signing: edeOption(EDE.OTHER, 'signing failure'),
+  'too-large': edeOption(EDE.OTHER, 'answer too large'),
+  internal: edeOption(EDE.OTHER, 'internal failure'),
+};
+/** RFC 8482 §4.2: what ANY gets in place of everything. */
+const HINFO = hinfoRdata('RFC8482', '');
+
+export function refusalBody(why: keyof typeof REFUSALS, until = FOREVER): ZonelessBody {
+  return zoneless(body(RCODE.REFUSED, { ede: REFUSALS[why], until }));
+}
+
+export function malformedBody(cause: MalformedCause): ReplyBody {
+  return body(RCODE.FORMERR, { ede: MALFORMED[cause] });
+}
+
+/** @param isNxname type 128 has an extended error of its own (RFC 9824 §3.5) */
+export function unaskableBody(isNxname: boolean): ZonelessBody {
+  return zoneless(body(RCODE.FORMERR, { ede: isNxname ? NXNAME_ASKED : UNASKABLE }));
+}
+
+export function failedBody(cause: FailureCause): ZonelessBody {
+  return zoneless(body(RCODE.SERVFAIL, { ede: FAILURES[cause], until: UNCACHED, isFailure: true }));
+}
+
+/** No records: what a reply with TC says besides its question. */
+export function blankBody(): ZonelessBody {
+  return zoneless(body(RCODE.NOERROR, { aa: true, until: UNCACHED }));
+}
+
+/** The budget of signatures is spent, and too many wait for it already. */
+export function busyBody(): ZonelessBody {
+  return zoneless(body(RCODE.SERVFAIL, { ede: BUSY, until: UNCACHED, isFailure: true }));
+}
+
+/** @param memory who may keep the denial */
+export function nodataBody(zone: Zone, until = FOREVER, memory: DenialMemory = 'shared'): ReplyBody {
+  if (memory === 'shared') return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until });
+  const soa = memory === 'no-store' ? { ...zone.soa, ttl: 0 } : zone.soa;
+  return body(RCODE.NOERROR, { aa: true, authority: [soa], until: UNCACHED, once: true });
+}
+
+/** An empty answer that tells where help is. */
+export function signposted(nodata: ReplyBody): ReplyBody {
+  return { ...nodata, ede: SIGNPOST };
+}
+
+/** An rrset of the zone's own; with NS come the addresses of the name servers. */
+export function rrsetBody(zone: Zone, rrset: Rrset): ReplyBody {
+  const additional = rrset.type === RRTYPE.NS ? zone.glue : NONE;
+  return body(RCODE.NOERROR, { aa: true, answer: [rrset], additional });
+}
+
+/** ANY at a name with a TXT record, whose TTL and life it takes over. */
+export function hinfoBody(request: DnsRequest, text: ReplyBody): ReplyBody {
+  const ttl = text.answer[0]?.ttl ?? 0;
+  const answer = [{ owner: request.qname, type: RRTYPE.HINFO, ttl, rdata: [HINFO] }];
+  return body(RCODE.NOERROR, { aa: true, answer, until: text.until });
+}
+
+export function chaosBody(request: DnsRequest, rdata: Uint8Array): ZonelessBody {
+  const answer = [{ owner: request.qname, type: RRTYPE.TXT, ttl: 0, rdata: [rdata] }];
+  return zoneless(body(RCODE.NOERROR, { aa: true, answer }));
+}
+
+/** What an outcome looks like to the one who asked (specification, DNS result conventions). */
+export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): ReplyBody {
+  switch (outcome.kind) {
+    case 'answer':
+      if (outcome.text.length > LIMITS.txtValue) return failedBody('too-large');
+      return body(RCODE.NOERROR, {
+        aa: true,
+        answer: [txtRrset(request, outcome.text, outcome.ttl)],
+        ede: outcome.stale === true ? STALE : null,
+        until: outcome.until,
+      });
+    case 'empty':
+      return nodataBody(zone, outcome.until);
+    case 'refused':
+      return refusalBody('refused', outcome.until);
+    case 'malformed': {
+      const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];
+      return body(RCODE.FORMERR, {
+        aa: answer.length > 0,
+        answer,
+        ede: MALFORMED[outcome.cause ?? causeOfCode(outcome.code)],
+        until: outcome.until ?? FOREVER,
+      });
+    }
+    case 'failed': {
+      const answer = outcome.text === undefined ? NONE : [txtRrset(request, outcome.text, ERROR_TTL)];
+      return { ...failedBody(outcome.cause), aa: answer.length > 0, answer };
+    }
+  }
+}
+
+function txtRrset(request: DnsRequest, text: Uint8Array, ttl: number): Rrset {
+  return { owner: request.qname, type: RRTYPE.TXT, ttl, rdata: [txtChunks(text)] };
+}
+
+function zoneless(made: ReplyBody): ZonelessBody {
+  return made as ZonelessBody;
+}
+
+function body(rcode: number, parts: Partial<Omit<ReplyBody, 'rcode'>>): ReplyBody {
+  return {
+    rcode,
+    aa: parts.aa ?? false,
+    answer: parts.answer ?? NONE,
+    authority: parts.authority ?? NONE,
+    additional: parts.additional ?? NONE,
+    ede: parts.ede ?? null,
+    until: parts.until ?? FOREVER,
+    once: parts.once ?? false,
+    isFailure: parts.isFailure ?? false,
+  };
+}

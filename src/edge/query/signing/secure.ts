@@ -1,0 +1,143 @@
+import { RCODE, RRTYPE } from '../../wire/codes.ts';
+import type { DnsRequest } from '../../wire/message/request.ts';
+import { failedBody, type ReplyBody, rrsetBody, type ZonelessBody } from '../reply/reply-body.ts';
+import type { ServedZone, Signatures, ZoneSigner } from '../zone/served-zone.ts';
+import type { Rrset } from '../zone/zones.ts';
+
+declare const FINISHED: unique symbol;
+
+/**
+ * A body that may leave. Only the functions of this file make one, and `writeReply` takes nothing else: so an answer of a
+ * signed zone to a client with the DO bit is signed, or it is SERVFAIL.
+ */
+export type FinishedBody = ReplyBody & {
+  readonly [FINISHED]: true;
+  /** Rrsets that were signed for this reply, and not taken from a cache. */
+  readonly freshSignatures: number;
+};
+
+/**
+ * The body, with signatures where the zone is signed and the client asked for them.
+ *
+ * @param denied types at the question's name for a negative answer, else null
+ */
+export function finish(
+  body: ReplyBody,
+  denied: readonly number[] | null,
+  request: DnsRequest,
+  zone: ServedZone,
+): FinishedBody {
+  const { signing } = zone;
+  if (signing.kind === 'unsigned' || request.edns?.dnssecOk !== true) return finished(body);
+  return orSigningFailure(() => secured(body, request.qname, denied, signing.signer));
+}
+
+/** A body without records of a zone, which nobody could sign. */
+export function finishZoneless(body: ZonelessBody): FinishedBody {
+  return finished(body);
+}
+
+/**
+ * The answer to a question for NSEC at a name.
+ *
+ * @param body NODATA, which is the answer of an unsigned zone; the record has its TTL and its life
+ * @param types those that the record lists
+ */
+export function finishNsec(
+  body: ReplyBody,
+  types: readonly number[],
+  request: DnsRequest,
+  zone: ServedZone,
+): FinishedBody {
+  const { signing } = zone;
+  if (signing.kind === 'unsigned') return finished(body);
+  return orSigningFailure(() => {
+    const answer = rrsetBody(zone, nsecRrset(request.qname, body, types, signing.signer));
+    const { until, once } = body;
+    return finish({ ...answer, until, once }, null, request, zone);
+  });
+}
+
+/**
+ * The answer to a question for RRSIG: the signatures of one rrset at the name for all of them, as with ANY (RFC 8482).
+ * Nobody signs signatures (RFC 4035 §2.2), so there is nothing to add with DO.
+ *
+ * @param body NODATA, which is the answer of an unsigned zone
+ * @param covered the rrset, or the types of the NSEC record where there is no other
+ */
+export function finishRrsig(
+  body: ReplyBody,
+  covered: Rrset | readonly number[],
+  request: DnsRequest,
+  zone: ServedZone,
+): FinishedBody {
+  const { signing } = zone;
+  if (signing.kind === 'unsigned') return finished(body);
+  const { signer } = signing;
+  return orSigningFailure(() => {
+    const rrset = isRrset(covered) ? covered : nsecRrset(request.qname, body, covered, signer);
+    const { rrsigs, renewAt, isFresh } = sign(rrset, body, signer);
+    const answer = rrsetBody(zone, { owner: rrset.owner, type: RRTYPE.RRSIG, ttl: rrset.ttl, rdata: rrsigs });
+    return finished({ ...answer, until: Math.min(body.until, renewAt) }, isFresh ? 1 : 0);
+  });
+}
+
+/**
+ * The body with signatures over every rrset of answer and authority, and with the proof of a negative answer. Additional
+ * records are left out: nobody validates them, and a reply that fits is worth more (RFC 4035 §3.1.1).
+ */
+function secured(
+  body: ReplyBody,
+  qname: Uint8Array,
+  denied: readonly number[] | null,
+  signer: ZoneSigner,
+): FinishedBody {
+  if (body.rcode !== RCODE.NOERROR) return finished(body);
+  let { until } = body;
+  let fresh = 0;
+  const signed = (section: readonly Rrset[]): readonly Rrset[] =>
+    section.flatMap((rrset) => {
+      const { rrsigs, renewAt, isFresh } = sign(rrset, body, signer);
+      if (isFresh) fresh++;
+      until = Math.min(until, renewAt);
+      return [rrset, { owner: rrset.owner, type: RRTYPE.RRSIG, ttl: rrset.ttl, rdata: rrsigs }];
+    });
+  const answer = signed(body.answer);
+  const authority = signed(
+    denied === null ? body.authority : [...body.authority, nsecRrset(qname, body, denied, signer)],
+  );
+  return finished({ ...body, answer, authority, additional: [], until }, fresh);
+}
+
+/** The NSEC record at a name; its TTL is that of the SOA record beside it (RFC 9077 §3). */
+function nsecRrset(
+  qname: Uint8Array,
+  { authority }: ReplyBody,
+  types: readonly number[],
+  signer: ZoneSigner,
+): Rrset {
+  const ttl = authority[0]?.ttl ?? 0;
+  return { owner: qname, type: RRTYPE.NSEC, ttl, rdata: [signer.nsec(qname, types)] };
+}
+
+/** The SOA record is the same at every name, so its signature tells nothing and is shared. */
+function sign(rrset: Rrset, { once }: ReplyBody, signer: ZoneSigner): Signatures {
+  return signer.sign(rrset, once && rrset.type === RRTYPE.NSEC);
+}
+
+/** A signer that fails must not end the query: what could not be signed leaves as SERVFAIL. */
+function orSigningFailure(sign: () => FinishedBody): FinishedBody {
+  try {
+    return sign();
+  } catch {
+    return finished(failedBody('signing'));
+  }
+}
+
+function isRrset(covered: Rrset | readonly number[]): covered is Rrset {
+  return 'rdata' in covered;
+}
+
+function finished(body: ReplyBody, freshSignatures = 0): FinishedBody {
+  return { ...body, freshSignatures } as FinishedBody;
+}

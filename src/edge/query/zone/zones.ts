@@ -1,0 +1,97 @@
+import { RRTYPE } from '../../wire/codes.ts';
+import { isSubdomain, nameFromText } from '../../wire/name.ts';
+import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../wire/rdata/rdata.ts';
+
+/** Records of one owner and type. Rdata are in wire form, names in them uncompressed. */
+export interface Rrset {
+  readonly owner: Uint8Array;
+  readonly type: number;
+  /** Seconds. */
+  readonly ttl: number;
+  readonly rdata: readonly Uint8Array[];
+}
+
+/** An in-zone name server: its label, and its addresses of either family. */
+export interface NameServer {
+  readonly label: string;
+  readonly addresses: readonly string[];
+}
+
+export interface Zone {
+  /** Lower-case text without trailing dot: `uqrp.net`. */
+  readonly text: string;
+  readonly apex: Uint8Array;
+  readonly soa: Rrset;
+  readonly ns: Rrset;
+  /** Rrsets of the zone itself by lower-case name below it (`''` is the apex), then by type. */
+  readonly own: ReadonlyMap<string, ReadonlyMap<number, Rrset>>;
+  /** Addresses of the name servers, for the additional section of an NS answer. */
+  readonly glue: readonly Rrset[];
+}
+
+/** Seconds. The SOA's TTL equals its MINIMUM, so that it is the same in positive and negative answers (RFC 2308 §3). */
+const NEGATIVE_TTL = 60;
+const STABLE_TTL = 3600;
+
+/**
+ * The zone `text` with its SOA, NS and name servers' addresses (decisions, section 5). The serial is constant: all nodes
+ * agree on it, and transfers, its only use, are refused.
+ *
+ * @param keys rrsets at the apex that tell of its keys: DNSKEY, CDS, CDNSKEY
+ */
+export function makeZone(text: string, servers: readonly NameServer[], keys: readonly Rrset[] = []): Zone {
+  const apex = wireName(text);
+  const hosts = servers.map(({ label }) => wireName(`${label}.${text}`));
+  const soa = rrset(apex, RRTYPE.SOA, NEGATIVE_TTL, [
+    soaRdata({
+      mname: hosts[0]!,
+      rname: wireName(`hostmaster.${text}`),
+      serial: 1,
+      refresh: 14_400,
+      retry: 3600,
+      expire: 1_209_600,
+      minimum: NEGATIVE_TTL,
+    }),
+  ]);
+  const ns = rrset(apex, RRTYPE.NS, STABLE_TTL, hosts.map(nsRdata));
+  const addresses = servers.flatMap(({ addresses }, i) => addressRrsets(hosts[i]!, addresses));
+  const own = new Map<string, Map<number, Rrset>>([['', byType([soa, ns, ...keys])]]);
+  for (const [i, { label }] of servers.entries()) {
+    own.set(label, byType(addresses.filter(({ owner }) => owner === hosts[i])));
+  }
+  return { text, apex, soa, ns, own, glue: addresses };
+}
+
+/** The zone a name lies in, or null. Zones do not nest: the configuration refuses a zone below another. */
+export function findZone<Z extends Zone>(qname: Uint8Array, zones: readonly Z[]): Z | null {
+  for (const zone of zones) {
+    if (isSubdomain(qname, zone.apex)) return zone;
+  }
+  return null;
+}
+
+function addressRrsets(owner: Uint8Array, addresses: readonly string[]): readonly Rrset[] {
+  const v4 = addresses.filter((address) => !address.includes(':')).map((text) => known(aRdata(text)));
+  const v6 = addresses.filter((address) => address.includes(':')).map((text) => known(aaaaRdata(text)));
+  return [rrset(owner, RRTYPE.A, STABLE_TTL, v4), rrset(owner, RRTYPE.AAAA, STABLE_TTL, v6)].filter(
+    ({ rdata }) => rdata.length > 0,
+  );
+}
+
+function byType(rrsets: readonly Rrset[]): Map<number, Rrset> {
+  return new Map(rrsets.map((set) => [set.type, set]));
+}
+
+function rrset(owner: Uint8Array, type: number, ttl: number, rdata: readonly Uint8Array[]): Rrset {
+  return { owner, type, ttl, rdata };
+}
+
+function wireName(text: string): Uint8Array {
+  return known(nameFromText(text));
+}
+
+/** Configuration was checked before it came here, so a null is a programming error. */
+function known<T>(value: T | null): T {
+  if (value === null) throw new RangeError('not a name or an address');
+  return value;
+}

@@ -1,0 +1,128 @@
+/** The OPT record: payload size, version, flags and options (RFC 6891 §6.1). */
+
+import { EDNS_OPTION, RRTYPE } from '../codes.ts';
+import { concatOctets, copyOctets, u16At } from '../octets.ts';
+import type { MessageWriter } from '../writer.ts';
+
+/** One option, its code from `EDNS_OPTION`. */
+export interface EdnsOption {
+  readonly code: number;
+  readonly data: Uint8Array;
+}
+
+/** An OPT record, as received or to be written. */
+export interface Edns {
+  /** Largest UDP payload the sender can receive, as on the wire. */
+  readonly payload: number;
+  readonly version: number;
+  /** Upper eight bits of the response code, for `writeOpt`; a decoded message has them in its `rcode`. */
+  readonly extendedRcode?: number;
+  readonly dnssecOk: boolean;
+  readonly options: readonly EdnsOption[];
+}
+
+/** DO, the only flag we know (RFC 3225 §3). */
+export const DNSSEC_OK_FLAG = 0x8000;
+/** Shared by every OPT record without options: the usual case allocates nothing. */
+export const NO_OPTIONS: readonly EdnsOption[] = Object.freeze([]);
+
+const OPTION_HEADER_OCTETS = 4;
+const NO_DATA = new Uint8Array(0);
+const CLIENT_COOKIE_OCTETS = 8;
+const MIN_FULL_COOKIE_OCTETS = 16;
+const MAX_FULL_COOKIE_OCTETS = 40;
+
+/** Appends an OPT record; the caller counts it in ARCOUNT. */
+export function writeOpt(writer: MessageWriter, edns: Edns): void {
+  writer.u8(0);
+  writer.u16(RRTYPE.OPT);
+  writer.u16(edns.payload);
+  writer.u8(edns.extendedRcode ?? 0);
+  writer.u8(edns.version);
+  writer.u16(edns.dnssecOk ? DNSSEC_OK_FLAG : 0);
+  const lengthAt = writer.length;
+  writer.u16(0);
+  for (const option of edns.options) {
+    writer.u16(option.code);
+    writer.u16(option.data.length);
+    writer.bytes(option.data);
+  }
+  writer.patch16(lengthAt, writer.length - lengthAt - 2);
+}
+
+/** The options between two offsets (RFC 6891 §6.1.2), copied; null when a length does not fit. */
+export function readOptions(bytes: Uint8Array, offset: number, end: number): readonly EdnsOption[] | null {
+  if (offset === end) return NO_OPTIONS;
+  const options: EdnsOption[] = [];
+  let at = offset;
+  while (at < end) {
+    const dataAt = at + OPTION_HEADER_OCTETS;
+    if (dataAt > end) return null;
+    const length = u16At(bytes, at + 2);
+    if (dataAt + length > end) return null;
+    const data = length === 0 ? NO_DATA : copyOctets(bytes, dataAt, dataAt + length);
+    options.push({ code: u16At(bytes, at), data });
+    at = dataAt + length;
+  }
+  return options;
+}
+
+/** The first option with this code, or null. */
+export function findOption(options: readonly EdnsOption[], code: number): EdnsOption | null {
+  for (const option of options) if (option.code === code) return option;
+  return null;
+}
+
+/** An extended error (RFC 8914 §2): a code from `EDE` and a text for people, which may be empty. */
+export function edeOption(infoCode: number, text: string): EdnsOption {
+  const head = Uint8Array.of(infoCode >>> 8, infoCode);
+  return { code: EDNS_OPTION.EDE, data: concatOctets([head, Buffer.from(text, 'utf8')]) };
+}
+
+/** What an extended error option says, or null when it is too short (RFC 8914 §2). */
+export function readEde(option: EdnsOption): { infoCode: number; text: string } | null {
+  if (option.data.length < 2) return null;
+  const text = Buffer.from(option.data.subarray(2)).toString('utf8');
+  return { infoCode: u16At(option.data, 0), text };
+}
+
+/** Padding of so many zero octets (RFC 7830 §3). */
+export function paddingOption(octets: number): EdnsOption {
+  return { code: EDNS_OPTION.PADDING, data: new Uint8Array(octets) };
+}
+
+/**
+ * How many octets of padding bring a message to a multiple of `block` (RFC 8467 §4.1: 468 for answers).
+ * `length` is the message without the padding option; its four octets of header are allowed for.
+ */
+export function paddingLength(length: number, block: number): number {
+  return (block - ((length + OPTION_HEADER_OCTETS) % block)) % block;
+}
+
+/** Whether a COOKIE option has a length that RFC 7873 §4 allows: 8, or 16 to 40. */
+export function isCookieLength(octets: number): boolean {
+  return (
+    octets === CLIENT_COOKIE_OCTETS || (octets >= MIN_FULL_COOKIE_OCTETS && octets <= MAX_FULL_COOKIE_OCTETS)
+  );
+}
+
+/**
+ * The cookies of a message; only its first COOKIE option counts (RFC 7873 §5.2).
+ * Null when there is none or its length is not allowed.
+ */
+export function readCookie(
+  options: readonly EdnsOption[],
+): { client: Uint8Array; server: Uint8Array | null } | null {
+  const option = findOption(options, EDNS_OPTION.COOKIE);
+  if (option === null || !isCookieLength(option.data.length)) return null;
+  const { data } = option;
+  return {
+    client: copyOctets(data, 0, CLIENT_COOKIE_OCTETS),
+    server: data.length > CLIENT_COOKIE_OCTETS ? copyOctets(data, CLIENT_COOKIE_OCTETS, data.length) : null,
+  };
+}
+
+/** A COOKIE option: the client's eight octets, and ours after them (RFC 7873 §4). */
+export function cookieOption(client: Uint8Array, server: Uint8Array | null): EdnsOption {
+  return { code: EDNS_OPTION.COOKIE, data: server === null ? client : concatOctets([client, server]) };
+}

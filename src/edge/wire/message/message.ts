@@ -1,0 +1,173 @@
+/** A whole message as values (RFC 1035 §4): for clients, tests and the JSON API, not for the hot path. */
+
+import { RRTYPE } from '../codes.ts';
+import { u16At } from '../octets.ts';
+import { expandRdata } from '../rdata/expand.ts';
+import { WireReader } from '../reader.ts';
+import { MessageWriter } from '../writer.ts';
+import { DNSSEC_OK_FLAG, type Edns, readOptions, writeOpt } from './edns.ts';
+
+/** A resource record. `owner` is a wire name; `rdata` is in wire form without compression; `ttl` in seconds. */
+export interface Rr {
+  readonly owner: Uint8Array;
+  readonly type: number;
+  readonly class: number;
+  readonly ttl: number;
+  readonly rdata: Uint8Array;
+}
+
+/** One entry of the question section. */
+export interface Question {
+  readonly qname: Uint8Array;
+  readonly qtype: number;
+  readonly qclass: number;
+}
+
+export interface Message {
+  readonly id: number;
+  readonly qr: boolean;
+  readonly opcode: number;
+  readonly aa: boolean;
+  readonly tc: boolean;
+  readonly rd: boolean;
+  readonly ra: boolean;
+  readonly ad: boolean;
+  readonly cd: boolean;
+  /** All 12 bits; the upper eight travel in the OPT record. */
+  readonly rcode: number;
+  readonly question: readonly Question[];
+  readonly answer: readonly Rr[];
+  readonly authority: readonly Rr[];
+  /** Without the OPT record, which is `edns`. */
+  readonly additional: readonly Rr[];
+  /** `extendedRcode` is absent on decode and ignored on encode: see `rcode`. */
+  readonly edns: Edns | null;
+}
+
+const HEADER_OCTETS = 12;
+/** Flag bits of the header's second 16 bits (RFC 1035 §4.1.1, RFC 4035 §3.1.6 and §3.2.2). */
+const FLAG = { qr: 0x8000, aa: 0x0400, tc: 0x0200, rd: 0x0100, ra: 0x0080, ad: 0x0020, cd: 0x0010 } as const;
+const FLAG_NAMES = ['qr', 'aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;
+
+/**
+ * The message in `bytes`, or null if it is malformed. Strict: every counted entry is there, nothing follows the last,
+ * and an OPT record stands once, at the root, in the additional section.
+ */
+export function decodeMessage(bytes: Uint8Array): Message | null {
+  if (bytes.length < HEADER_OCTETS) return null;
+  const flags = u16At(bytes, 2);
+  const reader = new WireReader(bytes, HEADER_OCTETS);
+  const question = readQuestions(reader, u16At(bytes, 4));
+  const answer = readRecords(reader, bytes, u16At(bytes, 6));
+  const authority = readRecords(reader, bytes, u16At(bytes, 8));
+  const last = readRecords(reader, bytes, u16At(bytes, 10));
+  if (!reader.complete) return null;
+  if (answer.some(isOpt) || authority.some(isOpt)) return null;
+  const additional = last.filter((rr) => !isOpt(rr));
+  if (last.length - additional.length > 1) return null;
+  const opt = last.find(isOpt) ?? null;
+  const edns = opt === null ? null : ednsOf(opt);
+  if (opt !== null && edns === null) return null;
+  return {
+    id: u16At(bytes, 0),
+    qr: (flags & FLAG.qr) !== 0,
+    opcode: (flags >>> 11) & 0xf,
+    aa: (flags & FLAG.aa) !== 0,
+    tc: (flags & FLAG.tc) !== 0,
+    rd: (flags & FLAG.rd) !== 0,
+    ra: (flags & FLAG.ra) !== 0,
+    ad: (flags & FLAG.ad) !== 0,
+    cd: (flags & FLAG.cd) !== 0,
+    rcode: (flags & 0xf) | (opt === null ? 0 : (opt.ttl >>> 24) << 4),
+    question,
+    answer,
+    authority,
+    additional,
+    edns,
+  };
+}
+
+/**
+ * The wire form of a message, owner names and question compressed, rdata as given. `RangeError` if it outgrows
+ * 65535 octets, or if its rcode needs an OPT record and there is none.
+ */
+export function encodeMessage(message: Message): Uint8Array {
+  const { edns, rcode } = message;
+  if (rcode > 0xfff || (rcode > 0xf && edns === null)) {
+    throw new RangeError(`rcode ${rcode} does not fit without an OPT record`);
+  }
+  const writer = new MessageWriter();
+  writer.u16(message.id);
+  let flags = (message.opcode << 11) | (rcode & 0xf);
+  for (const name of FLAG_NAMES) if (message[name]) flags |= FLAG[name];
+  writer.u16(flags);
+  writer.u16(message.question.length);
+  writer.u16(message.answer.length);
+  writer.u16(message.authority.length);
+  writer.u16(message.additional.length + (edns === null ? 0 : 1));
+  for (const { qname, qtype, qclass } of message.question) {
+    writer.name(qname, true);
+    writer.u16(qtype);
+    writer.u16(qclass);
+  }
+  for (const rr of message.answer) writeRr(writer, rr);
+  for (const rr of message.authority) writeRr(writer, rr);
+  // First of its section: a TSIG record has to stay the last (RFC 8945 §5.1).
+  if (edns !== null) writeOpt(writer, { ...edns, extendedRcode: rcode >>> 4 });
+  for (const rr of message.additional) writeRr(writer, rr);
+  return writer.finish();
+}
+
+/** Appends one record, its owner compressed, its rdata as given; the caller counts it. */
+export function writeRr(writer: MessageWriter, rr: Rr): void {
+  writer.name(rr.owner, true);
+  writer.u16(rr.type);
+  writer.u16(rr.class);
+  writer.u32(rr.ttl);
+  writer.u16(rr.rdata.length);
+  writer.bytes(rr.rdata);
+}
+
+function isOpt(rr: Rr): boolean {
+  return rr.type === RRTYPE.OPT;
+}
+
+function readQuestions(reader: WireReader, count: number): Question[] {
+  const questions: Question[] = [];
+  for (let i = 0; i < count && !reader.failed; i++) {
+    questions.push({ qname: reader.name(), qtype: reader.u16(), qclass: reader.u16() });
+  }
+  return questions;
+}
+
+function readRecords(reader: WireReader, bytes: Uint8Array, count: number): Rr[] {
+  const records: Rr[] = [];
+  for (let i = 0; i < count && !reader.failed; i++) {
+    const owner = reader.name();
+    const type = reader.u16();
+    const rrclass = reader.u16();
+    const ttl = reader.u32();
+    const length = reader.u16();
+    if (reader.failed || length > reader.remaining) {
+      reader.failed = true;
+      break;
+    }
+    const rdata = expandRdata(type, bytes, reader.at, reader.at + length);
+    reader.at += length;
+    if (rdata === null) reader.failed = true;
+    else records.push({ owner, type, class: rrclass, ttl, rdata });
+  }
+  return records;
+}
+
+/** The OPT record as EDNS (RFC 6891 §6.1.3 for the packing of its TTL field), or null if it is malformed. */
+function ednsOf(opt: Rr): Edns | null {
+  const options = opt.owner.length === 1 ? readOptions(opt.rdata, 0, opt.rdata.length) : null;
+  if (options === null) return null;
+  return {
+    payload: opt.class,
+    version: (opt.ttl >>> 16) & 0xff,
+    dnssecOk: (opt.ttl & DNSSEC_OK_FLAG) !== 0,
+    options,
+  };
+}

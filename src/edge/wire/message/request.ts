@@ -1,0 +1,280 @@
+/**
+ * The server's view of a query, decoded once per packet on the hot path.
+ *
+ * Order of checks; the first that fails decides. "echo" is what the fault carries for the answer.
+ *
+ * | # | check                                                              | outcome  | echo           | source |
+ * |---|--------------------------------------------------------------------|----------|----------------|--------|
+ * | 1 | shorter than a header, or QR set                                   | silence  |                | RFC 8906 §3.1.4: answers are not answered |
+ * | 2 | opcode other than QUERY                                            | NOTIMP   | opcode         | RFC 8906 §3.1.4 |
+ * | 3 | QDCOUNT above 1, ANCOUNT above 0, NSCOUNT above 1                  | FORMERR  | RD CD          | RFC 9619 §4; as NSD |
+ * | 4 | question: pointer, reserved label type, over-long, cut short       | FORMERR  | RD CD          | RFC 1035 §4.1.2 |
+ * | 5 | authority record that is cut short, or whose query is not IXFR     | FORMERR  | + question     | RFC 1995 §3 |
+ * | 6 | additional: cut short; OPT twice, not at the root, bad option or   | FORMERR  | + OPT if seen  | RFC 6891 §6.1.1, §7 |
+ * |   | cookie length; TSIG that is not the last record                    |          |                | RFC 7873 §5.2.2, RFC 8945 §5.1 |
+ * | 7 | octets after the last record                                       | FORMERR  | + OPT if seen  | |
+ * | 8 | EDNS version above 0 (its options are not looked at)               | BADVERS  | + OPT          | RFC 6891 §6.1.3 |
+ * | 9 | no question: with a cookie, else                                   | NOERROR / FORMERR | + OPT | RFC 7873 §5.4, RFC 9619 §4 |
+ * | 10| TSIG: we hold no keys                                              | NOTAUTH  | + OPT          | RFC 8945 §5.2.1 |
+ *
+ * Checks 1 to 3 look at the header alone (`headerVerdict`). Whatever an RCODE, Z, AD, TC, RA or AA bit says is ignored.
+ */
+
+import { EDNS_OPTION, OPCODE, RCODE, RRTYPE } from '../codes.ts';
+import { MAX_LABEL_OCTETS, MAX_NAME_OCTETS, skipName } from '../name.ts';
+import { copyOctets, u16At } from '../octets.ts';
+import {
+  DNSSEC_OK_FLAG,
+  type EdnsOption,
+  findOption,
+  isCookieLength,
+  NO_OPTIONS,
+  readOptions,
+} from './edns.ts';
+
+/** What a client's OPT record says. */
+export interface RequestEdns {
+  /** Largest UDP answer it takes, at least 512 (RFC 6891 §6.2.3). */
+  readonly payload: number;
+  readonly version: number;
+  readonly dnssecOk: boolean;
+  readonly options: readonly EdnsOption[];
+}
+
+/** A well-formed query with one question. Shares no memory with the packet. */
+export interface DnsRequest {
+  readonly id: number;
+  /** The second 16 bits of the header, as received. */
+  readonly flags: number;
+  readonly opcode: number;
+  readonly rd: boolean;
+  readonly cd: boolean;
+  /** Wire form, case as sent. */
+  readonly qname: Uint8Array;
+  /** Lower-case dotted text without trailing dot if every label is of `[A-Za-z0-9_-]`, else null; the root is ''. */
+  readonly qnameLower: string | null;
+  readonly qtype: number;
+  readonly qclass: number;
+  /** Offset in the packet after the question; the question begins at 12. */
+  readonly questionEnd: number;
+  readonly edns: RequestEdns | null;
+}
+
+/** A packet to be answered with a response code alone. For NOTIMP `rd` and `cd` are false whatever was sent: no flag is echoed. */
+export interface RequestFault {
+  /** 12 bits: BADVERS needs the OPT record of the answer. NOERROR answers a cookie without a question. */
+  readonly rcode: number;
+  readonly id: number;
+  readonly flags: number;
+  readonly opcode: number;
+  readonly rd: boolean;
+  readonly cd: boolean;
+  /** The question section, octet for octet, or null. */
+  readonly question: Uint8Array | null;
+  /** Not null if the answer carries an OPT record (RFC 6891 §7). */
+  readonly edns: RequestEdns | null;
+}
+
+/** `headerVerdict` for a packet that gets no answer. */
+export const SILENCE = -1;
+
+const HEADER_OCTETS = 12;
+const QUESTION_FIXED_OCTETS = 4;
+/** TYPE, CLASS, TTL, RDLENGTH (RFC 1035 §4.1.3). */
+const RECORD_FIXED_OCTETS = 10;
+const MIN_PAYLOAD = 512;
+const QR = 0x8000;
+const RD = 0x0100;
+const CD = 0x0010;
+const DOT = 0x2e;
+
+/** Lower-case letter, digit, `-` or `_`; 0 for octets that such a name has not. */
+const PLAIN = new Uint8Array(256);
+for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789-_') {
+  PLAIN[character.charCodeAt(0)] = character.charCodeAt(0);
+  PLAIN[character.toUpperCase().charCodeAt(0)] = character.charCodeAt(0);
+}
+
+/** V8 keeps a typed array of up to so many octets inside its heap; a longer one costs an allocation of its own. */
+const INLINE_OCTETS = 64;
+const SLAB_OCTETS = 8192;
+let slab = new ArrayBuffer(SLAB_OCTETS);
+let slabUsed = 0;
+
+// Decoding is synchronous, one packet at a time, so results of the scans below can live here instead of in objects.
+const lower = Buffer.allocUnsafeSlow(MAX_NAME_OCTETS + 1);
+let lowerLength = 0;
+let seenEdns: RequestEdns | null = null;
+let seenTsig = false;
+
+/**
+ * The header policy: checks 1 to 3 of the table, a pure function of the flags and counts.
+ * Answers `SILENCE`, the rcode of the fault, or `NOERROR` to read on.
+ */
+export function headerVerdict(flags: number, qdcount: number, ancount: number, nscount: number): number {
+  if ((flags & QR) !== 0) return SILENCE;
+  if (((flags >>> 11) & 0xf) !== OPCODE.QUERY) return RCODE.NOTIMP;
+  // NSCOUNT 1 is the client's SOA in an IXFR query, which is well formed and refused later.
+  return qdcount > 1 || ancount > 0 || nscount > 1 ? RCODE.FORMERR : RCODE.NOERROR;
+}
+
+/** The request in `bytes[0, length)`, what to answer instead, or null for silence. Never throws. */
+export function decodeRequest(bytes: Uint8Array, length: number): DnsRequest | RequestFault | null {
+  const end = length < bytes.length ? length : bytes.length;
+  if (end < HEADER_OCTETS) return null;
+  const flags = u16At(bytes, 2);
+  const qdcount = u16At(bytes, 4);
+  const nscount = u16At(bytes, 8);
+  const verdict = headerVerdict(flags, qdcount, u16At(bytes, 6), nscount);
+  if (verdict === SILENCE) return null;
+  if (verdict !== RCODE.NOERROR) return fault(bytes, verdict, 0, null);
+  if (qdcount === 0) return decodeWithoutQuestion(bytes, end, nscount);
+
+  const nameEnd = scanQname(bytes, end);
+  const questionEnd = nameEnd + QUESTION_FIXED_OCTETS;
+  if (nameEnd < 0 || questionEnd > end) return fault(bytes, RCODE.FORMERR, 0, null);
+  const qtype = u16At(bytes, nameEnd);
+  if (nscount > 0 && qtype !== RRTYPE.IXFR) return fault(bytes, RCODE.FORMERR, questionEnd, null);
+  const rcode = scanRecords(bytes, questionEnd, end, nscount);
+  const edns = seenEdns;
+  if (rcode !== RCODE.NOERROR) return fault(bytes, rcode, questionEnd, edns);
+  if (seenTsig) return fault(bytes, RCODE.NOTAUTH, questionEnd, edns);
+  return {
+    id: u16At(bytes, 0),
+    flags,
+    opcode: OPCODE.QUERY,
+    rd: (flags & RD) !== 0,
+    cd: (flags & CD) !== 0,
+    qname: copyQname(bytes, nameEnd),
+    qnameLower: lowerLength < 0 ? null : lower.toString('latin1', 0, lowerLength),
+    qtype,
+    qclass: u16At(bytes, nameEnd + 2),
+    questionEnd,
+    edns,
+  };
+}
+
+/** Tells the two results of `decodeRequest` apart. */
+export function isRequestFault(request: DnsRequest | RequestFault): request is RequestFault {
+  return 'rcode' in request;
+}
+
+function decodeWithoutQuestion(bytes: Uint8Array, end: number, nscount: number): RequestFault {
+  if (nscount > 0) return fault(bytes, RCODE.FORMERR, 0, null);
+  const rcode = scanRecords(bytes, HEADER_OCTETS, end, 0);
+  const edns = seenEdns;
+  if (rcode !== RCODE.NOERROR) return fault(bytes, rcode, 0, edns);
+  // A client may ask for a fresh server cookie and nothing else; its length was checked with the OPT record.
+  const cookie = edns === null ? null : findOption(edns.options, EDNS_OPTION.COOKIE);
+  return fault(bytes, cookie === null ? RCODE.FORMERR : RCODE.NOERROR, 0, edns);
+}
+
+function fault(
+  bytes: Uint8Array,
+  rcode: number,
+  questionEnd: number,
+  edns: RequestEdns | null,
+): RequestFault {
+  const received = u16At(bytes, 2);
+  const opcode = (received >>> 11) & 0xf;
+  return {
+    rcode,
+    id: u16At(bytes, 0),
+    flags: received,
+    opcode,
+    rd: opcode === OPCODE.QUERY && (received & RD) !== 0,
+    cd: opcode === OPCODE.QUERY && (received & CD) !== 0,
+    question: questionEnd === 0 ? null : copyOctets(bytes, HEADER_OCTETS, questionEnd),
+    edns,
+  };
+}
+
+/**
+ * The offset after the QNAME, or -1; its text goes to `lower`. There is nothing before the first name that a
+ * pointer could point to, so none is allowed and the question can be echoed octet for octet.
+ */
+function scanQname(bytes: Uint8Array, end: number): number {
+  const limit = end < HEADER_OCTETS + MAX_NAME_OCTETS ? end : HEADER_OCTETS + MAX_NAME_OCTETS;
+  let at = HEADER_OCTETS;
+  let written = 0;
+  let plain = true;
+  while (at < limit) {
+    const octets = bytes[at++]!;
+    if (octets === 0) {
+      // The dot after the last label goes, and the root has none.
+      lowerLength = plain ? (written === 0 ? 0 : written - 1) : -1;
+      return at;
+    }
+    const labelEnd = at + octets;
+    if (octets > MAX_LABEL_OCTETS || labelEnd >= limit) return -1;
+    while (at < labelEnd) {
+      const folded = PLAIN[bytes[at++]!]!;
+      if (folded === 0) plain = false;
+      lower[written++] = folded;
+    }
+    lower[written++] = DOT;
+  }
+  return -1;
+}
+
+/** A copy of the QNAME. Long ones share slabs, 0.1 microseconds instead of 0.4; a request lives too briefly to pin many. */
+function copyQname(bytes: Uint8Array, nameEnd: number): Uint8Array {
+  const octets = nameEnd - HEADER_OCTETS;
+  if (octets <= INLINE_OCTETS) return copyOctets(bytes, HEADER_OCTETS, nameEnd);
+  if (slabUsed + octets > SLAB_OCTETS) {
+    slab = new ArrayBuffer(SLAB_OCTETS);
+    slabUsed = 0;
+  }
+  const qname = new Uint8Array(slab, slabUsed, octets);
+  slabUsed += octets;
+  qname.set(bytes.subarray(HEADER_OCTETS, nameEnd));
+  return qname;
+}
+
+/** Checks 5 to 8 over every record after the question, NSCOUNT of them authority; fills `seenEdns` and `seenTsig`. */
+function scanRecords(bytes: Uint8Array, offset: number, end: number, nscount: number): number {
+  seenEdns = null;
+  seenTsig = false;
+  const additional = u16At(bytes, 10);
+  let at = offset;
+  for (let left = nscount + additional; left > 0; left--) {
+    const typeAt = bytes[at] === 0 ? at + 1 : skipName(bytes, at, end);
+    const rdataAt = typeAt + RECORD_FIXED_OCTETS;
+    if (typeAt < 0 || rdataAt > end) return RCODE.FORMERR;
+    const type = u16At(bytes, typeAt);
+    const next = rdataAt + u16At(bytes, typeAt + 8);
+    if (type === RRTYPE.OPT) {
+      if (left > additional || seenEdns !== null) return RCODE.FORMERR;
+      const wellFormed = readOpt(bytes, typeAt, next, end);
+      if (!wellFormed || bytes[at] !== 0) return RCODE.FORMERR;
+    } else if (type === RRTYPE.TSIG) {
+      if (left !== 1) return RCODE.FORMERR;
+      seenTsig = true;
+    }
+    if (next > end) return RCODE.FORMERR;
+    at = next;
+  }
+  if (at !== end) return RCODE.FORMERR;
+  const edns = seenEdns as RequestEdns | null;
+  return edns !== null && edns.version > 0 ? RCODE.BADVERS : RCODE.NOERROR;
+}
+
+/** Fills `seenEdns`, which a fault answer needs even for a malformed record (RFC 6891 §7); whether it was well formed. */
+function readOpt(bytes: Uint8Array, typeAt: number, next: number, end: number): boolean {
+  const payload = u16At(bytes, typeAt + 2);
+  const version = bytes[typeAt + 5]!;
+  let options: readonly EdnsOption[] | null = NO_OPTIONS;
+  let wellFormed = next <= end;
+  if (wellFormed && version === 0) {
+    options = readOptions(bytes, typeAt + RECORD_FIXED_OCTETS, next);
+    const cookie = options === null ? null : findOption(options, EDNS_OPTION.COOKIE);
+    wellFormed = options !== null && (cookie === null || isCookieLength(cookie.data.length));
+  }
+  seenEdns = {
+    payload: payload < MIN_PAYLOAD ? MIN_PAYLOAD : payload,
+    version,
+    dnssecOk: (u16At(bytes, typeAt + 6) & DNSSEC_OK_FLAG) !== 0,
+    options: options ?? NO_OPTIONS,
+  };
+  return wellFormed;
+}
