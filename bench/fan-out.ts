@@ -9,7 +9,7 @@ import type { Actor } from '../src/control/accounts/actor.ts';
 import { openSessions } from '../src/control/accounts/sessions.ts';
 import { writeBulk } from '../src/control/records/bulk.ts';
 import type { Store } from '../src/control/store/store.ts';
-import { type FanoutOptions, startFanout } from '../src/control/webhooks/fanout.ts';
+import { type FanoutOptions, startFanout } from '../src/control/webhooks/fan-out/fan-out.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { timeOrderedUuids } from '../src/core/uuid.ts';
 import { addHook, settlePaying } from '../test/support/control/store/fan-out-world.ts';

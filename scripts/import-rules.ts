@@ -87,7 +87,7 @@ export const MODULES: readonly ModuleRow[] = [
   {
     module: 'start-checks.ts',
     may: [
-      'webhook-seal.ts',
+      'webhook-secrets.ts',
       'core',
       'config',
       'control/store',
@@ -96,13 +96,13 @@ export const MODULES: readonly ModuleRow[] = [
     ],
   },
   { module: 'use-case-deps.ts', may: ['core', 'config', 'control/store', 'control/accounts'] },
-  { module: 'webhook-seal.ts', may: ['config', 'control/webhooks'] },
+  { module: 'webhook-secrets.ts', may: ['config', 'control/webhooks'] },
   { module: 'cli.ts', may: ['cli', 'main.ts', 'config', 'telemetry'] },
   {
     module: 'control-role.ts',
     may: [
       'use-case-deps.ts',
-      'webhook-seal.ts',
+      'webhook-secrets.ts',
       'core',
       'lifecycle',
       'config',

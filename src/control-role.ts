@@ -12,22 +12,22 @@ import { startSweeper } from './control/records/expiry.ts';
 import { isDiskFull } from './control/store/engine-errors.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
-import { makeAttempt } from './control/webhooks/attempt.ts';
-import { oldestDueSeconds } from './control/webhooks/dispatcher.ts';
-import { runWebhooks } from './control/webhooks/run.ts';
-import { aesSeal } from './control/webhooks/seal.ts';
+import { makeAttempt } from './control/webhooks/delivery/send-attempt.ts';
+import { oldestDueSeconds } from './control/webhooks/dispatch/dispatcher.ts';
+import { aesSeal } from './control/webhooks/resource/secret-encryption.ts';
+import { runWebhooks } from './control/webhooks/webhook-loops.ts';
 import type { Clock } from './core/clock.ts';
 import { LIMITS } from './core/limits.ts';
 import { every } from './lifecycle/every.ts';
 import { backgroundTimers } from './lifecycle/timers.ts';
-import { openDoorThreads } from './outbound/door-thread.ts';
+import { makeResolve } from './outbound/connection/resolver.ts';
 import { openMailer } from './outbound/mailer.ts';
-import { makeResolve } from './outbound/resolver.ts';
-import { checkWebhookUrl } from './outbound/url-check.ts';
+import { checkWebhookUrl } from './outbound/target/url-check.ts';
+import { openDoorThreads } from './outbound/thread/outbound-thread.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { makeDeps } from './use-case-deps.ts';
-import { webhookSeal } from './webhook-seal.ts';
+import { webhookSeal } from './webhook-secrets.ts';
 
 export interface ControlRole {
   /** Not listening yet. */

@@ -1,13 +1,13 @@
 /**
  * Composition root of the thread through which webhooks leave: their handshakes take none of the main thread's time. Started by
- * `outbound/door-thread.ts`.
+ * `outbound/thread/outbound-thread.ts`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { openDoor } from './outbound/door.ts';
-import type { FromKeeper, KeeperSettings, ToKeeper } from './outbound/door-messages.ts';
-import { makeResolve } from './outbound/resolver.ts';
-import { WEBHOOK_TARGETS } from './outbound/target-policy.ts';
-import { createTlsSessions } from './outbound/tls-sessions.ts';
+import { makeResolve } from './outbound/connection/resolver.ts';
+import { createTlsSessions } from './outbound/connection/tls-sessions.ts';
+import { openDoor } from './outbound/outbound-client.ts';
+import { WEBHOOK_TARGETS } from './outbound/target/target-policy.ts';
+import type { FromKeeper, KeeperSettings, ToKeeper } from './outbound/thread/messages.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this module is the body of a worker thread');

@@ -11,7 +11,7 @@ import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
 import { findPortFault, type PortFault, type PortUse } from './edge/transport/port-check.ts';
 import { findPortHolder } from './edge/transport/port-holder.ts';
-import { webhookSeal } from './webhook-seal.ts';
+import { webhookSeal } from './webhook-secrets.ts';
 
 /** @throws StartError when another server uses the directory */
 export function takeServerLock(dataDir: string): ServerLock {

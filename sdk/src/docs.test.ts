@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ENVIRONMENT } from '../../src/config/env.ts';
-import { deliveryBody, eventOf } from '../../src/control/webhooks/events.ts';
-import { restMs } from '../../src/control/webhooks/schedule.ts';
-import { signatureHeader } from '../../src/control/webhooks/sign.ts';
+import { restMs } from '../../src/control/webhooks/delivery/retry-delays.ts';
+import { signatureHeader } from '../../src/control/webhooks/delivery/signature.ts';
+import { deliveryBody, eventOf } from '../../src/control/webhooks/fan-out/events.ts';
 import type { ChangeBody } from '../../src/core/change.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import { WEBHOOK_EVENTS } from '../../src/core/webhooks.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { signatureHeader } from '../../src/control/webhooks/sign.ts';
+import { signatureHeader } from '../../src/control/webhooks/delivery/signature.ts';
 import { WEBHOOK_EVENTS } from '../../src/core/webhooks.ts';
 import { verifyWebhook, type WebhookPayload } from './verify-webhook.ts';
 

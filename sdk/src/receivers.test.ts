@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { signatureHeader } from '../../src/control/webhooks/sign.ts';
+import { signatureHeader } from '../../src/control/webhooks/delivery/signature.ts';
 import { block } from './testing/guide.ts';
 import { makeProject, type Project, post, type Receiver, startReceiver } from './testing/receiver.ts';
 

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadSecret } from '../../src/config/secrets.ts';
 import { openStore } from '../../src/control/store/open.ts';
-import { webhookSeal } from '../../src/webhook-seal.ts';
+import { webhookSeal } from '../../src/webhook-secrets.ts';
 import { runCli, settingsFor } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';

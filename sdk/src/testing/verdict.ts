@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { signatureHeader } from '../../../src/control/webhooks/sign.ts';
+import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
 import {
   type VerifyOptions,
   verifyWebhook,

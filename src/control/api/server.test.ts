@@ -11,7 +11,7 @@ import { openSessions } from '../accounts/sessions.ts';
 import { unlimited } from '../limits/limiter.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { aesSeal } from '../webhooks/seal.ts';
+import { aesSeal } from '../webhooks/resource/secret-encryption.ts';
 import { createApi } from './server.ts';
 
 /** Requests as bytes on a socket, and the status that each brings; the answer is JSON all the same. */

@@ -151,7 +151,7 @@ export interface WebhooksTable {
   last_triggered_at: number | null;
   /** Lower-case hex SHA-256 of `secret`. */
   secret_digest: string;
-  /** `signing_secret`, sealed under the server's key (`control/webhooks/seal.ts`). */
+  /** `signing_secret`, sealed under the server's key (`control/webhooks/resource/secret-encryption.ts`). */
   signing_secret: Uint8Array;
   /** Changes of the log up to this `seq` are before its life and never delivered: set when made and when enabled again. */
   starts_after: number;
@@ -169,7 +169,7 @@ export interface WebhooksTable {
   served_at: number;
   /** Milliseconds that the last attempt took; null: none was made. */
   last_attempt_ms: number | null;
-  /** JSON: attempts of the last hour by minute (`control/webhooks/window.ts`). */
+  /** JSON: attempts of the last hour by minute (`control/webhooks/delivery/hourly-attempts.ts`). */
   attempt_minutes: string;
   /** Its owner has to be told that it was disabled, from this time on; null: told, or nothing to tell. */
   notice_due_at: number | null;

@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalid } from '../../../core/errors.ts';
 import { Faults, Fields } from '../../../core/fields.ts';
-import { pageDeliveries, redeliver } from '../../webhooks/deliveries.ts';
-import { EVENT_CATALOGUE } from '../../webhooks/resource.ts';
-import { regenerateSecrets } from '../../webhooks/secrets.ts';
-import { sendTest } from '../../webhooks/test-delivery.ts';
+import { pageDeliveries, redeliver } from '../../webhooks/resource/delivery-history.ts';
+import { regenerateSecrets } from '../../webhooks/resource/secrets.ts';
+import { sendTest } from '../../webhooks/resource/test-delivery.ts';
+import { EVENT_CATALOGUE } from '../../webhooks/resource/webhook-resource.ts';
 import {
   createWebhook,
   deleteWebhook,
   getWebhook,
   listOwnWebhooks,
   patchWebhook,
-} from '../../webhooks/webhooks.ts';
+} from '../../webhooks/resource/webhooks.ts';
 import { created, nextLink } from '../answers/links.ts';
 import type { ApiDeps } from '../deps.ts';
 import { actorOf, take } from '../requests/guard.ts';

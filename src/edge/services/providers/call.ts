@@ -1,4 +1,4 @@
-import type { Door } from '../../../outbound/door.ts';
+import type { Door } from '../../../outbound/outbound-client.ts';
 import type { OutboundResponse } from '../../../outbound/request.ts';
 
 /** What came back, judged by its status alone. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
-import { openDoor } from '../../../outbound/door.ts';
-import { makeResolve } from '../../../outbound/resolver.ts';
-import { operatorOrigins } from '../../../outbound/target-policy.ts';
+import { makeResolve } from '../../../outbound/connection/resolver.ts';
+import { openDoor } from '../../../outbound/outbound-client.ts';
+import { operatorOrigins } from '../../../outbound/target/target-policy.ts';
 import type { Endpoints } from './endpoints.ts';
 import { makeFeeds } from './feeds.ts';
 import { makeHub, type ProviderHub } from './hub.ts';

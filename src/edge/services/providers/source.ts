@@ -1,4 +1,4 @@
-import type { Door } from '../../../outbound/door.ts';
+import type { Door } from '../../../outbound/outbound-client.ts';
 
 /** Providers, each with a budget and a breaker of its own. */
 export const SOURCES = [

@@ -9,7 +9,7 @@ import { type Limiter, unlimited } from '../../../../src/control/limits/limiter.
 import { forgetWindows } from '../../../../src/control/store/rate-windows.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
 import type { AttemptRequest, WebhookDeps } from '../../../../src/control/webhooks/ports.ts';
-import { aesSeal } from '../../../../src/control/webhooks/seal.ts';
+import { aesSeal } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
 import type { Change } from '../../../../src/core/change.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';

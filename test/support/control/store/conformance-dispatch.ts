@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { waitingSince } from '../../../../src/control/store/dispatch.ts';
 import type { WebhooksTable } from '../../../../src/control/store/schema.ts';
 import { nextTurnAfter, waitingWebhooks } from '../../../../src/control/store/turns.ts';
-import type { Turn } from '../../../../src/control/webhooks/turn.ts';
+import type { Turn } from '../../../../src/control/webhooks/delivery/delivery-attempt.ts';
 import { LIMITS } from '../../../../src/core/limits.ts';
 import {
   addCustomer,

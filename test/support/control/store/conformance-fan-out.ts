@@ -6,7 +6,7 @@ import { endWaiting } from '../../../../src/control/store/deliveries.ts';
 import { eraseSuperseded } from '../../../../src/control/store/erasure.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
 import { deleteWebhookRow, lockWebhook, updateWebhook } from '../../../../src/control/store/webhooks.ts';
-import { startFanout } from '../../../../src/control/webhooks/fanout.ts';
+import { startFanout } from '../../../../src/control/webhooks/fan-out/fan-out.ts';
 import * as world from './fan-out-world.ts';
 import { putRecord, type TestDatabase, withStore } from './fixtures.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { forgetOld } from '../../../../src/control/webhooks/history.ts';
+import { forgetOld } from '../../../../src/control/webhooks/maintenance/history-expiry.ts';
 import { addCustomer, addWebhook, deliveriesOf, enqueue } from '../webhooks/dispatch-world.ts';
 import { type TestDatabase, withStore } from './fixtures.ts';
 

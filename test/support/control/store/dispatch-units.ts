@@ -3,14 +3,14 @@ import { it } from 'node:test';
 import type { WebhooksTable } from '../../../../src/control/store/schema.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
 import { waitingWebhooks } from '../../../../src/control/store/turns.ts';
-import type { AttemptResult } from '../../../../src/control/webhooks/ports.ts';
 import {
   type ClaimRules,
   claimTurns,
   type Settled,
   settleTurn,
   type Turn,
-} from '../../../../src/control/webhooks/turn.ts';
+} from '../../../../src/control/webhooks/delivery/delivery-attempt.ts';
+import type { AttemptResult } from '../../../../src/control/webhooks/ports.ts';
 import { addCustomer, addWebhook, enqueue } from '../webhooks/dispatch-world.ts';
 import { type TestDatabase, withStore } from './fixtures.ts';
 

@@ -4,8 +4,12 @@ import { lockCursor } from '../../../../src/control/store/fan-out.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/control/store/schema.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
 import { NEVER_SERVED } from '../../../../src/control/store/webhooks.ts';
-import { type Fanout, type FanoutOptions, openFanout } from '../../../../src/control/webhooks/fanout.ts';
-import type { Enqueued } from '../../../../src/control/webhooks/fanout-plan.ts';
+import type { Enqueued } from '../../../../src/control/webhooks/fan-out/delivery-batch.ts';
+import {
+  type Fanout,
+  type FanoutOptions,
+  openFanout,
+} from '../../../../src/control/webhooks/fan-out/fan-out.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
 import { timeOrderedUuids } from '../../../../src/core/uuid.ts';
 import { WEBHOOK_EVENTS } from '../../../../src/core/webhooks.ts';

@@ -6,7 +6,7 @@ import {
   type Dispatcher,
   type DispatcherOptions,
   startDispatcher,
-} from '../../../../src/control/webhooks/dispatcher.ts';
+} from '../../../../src/control/webhooks/dispatch/dispatcher.ts';
 import type { AttemptRequest, AttemptResult } from '../../../../src/control/webhooks/ports.ts';
 import type { DeliveryError } from '../../../../src/core/webhooks.ts';
 import { type TestDatabase, withStore } from '../store/fixtures.ts';

@@ -9,9 +9,9 @@ import { makeFeeds } from '../../../../../src/edge/services/providers/feeds.ts';
 import { makeHub } from '../../../../../src/edge/services/providers/hub.ts';
 import { connectDesk } from '../../../../../src/edge/services/providers/link.ts';
 import type { SourceName } from '../../../../../src/edge/services/providers/source.ts';
-import { openDoor } from '../../../../../src/outbound/door.ts';
-import { makeResolve } from '../../../../../src/outbound/resolver.ts';
-import { operatorOrigins } from '../../../../../src/outbound/target-policy.ts';
+import { makeResolve } from '../../../../../src/outbound/connection/resolver.ts';
+import { openDoor } from '../../../../../src/outbound/outbound-client.ts';
+import { operatorOrigins } from '../../../../../src/outbound/target/target-policy.ts';
 
 /** A recorded response. */
 export function fixture(name: string): string {

@@ -1,0 +1,127 @@
+import type { Clock } from '../../../core/clock.ts';
+import { LIMITS } from '../../../core/limits.ts';
+import { TIERS } from '../../../core/tiers.ts';
+import { loop } from '../../../lifecycle/loop.ts';
+import { createWaker } from '../../../lifecycle/waker.ts';
+import type { Mail, Mailer } from '../../../outbound/mailer.ts';
+import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/notices.ts';
+import type { Store } from '../../store/store.ts';
+
+/** A mail that was not taken is tried again after this time, until so long after the webhook was disabled. Milliseconds. */
+const RETRY_MS = 60_000;
+const GIVE_UP_MS = 86_400_000;
+/** Longer than one mail takes: until then a notice is its taker's. */
+const TAKEN_MS = 120_000;
+const POLL_MS = 1000;
+
+/** `sent`: the mail server took it. `failed`: given up. `none`: there is no mail server. */
+export type NoticeOutcome = 'sent' | 'failed' | 'none';
+
+export interface NoticesOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Null: owners are not told, and find out by looking. */
+  readonly mailer: Mailer | null;
+  /** Told once for each webhook that was disabled. */
+  readonly onNotice: (outcome: NoticeOutcome) => void;
+  /** Told of a mail or a unit of work that failed, which is tried again. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Mails the owners of disabled webhooks until aborted. Resolves when it has stopped; never rejects. */
+export async function startNotices(options: NoticesOptions): Promise<void> {
+  const { store, clock, signal, onError } = options;
+  await loop({
+    signal,
+    waker: createWaker(signal),
+    pass: async () => {
+      const at = await nextNoticeAt(store.read);
+      const wasOne = at !== null && at <= clock() && (await tellOne(options));
+      return wasOne ? 0 : POLL_MS;
+    },
+    onError: (error, failures) => {
+      if (failures === 1) onError(error);
+    },
+  });
+}
+
+/** @returns whether there was one */
+async function tellOne(options: NoticesOptions): Promise<boolean> {
+  const { store, clock, signal, mailer, onNotice, onError } = options;
+  const now = clock();
+  const taken = now + TAKEN_MS;
+  const notice = await store.write((tx) => takeNotice(tx, now, taken));
+  if (notice === null) return false;
+  const move = (to: number | null): Promise<void> =>
+    store.write((tx) => moveNotice(tx, notice.webhookId, taken, to));
+  if (mailer === null) {
+    await move(null);
+    onNotice('none');
+    return true;
+  }
+  try {
+    await mailer.send({ to: notice.email, ...noticeText(notice) }, signal);
+  } catch (error) {
+    const isOver = clock() >= notice.disabledAt + GIVE_UP_MS;
+    await move(isOver ? null : clock() + RETRY_MS);
+    if (isOver) onNotice('failed');
+    else if (!signal.aborted) onError(error);
+    return true;
+  }
+  await move(null);
+  onNotice('sent');
+  return true;
+}
+
+/** What an owner is told. The name is the customer's own text: whatever could end a line or hide in one is taken out. */
+export function noticeText(notice: DueNotice): Pick<Mail, 'subject' | 'text'> {
+  return notice.paused > 0 ? pausedText(notice) : disabledText(notice);
+}
+
+function pausedText({ paused, tier }: DueNotice): Pick<Mail, 'subject' | 'text'> {
+  const { webhooks } = TIERS[tier];
+  return {
+    subject: `Webhooks paused: ${paused}`,
+    text: [
+      `Your account was moved to the tier ${tier}, which allows ${webhooks} webhooks. The newest above that number were paused: ${paused}.`,
+      '',
+      'Deliveries that were waiting for them have failed and will not be sent any more, and nothing new is',
+      'delivered while they are paused. A move to a higher tier does not enable them again: you do.',
+      '',
+      'The paused webhooks have "enabled": false in GET /api/v1/webhooks. To enable one:',
+      '',
+      '  PATCH /api/v1/webhooks/ID',
+      '  {"webhook": {"enabled": true}}',
+      '',
+    ].join('\n'),
+  };
+}
+
+function disabledText({ webhookId, name, failures }: DueNotice): Pick<Mail, 'subject' | 'text'> {
+  const label = oneLine(name);
+  return {
+    subject: `Webhook "${label}" was disabled`,
+    text: [
+      `Your webhook "${label}" (${webhookId}) was disabled: ${failures} attempts in a row failed.`,
+      '',
+      'Deliveries that were waiting for it have failed and will not be sent any more, and nothing new is',
+      'delivered while it is disabled. What happens meanwhile is not delivered later either.',
+      '',
+      `The last attempts, and why they failed: GET /api/v1/webhooks/${webhookId}/deliveries`,
+      '',
+      'Once its endpoint answers with a 2xx again, enable it:',
+      '',
+      `  PATCH /api/v1/webhooks/${webhookId}`,
+      '  {"webhook": {"enabled": true}}',
+      '',
+      `A webhook is disabled after ${LIMITS.webhookFailures} failed attempts in a row; any 2xx begins the count anew.`,
+      '',
+    ].join('\n'),
+  };
+}
+
+/** Controls, line and paragraph separators, format characters such as those that turn the direction of writing. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+}

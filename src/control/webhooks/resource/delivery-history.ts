@@ -1,0 +1,69 @@
+import { invalid, notFound } from '../../../core/errors.ts';
+import type { Actor } from '../../accounts/actor.ts';
+import type { Deps } from '../../accounts/deps.ts';
+import { listDeliveries, lockDelivery, makeDue } from '../../store/deliveries.ts';
+import { updateWebhook } from '../../store/webhooks.ts';
+import { holdOwnWebhook, ownWebhook } from './authorize.ts';
+import { encodeCursor, parseDeliveryListing } from './delivery-listing.ts';
+import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
+
+/** A page of a webhook's history (decisions, section 4). */
+export interface DeliveryPage {
+  readonly deliveries: readonly DeliveryResource[];
+  readonly meta: {
+    readonly limit: number;
+    /** Null on the last page. */
+    readonly next_cursor: string | null;
+    readonly has_more: boolean;
+  };
+}
+
+/**
+ * Newest first.
+ *
+ * @param query parameters of the request, not yet judged
+ * @throws AppError 404 or 403 for the webhook, 400 for the parameters
+ */
+export async function pageDeliveries(
+  deps: Deps,
+  actor: Actor,
+  webhookId: string,
+  query: Readonly<Record<string, unknown>>,
+): Promise<DeliveryPage> {
+  await ownWebhook(deps, actor, webhookId);
+  const { status, limit, after } = parseDeliveryListing(query, webhookId);
+  const rows = await listDeliveries(deps.store.read, webhookId, status, after, limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  const next =
+    last === undefined ? null : encodeCursor({ createdAt: last.created_at, id: last.id }, webhookId, status);
+  return {
+    deliveries: rows.slice(0, limit).map(deliveryResource),
+    meta: { limit, next_cursor: next, has_more: next !== null },
+  };
+}
+
+/**
+ * Has a delivery that waits sent now; the webhook's rest after a failure ends with it. The attempt counts as any other.
+ *
+ * @throws AppError 404, 403; 422 once the delivery has ended, for then there is nothing left to send
+ */
+export async function redeliver(
+  deps: Deps,
+  actor: Actor,
+  webhookId: string,
+  deliveryId: string,
+): Promise<DeliveryResource> {
+  const now = deps.clock();
+  return deps.store.write(async (tx) => {
+    const webhook = await holdOwnWebhook(tx, actor, webhookId);
+    const delivery = await lockDelivery(tx, deliveryId, webhookId);
+    if (delivery === null) throw notFound('Delivery');
+    if (delivery.status !== 'pending') throw invalid('delivery has ended and its body is erased');
+    const due = await makeDue(tx, deliveryId, now);
+    await updateWebhook(tx, webhookId, {
+      next_due_at: Math.min(webhook.next_due_at ?? now, now),
+      rests_until: 0,
+    });
+    return deliveryResource(due);
+  });
+}

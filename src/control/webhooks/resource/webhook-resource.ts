@@ -1,0 +1,86 @@
+import { formatTime, formatTimeOrNull } from '../../../core/time.ts';
+import {
+  type DeliveryError,
+  type DeliveryEvent,
+  type DeliveryStatus,
+  WEBHOOK_EVENTS,
+  type WebhookEvent,
+} from '../../../core/webhooks.ts';
+import type { DeliveryRow } from '../../store/deliveries.ts';
+import type { WebhookRow } from '../../store/webhooks.ts';
+
+/** A webhook as the API shows it (specification, Webhook). */
+export interface WebhookResource {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly enabled: boolean;
+  /** Failed attempts in a row. */
+  readonly failure_count: number;
+  readonly last_triggered_at: string | null;
+  /** Empty: all namespaces of the customer. */
+  readonly scopes: { readonly namespaces: readonly string[] };
+  readonly created_at: string;
+}
+
+/** Both secrets of a webhook, in the answers that make them and never again. 64 lower-case hexadecimal letters each. */
+export interface WebhookSecrets {
+  readonly secret: string;
+  readonly signing_secret: string;
+}
+
+export function webhookResource(row: WebhookRow): WebhookResource {
+  return {
+    id: row.id,
+    name: row.name,
+    url: row.url,
+    events: JSON.parse(row.events),
+    enabled: row.enabled === 1,
+    failure_count: row.failure_count,
+    last_triggered_at: formatTimeOrNull(row.last_triggered_at),
+    scopes: { namespaces: namespacesOf(row) },
+    created_at: formatTime(row.created_at),
+  };
+}
+
+/** The namespaces that a webhook is confined to; empty: none, it is told of all. */
+export function namespacesOf({ namespaces }: Pick<WebhookRow, 'namespaces'>): readonly string[] {
+  return JSON.parse(namespaces);
+}
+
+/** A delivery as the API shows it (decisions, section 4): never what was sent, nor anything that the endpoint said. */
+export interface DeliveryResource {
+  readonly id: string;
+  readonly event: DeliveryEvent;
+  readonly seq: number | null;
+  readonly status: DeliveryStatus;
+  readonly response_code: number | null;
+  readonly error: DeliveryError | null;
+  readonly attempts: number;
+  readonly duration_ms: number | null;
+  readonly created_at: string;
+  readonly last_attempt_at: string | null;
+  readonly next_attempt_at: string | null;
+}
+
+export function deliveryResource(row: DeliveryRow): DeliveryResource {
+  return {
+    id: row.id,
+    event: row.event,
+    seq: row.seq,
+    status: row.status,
+    response_code: row.response_code,
+    error: row.error,
+    attempts: row.attempts,
+    duration_ms: row.duration_ms,
+    created_at: formatTime(row.created_at),
+    last_attempt_at: formatTimeOrNull(row.last_attempt_at),
+    next_attempt_at: formatTimeOrNull(row.next_attempt_at),
+  };
+}
+
+/** What a customer can subscribe to (specification, Webhooks). */
+export const EVENT_CATALOGUE = {
+  events: Object.entries(WEBHOOK_EVENTS).map(([name, description]) => ({ name, description })),
+} as const;

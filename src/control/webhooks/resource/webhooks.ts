@@ -1,0 +1,187 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { AppError, invalid } from '../../../core/errors.ts';
+import { Faults, type JsonObject } from '../../../core/fields.ts';
+import { TIERS } from '../../../core/tiers.ts';
+import type { WebhookEvent } from '../../../core/webhooks.ts';
+import type { Actor } from '../../accounts/actor.ts';
+import type { Deps } from '../../accounts/deps.ts';
+import { earliestDue, endWaiting } from '../../store/deliveries.ts';
+import { findNamespacesByName } from '../../store/namespaces.ts';
+import type { Tx } from '../../store/store.ts';
+import { lockUser } from '../../store/users.ts';
+import {
+  closeWebhook,
+  countWebhooks,
+  feedHead,
+  insertWebhook,
+  listWebhooks,
+  NEVER_SERVED,
+  updateWebhook,
+  type WebhookChange,
+  type WebhookRow,
+} from '../../store/webhooks.ts';
+import type { WebhookDeps } from '../ports.ts';
+import { holdOwnWebhook, ownWebhook, withinReach } from './authorize.ts';
+import { NO_SUCH_NAMESPACE, readNewWebhook, readWebhookPatch, type WebhookInput } from './input.ts';
+import { makeSecrets } from './secrets.ts';
+import {
+  namespacesOf,
+  type WebhookResource,
+  type WebhookSecrets,
+  webhookResource,
+} from './webhook-resource.ts';
+
+/** Deliveries ended at a time. */
+const BATCH = 500;
+
+/** @throws AppError 422 for a tier without webhooks or with no more of them, and for faults in the body */
+export async function createWebhook(
+  deps: WebhookDeps,
+  actor: Actor,
+  body: JsonObject,
+): Promise<WebhookResource & WebhookSecrets> {
+  requireWebhooks(actor);
+  const faults = new Faults();
+  const input = readNewWebhook(body, actor, faults);
+  await judgeOutside(deps, actor, input, faults);
+  const { name, url, events, namespaces } = input;
+  if (faults.any || name === undefined || url === undefined || events === undefined) {
+    throw invalid(...faults.messages);
+  }
+  const id = deps.newId();
+  const now = deps.clock();
+  const { shown, stored } = makeSecrets(deps, id);
+  return deps.store.write(async (tx) => {
+    await lockUser(tx, actor.customerId);
+    await requireRoom(tx, actor, 1);
+    const row: WebhookRow = {
+      id,
+      user_id: actor.customerId,
+      name,
+      url,
+      events: JSON.stringify(events),
+      namespaces: JSON.stringify(namespaces ?? []),
+      enabled: 1,
+      ...NEVER_SERVED,
+      ...stored,
+      starts_after: await feedHead(tx),
+      created_at: now,
+    };
+    await insertWebhook(tx, row);
+    return { ...webhookResource(row), ...shown };
+  });
+}
+
+/** Those within the actor's reach, oldest first. */
+export async function listOwnWebhooks({ store }: Deps, actor: Actor): Promise<WebhookResource[]> {
+  const rows = await listWebhooks(store.read, actor.customerId);
+  return rows.filter((row) => withinReach(actor, namespacesOf(row))).map(webhookResource);
+}
+
+/** @throws AppError 404, 403 */
+export async function getWebhook(deps: Deps, actor: Actor, id: string): Promise<WebhookResource> {
+  return webhookResource(await ownWebhook(deps, actor, id));
+}
+
+/** Changes the supplied fields. @throws AppError 404, 403, 422 */
+export async function patchWebhook(
+  deps: WebhookDeps,
+  actor: Actor,
+  id: string,
+  body: JsonObject,
+): Promise<WebhookResource> {
+  await ownWebhook(deps, actor, id);
+  const faults = new Faults();
+  const input = readWebhookPatch(body, actor, faults);
+  await judgeOutside(deps, actor, input, faults);
+  if (faults.any) throw invalid(...faults.messages);
+  return deps.store.write(async (tx) => {
+    if (input.enabled === true) await lockUser(tx, actor.customerId);
+    const row = await holdOwnWebhook(tx, actor, id);
+    const change: WebhookChange = {
+      name: input.name ?? row.name,
+      url: input.url ?? row.url,
+      events: input.events === undefined ? row.events : JSON.stringify(input.events),
+      namespaces: input.namespaces === undefined ? row.namespaces : JSON.stringify(input.namespaces),
+      ...(input.events !== undefined && (await deselect(tx, id, input.events))),
+      ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, id))),
+      ...(input.enabled === false && (await disable(tx, id))),
+    };
+    return webhookResource(await updateWebhook(tx, id, change));
+  });
+}
+
+/** Closes a webhook at once; its history goes in later units of work (`cleanup.ts`). @throws AppError 404, 403 */
+export async function deleteWebhook({ store }: Deps, actor: Actor, id: string): Promise<void> {
+  await store.write(async (tx) => {
+    await holdOwnWebhook(tx, actor, id);
+    await closeWebhook(tx, id);
+  });
+}
+
+/** What waits of events that are no longer wanted is not sent any more. */
+async function deselect(tx: Tx, id: string, events: readonly WebhookEvent[]): Promise<WebhookChange> {
+  await inBatches(() => endWaiting(tx, id, events, BATCH));
+  return { next_due_at: await earliestDue(tx, id) };
+}
+
+/**
+ * A webhook begins anew, with what happens from now on: whatever was enqueued beside its end is history as well.
+ *
+ * @throws AppError 422 when there are more than the tier allows
+ */
+async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookChange> {
+  requireWebhooks(actor);
+  await requireRoom(tx, actor, 0);
+  await inBatches(() => endWaiting(tx, id, [], BATCH));
+  return {
+    enabled: 1,
+    failure_count: 0,
+    starts_after: await feedHead(tx),
+    next_due_at: null,
+    rests_until: 0,
+    notice_due_at: null,
+    disabled_by: null,
+    cleanup: null,
+  };
+}
+
+/**
+ * What waits is not sent any more, and an attempt that is under way settles nothing: its lease has lost its name. The
+ * lease's end stays, so that nobody sends beside it.
+ */
+async function disable(tx: Tx, id: string): Promise<WebhookChange> {
+  await inBatches(() => endWaiting(tx, id, [], BATCH));
+  return { enabled: 0, next_due_at: null, claim: null };
+}
+
+/** Runs until a batch is not full. */
+async function inBatches(run: () => Promise<number>): Promise<void> {
+  // The embedded engine's statements are synchronous: without this, nothing else would run until the last batch.
+  while ((await run()) === BATCH) await turn();
+}
+
+/** What only the resolver and the database know. Before the unit of work: a name may take seconds to resolve. */
+async function judgeOutside(
+  { store, checkUrl }: WebhookDeps,
+  { customerId }: Actor,
+  { url, namespaces = [] }: WebhookInput,
+  faults: Faults,
+): Promise<void> {
+  const urlFault = url === undefined ? null : await checkUrl(url);
+  if (urlFault !== null) faults.add(urlFault);
+  const owned = await findNamespacesByName(store.read, namespaces, customerId);
+  if (!namespaces.every((name) => owned.has(name))) faults.add(NO_SUCH_NAMESPACE);
+}
+
+/** @throws AppError 422 for a tier that has no webhooks at all */
+export function requireWebhooks({ tier }: Actor): void {
+  if (TIERS[tier].webhooks === 0) throw new AppError('quota_exceeded', 'Webhooks need a paid tier');
+}
+
+/** Under the customer's lock. @throws AppError 422 when `more` webhooks would be too many for the tier */
+async function requireRoom(tx: Tx, { customerId, tier }: Actor, more: number): Promise<void> {
+  if ((await countWebhooks(tx, customerId)) + more > TIERS[tier].webhooks) {
+    throw new AppError('quota_exceeded', 'Webhook limit of the account reached');
+  }
+}

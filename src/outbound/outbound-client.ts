@@ -1,0 +1,82 @@
+import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { type PinnedResult, pinnedRequest } from './connection/pinned-request.ts';
+import type { Resolve } from './connection/resolver.ts';
+import type { TlsSessions } from './connection/tls-sessions.ts';
+import { deadline } from './deadline.ts';
+import type { OutboundFailure, OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
+import type { TargetPolicy } from './target/target-policy.ts';
+
+export interface DoorOptions {
+  readonly policy: TargetPolicy;
+  readonly resolve: Resolve;
+  /** Milliseconds over DNS, connection, TLS, head and body together. */
+  readonly deadlineMs: number;
+  /** Certificates trusted in place of the system's, PEM: for tests. */
+  readonly ca?: string;
+  /** TLS sessions to go on with, of this door alone; none: every handshake is a full one. */
+  readonly sessions?: TlsSessions;
+  /** Makes the request to a vetted address: for tests, which may not dial public ones. */
+  readonly dial?: typeof pinnedRequest;
+}
+
+/** Makes one request, or says in one word why not. Never rejects. */
+export type Door = (request: OutboundRequest, signal?: AbortSignal) => Promise<OutboundResult>;
+
+/** Without the hybrid of X25519 and ML-KEM, which Node would offer first: it costs a quarter of an attempt. */
+const GROUPS = 'X25519:P-256:P-384:P-521';
+/** Addresses of one host that are dialled, one after the other, as long as none connects. */
+const DIALS_MAX = 3;
+
+/** The way out: policy, resolution, vetting of every address, and a connection pinned to one of them. */
+export function openDoor(options: DoorOptions): Door {
+  const { policy, resolve, deadlineMs, ca, sessions, dial = pinnedRequest } = options;
+  // One for all requests: a new one each time adds a third to the cost of an attempt.
+  const secureContext = createSecureContext({
+    minVersion: 'TLSv1.2',
+    ecdhCurve: GROUPS,
+    ...(ca === undefined ? {} : { ca }),
+  });
+
+  /** Another address is tried only while nothing has been sent: a request must not be made twice. */
+  async function dialInTurn(
+    request: OutboundRequest,
+    addresses: readonly string[],
+    endsAt: number,
+    signal: AbortSignal,
+  ): Promise<OutboundResult> {
+    let last: PinnedResult = { result: failed('connection_failed'), wasConnected: false };
+    for (const [index, address] of addresses.entries()) {
+      // Each gets its share of what is left, so that one that swallows packets does not use up all.
+      const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
+      last = await dial(request, { address, secureContext, sessions, connectMs, signal });
+      if (last.wasConnected || signal.aborted) break;
+    }
+    return last.result;
+  }
+
+  return async (request, outer) => {
+    if (!policy.allows(request.url)) return failed('blocked_address');
+    const { signal, endsAt, release } = deadline(deadlineMs, outer);
+    try {
+      const addresses = await addressesOf(request.url, resolve, signal);
+      if (signal.aborted) return failed('timeout');
+      if (addresses.length === 0) return failed('dns_failure');
+      // One bad address among good ones is an attack or a mistake; neither deserves a request.
+      if (!addresses.every((address) => policy.admits(request.url, address)))
+        return failed('blocked_address');
+      return await dialInTurn(request, addresses.slice(0, DIALS_MAX), endsAt, signal);
+    } finally {
+      release();
+    }
+  };
+}
+
+async function addressesOf(url: URL, resolve: Resolve, signal: AbortSignal): Promise<readonly string[]> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? await resolve(host, signal) : [host];
+}
+
+function failed(fault: OutboundFault): OutboundFailure {
+  return { kind: 'failed', fault };
+}

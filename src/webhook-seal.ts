@@ -1,9 +1,0 @@
-import { randomBytes } from 'node:crypto';
-import { deriveKey, type Secret } from './config/secrets.ts';
-import type { SecretSeal } from './control/webhooks/ports.ts';
-import { aesSeal } from './control/webhooks/seal.ts';
-
-/** Encrypts signing secrets of webhooks, under a key that is derived from the server's secret for this purpose alone. */
-export function webhookSeal(secret: Secret): SecretSeal {
-  return aesSeal(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
-}
