@@ -1,5 +1,5 @@
 /** Units: computed answers a second in process, from the name below the zone to the outcome. No two names are the same. */
-import { parseQueryName } from '../src/core/query-name.ts';
+import { parseQueryName } from '../src/core/names/query-name.ts';
 import { makeUnits } from '../src/edge/services/units/service.ts';
 import { median, print, row } from './lib/figures.ts';
 

@@ -6,7 +6,7 @@ import type { Deps } from './control/accounts/deps.ts';
 import { openSessions } from './control/accounts/sessions.ts';
 import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
-import { timeOrderedUuids } from './core/uuid.ts';
+import { timeOrderedUuids } from './core/text/uuid.ts';
 
 /** The dependencies of the use cases, for the server and for the operator's commands. */
 export function makeDeps(config: Pick<Config, 'zones'>, store: Store, secret: Secret, clock: Clock): Deps {

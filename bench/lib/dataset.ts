@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hostedEnvelope } from '../../src/core/envelope.ts';
+import { hostedEnvelope } from '../../src/core/query/envelope.ts';
 import { account, startUqrp, type Uqrp, writeRecords } from '../../test/support/server-process.ts';
 
 export const ZONE = 'uqrp.net';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { hostedEnvelope } from '../core/envelope.ts';
+import { hostedEnvelope } from '../core/query/envelope.ts';
 import { RRTYPE } from '../edge/wire/codes.ts';
 import type { Message } from '../edge/wire/message/message.ts';
 import { nameFromText } from '../edge/wire/name.ts';

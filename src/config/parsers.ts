@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { foldCase, isLabel } from '../core/labels.ts';
 import { LIMITS } from '../core/limits.ts';
+import { foldCase, isLabel } from '../core/names/labels.ts';
 
 /** Text of one variable to its value; null when it is not of the kind. */
 export type Parser<T> = (text: string) => T | null;

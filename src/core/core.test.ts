@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decodeBase32, encodeBase32 } from './base32.ts';
-import { decodeBase64 } from './base64.ts';
-import { contentFormat, errorEnvelope, hostedEnvelope, parseEnvelope } from './envelope.ts';
 import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { namespaceNameFault } from './namespace-name.ts';
-import { decodeParam } from './params.ts';
-import { queryTokenDigest, spellQueryToken } from './query-token.ts';
-import { RESERVED_NAMES } from './reserved-names.ts';
+import { namespaceNameFault } from './names/namespace-name.ts';
+import { RESERVED_NAMES } from './names/reserved-names.ts';
+import { contentFormat, errorEnvelope, hostedEnvelope, parseEnvelope } from './query/envelope.ts';
+import { decodeParam } from './query/params.ts';
+import { queryTokenDigest, spellQueryToken } from './query/query-token.ts';
+import { decodeBase32, encodeBase32 } from './text/base32.ts';
+import { decodeBase64 } from './text/base64.ts';
 
 test('strict Base64: what decodes, and what does not', () => {
   for (const text of ['', 'TQ==', 'TWE=', 'TWFu', '+/+/', 'AAAA']) {

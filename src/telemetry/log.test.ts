@@ -205,7 +205,7 @@ describe('describeError', () => {
       '    at async file:///srv/app/src/core/labels.ts:12:1',
       '    at new Thing (/srv/app/src/core/absent.ts:1:1)',
     ].join('\n');
-    assert.deepEqual(describeError(error).at, ['src/core/limits.ts:3', 'src/core/labels.ts:12']);
+    assert.deepEqual(describeError(error).at, ['src/core/limits.ts:3', 'src/core/names/labels.ts:12']);
   });
 
   it('keeps codes of the form that systems use', () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { ask, type ClientTransport } from '../../src/client/ask.ts';
-import { parseEnvelope } from '../../src/core/envelope.ts';
+import { parseEnvelope } from '../../src/core/query/envelope.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { txtValue } from '../../src/edge/wire/rdata/txt.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask } from '../../src/client/ask.ts';
-import { parseEnvelope } from '../../src/core/envelope.ts';
+import { parseEnvelope } from '../../src/core/query/envelope.ts';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { txtValue } from '../../src/edge/wire/rdata/txt.ts';

@@ -1,5 +1,5 @@
 import type { ChangeBody } from '../../src/core/change.ts';
-import { queryTokenDigest, spellQueryToken } from '../../src/core/query-token.ts';
+import { queryTokenDigest, spellQueryToken } from '../../src/core/query/query-token.ts';
 import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys.ts';
 import type { SigningMode } from '../../src/edge/dnssec/signer.ts';
 import { createStamps } from '../../src/edge/hosted/stamps.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../src/client/ask.ts';
 import { exchangeUdp } from '../../src/client/datagram.ts';
-import { parseEnvelope } from '../../src/core/envelope.ts';
+import { parseEnvelope } from '../../src/core/query/envelope.ts';
 import { CLASS, OPCODE, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { encodeMessage } from '../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';

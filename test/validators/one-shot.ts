@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnvelope } from '../../src/core/envelope.ts';
+import { parseEnvelope } from '../../src/core/query/envelope.ts';
 import type { Validator, Verdict } from './daemon.ts';
 import { bindAnchors } from './daemons.ts';
 

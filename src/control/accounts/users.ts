@@ -1,7 +1,7 @@
 import { invalid, notFound } from '../../core/errors.ts';
-import { foldCase } from '../../core/labels.ts';
+import { foldCase } from '../../core/names/labels.ts';
+import { formatTime } from '../../core/text/time.ts';
 import { TIERS, type Tier } from '../../core/tiers.ts';
-import { formatTime } from '../../core/time.ts';
 import {
   findUserByEmail,
   findUserWithCounts,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AppError, invalid, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/fields.ts';
+import type { JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../core/time.ts';
+import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import { type Actor, type ApiOperation, requireSession } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { type ApiKeyRow, countApiKeys, deleteApiKey, insertApiKey, listApiKeys } from '../store/api-keys.ts';

@@ -1,7 +1,7 @@
 import { invalid } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
-import { isLabel } from '../../core/labels.ts';
+import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { isLabel } from '../../core/names/labels.ts';
 import type { ApiOperation } from '../accounts/actor.ts';
 
 /** An API key that a customer wants. Lists without repetition; empty means both operations, or all namespaces. */

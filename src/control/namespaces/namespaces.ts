@@ -1,8 +1,8 @@
 import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
+import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { namespaceNameFault } from '../../core/namespace-name.ts';
-import { formatTime } from '../../core/time.ts';
+import { namespaceNameFault } from '../../core/names/namespace-name.ts';
+import { formatTime } from '../../core/text/time.ts';
 import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/change-log.ts';

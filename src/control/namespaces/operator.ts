@@ -1,5 +1,5 @@
 import { notFound } from '../../core/errors.ts';
-import { foldCase } from '../../core/labels.ts';
+import { foldCase } from '../../core/names/labels.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { appendChanges } from '../store/change-log.ts';
 import { listNamespacesWithOwners, type NamespaceFlags, setNamespaceFlags } from '../store/namespaces.ts';

@@ -1,5 +1,5 @@
 import { notFound } from '../../core/errors.ts';
-import { foldCase } from '../../core/labels.ts';
+import { foldCase } from '../../core/names/labels.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { findOwner } from '../store/owners.ts';

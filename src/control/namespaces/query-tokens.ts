@@ -1,8 +1,8 @@
 import { AppError, invalid, notFound } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
+import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../core/query-token.ts';
-import { formatTime, formatTimeOrNull } from '../../core/time.ts';
+import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../core/query/query-token.ts';
+import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { appendChanges } from '../store/change-log.ts';

@@ -1,7 +1,7 @@
 import { invalid, namespaceSuspended } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/fields.ts';
+import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { parseRecordKey, type RecordKey } from '../../core/record-key.ts';
+import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/change-log.ts';

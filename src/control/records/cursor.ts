@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject } from '../../core/fields.ts';
+import { isJsonObject } from '../../core/input/fields.ts';
 
 /** Where a page of a listing ended: namespace by name, then `created_at`, then id. */
 export interface Place {

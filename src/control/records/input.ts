@@ -1,8 +1,8 @@
-import { decodeBase64 } from '../../core/base64.ts';
 import { invalid } from '../../core/errors.ts';
-import { Faults, Fields, isJsonObject, type JsonObject } from '../../core/fields.ts';
+import { Faults, Fields, isJsonObject, type JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { parseRecordKey, type RecordKey } from '../../core/record-key.ts';
+import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
+import { decodeBase64 } from '../../core/text/base64.ts';
 import type { RecordPatch } from '../store/records.ts';
 
 /** A record that a customer wants to store, judged as far as that can be done without the database. */

@@ -1,7 +1,7 @@
-import { foldCase, isLabel } from '../../core/labels.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../core/input/query-parameters.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../core/query-parameters.ts';
-import { NOT_A_TIME, parseTime } from '../../core/time.ts';
+import { foldCase, isLabel } from '../../core/names/labels.ts';
+import { NOT_A_TIME, parseTime } from '../../core/text/time.ts';
 import { type Actor, reaches } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { listNamespaces, type NamespaceRow } from '../store/namespaces.ts';

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../core/fields.ts';
-import { formatTime, formatTimeOrNull } from '../../core/time.ts';
+import type { JsonObject } from '../../core/input/fields.ts';
+import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import type { Actor } from '../accounts/actor.ts';
 import { base64, type NewChange } from '../store/change-log.ts';
 import type { RecordsTable } from '../store/schema.ts';

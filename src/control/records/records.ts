@@ -1,5 +1,5 @@
 import { AppError, invalid, malformed, namespaceSuspended, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/fields.ts';
+import type { JsonObject } from '../../core/input/fields.ts';
 import { TIERS } from '../../core/tiers.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';

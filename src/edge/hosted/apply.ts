@@ -1,5 +1,5 @@
 import type { ChangeBody, ChangeType } from '../../core/change.ts';
-import { contentFormat } from '../../core/envelope.ts';
+import { contentFormat } from '../../core/query/envelope.ts';
 import type { HostedNamespace, HostedRecord, HostedToken } from './view.ts';
 
 /** What one change does to a view. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { contentFormat } from '../../core/envelope.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { contentFormat } from '../../core/query/envelope.ts';
 import {
   decodeCursor,
   decodeRecord,

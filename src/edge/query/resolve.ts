@@ -1,6 +1,6 @@
-import { DATASETS_RESOURCE } from '../../core/labels.ts';
-import { FOREVER, type Outcome } from '../../core/outcome.ts';
-import type { Query } from '../../core/query.ts';
+import { DATASETS_RESOURCE } from '../../core/names/labels.ts';
+import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
+import type { Query } from '../../core/query/query.ts';
 import type { HostedView } from '../hosted/view.ts';
 import type { PublicService } from './operations/public-service.ts';
 import { type GateSettings, judge } from './records/access.ts';

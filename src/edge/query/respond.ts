@@ -1,6 +1,6 @@
-import { causeOfCode } from '../../core/malformed.ts';
-import { FOREVER, type Outcome } from '../../core/outcome.ts';
-import type { Query } from '../../core/query.ts';
+import { causeOfCode } from '../../core/query/malformed.ts';
+import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
+import type { Query } from '../../core/query/query.ts';
 import type { TransportName } from '../transport/handler.ts';
 import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/message/request.ts';

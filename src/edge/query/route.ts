@@ -1,7 +1,7 @@
 import type { EnvelopeErrorCode } from '../../core/errors.ts';
-import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../core/labels.ts';
-import type { Operation, Query } from '../../core/query.ts';
-import { parseQueryName } from '../../core/query-name.ts';
+import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
+import { parseQueryName } from '../../core/names/query-name.ts';
+import type { Operation, Query } from '../../core/query/query.ts';
 import { CLASS, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/message/request.ts';
 import { labelCount } from '../wire/name.ts';

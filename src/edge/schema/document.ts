@@ -1,7 +1,7 @@
 import { ENVELOPE_VERSION } from '../../core/brand.ts';
-import { envelopeStatus } from '../../core/envelope.ts';
 import type { EnvelopeErrorCode } from '../../core/errors.ts';
-import { PUBLIC_NAMESPACE } from '../../core/labels.ts';
+import { PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
+import { envelopeStatus } from '../../core/query/envelope.ts';
 import type { ServiceSchema } from '../services/schema.ts';
 import type { Placeholder, Service, ServiceError } from '../services/service.ts';
 

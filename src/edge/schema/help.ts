@@ -1,4 +1,4 @@
-import { PUBLIC_NAMESPACE } from '../../core/labels.ts';
+import { PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
 import type { PublicService } from '../query/operations/public-service.ts';
 import { malformed } from '../services/answers.ts';
 import { serviceSchema } from '../services/schema.ts';

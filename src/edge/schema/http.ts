@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../core/errors.ts';
-import { foldCase, PUBLIC_NAMESPACE } from '../../core/labels.ts';
 import { LIMITS } from '../../core/limits.ts';
-import type { Query } from '../../core/query.ts';
-import { parseQueryName } from '../../core/query-name.ts';
+import { foldCase, PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
+import { parseQueryName } from '../../core/names/query-name.ts';
+import type { Query } from '../../core/query/query.ts';
 import type { Service } from '../services/service.ts';
 import { PUBLIC_VERSION, type SchemaDocument, schemaDocument } from './document.ts';
 import { described } from './publish.ts';

@@ -1,6 +1,6 @@
 import { ENVELOPE_VERSION } from '../../core/brand.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { FOREVER, type Outcome } from '../../core/outcome.ts';
+import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
 
 /** Of the record and of the envelope's hint, seconds (specification, Schema over DNS). */
 export const INFO_TTL = 3600;

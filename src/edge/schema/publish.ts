@@ -1,6 +1,6 @@
-import type { Outcome } from '../../core/outcome.ts';
-import { decodeParam } from '../../core/params.ts';
-import type { Query } from '../../core/query.ts';
+import type { Outcome } from '../../core/query/outcome.ts';
+import { decodeParam } from '../../core/query/params.ts';
+import type { Query } from '../../core/query/query.ts';
 import type { PublicService } from '../query/operations/public-service.ts';
 import { malformed } from '../services/answers.ts';
 import type { Service } from '../services/service.ts';

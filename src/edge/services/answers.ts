@@ -1,7 +1,7 @@
-import { errorEnvelope } from '../../core/envelope.ts';
 import type { EnvelopeErrorCode } from '../../core/errors.ts';
-import type { MalformedCause } from '../../core/malformed.ts';
-import { FOREVER, type Outcome } from '../../core/outcome.ts';
+import { errorEnvelope } from '../../core/query/envelope.ts';
+import type { MalformedCause } from '../../core/query/malformed.ts';
+import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
 import { type FlatFields, flatEnvelope } from './flat.ts';
 
 /** RR TTL of an error envelope, seconds; a rate limit and a timeout have 0 (decisions, sections 5 and 8). */

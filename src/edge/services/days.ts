@@ -1,5 +1,5 @@
-import type { Outcome } from '../../core/outcome.ts';
-import { parseTime } from '../../core/time.ts';
+import type { Outcome } from '../../core/query/outcome.ts';
+import { parseTime } from '../../core/text/time.ts';
 import { answered } from './answers.ts';
 import type { FlatFields } from './flat.ts';
 

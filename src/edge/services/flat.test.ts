@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { codeOf } from '../../../test/support/edge/services/check-service.ts';
-import { parseEnvelope } from '../../core/envelope.ts';
+import { parseEnvelope } from '../../core/query/envelope.ts';
 import {
   constant,
   malformed,

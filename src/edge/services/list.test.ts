@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { allServices } from '../../../test/support/edge/services/all-services.ts';
 import { askName, checkDescription, NOW } from '../../../test/support/edge/services/check-service.ts';
 import { servicesPage } from '../../../test/support/edge/services/page.ts';
-import { isLabel } from '../../core/labels.ts';
-import type { Query } from '../../core/query.ts';
+import { isLabel } from '../../core/names/labels.ts';
+import type { Query } from '../../core/query/query.ts';
 import { publish } from '../schema/publish.ts';
 import type { Service } from './service.ts';
 

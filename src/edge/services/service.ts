@@ -1,5 +1,5 @@
 import type { EnvelopeErrorCode } from '../../core/errors.ts';
-import type { Outcome } from '../../core/outcome.ts';
+import type { Outcome } from '../../core/query/outcome.ts';
 import type { ServiceSchema } from './schema.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { invalid, malformed, notFound } from '../../../core/errors.ts';
-import { Faults, Fields, isJsonObject, type JsonObject } from '../../../core/fields.ts';
-import { type QueryParameters, readParameters } from '../../../core/query-parameters.ts';
+import { Faults, Fields, isJsonObject, type JsonObject } from '../../../core/input/fields.ts';
+import { type QueryParameters, readParameters } from '../../../core/input/query-parameters.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

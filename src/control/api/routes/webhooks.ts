@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalid } from '../../../core/errors.ts';
-import { Faults, Fields } from '../../../core/fields.ts';
+import { Faults, Fields } from '../../../core/input/fields.ts';
 import { pageDeliveries, redeliver } from '../../webhooks/resource/delivery-history.ts';
 import { regenerateSecrets } from '../../webhooks/resource/secrets.ts';
 import { sendTest } from '../../webhooks/resource/test-delivery.ts';

@@ -1,5 +1,5 @@
 import type { Change } from '../../../core/change.ts';
-import { formatTime } from '../../../core/time.ts';
+import { formatTime } from '../../../core/text/time.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 
 /** The `data` of an event (specification, Events). Nothing in it names the customer. */

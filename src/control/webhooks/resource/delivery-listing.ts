@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject } from '../../../core/fields.ts';
+import { isJsonObject } from '../../../core/input/fields.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../../core/input/query-parameters.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../../core/query-parameters.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../core/webhooks.ts';
 import type { DeliveryPlace } from '../../store/deliveries.ts';
 

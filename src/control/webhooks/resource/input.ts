@@ -1,6 +1,6 @@
-import { type Faults, Fields, type JsonObject } from '../../../core/fields.ts';
-import { isLabel } from '../../../core/labels.ts';
+import { type Faults, Fields, type JsonObject } from '../../../core/input/fields.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import { isLabel } from '../../../core/names/labels.ts';
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { withinReach } from './authorize.ts';

@@ -1,5 +1,5 @@
 import { invalid } from '../../../core/errors.ts';
-import { formatTime } from '../../../core/time.ts';
+import { formatTime } from '../../../core/text/time.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { type DeliveryRow, insertDelivery } from '../../store/deliveries.ts';
 import type { WebhookRow } from '../../store/webhooks.ts';

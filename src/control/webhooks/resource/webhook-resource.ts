@@ -1,4 +1,4 @@
-import { formatTime, formatTimeOrNull } from '../../../core/time.ts';
+import { formatTime, formatTimeOrNull } from '../../../core/text/time.ts';
 import {
   type DeliveryError,
   type DeliveryEvent,

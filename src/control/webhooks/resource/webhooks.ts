@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { AppError, invalid } from '../../../core/errors.ts';
-import { Faults, type JsonObject } from '../../../core/fields.ts';
+import { Faults, type JsonObject } from '../../../core/input/fields.ts';
 import { TIERS } from '../../../core/tiers.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';

@@ -14,7 +14,7 @@ import {
   signedNode,
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
-import { FOREVER } from '../../../core/outcome.ts';
+import { FOREVER } from '../../../core/query/outcome.ts';
 import type { Message } from '../../wire/message/message.ts';
 
 const HOUR_MS = 3_600_000;

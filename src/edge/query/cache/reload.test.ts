@@ -14,7 +14,7 @@ import {
   waitingService,
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
-import { FOREVER } from '../../../core/outcome.ts';
+import { FOREVER } from '../../../core/query/outcome.ts';
 import type { KeySet } from '../../dnssec/keys.ts';
 import { decodeRequest, isRequestFault } from '../../wire/message/request.ts';
 import type { ReloadableHandler } from '../packet.ts';

@@ -1,5 +1,5 @@
-import { AUTH_PREFIX, isVersion, PUBLIC_NAMESPACE } from '../../../core/labels.ts';
-import { DEMO_NAMESPACES } from '../../../core/reserved-names.ts';
+import { AUTH_PREFIX, isVersion, PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
+import { DEMO_NAMESPACES } from '../../../core/names/reserved-names.ts';
 import type { TransportName } from '../../transport/handler.ts';
 import type { DnsRequest } from '../../wire/message/request.ts';
 import type { ResolveContext } from '../resolve.ts';

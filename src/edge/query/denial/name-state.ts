@@ -1,5 +1,5 @@
-import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from '../../../core/labels.ts';
-import type { Outcome } from '../../../core/outcome.ts';
+import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
+import type { Outcome } from '../../../core/query/outcome.ts';
 import { RRTYPE } from '../../wire/codes.ts';
 import type { ResolveContext } from '../resolve.ts';
 

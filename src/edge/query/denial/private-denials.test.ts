@@ -13,7 +13,7 @@ import {
   signedNode,
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
-import { queryTokenDigest, spellQueryToken } from '../../../core/query-token.ts';
+import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
 import { generateKeySet } from '../../dnssec/keys.ts';
 import { cacheSeconds } from '../../transport/cache-seconds.ts';
 import type { TransportName } from '../../transport/handler.ts';

@@ -9,7 +9,7 @@ import {
   signedNode,
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
-import { decodeParam } from '../../../core/params.ts';
+import { decodeParam } from '../../../core/query/params.ts';
 import type { PublicService } from './public-service.ts';
 
 const clock = { now: START };

@@ -1,6 +1,6 @@
-import { PUBLIC_NAMESPACE } from '../../../core/labels.ts';
-import { isCaseSensitive } from '../../../core/params.ts';
-import type { Query } from '../../../core/query.ts';
+import { PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
+import { isCaseSensitive } from '../../../core/query/params.ts';
+import type { Query } from '../../../core/query/query.ts';
 
 /**
  * Whether the answer depends on the case of letters: a public service decodes a `b64-` label. The packet cache knows names

@@ -1,5 +1,5 @@
-import type { Outcome } from '../../../core/outcome.ts';
-import type { Query } from '../../../core/query.ts';
+import type { Outcome } from '../../../core/query/outcome.ts';
+import type { Query } from '../../../core/query/query.ts';
 
 /**
  * A public service. It is given the query, its zone and the time, and nothing of whoever asks (specification, Explicit-parameter

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseQueryName } from '../../../core/query-name.ts';
-import { queryTokenDigest, spellQueryToken } from '../../../core/query-token.ts';
+import { parseQueryName } from '../../../core/names/query-name.ts';
+import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
 import type { HostedView } from '../../hosted/view.ts';
 import { type GateSettings, judge } from './access.ts';
 

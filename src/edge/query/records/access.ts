@@ -1,8 +1,8 @@
-import { PUBLIC_NAMESPACE } from '../../../core/labels.ts';
-import { FOREVER } from '../../../core/outcome.ts';
-import type { Query } from '../../../core/query.ts';
-import { queryTokenDigest } from '../../../core/query-token.ts';
-import { DEMO_NAMESPACES } from '../../../core/reserved-names.ts';
+import { PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
+import { DEMO_NAMESPACES } from '../../../core/names/reserved-names.ts';
+import { FOREVER } from '../../../core/query/outcome.ts';
+import type { Query } from '../../../core/query/query.ts';
+import { queryTokenDigest } from '../../../core/query/query-token.ts';
 import type { HostedView } from '../../hosted/view.ts';
 
 export interface GateSettings {

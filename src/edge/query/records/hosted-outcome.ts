@@ -1,5 +1,5 @@
-import { hostedEnvelope } from '../../../core/envelope.ts';
-import { FOREVER, type Outcome } from '../../../core/outcome.ts';
+import { hostedEnvelope } from '../../../core/query/envelope.ts';
+import { FOREVER, type Outcome } from '../../../core/query/outcome.ts';
 import type { HostedRecord } from '../../hosted/view.ts';
 
 /** RR TTL of a public-read answer, seconds, unless the record ends sooner (decisions, section 5). */

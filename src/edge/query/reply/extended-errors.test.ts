@@ -8,8 +8,8 @@ import {
   signedNode,
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
-import { MALFORMED_TEXTS, type MalformedCause } from '../../../core/malformed.ts';
-import type { Outcome } from '../../../core/outcome.ts';
+import { MALFORMED_TEXTS, type MalformedCause } from '../../../core/query/malformed.ts';
+import type { Outcome } from '../../../core/query/outcome.ts';
 import { readEde } from '../../wire/message/edns.ts';
 
 const clock = { now: START };

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../core/limits.ts';
-import { causeOfCode, MALFORMED_TEXTS, type MalformedCause } from '../../../core/malformed.ts';
-import { type FailureCause, FOREVER, type Outcome } from '../../../core/outcome.ts';
+import { causeOfCode, MALFORMED_TEXTS, type MalformedCause } from '../../../core/query/malformed.ts';
+import { type FailureCause, FOREVER, type Outcome } from '../../../core/query/outcome.ts';
 import { EDE, RCODE, RRTYPE } from '../../wire/codes.ts';
 import { type EdnsOption, edeOption } from '../../wire/message/edns.ts';
 import type { DnsRequest } from '../../wire/message/request.ts';

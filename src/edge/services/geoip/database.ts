@@ -1,5 +1,5 @@
 import { Reader, type Response } from 'mmdb-lib';
-import { isJsonObject, type JsonObject } from '../../../core/fields.ts';
+import { isJsonObject, type JsonObject } from '../../../core/input/fields.ts';
 
 /** What is known of an address. */
 export interface AddressFacts {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../core/outcome.ts';
+import type { Outcome } from '../../../core/query/outcome.ts';
 import { malformed, notFound } from '../answers.ts';
 import { parseIpLabel } from '../geoip/ip-label.ts';
 

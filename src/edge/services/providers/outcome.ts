@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../core/outcome.ts';
+import type { Outcome } from '../../../core/query/outcome.ts';
 import { answered, notEnabled, notFound, PROVIDER_DOWN, rateLimited, timedOut } from '../answers.ts';
 import type { FlatFields } from '../flat.ts';
 import type { Reading } from './reading.ts';

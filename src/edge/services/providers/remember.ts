@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../core/outcome.ts';
+import type { Outcome } from '../../../core/query/outcome.ts';
 import type { Service } from '../service.ts';
 
 /** Labels whose answers are kept. */

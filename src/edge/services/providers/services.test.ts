@@ -14,7 +14,7 @@ import {
   type Rig,
   sends,
 } from '../../../../test/support/edge/services/providers/rig.ts';
-import type { Outcome } from '../../../core/outcome.ts';
+import type { Outcome } from '../../../core/query/outcome.ts';
 import { makeCrypto } from '../crypto/service.ts';
 import { makeForecast } from '../forecast/service.ts';
 import { makeForex } from '../forex/service.ts';

@@ -1,4 +1,4 @@
-import { raiseCase } from '../../../core/labels.ts';
+import { raiseCase } from '../../../core/names/labels.ts';
 import { isMic, type Mic } from './exchange-map.ts';
 
 /** What the label of a stock query asks for. */

@@ -7,7 +7,7 @@ import {
   checkDescription,
   NOW,
 } from '../../../../test/support/edge/services/check-service.ts';
-import { FOREVER } from '../../../core/outcome.ts';
+import { FOREVER } from '../../../core/query/outcome.ts';
 import { parseExpression, parseValue } from './convert.ts';
 import { decimalText } from './exact.ts';
 import { UNITS_ABOUT } from './schema.ts';

@@ -10,8 +10,8 @@ import {
   type FanoutOptions,
   openFanout,
 } from '../../../../src/control/webhooks/fan-out/fan-out.ts';
+import { timeOrderedUuids } from '../../../../src/core/text/uuid.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
-import { timeOrderedUuids } from '../../../../src/core/uuid.ts';
 import { WEBHOOK_EVENTS } from '../../../../src/core/webhooks.ts';
 import { type Home, settle } from './fixtures.ts';
 

@@ -1,6 +1,6 @@
 /** A packet handler over a memory view, with a clock, keys and a slow service that the test moves. */
 
-import type { Outcome } from '../../../../src/core/outcome.ts';
+import type { Outcome } from '../../../../src/core/query/outcome.ts';
 import type { KeySet } from '../../../../src/edge/dnssec/keys.ts';
 import { generateKeySet, keySetData } from '../../../../src/edge/dnssec/keys.ts';
 import { createStamps } from '../../../../src/edge/hosted/stamps.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { parseEnvelope } from '../../../../src/core/envelope.ts';
 import { ENVELOPE_ERRORS } from '../../../../src/core/errors.ts';
 import { LIMITS } from '../../../../src/core/limits.ts';
-import type { Outcome } from '../../../../src/core/outcome.ts';
-import { decodeParam } from '../../../../src/core/params.ts';
-import { parseQueryName } from '../../../../src/core/query-name.ts';
+import { parseQueryName } from '../../../../src/core/names/query-name.ts';
+import { parseEnvelope } from '../../../../src/core/query/envelope.ts';
+import type { Outcome } from '../../../../src/core/query/outcome.ts';
+import { decodeParam } from '../../../../src/core/query/params.ts';
 import { infoOutcome } from '../../../../src/edge/schema/info.ts';
 import { unescaped } from '../../../../src/edge/services/flat.ts';
 import type { ServiceSchema } from '../../../../src/edge/services/schema.ts';

@@ -1,5 +1,5 @@
+import { LIMITS } from '../limits.ts';
 import { AUTH_PREFIX } from './labels.ts';
-import { LIMITS } from './limits.ts';
 import { RESERVED_NAMES } from './reserved-names.ts';
 
 const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;

@@ -1,5 +1,5 @@
-import { LIMITS } from './limits.ts';
-import { NOT_A_TIME, parseTime } from './time.ts';
+import { LIMITS } from '../limits.ts';
+import { NOT_A_TIME, parseTime } from '../text/time.ts';
 
 /** An upper bound on the messages of one response: a body of nothing but faults must not come back many times its size. */
 const FAULTS_MAX = 1000;

@@ -1,5 +1,5 @@
-import { ENVELOPE_VERSION } from './brand.ts';
-import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from './errors.ts';
+import { ENVELOPE_VERSION } from '../brand.ts';
+import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from '../errors.ts';
 
 /** `f` of an envelope by media type: 1 to 7 letters, so that the head never outgrows 52 bytes (decisions, section 2). */
 const FORMATS: ReadonlyMap<string, string> = new Map(

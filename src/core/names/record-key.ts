@@ -1,5 +1,5 @@
+import { LIMITS } from '../limits.ts';
 import { AUTH_PREFIX, DATASETS_RESOURCE, foldCase, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
-import { LIMITS } from './limits.ts';
 
 /** A key that can be stored: canonical lower case, with its last three labels by name. */
 export interface RecordKey {

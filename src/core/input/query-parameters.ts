@@ -1,4 +1,4 @@
-import { type AppError, malformed } from './errors.ts';
+import { type AppError, malformed } from '../errors.ts';
 import { shownName } from './fields.ts';
 
 /** The parameters of a query string as the HTTP server parsed them: a repeated one is an array. */

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { parseQueryName } from './query-name.ts';
 
 function rows(file: string): (readonly [string, string])[] {
-  return readFileSync(new URL(`../../test/fixtures/${file}`, import.meta.url), 'utf8')
+  return readFileSync(new URL(`../../../test/fixtures/${file}`, import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.split(' | ') as [string, string]);

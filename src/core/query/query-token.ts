@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { encodeBase32 } from './base32.ts';
-import { QUERY_TOKEN_PREFIX } from './brand.ts';
+import { QUERY_TOKEN_PREFIX } from '../brand.ts';
+import { encodeBase32 } from '../text/base32.ts';
 
 /** Random bytes behind a token: 256 bits, spelled with 52 base32hex letters. */
 export const QUERY_TOKEN_BYTES = 32;

@@ -1,4 +1,4 @@
-import { foldCase } from './labels.ts';
+import { foldCase } from '../names/labels.ts';
 
 const ALPHABETS = {
   /** RFC 4648 §6, lower case. */

@@ -1,6 +1,6 @@
-import type { EnvelopeErrorCode } from './errors.ts';
+import type { EnvelopeErrorCode } from '../errors.ts';
+import { OPERATIONS, type Operation, type Query } from '../query/query.ts';
 import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
-import { OPERATIONS, type Operation, type Query } from './query.ts';
 
 /** Labels of the shortest query: operation, resource, namespace, version. */
 const SHORTEST = 4;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 /** Ids of one millisecond: the 12 bits after the version count them (RFC 9562 §6.2, method 1). */
 const A_MILLISECOND = 4096;

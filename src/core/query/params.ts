@@ -1,4 +1,4 @@
-import { decodeBase32 } from './base32.ts';
+import { decodeBase32 } from '../text/base32.ts';
 
 const B64 = /^[A-Za-z0-9_-]+$/;
 const HEX = /^(?:[0-9a-f]{2})+$/i;

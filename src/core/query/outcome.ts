@@ -1,4 +1,4 @@
-import type { EnvelopeErrorCode } from './errors.ts';
+import type { EnvelopeErrorCode } from '../errors.ts';
 import type { MalformedCause } from './malformed.ts';
 
 /** What a failed query died of; each has its extended error (decisions, section 5). */

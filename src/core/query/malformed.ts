@@ -1,4 +1,4 @@
-import type { EnvelopeErrorCode } from './errors.ts';
+import type { EnvelopeErrorCode } from '../errors.ts';
 
 /**
  * Why a query was not understood, and what its extended error says (decisions, section 8). The table is closed and its texts
