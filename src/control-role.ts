@@ -9,7 +9,7 @@ import { memoryLimiter, unlimited } from './control/limits/limiter.ts';
 import { sharedLimiter } from './control/limits/shared-limiter.ts';
 import { startDeletions } from './control/namespaces/deletions.ts';
 import { startSweeper } from './control/records/expiry.ts';
-import { isDiskFull } from './control/store/engine-errors.ts';
+import { isDiskFull } from './control/store/engine/engine-errors.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
 import { makeAttempt } from './control/webhooks/delivery/send-attempt.ts';

@@ -6,7 +6,7 @@ import { type Secret, secretFingerprint } from './config/secrets.ts';
 import { StartError } from './config/start-error.ts';
 import { openStore } from './control/store/open.ts';
 import { isSecretOfStore } from './control/store/secret-check.ts';
-import { lockDataDir, type ServerLock } from './control/store/server-lock.ts';
+import { lockDataDir, type ServerLock } from './control/store/sqlite/server-lock.ts';
 import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
 import { findPortFault, type PortFault, type PortUse } from './edge/transport/port-check.ts';

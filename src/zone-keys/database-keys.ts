@@ -1,5 +1,5 @@
-import { insertKeySet, readKeySets, replaceKeySet } from '../control/store/key-sets.ts';
 import type { Store } from '../control/store/store.ts';
+import { insertKeySet, readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
 import type { Clock } from '../core/clock.ts';
 import type { SealedKeySet } from '../core/sealed-keys.ts';
 import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from '../edge/dnssec/keys.ts';

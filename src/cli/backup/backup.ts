@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { programVersion } from '../../config/version.ts';
-import { checkSqlite, copySqlite } from '../../control/store/sqlite-backup.ts';
+import { checkSqlite, copySqlite } from '../../control/store/sqlite/backup.ts';
 import type { Clock } from '../../core/clock.ts';
 import { configWithData } from '../context.ts';
 import { InputError, print } from '../output.ts';

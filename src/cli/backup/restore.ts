@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { prepareDataDir, UNFINISHED_RESTORE } from '../../config/data-dir.ts';
-import { LOCK_FILE, type ServerLock } from '../../control/store/server-lock.ts';
-import { checkSqlite } from '../../control/store/sqlite-backup.ts';
+import { checkSqlite } from '../../control/store/sqlite/backup.ts';
+import { LOCK_FILE, type ServerLock } from '../../control/store/sqlite/server-lock.ts';
 import { takeServerLock } from '../../start-checks.ts';
 import { commandConfig } from '../context.ts';
 import { InputError, print } from '../output.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ask } from '../../client/ask.ts';
 import type { Config } from '../../config/config.ts';
 import { neededNode } from '../../config/version.ts';
-import { lockDataDir } from '../../control/store/server-lock.ts';
+import { lockDataDir } from '../../control/store/sqlite/server-lock.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dsLines } from '../../edge/dnssec/ds.ts';
 import { keyFile, loadKeys } from '../../edge/dnssec/key-store.ts';

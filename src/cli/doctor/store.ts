@@ -4,9 +4,9 @@ import type { Config } from '../../config/config.ts';
 import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
 import { LATEST_MIGRATION } from '../../control/store/migrations/migrate.ts';
 import { openStore } from '../../control/store/open.ts';
-import { schemaOf } from '../../control/store/schema-check.ts';
-import { readFact } from '../../control/store/service-facts.ts';
-import { checkSqlite } from '../../control/store/sqlite-backup.ts';
+import { schemaOf } from '../../control/store/postgres/schema-check.ts';
+import { checkSqlite } from '../../control/store/sqlite/backup.ts';
+import { readFact } from '../../control/store/tables/service-facts.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type Finding, ok, wrong } from './finding.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { deleteEndedSessions, findSession, insertSession, revokeSession } from '../store/sessions.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { deleteEndedSessions, findSession, insertSession, revokeSession } from '../store/tables/sessions.ts';
 import type { Actor, ApiOperation } from './actor.ts';
 import { jwtKeeper } from './jwt.ts';
 

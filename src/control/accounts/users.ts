@@ -10,8 +10,8 @@ import {
   type UserRow,
   type UserWithCounts,
   updateTier,
-} from '../store/users.ts';
-import { pauseWebhooksAbove } from '../store/webhooks.ts';
+} from '../store/tables/users.ts';
+import { pauseWebhooksAbove } from '../store/webhooks/webhooks.ts';
 import { type Actor, requireSession } from './actor.ts';
 import type { Deps } from './deps.ts';
 import type { IssuedToken } from './sessions.ts';

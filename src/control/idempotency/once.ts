@@ -3,8 +3,8 @@ import { AppError, invalid } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/idempotency-keys.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/tables/idempotency-keys.ts';
 
 /** Milliseconds that a key is bound to its answer. */
 export const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;

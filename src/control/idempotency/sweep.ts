@@ -1,5 +1,5 @@
 import type { Deps } from '../accounts/deps.ts';
-import { forgetAnswers } from '../store/idempotency-keys.ts';
+import { forgetAnswers } from '../store/tables/idempotency-keys.ts';
 import { ANSWER_KEPT } from './once.ts';
 
 /** Keys deleted in one unit of work: so few that writers do not notice. */

@@ -5,9 +5,15 @@ import { LIMITS } from '../../core/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import { type Actor, type ApiOperation, requireSession } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { type ApiKeyRow, countApiKeys, deleteApiKey, insertApiKey, listApiKeys } from '../store/api-keys.ts';
-import { findNamespacesByName } from '../store/namespaces.ts';
-import { lockUser } from '../store/users.ts';
+import {
+  type ApiKeyRow,
+  countApiKeys,
+  deleteApiKey,
+  insertApiKey,
+  listApiKeys,
+} from '../store/tables/api-keys.ts';
+import { findNamespacesByName } from '../store/tables/namespaces.ts';
+import { lockUser } from '../store/tables/users.ts';
 import { parseNewApiKey } from './input.ts';
 
 const TOKEN_BYTES = 32;

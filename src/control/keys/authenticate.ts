@@ -1,6 +1,6 @@
 import type { Actor, ApiOperation } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { findLiveApiKey, touchApiKey } from '../store/api-keys.ts';
+import { findLiveApiKey, touchApiKey } from '../store/tables/api-keys.ts';
 import { apiKeyDigest } from './api-keys.ts';
 
 const BOTH: readonly ApiOperation[] = ['read', 'write'];

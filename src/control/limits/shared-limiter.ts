@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { countHit, forgetWindows, readWindows, uncountHit } from '../store/rate-windows.ts';
 import type { Store } from '../store/store.ts';
+import { countHit, forgetWindows, readWindows, uncountHit } from '../store/tables/rate-limits.ts';
 import type { Limiter } from './limiter.ts';
 import { BUDGETS, type Budget, LONGEST_WINDOW } from './rules.ts';
 import { secondsToWait, type WindowRule } from './window.ts';

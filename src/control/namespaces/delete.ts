@@ -1,18 +1,18 @@
 import { notFound } from '../../core/errors.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges, type NewChange } from '../store/change-log.ts';
+import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import type { Tx } from '../store/store.ts';
 import {
   closeNamespace,
   deleteNamespaceRow,
   lockClosing,
   lockNamespace,
   type NamespaceRow,
-} from '../store/namespaces.ts';
-import { deleteSomeTokens, liveQueryTokens } from '../store/query-tokens.ts';
-import { deleteSomeOfNamespace } from '../store/records.ts';
-import type { Tx } from '../store/store.ts';
-import { addToRecordsCount, lockUser } from '../store/users.ts';
+} from '../store/tables/namespaces.ts';
+import { deleteSomeTokens, liveQueryTokens } from '../store/tables/query-tokens.ts';
+import { deleteSomeOfNamespace } from '../store/tables/records.ts';
+import { addToRecordsCount, lockUser } from '../store/tables/users.ts';
 import { ownNamespace, requireDeletable } from './namespaces.ts';
 
 /** Rows that the closing unit deletes at most: a namespace of up to so many is gone with it. */

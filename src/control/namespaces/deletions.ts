@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import { loop } from '../../lifecycle/loop.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
-import { closingNamespaces } from '../store/namespaces.ts';
 import type { Store } from '../store/store.ts';
+import { closingNamespaces } from '../store/tables/namespaces.ts';
 import { deleteSome } from './delete.ts';
 
 /** The longest that a deletion waits which a process that ended left behind, milliseconds. */

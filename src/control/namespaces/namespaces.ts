@@ -5,15 +5,15 @@ import { namespaceNameFault } from '../../core/names/namespace-name.ts';
 import { formatTime } from '../../core/text/time.ts';
 import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges, type NewChange } from '../store/change-log.ts';
+import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import {
   countNamespaces,
   findNamespace,
   insertNamespace,
   listNamespaces,
   type NamespaceRow,
-} from '../store/namespaces.ts';
-import { lockUser } from '../store/users.ts';
+} from '../store/tables/namespaces.ts';
+import { lockUser } from '../store/tables/users.ts';
 
 /** A namespace as the API shows it (specification, Namespace). */
 export interface NamespaceResource {

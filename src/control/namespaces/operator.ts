@@ -1,8 +1,12 @@
 import { notFound } from '../../core/errors.ts';
 import { foldCase } from '../../core/names/labels.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges } from '../store/change-log.ts';
-import { listNamespacesWithOwners, type NamespaceFlags, setNamespaceFlags } from '../store/namespaces.ts';
+import { appendChanges } from '../store/log/change-log.ts';
+import {
+  listNamespacesWithOwners,
+  type NamespaceFlags,
+  setNamespaceFlags,
+} from '../store/tables/namespaces.ts';
 import { type NamespaceResource, namespaceChange, namespaceResource } from './namespaces.ts';
 
 /** What the operator needs to set a flag; there is no actor, for the operator is not a customer. */

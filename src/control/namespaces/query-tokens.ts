@@ -5,8 +5,8 @@ import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../core
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges } from '../store/change-log.ts';
-import { lockNamespace } from '../store/namespaces.ts';
+import { appendChanges } from '../store/log/change-log.ts';
+import { lockNamespace } from '../store/tables/namespaces.ts';
 import {
   forgetEndedTokens,
   insertQueryToken,
@@ -14,7 +14,7 @@ import {
   liveQueryTokens,
   type QueryTokenRow,
   revokeQueryToken,
-} from '../store/query-tokens.ts';
+} from '../store/tables/query-tokens.ts';
 import { ownNamespace, requireNotSuspended } from './namespaces.ts';
 
 const DAY = 86_400_000;

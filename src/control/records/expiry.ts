@@ -1,9 +1,16 @@
 import type { Clock } from '../../core/clock.ts';
 import { loop } from '../../lifecycle/loop.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
-import { appendChanges, type NewChange } from '../store/change-log.ts';
-import { type DueRecord, deleteDue, dueRecords, holdOwners, lowerCounts, nextDue } from '../store/expiry.ts';
+import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import type { Store } from '../store/store.ts';
+import {
+  type DueRecord,
+  deleteDue,
+  dueRecords,
+  holdOwners,
+  lowerCounts,
+  nextDue,
+} from '../store/tables/expiry.ts';
 
 /** Records deleted in one unit of work, so that writers never wait long behind a sweep. */
 const SWEEP_LIMIT = 500;

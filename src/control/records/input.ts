@@ -3,7 +3,7 @@ import { Faults, Fields, isJsonObject, type JsonObject } from '../../core/input/
 import { LIMITS } from '../../core/limits.ts';
 import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
 import { decodeBase64 } from '../../core/text/base64.ts';
-import type { RecordPatch } from '../store/records.ts';
+import type { RecordPatch } from '../store/tables/records.ts';
 
 /** A record that a customer wants to store, judged as far as that can be done without the database. */
 export interface NewRecord extends RecordKey {

@@ -4,8 +4,8 @@ import { foldCase, isLabel } from '../../core/names/labels.ts';
 import { NOT_A_TIME, parseTime } from '../../core/text/time.ts';
 import { type Actor, reaches } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { listNamespaces, type NamespaceRow } from '../store/namespaces.ts';
-import { listRecords, type RecordFilter, type RecordRow } from '../store/records.ts';
+import { listNamespaces, type NamespaceRow } from '../store/tables/namespaces.ts';
+import { listRecords, type RecordFilter, type RecordRow } from '../store/tables/records.ts';
 import { decodeCursor, encodeCursor, type Place } from './cursor.ts';
 import { type RecordResource, recordResource } from './record.ts';
 

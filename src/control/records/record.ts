@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/input/fields.ts';
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import type { Actor } from '../accounts/actor.ts';
-import { base64, type NewChange } from '../store/change-log.ts';
+import { base64, type NewChange } from '../store/log/change-log.ts';
 import type { RecordsTable } from '../store/schema.ts';
 
 /** A record as the API shows it (specification, Record). */

@@ -3,8 +3,10 @@ import type { JsonObject } from '../../core/input/fields.ts';
 import { TIERS } from '../../core/tiers.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
-import { appendChanges, type NewChange } from '../store/change-log.ts';
-import { addToNamespaceCount, holdOpen } from '../store/namespaces.ts';
+import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import type { RecordsTable } from '../store/schema.ts';
+import type { Tx } from '../store/store.ts';
+import { addToNamespaceCount, holdOpen } from '../store/tables/namespaces.ts';
 import {
   deleteRecords,
   findRecord,
@@ -13,10 +15,8 @@ import {
   insertRecord,
   type OwnRecordRow,
   updateRecord,
-} from '../store/records.ts';
-import type { RecordsTable } from '../store/schema.ts';
-import type { Tx } from '../store/store.ts';
-import { addToRecordsCount } from '../store/users.ts';
+} from '../store/tables/records.ts';
+import { addToRecordsCount } from '../store/tables/users.ts';
 import { type NewRecord, parseNewRecord, parseRecordPatch } from './input.ts';
 import {
   type BareRecord,

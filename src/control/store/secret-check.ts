@@ -1,5 +1,5 @@
-import { readFact, writeFactOnce } from './service-facts.ts';
 import type { Store } from './store.ts';
+import { readFact, writeFactOnce } from './tables/service-facts.ts';
 
 /** Webhooks that are tried, the newest first: some may be left from before an earlier change of the secret. */
 const WEBHOOKS_TRIED = 100;

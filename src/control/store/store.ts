@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { ChangeSource } from '../../feed/change-source.ts';
+import type { WorkTopic } from './engine/work-topics.ts';
 import type { Database } from './schema.ts';
-import type { WorkTopic } from './work-topics.ts';
 
 export type Reader = Kysely<Database>;
 export type Tx = Transaction<Database>;

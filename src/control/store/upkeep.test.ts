@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import { it } from 'node:test';
 import { withStore } from '../../../test/support/control/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
-import { appendChanges, type NewChange } from './change-log.ts';
-import { advanceCursor } from './fan-out.ts';
+import { appendChanges, type NewChange } from './log/change-log.ts';
 import type { Store } from './store.ts';
 import { startUpkeep } from './upkeep.ts';
+import { advanceCursor } from './webhooks/fan-out.ts';
 
 it('upkeep prunes what is too old, scrubs, survives failures and stops when told', async () => {
   const database = await sqliteDatabase();

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 import { loop } from '../../lifecycle/loop.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
-import { pruneLog } from './change-log.ts';
-import { eraseSuperseded, isErasureDue } from './erasure.ts';
+import { pruneLog } from './log/change-log.ts';
+import { eraseSuperseded, isErasureDue } from './log/erasure.ts';
 import type { Store } from './store.ts';
 
 /** Between two rounds, milliseconds. Each erases from the log what the fan-out has passed. */

@@ -8,7 +8,7 @@ export async function webhookTurns(db: Kysely<unknown>, { int }: EngineTypes): P
   await db.schema.alterTable('webhooks').addColumn('cleanup', 'text').execute();
   await db.schema.alterTable('webhooks').addColumn('disabled_by', 'text').execute();
   await sql`drop index webhooks_due`.execute(db);
-  // `store/turns.ts` spells both expressions and the condition the same way: only then an engine uses the index.
+  // `store/webhooks/due-webhooks.ts` spells both expressions and the condition the same way: only then an engine uses the index.
   await sql`create index webhooks_turn on webhooks (
     (case when last_attempt_ms >= 1000 then 1 else 0 end),
     (case when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at

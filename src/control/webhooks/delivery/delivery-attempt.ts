@@ -1,8 +1,8 @@
 import { TIERS } from '../../../core/tiers.ts';
 import type { DeliveryEvent, DeliveryStatus } from '../../../core/webhooks.ts';
-import * as rows from '../../store/dispatch.ts';
-import * as leases from '../../store/leases.ts';
 import type { Tx } from '../../store/store.ts';
+import * as rows from '../../store/webhooks/dispatch.ts';
+import * as leases from '../../store/webhooks/leases.ts';
 import type { AttemptResult } from '../ports.ts';
 import { countAttempt } from './hourly-attempts.ts';
 import { judge } from './retry-policy.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LIMITS } from '../../../core/limits.ts';
-import type { WaitingWebhook } from '../../store/turns.ts';
+import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
 import { planTurns } from './fair-share.ts';
 import { createSlotPools, type Pool, type SlotPools } from './worker-pools.ts';
 

@@ -1,4 +1,4 @@
-import type { WaitingWebhook } from '../../store/turns.ts';
+import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
 import type { Pool, SlotPools } from './worker-pools.ts';
 
 /** A webhook that is to have its turn, and the pool whose slot it gets. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Change } from '../../../core/change.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
-import type { TargetRow } from '../../store/fan-out.ts';
+import type { TargetRow } from '../../store/webhooks/fan-out.ts';
 import { FANOUT_BOUNDS, type FanoutBounds, FanoutPlan } from './delivery-batch.ts';
 
 const OWNER = 'owner';

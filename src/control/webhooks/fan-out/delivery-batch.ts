@@ -2,8 +2,8 @@ import type { Change } from '../../../core/change.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { TIERS } from '../../../core/tiers.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
-import type { TargetRow } from '../../store/fan-out.ts';
 import type { WebhookDeliveriesTable } from '../../store/schema.ts';
+import type { TargetRow } from '../../store/webhooks/fan-out.ts';
 import { roomFor } from '../delivery/hourly-attempts.ts';
 import { type CustomerEvent, deliveryBody, eventOf } from './events.ts';
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/clock.ts';
-import { eventNumbers, saveEventNumbers } from '../../store/event-counters.ts';
+import type { Db, Tx } from '../../store/store.ts';
+import { eventNumbers, saveEventNumbers } from '../../store/webhooks/event-counters.ts';
 import {
   changesOf,
   countWaiting,
@@ -11,8 +12,7 @@ import {
   lockCursor,
   moveCursor,
   setDueBy,
-} from '../../store/fan-out.ts';
-import type { Db, Tx } from '../../store/store.ts';
+} from '../../store/webhooks/fan-out.ts';
 import { type Enqueued, type FanoutBounds, FanoutPlan } from './delivery-batch.ts';
 
 /** Changes looked at together, and such as are read whole together. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
-import * as world from '../../../../test/support/control/store/fan-out-world.ts';
+import * as world from '../../../../test/support/control/store/conformance/webhooks/fan-out-world.ts';
 import { type Home, withStore } from '../../../../test/support/control/store/fixtures.ts';
 import { sqliteDatabase } from '../../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { timeOrderedUuids } from '../../../core/text/uuid.ts';
-import type { NewChange } from '../../store/change-log.ts';
+import type { NewChange } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
 import type { Enqueued } from './delivery-batch.ts';
 import { Histories, nextSpan } from './enqueue.ts';

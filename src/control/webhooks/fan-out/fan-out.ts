@@ -1,8 +1,8 @@
 import type { Clock } from '../../../core/clock.ts';
 import { loop } from '../../../lifecycle/loop.ts';
 import { createWaker } from '../../../lifecycle/waker.ts';
-import { advanceCursor, fanOutPlace, rewindCursor } from '../../store/fan-out.ts';
 import type { Store } from '../../store/store.ts';
+import { advanceCursor, fanOutPlace, rewindCursor } from '../../store/webhooks/fan-out.ts';
 import { type Enqueued, FANOUT_BOUNDS, type FanoutBounds } from './delivery-batch.ts';
 import { enqueue, Histories, nextSpan, type Span, type UnitRules } from './enqueue.ts';
 

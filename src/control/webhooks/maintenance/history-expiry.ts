@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import { deleteOldDeliveries } from '../../store/deliveries.ts';
 import type { Store } from '../../store/store.ts';
-import { webhookIds } from '../../store/webhooks.ts';
+import { deleteOldDeliveries } from '../../store/webhooks/deliveries.ts';
+import { webhookIds } from '../../store/webhooks/webhooks.ts';
 
 const DAY = 86_400_000;
 /** Between two passes over all webhooks. */

@@ -4,8 +4,8 @@ import { TIERS } from '../../../core/tiers.ts';
 import { loop } from '../../../lifecycle/loop.ts';
 import { createWaker } from '../../../lifecycle/waker.ts';
 import type { Mail, Mailer } from '../../../outbound/mailer.ts';
-import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/notices.ts';
 import type { Store } from '../../store/store.ts';
+import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
 
 /** A mail that was not taken is tried again after this time, until so long after the webhook was disabled. Milliseconds. */
 const RETRY_MS = 60_000;

@@ -12,9 +12,15 @@ import {
 } from '../../../../test/support/control/webhooks/dispatch-world.ts';
 import type { Tier } from '../../../core/tiers.ts';
 import { setTier } from '../../accounts/users.ts';
-import { nextNoticeAt, takeNotice } from '../../store/notices.ts';
 import type { Store } from '../../store/store.ts';
-import { closeWebhook, countWebhooks, findWebhook, listWebhooks, lockWebhook } from '../../store/webhooks.ts';
+import { nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
+import {
+  closeWebhook,
+  countWebhooks,
+  findWebhook,
+  listWebhooks,
+  lockWebhook,
+} from '../../store/webhooks/webhooks.ts';
 import { cleanUp } from './webhook-cleanup.ts';
 
 const NOW = 10_000_000;

@@ -1,14 +1,14 @@
 import { loop } from '../../../lifecycle/loop.ts';
 import { createWaker } from '../../../lifecycle/waker.ts';
-import { deleteSomeDeliveries, endWaiting } from '../../store/deliveries.ts';
 import type { Store, Tx } from '../../store/store.ts';
+import { deleteSomeDeliveries, endWaiting } from '../../store/webhooks/deliveries.ts';
 import {
   type CleanupTask,
   deleteWebhookRow,
   holdForCleanup,
   setCleanup,
   webhooksToClean,
-} from '../../store/webhooks.ts';
+} from '../../store/webhooks/webhooks.ts';
 
 /** Deliveries ended or deleted in one unit of work: other writers wait no longer than for these. */
 const BATCH = 500;

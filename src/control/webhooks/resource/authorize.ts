@@ -2,7 +2,7 @@ import { forbidden, notFound } from '../../../core/errors.ts';
 import { type Actor, reaches } from '../../accounts/actor.ts';
 import type { Deps } from '../../accounts/deps.ts';
 import type { Tx } from '../../store/store.ts';
-import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks.ts';
+import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import { namespacesOf } from './webhook-resource.ts';
 
 /**

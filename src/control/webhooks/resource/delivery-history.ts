@@ -1,8 +1,8 @@
 import { invalid, notFound } from '../../../core/errors.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import type { Deps } from '../../accounts/deps.ts';
-import { listDeliveries, lockDelivery, makeDue } from '../../store/deliveries.ts';
-import { updateWebhook } from '../../store/webhooks.ts';
+import { listDeliveries, lockDelivery, makeDue } from '../../store/webhooks/deliveries.ts';
+import { updateWebhook } from '../../store/webhooks/webhooks.ts';
 import { holdOwnWebhook, ownWebhook } from './authorize.ts';
 import { encodeCursor, parseDeliveryListing } from './delivery-listing.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../../core/input/fields.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../../core/input/query-parameters.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../core/webhooks.ts';
-import type { DeliveryPlace } from '../../store/deliveries.ts';
+import type { DeliveryPlace } from '../../store/webhooks/deliveries.ts';
 
 const PAGE_DEFAULT = 50;
 

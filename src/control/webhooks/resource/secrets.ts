@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Actor } from '../../accounts/actor.ts';
-import { updateWebhook, type WebhookRow } from '../../store/webhooks.ts';
+import { updateWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
 import { holdOwnWebhook } from './authorize.ts';
 import { type WebhookResource, type WebhookSecrets, webhookResource } from './webhook-resource.ts';

@@ -1,8 +1,8 @@
 import { invalid } from '../../../core/errors.ts';
 import { formatTime } from '../../../core/text/time.ts';
 import type { Actor } from '../../accounts/actor.ts';
-import { type DeliveryRow, insertDelivery } from '../../store/deliveries.ts';
-import type { WebhookRow } from '../../store/webhooks.ts';
+import { type DeliveryRow, insertDelivery } from '../../store/webhooks/deliveries.ts';
+import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
 import { holdOwnWebhook, ownWebhook } from './authorize.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';

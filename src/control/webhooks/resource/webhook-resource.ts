@@ -6,8 +6,8 @@ import {
   WEBHOOK_EVENTS,
   type WebhookEvent,
 } from '../../../core/webhooks.ts';
-import type { DeliveryRow } from '../../store/deliveries.ts';
-import type { WebhookRow } from '../../store/webhooks.ts';
+import type { DeliveryRow } from '../../store/webhooks/deliveries.ts';
+import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 
 /** A webhook as the API shows it (specification, Webhook). */
 export interface WebhookResource {

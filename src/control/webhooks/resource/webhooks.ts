@@ -5,10 +5,10 @@ import { TIERS } from '../../../core/tiers.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import type { Deps } from '../../accounts/deps.ts';
-import { earliestDue, endWaiting } from '../../store/deliveries.ts';
-import { findNamespacesByName } from '../../store/namespaces.ts';
 import type { Tx } from '../../store/store.ts';
-import { lockUser } from '../../store/users.ts';
+import { findNamespacesByName } from '../../store/tables/namespaces.ts';
+import { lockUser } from '../../store/tables/users.ts';
+import { earliestDue, endWaiting } from '../../store/webhooks/deliveries.ts';
 import {
   closeWebhook,
   countWebhooks,
@@ -19,7 +19,7 @@ import {
   updateWebhook,
   type WebhookChange,
   type WebhookRow,
-} from '../../store/webhooks.ts';
+} from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
 import { holdOwnWebhook, ownWebhook, withinReach } from './authorize.ts';
 import { NO_SUCH_NAMESPACE, readNewWebhook, readWebhookPatch, type WebhookInput } from './input.ts';

@@ -1,9 +1,9 @@
 import { type Limiter, memoryLimiter } from '../../../../src/control/limits/limiter.ts';
 import { sharedLimiter } from '../../../../src/control/limits/shared-limiter.ts';
 import { deleteClosed } from '../../../../src/control/namespaces/deletions.ts';
-import { eraseSuperseded } from '../../../../src/control/store/erasure.ts';
-import { advanceCursor } from '../../../../src/control/store/fan-out.ts';
+import { eraseSuperseded } from '../../../../src/control/store/log/erasure.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
+import { advanceCursor } from '../../../../src/control/store/webhooks/fan-out.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
 
 const ERASE_LIMIT = 1_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { memoryLimiter } from '../../../../src/control/limits/limiter.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
-import { updateTier } from '../../../../src/control/store/users.ts';
+import { updateTier } from '../../../../src/control/store/tables/users.ts';
 import { LIMITS } from '../../../../src/core/limits.ts';
 import { TIERS, type Tier } from '../../../../src/core/tiers.ts';
 import { setWebhook } from './webhook-rows.ts';

@@ -6,8 +6,8 @@ import { createUser, issueToken } from '../../../../src/control/accounts/users.t
 import type { ApiDeps, Observation } from '../../../../src/control/api/deps.ts';
 import { createApi } from '../../../../src/control/api/server.ts';
 import { type Limiter, unlimited } from '../../../../src/control/limits/limiter.ts';
-import { forgetWindows } from '../../../../src/control/store/rate-windows.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
+import { forgetWindows } from '../../../../src/control/store/tables/rate-limits.ts';
 import type { AttemptRequest, WebhookDeps } from '../../../../src/control/webhooks/ports.ts';
 import { aesSeal } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
 import type { Change } from '../../../../src/core/change.ts';

@@ -1,18 +1,18 @@
 import { describe } from 'node:test';
-import { deletionConformance } from './conformance-deletion.ts';
-import { dispatchConformance } from './conformance-dispatch.ts';
-import { erasureConformance } from './conformance-erasure.ts';
-import { expiryConformance } from './conformance-expiry.ts';
-import { factsConformance } from './conformance-facts.ts';
-import { fanOutConformance } from './conformance-fan-out.ts';
-import { fanOutBoundsConformance } from './conformance-fan-out-bounds.ts';
-import { historyConformance } from './conformance-history.ts';
-import { logConformance } from './conformance-log.ts';
-import { pingConformance } from './conformance-ping.ts';
-import { repeatConformance } from './conformance-repeat.ts';
-import { signalConformance } from './conformance-signals.ts';
-import { snapshotConformance } from './conformance-snapshot.ts';
-import { unitConformance } from './conformance-units.ts';
+import { deletionConformance } from './conformance/deletion.ts';
+import { erasureConformance } from './conformance/erasure.ts';
+import { expiryConformance } from './conformance/expiry.ts';
+import { factsConformance } from './conformance/facts.ts';
+import { logConformance } from './conformance/log.ts';
+import { pingConformance } from './conformance/ping.ts';
+import { signalConformance } from './conformance/signals.ts';
+import { snapshotConformance } from './conformance/snapshot.ts';
+import { unitConformance } from './conformance/units.ts';
+import { dispatchConformance } from './conformance/webhooks/dispatch.ts';
+import { fanOutConformance } from './conformance/webhooks/fan-out.ts';
+import { fanOutBoundsConformance } from './conformance/webhooks/fan-out-bounds.ts';
+import { historyConformance } from './conformance/webhooks/history.ts';
+import { repeatConformance } from './conformance/webhooks/repeat.ts';
 import type { TestDatabase } from './fixtures.ts';
 
 /**

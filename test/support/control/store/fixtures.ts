@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendChanges, type NewChange } from '../../../../src/control/store/change-log.ts';
+import { appendChanges, type NewChange } from '../../../../src/control/store/log/change-log.ts';
 import type { RecordsTable } from '../../../../src/control/store/schema.ts';
 import type { Store, Tx } from '../../../../src/control/store/store.ts';
 import type { Clock } from '../../../../src/core/clock.ts';

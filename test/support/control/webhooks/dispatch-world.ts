@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../../../src/control/store/open.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/control/store/schema.ts';
 import type { Store, Tx } from '../../../../src/control/store/store.ts';
-import { NEVER_SERVED } from '../../../../src/control/store/webhooks.ts';
+import { NEVER_SERVED } from '../../../../src/control/store/webhooks/webhooks.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
 import type { TestDatabase } from '../store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../store/postgres.ts';

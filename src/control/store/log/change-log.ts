@@ -1,0 +1,98 @@
+import type { Insertable } from 'kysely';
+import type { Change, ChangeBody, ChangeCause } from '../../../core/change.ts';
+import { markChange } from '../engine/unit-marks.ts';
+import type { ChangeLogTable } from '../schema.ts';
+import type { Tx } from '../store.ts';
+
+/** A Change before it is written: `seq` and `at` are given by the log. */
+export type NewChange = { readonly owner: string | null; readonly cause: ChangeCause } & ChangeBody;
+
+/** Rows in one insert, and keys in one list: well below the parameters that either engine allows in a statement. */
+const CHUNK = 200;
+
+/**
+ * Writes changes at the end of the log. Call it last in a unit of work: from here to the commit the unit holds the row
+ * that numbers come from, which makes commit order and `seq` order the same.
+ *
+ * When the unit is committed, the listeners of `ChangeSource.onChange` are told the last `seq`, in every process.
+ *
+ * @param at milliseconds since the epoch
+ * @returns the `seq` of the last of them; the present head when there are none
+ */
+export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: number): Promise<number> {
+  const { seq: last } = await tx
+    .updateTable('feed_head')
+    .set((eb) => ({ seq: eb('seq', '+', changes.length) }))
+    .where('id', '=', 1)
+    .returning('seq')
+    .executeTakeFirstOrThrow();
+  const first = last - changes.length + 1;
+  for (let start = 0; start < changes.length; start += CHUNK) {
+    const rows = changes
+      .slice(start, start + CHUNK)
+      .map((change, index) => rowOf(change, first + start + index, at));
+    await tx.insertInto('change_log').values(rows).execute();
+  }
+  if (changes.length > 0) markChange(tx, last);
+  return last;
+}
+
+/**
+ * Drops the oldest part of the log: rows before the first one that is not older than `beforeAt`, so that what remains has
+ * no gap even where clocks ran apart. What was not yet judged for webhooks stays, however old it is.
+ *
+ * @param beforeAt milliseconds since the epoch
+ * @param limit rows at most, for a unit of work that does not hold up others for long
+ * @returns rows dropped; fewer than `limit` means that there is no more
+ */
+export async function pruneLog(tx: Tx, beforeAt: number, limit: number): Promise<number> {
+  const last = await tx
+    .selectFrom('change_log')
+    .select(['seq', 'at'])
+    .where('seq', '<=', (change) =>
+      change.selectFrom('feed_cursors').select('feed_cursors.seq').where('name', '=', 'webhooks'),
+    )
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+    .then((rows) => {
+      const keep = rows.findIndex((row) => row.at >= beforeAt);
+      return rows[keep < 0 ? rows.length - 1 : keep - 1];
+    });
+  if (last === undefined) return 0;
+  const { numDeletedRows } = await tx
+    .deleteFrom('change_log')
+    .where('seq', '<=', last.seq)
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
+}
+
+function rowOf(change: NewChange, seq: number, at: number): Insertable<ChangeLogTable> {
+  const { owner, cause, type, namespace, ...rest } = change;
+  const { key = null, data = null, ...body } = rest as { key?: string; data?: string | null };
+  return {
+    seq,
+    at,
+    owner,
+    cause,
+    type,
+    namespace,
+    key,
+    body: JSON.stringify(body),
+    data: data === null ? null : Buffer.from(data, 'base64'),
+  };
+}
+
+/** The Change that a row of the log stands for. */
+export function changeOf(row: ChangeLogTable): Change {
+  const { seq, at, owner, cause, type, namespace, key, body, data } = row;
+  const fixed = { seq, at, owner, cause, type, namespace };
+  const more: object = JSON.parse(body);
+  if (type === 'record.upserted') return { ...fixed, key, ...more, data: base64(data) } as Change;
+  return (key === null ? { ...fixed, ...more } : { ...fixed, key, ...more }) as Change;
+}
+
+/** Standard Base64 of a stored payload; null stays null. */
+export function base64(data: Uint8Array | null): string | null {
+  return data === null ? null : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64');
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, sql } from 'kysely';
+import type { Clock } from '../../../core/clock.ts';
+import { isTransient } from '../engine/engine-errors.ts';
+import { StoreSignals } from '../engine/signals.ts';
+import { type Marks, marksOf, NO_MARKS } from '../engine/unit-marks.ts';
+import { changeSource } from '../log/change-reader.ts';
+import { migrate } from '../migrations/migrate.ts';
+import type { Database } from '../schema.ts';
+import type { Store, Tx } from '../store.ts';
+import { newPool, StoreDialect } from './driver.ts';
+import { Notifier, watchNotices } from './notices.ts';
+import { createPostgresPing } from './ping.ts';
+import { afterMigration } from './schema-check.ts';
+
+/** Connections of a process. Writers queue for the log's one row in any case. */
+const WRITE_POOL = 10;
+const READ_POOL = 10;
+
+/** How often a unit is run again after a deadlock or serialization failure. */
+const ATTEMPTS = 6;
+
+/** Any 64-bit number that nobody else uses: the advisory lock around migrations. */
+const MIGRATION_LOCK = 7_352_114_901_223;
+
+/**
+ * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
+ *
+ * @param isFollower opens without asking the server for anything, and never migrates: `changes` rejects until others have
+ */
+export async function openPostgresStore(url: string, clock: Clock, isFollower = false): Promise<Store> {
+  const writePool = newPool(url, WRITE_POOL);
+  const readPool = newPool(url, READ_POOL);
+  const writer = new Kysely<Database>({ dialect: new StoreDialect(writePool) });
+  const read = new Kysely<Database>({ dialect: new StoreDialect(readPool) });
+  try {
+    if (!isFollower) await migrateLocked(writer);
+  } catch (error) {
+    await Promise.allSettled([writePool.end(), readPool.end()]);
+    throw error;
+  }
+  const pinger = createPostgresPing(url);
+  const notifier = new Notifier(writePool);
+  const signals = new StoreSignals(() => watchNotices(url, notifier.origin, (marks) => signals.tell(marks)));
+  const pending = new Set<Promise<unknown>>();
+  let closed = false;
+  return {
+    engine: 'postgres',
+    read,
+    write: (work) => {
+      if (closed) return Promise.reject(new Error('the store is closed'));
+      const unit = runUnit(writer, work).then(({ value, marks }) => {
+        notifier.tell(marks);
+        signals.tell(marks);
+        return value;
+      });
+      const settled = unit.catch(() => {}).finally(() => pending.delete(settled));
+      pending.add(settled);
+      return unit;
+    },
+    changes: isFollower
+      ? afterMigration(read, changeSource(read, signals, clock))
+      : changeSource(read, signals, clock),
+    onWork: (topic, listener) => signals.onWork(topic, listener),
+    scrub: async () => true,
+    ping: () => pinger.ping(),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      signals.stop();
+      await Promise.all(pending);
+      await notifier.idle();
+      await pinger.close();
+      await Promise.all([writePool.end(), readPool.end()]);
+    },
+  };
+}
+
+/** One process migrates at a time. */
+async function migrateLocked(writer: Kysely<Database>): Promise<void> {
+  await writer.transaction().execute(async (tx) => {
+    // Migrations may take longer than any statement of the service does.
+    await sql`set local statement_timeout = 0`.execute(tx);
+    await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx);
+    await migrate(tx, 'postgres');
+  });
+}
+
+interface Ran<T> {
+  readonly value: T;
+  readonly marks: Marks;
+}
+
+/**
+ * Runs a unit in a transaction of its own. When the connection is lost while it commits, nobody knows whether it did:
+ * the promise rejects, and the caller has to look.
+ */
+async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
+  for (let attempt = 1; ; attempt++) {
+    let fault: { error: unknown } | undefined;
+    let marks = NO_MARKS;
+    try {
+      const value = await writer
+        .transaction()
+        .setIsolationLevel('read committed')
+        .execute(async (tx) => {
+          try {
+            const done = await work(tx);
+            marks = marksOf(tx);
+            return done;
+          } catch (error) {
+            fault = { error };
+            throw error;
+          }
+        });
+      return { value, marks };
+    } catch (error) {
+      // A lost connection fails the rollback as well; what the unit died of says more.
+      const first = fault === undefined ? error : fault.error;
+      if (attempt >= ATTEMPTS || !isTransient(first)) throw first;
+    }
+    // Those who met in a deadlock should not meet again.
+    await sleep(Math.random() * 10 * 2 ** attempt);
+  }
+}

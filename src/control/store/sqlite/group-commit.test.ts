@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { it } from 'node:test';
+import { sql } from 'kysely';
+import { SqliteConnection } from './driver.ts';
+import { GroupCommit } from './group-commit.ts';
+
+/** A connection whose next statements of one text fail, as they do when the disk does. */
+class FaultyConnection extends SqliteConnection {
+  readonly faults = new Map<string, number>();
+
+  override run(text: string): unknown[] {
+    const left = this.faults.get(text) ?? 0;
+    if (left === 0) return super.run(text);
+    this.faults.set(text, left - 1);
+    throw new Error(`disk I/O error in ${text}`);
+  }
+}
+
+it('a rollback that fails does not stop the writer for good', async () => {
+  const connection = new FaultyConnection(new DatabaseSync(':memory:'));
+  const commits = new GroupCommit(connection, () => {});
+  await commits.write((tx) => sql`create table t (x integer)`.execute(tx));
+  connection.faults.set('commit', 1).set('rollback', 1);
+  await assert.rejects(
+    commits.write((tx) => sql`insert into t values (1)`.execute(tx)),
+    /disk I\/O error in commit/,
+  );
+  await commits.write((tx) => sql`insert into t values (2)`.execute(tx));
+  assert.deepEqual(
+    connection.run('select x from t').map((row) => ({ ...(row as object) })),
+    [{ x: 2 }],
+  );
+  await commits.close();
+  connection.close();
+});
+
+/** @param step milliseconds that pass at each look at the clock */
+async function commitsOf(units: number, step = 0): Promise<number> {
+  let time = 0;
+  let commits = 0;
+  const connection = new SqliteConnection(new DatabaseSync(':memory:'));
+  const now = (): number => {
+    time += step;
+    return time;
+  };
+  const writer = new GroupCommit(connection, () => commits++, now);
+  await Promise.all(Array.from({ length: units }, () => writer.write(async () => {})));
+  await writer.close();
+  connection.close();
+  return commits;
+}
+
+it('units that wait together share one commit', async () => {
+  assert.equal(await commitsOf(1), 1);
+  assert.equal(await commitsOf(128), 1);
+});
+
+it('a batch is bounded in units, and in time', async () => {
+  assert.equal(await commitsOf(129), 2);
+  assert.equal(await commitsOf(4, 10), 2);
+});

@@ -1,0 +1,44 @@
+import type { SealedKeySet } from '../../../core/sealed-keys.ts';
+import type { NodeKeys } from '../../../feed/node-keys.ts';
+import type { Db, Tx } from '../store.ts';
+
+/** The sealed key sets of those zones that have one. */
+export async function readKeySets(db: Db, zones: readonly string[]): Promise<readonly SealedKeySet[]> {
+  return db
+    .selectFrom('dnssec_key_sets')
+    .select(['zone', 'version', 'document'])
+    .where('zone', 'in', zones)
+    .execute();
+}
+
+/** Stores the first key set of a zone. Where one is there already, that one stays. @returns whether it was stored */
+export async function insertKeySet(tx: Tx, zone: string, document: string, now: number): Promise<boolean> {
+  const row = await tx
+    .insertInto('dnssec_key_sets')
+    .values({ zone, version: 1, document, updated_at: now })
+    .onConflict((conflict) => conflict.column('zone').doNothing())
+    .returning('version')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Replaces the key set of a zone if its version is still the given one. @returns whether it was replaced */
+export async function replaceKeySet(
+  tx: Tx,
+  { zone, version, document }: SealedKeySet,
+  now: number,
+): Promise<boolean> {
+  const row = await tx
+    .updateTable('dnssec_key_sets')
+    .set({ version: version + 1, document, updated_at: now })
+    .where('zone', '=', zone)
+    .where('version', '=', version)
+    .returning('version')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The database as the place from which nodes get their keys, until they have a feed of their own. */
+export function nodeKeys(read: Db): NodeKeys {
+  return { keySets: (zones) => readKeySets(read, zones) };
+}

@@ -1,0 +1,26 @@
+import type { ServiceFact } from '../schema.ts';
+import type { Db, Tx } from '../store.ts';
+
+/** @returns null when nobody has written the fact yet */
+export async function readFact(db: Db, name: ServiceFact): Promise<string | null> {
+  const row = await db
+    .selectFrom('service_facts')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirst();
+  return row?.value ?? null;
+}
+
+/**
+ * Writes a fact unless there is one. Safe when several processes start together: the first one wins.
+ *
+ * @returns the value that stands, which is another when somebody wrote the fact before
+ */
+export async function writeFactOnce(tx: Tx, name: ServiceFact, value: string): Promise<string> {
+  await tx
+    .insertInto('service_facts')
+    .values({ name, value })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return (await readFact(tx, name)) ?? value;
+}

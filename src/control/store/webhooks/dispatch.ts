@@ -1,0 +1,217 @@
+import { type SqlBool, sql, type Updateable } from 'kysely';
+import type { DeliveryEvent } from '../../../core/webhooks.ts';
+import { prepared } from '../engine/prepared.ts';
+import type { WebhookDeliveriesTable } from '../schema.ts';
+import type { Db, Tx } from '../store.ts';
+import { WAITS } from './deliveries.ts';
+
+/** Spelt out as well: SQLite plans for one row only when it sees that it is one. */
+const ONE = sql.lit(1);
+
+/** The first waiting delivery of a webhook. */
+export interface WaitingDelivery {
+  readonly id: string;
+  readonly attempts: number;
+  readonly next_attempt_at: number;
+  readonly has_body: SqlBool;
+}
+
+/** A delivery whose attempt is counted. */
+export interface BegunDelivery {
+  readonly id: string;
+  readonly event: DeliveryEvent;
+  /** This one included. */
+  readonly attempts: number;
+  readonly created_at: number;
+  readonly next_attempt_at: number;
+  readonly body: Uint8Array;
+}
+
+const FIRST_WAITING = prepared((db, p: { webhookId: string }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'attempts'])
+    .select((delivery) => [
+      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
+      delivery('body', 'is not', null).as('has_body'),
+    ])
+    .where('webhook_id', '=', p.webhookId)
+    .where(WAITS)
+    .where('next_attempt_at', 'is not', null)
+    .orderBy('next_attempt_at')
+    .orderBy('seq')
+    .limit(ONE),
+);
+
+/** The waiting delivery of least `(next_attempt_at, seq)`, due or not. */
+export async function firstWaiting(tx: Tx, webhookId: string): Promise<WaitingDelivery | null> {
+  return (await FIRST_WAITING(tx, { webhookId })).rows[0] ?? null;
+}
+
+interface Begin {
+  readonly webhookId: string;
+  readonly now: number;
+  readonly attemptsMax: number;
+}
+
+const BEGIN_FIRST = prepared((db, p: Begin) =>
+  db
+    .updateTable('webhook_deliveries')
+    .set((delivery) => ({ attempts: delivery('attempts', '+', 1), last_attempt_at: p.now }))
+    .where('id', '=', (delivery) =>
+      delivery
+        .selectFrom('webhook_deliveries')
+        .select('id')
+        .where('webhook_id', '=', p.webhookId)
+        .where(WAITS)
+        .where('next_attempt_at', '<=', p.now)
+        .orderBy('next_attempt_at')
+        .orderBy('seq')
+        .limit(ONE),
+    )
+    .where('attempts', '<', p.attemptsMax)
+    .where('body', 'is not', null)
+    .where(WAITS)
+    .returning(['id', 'event', 'attempts', 'created_at'])
+    .returning((delivery) => [
+      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
+      delivery.ref('body').$notNull().as('body'),
+    ]),
+);
+
+/**
+ * Takes the delivery that `firstWaiting` gives and counts an attempt that begins now.
+ *
+ * @returns it as it is afterwards; null, with nothing written, when none is due, or it has no body or no attempt left
+ */
+export async function beginFirst(tx: Tx, begin: Begin): Promise<BegunDelivery | null> {
+  return (await BEGIN_FIRST(tx, begin)).rows[0] ?? null;
+}
+
+const BEGUN = prepared((db, p: { id: string }) =>
+  db
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'event', 'attempts', 'created_at'])
+    .select((delivery) => [
+      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
+      delivery.ref('body').$notNull().as('body'),
+    ])
+    .where('id', '=', p.id)
+    .where('body', 'is not', null)
+    .where(WAITS),
+);
+
+/** A delivery whose attempt was begun before, as `beginFirst` gave it; null when it has ended meanwhile. */
+export async function begunDelivery(tx: Tx, id: string): Promise<BegunDelivery | null> {
+  return (await BEGUN(tx, { id })).rows[0] ?? null;
+}
+
+/** Takes back an attempt that was counted and never made. */
+export async function takeBackAttempt(tx: Tx, id: string, attempts: number): Promise<void> {
+  await tx
+    .updateTable('webhook_deliveries')
+    .set({ attempts: attempts - 1 })
+    .where('id', '=', id)
+    .where('attempts', '=', attempts)
+    .where(WAITS)
+    .execute();
+}
+
+export type DeliveryOutcome = Pick<
+  WebhookDeliveriesTable,
+  'status' | 'error' | 'response_code' | 'duration_ms' | 'next_attempt_at'
+>;
+
+type Outcome = DeliveryOutcome & { readonly id: string; readonly attempts: number };
+
+const recordWith = (erased: { readonly body?: null }) =>
+  prepared((db, p: Outcome) =>
+    db
+      .updateTable('webhook_deliveries')
+      .set({
+        status: p.status,
+        error: p.error,
+        response_code: p.response_code,
+        duration_ms: p.duration_ms,
+        next_attempt_at: p.next_attempt_at,
+        ...erased,
+      })
+      .where('id', '=', p.id)
+      .where('attempts', '=', p.attempts)
+      .where(WAITS),
+  );
+const RECORD_RETRY = recordWith({});
+const RECORD_END = recordWith({ body: null });
+
+/**
+ * Writes how attempt number `attempts` ended. Unless the delivery goes on waiting, its body is erased.
+ *
+ * @returns false, with nothing written, when it has ended meanwhile or another attempt was begun
+ */
+export async function recordOutcome(
+  tx: Tx,
+  id: string,
+  attempts: number,
+  outcome: DeliveryOutcome,
+): Promise<boolean> {
+  const record = outcome.status === 'pending' ? RECORD_RETRY : RECORD_END;
+  const { numAffectedRows } = await record(tx, { ...outcome, id, attempts });
+  return numAffectedRows === 1n;
+}
+
+/** Ends one waiting delivery without an attempt and erases its body. */
+export async function endDelivery(tx: Tx, id: string, end: DeliveryEnd): Promise<void> {
+  await tx.updateTable('webhook_deliveries').set(ended(end)).where('id', '=', id).execute();
+}
+
+/**
+ * Ends the waiting deliveries of a webhook without an attempt and erases their bodies. As many as may wait at most are
+ * touched (`LIMITS.webhookPending`).
+ *
+ * @param dueBy only those due at this time, milliseconds since the epoch; null: all of them
+ * @returns how many there were
+ */
+export async function endDeliveries(
+  tx: Tx,
+  webhookId: string,
+  end: DeliveryEnd,
+  dueBy: number | null,
+): Promise<number> {
+  let update = tx
+    .updateTable('webhook_deliveries')
+    .set(ended(end))
+    .where('webhook_id', '=', webhookId)
+    .where(WAITS);
+  if (dueBy !== null) update = update.where('next_attempt_at', '<=', dueBy);
+  return Number((await update.executeTakeFirst()).numUpdatedRows);
+}
+
+export type DeliveryEnd = Pick<WebhookDeliveriesTable, 'status' | 'error'>;
+
+function ended(end: DeliveryEnd): Updateable<WebhookDeliveriesTable> {
+  return { ...end, next_attempt_at: null, body: null };
+}
+
+/** Ends every lease: for an engine on which one process dispatches, when that process starts. */
+export async function forgetClaims(tx: Tx): Promise<void> {
+  await tx
+    .updateTable('webhooks')
+    .set({ claim: null, claimed_delivery: null, claimed_until: 0 })
+    .where('claimed_until', '>', 0)
+    .execute();
+}
+
+/** Since when the longest waiting webhook could have had its turn; null when none waits. For the operator's eyes. */
+export async function waitingSince(db: Db): Promise<number | null> {
+  const row = await db
+    .selectFrom('webhooks')
+    .select(
+      sql<number | null>`min(case when next_due_at >= rests_until then next_due_at else rests_until end)`.as(
+        'at',
+      ),
+    )
+    .where('next_due_at', 'is not', null)
+    .where('enabled', '=', 1)
+    .executeTakeFirst();
+  return row?.at ?? null;
+}

@@ -1,0 +1,153 @@
+import type { Tier } from '../../../core/tiers.ts';
+import { prepared } from '../engine/prepared.ts';
+import type { WebhooksTable } from '../schema.ts';
+import type { Tx } from '../store.ts';
+
+/** A webhook whose row this unit holds, as far as its deliveries need it. */
+export interface HeldWebhook {
+  readonly id: string;
+  readonly user_id: string;
+  /** Of its owner. */
+  readonly tier: Tier;
+  readonly url: string;
+  readonly signing_secret: Uint8Array;
+  readonly failure_count: number;
+  readonly rests_until: number;
+  readonly attempt_minutes: string;
+  readonly last_attempt_ms: number | null;
+  /** The delivery whose attempt began last under the lease. */
+  readonly claimed_delivery: string | null;
+}
+
+const HELD = [
+  'w.id',
+  'w.user_id',
+  'u.tier',
+  'w.url',
+  'w.signing_secret',
+  'w.failure_count',
+  'w.rests_until',
+  'w.attempt_minutes',
+  'w.last_attempt_ms',
+  'w.claimed_delivery',
+] as const;
+
+/**
+ * Holds those of some webhooks that may have their turn now. On PostgreSQL those that another unit holds are left out. The
+ * caller leases each with `saveLease`, in the same unit.
+ */
+export function holdClaimable(tx: Tx, now: number, ids: readonly string[]): Promise<HeldWebhook[]> {
+  return (
+    tx
+      .selectFrom('webhooks as w')
+      .innerJoin('users as u', 'u.id', 'w.user_id')
+      .select(HELD)
+      .where('w.id', 'in', ids)
+      .where('w.enabled', '=', 1)
+      .where('w.next_due_at', '<=', now)
+      .where('w.rests_until', '<=', now)
+      .where('w.claimed_until', '<=', now)
+      // The weaker lock for writing: deliveries may be enqueued beside it, for they only name the webhook.
+      .forNoKeyUpdate('w')
+      .skipLocked()
+      .execute()
+  );
+}
+
+const HOLD_CLAIMED = prepared((db, p: { id: string; claim: string }) =>
+  db
+    .selectFrom('webhooks as w')
+    .innerJoin('users as u', 'u.id', 'w.user_id')
+    .select(HELD)
+    .where('w.id', '=', p.id)
+    .where('w.claim', '=', p.claim)
+    .where('w.enabled', '=', 1)
+    .forNoKeyUpdate('w'),
+);
+
+/** Holds a webhook as long as it is leased under this very name; null when it is not, or is gone. */
+export async function holdClaimed(tx: Tx, id: string, claim: string): Promise<HeldWebhook | null> {
+  return (await HOLD_CLAIMED(tx, { id, claim })).rows[0] ?? null;
+}
+
+/** Disables a webhook that this unit holds, and ends its lease. @param failures that it has now, in a row */
+export async function disableWebhook(tx: Tx, id: string, failures: number, now: number): Promise<void> {
+  await tx
+    .updateTable('webhooks')
+    .set({
+      enabled: 0,
+      failure_count: failures,
+      rests_until: 0,
+      claim: null,
+      claimed_delivery: null,
+      claimed_until: 0,
+      served_at: now,
+      next_due_at: null,
+      notice_due_at: now,
+      disabled_by: 'failures',
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+type Lease = Pick<
+  WebhooksTable,
+  'id' | 'claimed_until' | 'failure_count' | 'rests_until' | 'last_attempt_ms' | 'attempt_minutes'
+> & {
+  readonly claim: string;
+  readonly claimed_delivery: string;
+  readonly next_due_at: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+};
+
+const SAVE_LEASE = prepared((db, p: Lease) =>
+  db
+    .updateTable('webhooks')
+    .set({
+      claim: p.claim,
+      claimed_delivery: p.claimed_delivery,
+      claimed_until: p.claimed_until,
+      served_at: p.now,
+      last_triggered_at: p.now,
+      next_due_at: p.next_due_at,
+      failure_count: p.failure_count,
+      rests_until: p.rests_until,
+      last_attempt_ms: p.last_attempt_ms,
+      attempt_minutes: p.attempt_minutes,
+    })
+    .where('id', '=', p.id),
+);
+
+/** Leases a webhook that this unit holds, or renews its lease, for an attempt that begins now. */
+export async function saveLease(tx: Tx, lease: Lease): Promise<void> {
+  await SAVE_LEASE(tx, lease);
+}
+
+type Release = Pick<
+  WebhooksTable,
+  'id' | 'next_due_at' | 'failure_count' | 'rests_until' | 'last_attempt_ms'
+> & {
+  readonly now: number;
+};
+
+const END_LEASE = prepared((db, p: Release) =>
+  db
+    .updateTable('webhooks')
+    .set({
+      claim: null,
+      claimed_delivery: null,
+      claimed_until: 0,
+      served_at: p.now,
+      next_due_at: p.next_due_at,
+      failure_count: p.failure_count,
+      rests_until: p.rests_until,
+      last_attempt_ms: p.last_attempt_ms,
+    })
+    .where('id', '=', p.id),
+);
+
+/** Gives back the lease of a webhook that this unit holds. */
+export async function endLease(tx: Tx, release: Release): Promise<void> {
+  await END_LEASE(tx, release);
+}

@@ -1,0 +1,83 @@
+import type { Tier } from '../../../core/tiers.ts';
+import type { Db, Tx } from '../store.ts';
+
+/** A webhook that the server disabled, and whose owner has not been told. */
+export interface DueNotice {
+  readonly webhookId: string;
+  readonly name: string;
+  /** Of the owner. */
+  readonly email: string;
+  readonly failures: number;
+  readonly tier: Tier;
+  /** Webhooks of the owner that were paused because the tier allows fewer; 0: it was disabled for its failures. */
+  readonly paused: number;
+  /** Milliseconds since the epoch. */
+  readonly disabledAt: number;
+}
+
+/** When the next notice falls due, the past included; null when there is none. */
+export async function nextNoticeAt(db: Db): Promise<number | null> {
+  const row = await db
+    .selectFrom('webhooks')
+    .select('notice_due_at')
+    .where('notice_due_at', 'is not', null)
+    .orderBy('notice_due_at')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.notice_due_at ?? null;
+}
+
+/**
+ * Takes a notice that is due and puts it off to `until`, so that nobody else sends it meanwhile: whoever dies over it leaves
+ * it to be sent then.
+ */
+export async function takeNotice(tx: Tx, now: number, until: number): Promise<DueNotice | null> {
+  const row = await tx
+    .selectFrom('webhooks as w')
+    .innerJoin('users as u', 'u.id', 'w.user_id')
+    .select([
+      'w.id',
+      'w.name',
+      'w.user_id',
+      'u.email',
+      'u.tier',
+      'w.failure_count',
+      'w.served_at',
+      'w.disabled_by',
+    ])
+    .where('w.notice_due_at', '<=', now)
+    .orderBy('w.notice_due_at')
+    .limit(1)
+    .forNoKeyUpdate('w')
+    .skipLocked()
+    .executeTakeFirst();
+  if (row === undefined) return null;
+  await tx.updateTable('webhooks').set({ notice_due_at: until }).where('id', '=', row.id).execute();
+  const { id: webhookId, name, email, tier, failure_count: failures } = row;
+  const paused = row.disabled_by === 'tier' ? await countPaused(tx, row.user_id) : 0;
+  return { webhookId, name, email, failures, tier, paused, disabledAt: row.served_at };
+}
+
+/**
+ * Moves a notice that was taken until `taken`: to another time, or to null, which ends it. Does nothing when the webhook was
+ * enabled, or disabled anew, meanwhile.
+ */
+export async function moveNotice(tx: Tx, webhookId: string, taken: number, to: number | null): Promise<void> {
+  await tx
+    .updateTable('webhooks')
+    .set({ notice_due_at: to })
+    .where('id', '=', webhookId)
+    .where('notice_due_at', '=', taken)
+    .execute();
+}
+
+async function countPaused(tx: Tx, userId: string): Promise<number> {
+  const { count } = await tx
+    .selectFrom('webhooks')
+    .select((webhook) => webhook.fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId)
+    .where('enabled', '=', 0)
+    .where('disabled_by', '=', 'tier')
+    .executeTakeFirstOrThrow();
+  return count;
+}

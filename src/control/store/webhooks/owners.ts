@@ -1,0 +1,14 @@
+import type { Tier } from '../../../core/tiers.ts';
+import type { Db } from '../store.ts';
+
+/** The customer who owns a namespace, by its name, or null when nobody does. */
+export async function findOwner(db: Db, namespace: string): Promise<{ id: string; tier: Tier } | null> {
+  const row = await db
+    .selectFrom('namespaces as n')
+    .innerJoin('users as u', 'u.id', 'n.user_id')
+    .select(['u.id', 'u.tier'])
+    .where('n.name', '=', namespace)
+    .where('n.closing', '=', 0)
+    .executeTakeFirst();
+  return row ?? null;
+}
