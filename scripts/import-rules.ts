@@ -30,6 +30,7 @@ const EDGE = [
 export const MODULES: readonly ModuleRow[] = [
   { module: 'core', may: [] },
   { module: 'lifecycle', may: [] },
+  { module: 'certificates', may: ['core', 'edge/wire'] },
   { module: 'config', may: ['core'] },
   { module: 'outbound', may: ['core', 'lifecycle'] },
   { module: 'telemetry', may: ['core'] },
@@ -52,7 +53,7 @@ export const MODULES: readonly ModuleRow[] = [
   { module: 'edge/hosted', may: ['core', 'lifecycle', FEED_PORT] },
   {
     module: 'edge/query',
-    may: ['core', 'lifecycle', 'edge/wire', 'edge/transport/handler.ts', ...VIEW_PORTS],
+    may: ['core', 'lifecycle', 'edge/wire', 'edge/transport/shared/handler.ts', ...VIEW_PORTS],
   },
   { module: 'edge/services', may: ['core', 'lifecycle', 'outbound'] },
   { module: 'edge/schema', may: ['core', 'edge/services', 'edge/query/operations/public-service.ts'] },
@@ -91,8 +92,8 @@ export const MODULES: readonly ModuleRow[] = [
       'core',
       'config',
       'control/store',
-      'edge/transport/port-check.ts',
-      'edge/transport/port-holder.ts',
+      'edge/transport/ports/port-check.ts',
+      'edge/transport/ports/port-holder.ts',
     ],
   },
   { module: 'use-case-deps.ts', may: ['core', 'config', 'control/store', 'control/accounts'] },
@@ -116,7 +117,10 @@ export const MODULES: readonly ModuleRow[] = [
       'control/api',
     ],
   },
-  { module: 'edge-role.ts', may: ['core', 'lifecycle', 'config', 'telemetry', 'feed', 'zone-keys', ...EDGE] },
+  {
+    module: 'edge-role.ts',
+    may: ['core', 'lifecycle', 'certificates', 'config', 'telemetry', 'feed', 'zone-keys', ...EDGE],
+  },
   {
     module: 'main.ts',
     may: [

@@ -1,6 +1,7 @@
 /** The edge role of a process: the view, the follower that writes it, and the DNS workers that read it. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { makeSelfSigned } from './certificates/self-signed.ts';
 import { type Config, ConfigError } from './config/config.ts';
 import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
@@ -17,9 +18,8 @@ import { geoipPaths, isDatabase } from './edge/services/geoip/files.ts';
 import { loadPlaces } from './edge/services/places/table.ts';
 import { connectDesk } from './edge/services/providers/link.ts';
 import { openProviders } from './edge/services/providers/open.ts';
-import { createConnectionMemory, releaseConnections } from './edge/transport/connection-table.ts';
-import { createRateMemory } from './edge/transport/rate-table.ts';
-import { makeSelfSigned } from './edge/transport/self-signed.ts';
+import { createConnectionMemory, releaseConnections } from './edge/transport/connections/connection-table.ts';
+import { createRateMemory } from './edge/transport/rate-limit/rate-table.ts';
 import type { ChangeSource } from './feed/change-source.ts';
 import { type Follower, startFollower } from './feed/follower.ts';
 import type { NodeKeys } from './feed/node-keys.ts';

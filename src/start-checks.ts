@@ -9,8 +9,8 @@ import { isSecretOfStore } from './control/store/secret-check.ts';
 import { lockDataDir, type ServerLock } from './control/store/sqlite/server-lock.ts';
 import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
-import { findPortFault, type PortFault, type PortUse } from './edge/transport/port-check.ts';
-import { findPortHolder } from './edge/transport/port-holder.ts';
+import { findPortFault, type PortFault, type PortUse } from './edge/transport/ports/port-check.ts';
+import { findPortHolder } from './edge/transport/ports/port-holder.ts';
 import { webhookSeal } from './webhook-secrets.ts';
 
 /** @throws StartError when another server uses the directory */

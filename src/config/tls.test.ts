@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { makeSelfSigned } from '../edge/transport/self-signed.ts';
+import { makeSelfSigned } from '../certificates/self-signed.ts';
 import { ConfigError } from './config.ts';
 import { type LoadedTls, loadTls, type TlsOptions } from './tls.ts';
 

@@ -3,14 +3,9 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
+import type { CertificatePair } from '../core/tls.ts';
 import { TLS_FAULTS, type TlsFault } from '../core/tls-faults.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
-
-/** PEM texts. `cert` may hold a chain. */
-export interface CertificatePair {
-  readonly cert: string;
-  readonly key: string;
-}
 
 /** Makes a self-signed certificate for the given DNS names and literal addresses. */
 export type MakeSelfSigned = (options: {

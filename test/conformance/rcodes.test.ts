@@ -213,7 +213,7 @@ describe('every message has its response code', () => {
       const exchange = exchangeOf();
       for (const [label, expected, ...parts] of ROWS) {
         const packet = concatOctets(parts);
-        // A message of no octets ends a TCP conversation: src/edge/transport/tcp.test.ts.
+        // A message of no octets ends a TCP conversation: src/edge/transport/stream/tcp.test.ts.
         if (transport === 'TCP' && packet.length === 0) continue;
         assert.equal(describeReply(packet, await exchange(packet)), expected, label);
       }

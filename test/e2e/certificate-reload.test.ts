@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { makeSelfSigned } from '../../src/edge/transport/self-signed.ts';
+import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
 import { decodeMessage } from '../../src/edge/wire/message/message.ts';
 import { encodeQuery } from '../../src/edge/wire/message/query.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
-import type { TransportName } from '../../src/edge/transport/handler.ts';
+import type { TransportName } from '../../src/edge/transport/shared/handler.ts';
 import { decodeMessage, encodeMessage } from '../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { TestNode, ZONE } from '../scenarios/node.ts';

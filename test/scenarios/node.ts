@@ -6,7 +6,7 @@ import { createStamps } from '../../src/edge/hosted/stamps.ts';
 import { servedZones } from '../../src/edge/node/served-zones.ts';
 import type { PublicService } from '../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
-import type { PacketHandler } from '../../src/edge/transport/handler.ts';
+import type { PacketHandler } from '../../src/edge/transport/shared/handler.ts';
 import { createMemoryView } from '../support/edge/hosted/memory-view.ts';
 
 export const ZONE = 'uqrp.net';

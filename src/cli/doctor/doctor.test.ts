@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../../test/support/control/store/postgres.ts';
+import { makeSelfSigned } from '../../certificates/self-signed.ts';
 import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
 import { openStore } from '../../control/store/open.ts';
 import { isSecretOfStore } from '../../control/store/secret-check.ts';
-import { makeSelfSigned } from '../../edge/transport/self-signed.ts';
 import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore, judgeStore } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { type Backoff, backoffMs } from '../../lifecycle/backoff.ts';
-import type { UdpPath } from '../transport/udp-either.ts';
+import type { UdpPath } from '../transport/udp/listen.ts';
 import { checkSettings } from './check-settings.ts';
 import { ListenError } from './listen-error.ts';
 import type { EdgePorts, EdgeTransport, LiveSettings, WorkerSettings } from './settings.ts';

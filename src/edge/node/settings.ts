@@ -1,16 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { CertificatePair } from '../../core/tls.ts';
 import type { KeySetData } from '../dnssec/keys.ts';
 import type { SigningMode } from '../dnssec/signer.ts';
 import type { NameServer } from '../query/zone/zones.ts';
 import type { FeedName } from '../services/providers/feeds.ts';
-import type { UdpPath } from '../transport/udp-either.ts';
-
-export interface TlsPair {
-  /** PEM, the leaf first. */
-  readonly cert: string;
-  /** PEM. */
-  readonly key: string;
-}
+import type { UdpPath } from '../transport/udp/listen.ts';
 
 /** Ports in use; 0 in a request means any free one. */
 export interface EdgePorts {
@@ -26,7 +20,7 @@ export interface WorkerSettings {
   readonly worker: number;
   readonly host: string;
   readonly ports: EdgePorts;
-  readonly tls: TlsPair;
+  readonly tls: CertificatePair;
   /** 48 octets, the same for all workers, so that a TLS session resumes on any of them. */
   readonly ticketKeys: Uint8Array;
   readonly zones: readonly string[];

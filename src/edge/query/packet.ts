@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import type { PacketHandler, TransportName } from '../transport/handler.ts';
+import type { PacketHandler, TransportName } from '../transport/shared/handler.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { type EdnsOption, findOption } from '../wire/message/edns.ts';
 import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/message/request.ts';

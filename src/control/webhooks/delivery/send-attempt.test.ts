@@ -6,8 +6,8 @@ import {
   type Endpoint,
   openEndpoint,
 } from '../../../../test/support/control/webhooks/endpoint.ts';
+import { makeSelfSigned } from '../../../certificates/self-signed.ts';
 import type { DeliveryError } from '../../../core/webhooks.ts';
-import { makeSelfSigned } from '../../../edge/transport/self-signed.ts';
 import { type DoorOptions, openDoor } from '../../../outbound/outbound-client.ts';
 import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../../outbound/target/target-policy.ts';
 import type { AttemptRequest, AttemptResult } from '../ports.ts';

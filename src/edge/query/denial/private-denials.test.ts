@@ -15,8 +15,8 @@ import {
 } from '../../../../test/support/edge/query/signed-node.ts';
 import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
 import { generateKeySet } from '../../dnssec/keys.ts';
-import { cacheSeconds } from '../../transport/cache-seconds.ts';
-import type { TransportName } from '../../transport/handler.ts';
+import { cacheSeconds } from '../../transport/doh/cache-seconds.ts';
+import type { TransportName } from '../../transport/shared/handler.ts';
 import type { Message } from '../../wire/message/message.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 /** Fakes that the tests of this folder share: a handler that answers by the first label, and an observer that counts. */
 
-import type { PacketHandler } from '../../../../src/edge/transport/handler.ts';
-import type { ListenOptions, TransportObserver } from '../../../../src/edge/transport/listener.ts';
+import type { PacketHandler } from '../../../../src/edge/transport/shared/handler.ts';
+import type { ListenOptions, TransportObserver } from '../../../../src/edge/transport/shared/listener.ts';
 import { decodeMessage, encodeMessage, type Message } from '../../../../src/edge/wire/message/message.ts';
 
 export const HEADER_OCTETS = 12;

@@ -1,0 +1,114 @@
+import { LIMITS } from '../../../core/limits.ts';
+import { u32At } from '../../wire/octets.ts';
+import { readAddress } from '../shared/peer-address.ts';
+import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
+
+export interface GateLimits {
+  /** Open connections of this listener. */
+  readonly connections: number;
+  /**
+   * Open connections of one IPv4 address or IPv6 /64 in the process; 0 switches all limits by address off. Loopback is an
+   * address like others.
+   */
+  readonly connectionsPerAddress: number;
+  /** The same of an IPv6 /56 and /48: a customer of a provider has that many /64. */
+  readonly connectionsPer56: number;
+  readonly connectionsPer48: number;
+}
+
+export const GATE_LIMITS: GateLimits = {
+  connections: LIMITS.tcpConnections,
+  connectionsPerAddress: LIMITS.tcpConnectionsPerAddress,
+  connectionsPer56: LIMITS.tcpConnectionsPer56,
+  connectionsPer48: LIMITS.tcpConnectionsPer48,
+};
+
+export type Admission = 'admitted' | 'full' | 'address-full';
+
+/** What is counted together: TCP and DoT are one, as queries over them are. */
+export type GateGroup = 'stream' | 'doh';
+
+/** Above this share of the limit a listener counts as crowded, and idle peers get less patience (RFC 7766 §6.2.3). */
+const CROWDED_SHARE = 0.75;
+const IPV6_OCTETS = 16;
+/** Of the second word of an address. */
+const MASK_56 = 0xffff_ff00;
+const MASK_48 = 0xffff_0000;
+/** Kinds of keys of the first group; those of the second follow. */
+const KIND = { ipv4: 1, net64: 2, net56: 3, net48: 4 } as const;
+const KINDS = 4;
+
+interface Key {
+  readonly high: number;
+  readonly low: number;
+  readonly kind: number;
+  readonly limit: number;
+}
+
+/** Counts open connections, in all and by address. Knows nothing of sockets. */
+export class ConnectionGate {
+  readonly #limits: GateLimits;
+  readonly #table: ConnectionTable;
+  readonly #kinds: number;
+  readonly #octets = new Uint8Array(IPV6_OCTETS);
+  #open = 0;
+
+  /** @param table of all workers; without one this gate counts for itself */
+  constructor(limits: GateLimits, group: GateGroup, table: ConnectionTable | null = null) {
+    this.#limits = limits;
+    this.#table = table ?? new ConnectionTable(createConnectionMemory(1), 0);
+    this.#kinds = group === 'stream' ? 0 : KINDS;
+  }
+
+  get open(): number {
+    return this.#open;
+  }
+
+  get crowded(): boolean {
+    return this.#open > this.#limits.connections * CROWDED_SHARE;
+  }
+
+  /** Whether a connection from `address` may open. Nothing is counted before `enter`. */
+  check(address: string): Admission {
+    const limited = this.#limits.connectionsPerAddress > 0;
+    for (const { high, low, kind, limit } of limited ? this.#keysOf(address) : [])
+      if (this.#table.count(high, low, kind) >= limit) return 'address-full';
+    return this.#open >= this.#limits.connections ? 'full' : 'admitted';
+  }
+
+  /** Counts a connection in. The function it gives counts it out, once. */
+  enter(address: string): () => void {
+    const keys = this.#limits.connectionsPerAddress > 0 ? this.#keysOf(address) : [];
+    let inside = true;
+    this.#open++;
+    for (const { high, low, kind } of keys) this.#table.add(high, low, kind);
+    return () => {
+      if (!inside) return;
+      inside = false;
+      this.#open--;
+      for (const { high, low, kind } of keys) this.#table.remove(high, low, kind);
+    };
+  }
+
+  /** What a connection is counted by. An address that cannot be read counts as ::. */
+  #keysOf(address: string): readonly Key[] {
+    const octets = this.#octets;
+    const length = readAddress(address, octets);
+    if (length === 0) octets.fill(0);
+    const high = u32At(octets, 0);
+    const { connectionsPerAddress, connectionsPer56, connectionsPer48 } = this.#limits;
+    const key = (low: number, kind: number, limit: number): Key => ({
+      high,
+      low: low >>> 0,
+      kind: kind + this.#kinds,
+      limit,
+    });
+    if (length === 4) return [key(0, KIND.ipv4, connectionsPerAddress)];
+    const low = u32At(octets, 4);
+    return [
+      key(low, KIND.net64, connectionsPerAddress),
+      key(low & MASK_56, KIND.net56, connectionsPer56),
+      key(low & MASK_48, KIND.net48, connectionsPer48),
+    ];
+  }
+}

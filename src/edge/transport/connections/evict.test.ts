@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type Socket, connect as tcpConnect } from 'node:net';
+import { after, describe, test } from 'node:test';
+import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { gather, get } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
+import { query, type Setting, setting, until } from '../../../../test/support/edge/transport/fakes.ts';
+import { makeSelfSigned } from '../../../certificates/self-signed.ts';
+import { type DohOptions, listenDoh } from '../doh/listener.ts';
+import type { TlsListener } from '../shared/tls.ts';
+import { listenDot } from '../stream/dot.ts';
+import { frame } from '../stream/framing.ts';
+
+const tls = makeSelfSigned({ hosts: [], now: Date.now() });
+const NO_JSON = { query: () => ({ error: '' }), answer: () => null };
+type Limits = NonNullable<DohOptions['limits']>;
+
+/** Listeners for TLS, and how one asks a question over a finished connection; resolves when there is an answer. */
+const KINDS = {
+  dot: {
+    listen: (options: Setting, limits: Limits) => listenDot({ ...options, tls, limits }),
+    ask: async (socket: TLSSocket, label: string): Promise<void> => {
+      const message = query(1, label);
+      socket.write(frame(message, message.length));
+      await once(socket, 'data');
+    },
+  },
+  doh: {
+    listen: (options: Setting, limits: Limits) =>
+      listenDoh({ ...options, tls, limits, json: NO_JSON, schema: null }),
+    ask: async (socket: TLSSocket, label: string): Promise<void> => {
+      socket.write(`GET ${get(label)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      await once(socket, 'data');
+    },
+  },
+} as const;
+
+const sockets: Socket[] = [];
+after(() => {
+  for (const socket of sockets) socket.destroy();
+});
+
+function silent(listener: TlsListener, localAddress: string): Socket {
+  const socket = tcpConnect({ host: '127.0.0.1', port: listener.address.port, localAddress });
+  sockets.push(socket);
+  socket.on('error', () => socket.destroy());
+  socket.resume();
+  return socket;
+}
+
+async function newcomer(listener: TlsListener, localAddress = '127.0.0.1'): Promise<TLSSocket> {
+  const options = { host: '127.0.0.1', port: listener.address.port, ca: tls.cert, localAddress };
+  const socket = tlsConnect(options);
+  sockets.push(socket);
+  await once(socket, 'secureConnect');
+  socket.on('error', () => socket.destroy());
+  return socket;
+}
+
+for (const kind of ['dot', 'doh'] as const) {
+  const { listen, ask } = KINDS[kind];
+
+  describe(`connections over ${kind} when there are too many`, () => {
+    test('42 addresses of silent TCP connections do not lock newcomers out (security finding 7)', async () => {
+      const options = setting();
+      const limits = { connections: 160, connectionsPerAddress: 4 };
+      const listener = await listen(options, limits);
+      for (let address = 1; address <= 42; address++) {
+        for (let i = 0; i < 4; i++) silent(listener, `127.0.7.${address}`);
+      }
+      await until(() => options.observe.count(`${kind} opened`) === 168);
+      assert.equal(options.observe.count(`${kind} evicted`), 8);
+      for (let i = 0; i < 4; i++) await ask(await newcomer(listener), 'hot');
+      assert.equal(options.observe.count(`${kind} evicted`), 12);
+      assert.equal(options.observe.count(`${kind} refused`), 0);
+      // An address that is full makes nobody give way.
+      const fifth = silent(listener, '127.0.0.1');
+      await until(() => fifth.destroyed);
+      assert.equal(options.observe.count(`${kind} refused`), 1);
+      await listener.close(0);
+      await until(() => options.observe.count(`${kind} closed`) === 172);
+    });
+
+    test('the oldest unfinished handshake goes first, then the longest idle; who waits for an answer stays', async () => {
+      const time = { now: 1_700_000_000_000 };
+      const options = { ...setting(), clock: () => time.now };
+      const listener = await listen(options, { connections: 4, connectionsPerAddress: 0 });
+      const ended = (socket: Socket): Promise<unknown> =>
+        new Promise((resolve) => socket.once('close', resolve));
+      const waiting = await newcomer(listener);
+      const answered = ask(waiting, 'wait');
+      await until(() => options.handler.asked.length === 1);
+      time.now += 10;
+      const first = await newcomer(listener);
+      await ask(first, 'hot');
+      time.now += 10;
+      const second = await newcomer(listener);
+      await ask(second, 'hot');
+      time.now += 10;
+      const unfinished = silent(listener, '127.0.0.1');
+      await until(() => options.observe.count(`${kind} opened`) === 4);
+      const waits = (): number => options.handler.asked.filter((label) => label === 'wait').length;
+      const gone = [ended(unfinished), ended(first), ended(second)];
+      for (const [i, each] of gone.entries()) {
+        time.now += 10;
+        const socket = await newcomer(listener);
+        // It waits too, so that it is never the one to go.
+        ask(socket, 'wait').catch(() => {});
+        await each;
+        await until(() => waits() === i + 2);
+      }
+      assert.equal(options.observe.count(`${kind} evicted`), 3);
+      await assert.rejects(newcomer(listener), 'nobody is idle: the newcomer is refused');
+      assert.equal(options.observe.count(`${kind} refused`), 1);
+      options.handler.gate.open();
+      await answered;
+      await listener.close(0);
+    });
+
+    test('a handshake has less time while the listener is crowded', async () => {
+      const time = { now: 1_700_000_000_000 };
+      const options = { ...setting(), clock: () => time.now };
+      const listener = await listen(options, { connections: 8, connectionsPerAddress: 0 });
+      const few = Array.from({ length: 6 }, () => silent(listener, '127.0.0.1'));
+      await until(() => options.observe.count(`${kind} opened`) === 6);
+      time.now += 1000;
+      few.push(silent(listener, '127.0.0.1'));
+      await until(() => options.observe.count(`${kind} closed`) === 6);
+      assert.equal(few.at(-1)!.destroyed, false, 'its own time is not over');
+      await listener.close(0);
+    });
+  });
+}
+
+test('over HTTP/2 an idle connection gives way, one with a request does not', async () => {
+  const http2 = await import('node:http2');
+  const time = { now: 1_700_000_000_000 };
+  const options = { ...setting(), clock: () => time.now };
+  const listener = await KINDS.doh.listen(options, { connections: 2, connectionsPerAddress: 0 });
+  const session = (): import('node:http2').ClientHttp2Session => {
+    const made = http2.connect(`https://localhost:${listener.address.port}`, { ca: tls.cert });
+    made.on('error', () => made.destroy());
+    return made;
+  };
+  const busy = session();
+  const owed = busy.request({ ':path': get('wait') });
+  await until(() => options.handler.asked.length === 1);
+  time.now += 10;
+  const idle = session();
+  await gather(idle.request({ ':path': get('hot') }));
+  const third = await newcomer(listener);
+  await until(() => idle.destroyed);
+  assert.equal(busy.destroyed, false);
+  await KINDS.doh.ask(third, 'hot');
+  options.handler.gate.open();
+  await gather(owed);
+  busy.destroy();
+  await listener.close(0);
+});

@@ -1,0 +1,41 @@
+import { RRTYPE } from '../../wire/codes.ts';
+import { skipName } from '../../wire/name.ts';
+import { u16At, u32At } from '../../wire/octets.ts';
+
+const HEADER_OCTETS = 12;
+/** Type and class after the name of a question. */
+const QUESTION_OCTETS = 4;
+/** Type, class, TTL and length after the owner of a record (RFC 1035 §4.1.3). */
+const RECORD_OCTETS = 10;
+/** The last field of an SOA: the TTL of negative answers. */
+const MINIMUM_OCTETS = 4;
+/** RFC 2181 §8: a TTL with the top bit set counts as zero. */
+const TTL_MAX = 0x7fff_ffff;
+
+/**
+ * How long an HTTP cache may keep a reply, in seconds (RFC 8484 §5.1): the least TTL of its answer and authority
+ * sections, where an SOA counts with its negative TTL (RFC 2308 §5). The OPT record is in neither. 0, which is also the
+ * TTL of every private answer, means that it must not be kept; so does a reply without records, or one that cannot be read.
+ */
+export function cacheSeconds(reply: Uint8Array): number {
+  if (reply.length < HEADER_OCTETS) return 0;
+  let at = HEADER_OCTETS;
+  for (let questions = u16At(reply, 4); questions > 0; questions--) {
+    at = skipName(reply, at, reply.length);
+    if (at < 0) return 0;
+    at += QUESTION_OCTETS;
+  }
+  const records = u16At(reply, 6) + u16At(reply, 8);
+  let least = TTL_MAX;
+  for (let record = 0; record < records; record++) {
+    at = skipName(reply, at, reply.length);
+    if (at < 0 || at + RECORD_OCTETS > reply.length) return 0;
+    const type = u16At(reply, at);
+    const ttl = u32At(reply, at + 4);
+    at += RECORD_OCTETS + u16At(reply, at + 8);
+    if (at > reply.length) return 0;
+    least = Math.min(least, ttl > TTL_MAX ? 0 : ttl);
+    if (type === RRTYPE.SOA) least = Math.min(least, u32At(reply, at - MINIMUM_OCTETS));
+  }
+  return records === 0 ? 0 : least;
+}

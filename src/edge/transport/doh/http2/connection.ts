@@ -1,0 +1,228 @@
+import type { Clock } from '../../../../core/clock.ts';
+import { ERROR } from './codes.ts';
+import { FrameReader } from './frame-reader.ts';
+import { OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
+import { FrameWriter, type Sink } from './output.ts';
+import { Session } from './session.ts';
+import type { StreamOptions } from './stream-table.ts';
+
+export interface Http2Options extends StreamOptions {
+  readonly clock: Clock;
+  /** A fault of ours: it costs the connection, and nothing else. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** A peer that does not answer our goodbye has so long, milliseconds, before it counts as heard. */
+const FAREWELL_MS = 500;
+
+/**
+ * One HTTP/2 connection, the server's side (RFC 9113): octets in, octets out, a turn at a time, and its deadlines. Knows no
+ * socket. Reading stops while the peer does not take what it was sent.
+ */
+export class Http2Connection {
+  readonly #sink: Sink;
+  readonly #options: Http2Options;
+  readonly #reader = new FrameReader();
+  readonly #writer: FrameWriter;
+  readonly #session: Session;
+  /** When the last request came or reply left, and the last frame was whole or begun. */
+  #activeAt: number;
+  #frameAt: number;
+  /** When the sink said that it had enough, or null. */
+  #stalledAt: number | null = null;
+  #over = false;
+  #inTurn = false;
+  #paused = false;
+  #turnScheduled = false;
+  #flushScheduled = false;
+  #farewell: NodeJS.Timeout | undefined;
+
+  constructor(sink: Sink, options: Http2Options) {
+    this.#sink = sink;
+    this.#options = options;
+    this.#activeAt = this.#frameAt = options.clock();
+    this.#writer = new FrameWriter(sink);
+    this.#session = new Session(this.#writer, options, () => this.#replied(), this.#activeAt);
+    this.#flush();
+  }
+
+  /** Streams that are open. */
+  get streams(): number {
+    return this.#session.streams.open.size;
+  }
+
+  /** When the last request came or reply left, or null: something is under way. */
+  get idleSince(): number | null {
+    return this.#over || this.streams > 0 ? null : this.#activeAt;
+  }
+
+  /** Closes at once. */
+  abort(): void {
+    this.closed();
+    this.#sink.destroy();
+  }
+
+  /** @param chunk never written to again by the caller */
+  receive(chunk: Buffer): void {
+    if (this.#over) return;
+    if (!this.#midway) this.#frameAt = this.#options.clock();
+    this.#reader.push(chunk);
+    if (!this.#paused) this.#turn();
+  }
+
+  /** The sink takes more again. */
+  drained(): void {
+    this.#stalledAt = null;
+    // It was we who did not read.
+    this.#frameAt = this.#options.clock();
+    this.#turn();
+  }
+
+  /** The peer is gone. */
+  closed(): void {
+    this.#over = true;
+    clearTimeout(this.#farewell);
+    this.#session.streams.abandon();
+  }
+
+  /** Serves what is under way, says goodbye in two steps, ends. */
+  drain(): void {
+    if (this.#over || this.#farewell !== undefined) return;
+    this.#session.leave();
+    this.#farewell = setTimeout(() => this.#lastCall(), FAREWELL_MS);
+    this.#farewell.unref();
+    this.#flush();
+  }
+
+  /** Holds the peer to its deadlines; to be called several times within the shortest of them. */
+  sweep(): void {
+    this.#safely(() => this.#hold());
+  }
+
+  #hold(): void {
+    const now = this.#options.clock();
+    const { requestMs, idleMs } = this.#options.limits;
+    this.#session.streams.now = now;
+    if (this.#stalledAt !== null) {
+      if (now - this.#stalledAt >= requestMs) this.#sink.destroy();
+      return;
+    }
+    const code = this.#session.streams.sweep();
+    const late = this.#midway && now - this.#frameAt >= requestMs;
+    const idle = this.streams === 0 && now - this.#activeAt >= idleMs;
+    if (code !== ERROR.none || late || idle) this.#end(code);
+    else this.#settle();
+  }
+
+  get #midway(): boolean {
+    return this.#reader.midway || this.#session.midway;
+  }
+
+  #turn(): void {
+    this.#turnScheduled = false;
+    this.#safely(() => {
+      this.#session.streams.now = this.#options.clock();
+      this.#inTurn = true;
+      const code = this.#read();
+      this.#inTurn = false;
+      if (code !== ERROR.none) this.#end(code);
+      else this.#settle();
+    });
+  }
+
+  /** Handles frames while there are any and it is this peer's turn. @returns an error of the connection */
+  #read(): number {
+    const session = this.#session;
+    const { streams } = session;
+    const preface = this.#reader.preface();
+    if (preface !== true) return preface === null ? ERROR.protocol : ERROR.none;
+    const enough = streams.requests + REQUESTS_A_TURN;
+    while (this.#stalledAt === null && streams.requests < enough && this.#writer.queued < OUTPUT_OCTETS) {
+      const whole = this.#reader.next();
+      if (whole === null) return ERROR.frameSize;
+      if (!whole) break;
+      const before = streams.requests;
+      const code = session.handle(this.#reader);
+      if (code !== ERROR.none) return code;
+      if (streams.requests !== before) this.#activeAt = streams.now;
+      if (!session.midway) this.#frameAt = streams.now;
+    }
+    streams.tellWindow();
+    return ERROR.none;
+  }
+
+  /** A reply was made, perhaps long after its request. */
+  #replied(): void {
+    if (this.#over || this.#inTurn || this.#flushScheduled) return;
+    this.#flushScheduled = true;
+    // Replies that become ready in the same turn of the event loop leave together.
+    process.nextTick(() => {
+      this.#flushScheduled = false;
+      this.#safely(() => {
+        this.#activeAt = this.#session.streams.now = this.#options.clock();
+        this.#session.streams.tellWindow();
+        this.#settle();
+      });
+    });
+  }
+
+  /** Sends what there is, and decides what comes next: the end, another turn, or more reading. */
+  #settle(): void {
+    this.#flush();
+    const session = this.#session;
+    if (session.farewell) this.#lastCall();
+    if (session.leaving && this.streams === 0 && this.#farewell === undefined) this.#end(ERROR.none);
+    if (this.#over) return;
+    const more = this.#stalledAt === null && this.#reader.unread > 0;
+    if (more && !this.#turnScheduled) {
+      this.#turnScheduled = true;
+      setImmediate(() => this.#turn());
+    }
+    this.#steer(more || this.#stalledAt !== null);
+  }
+
+  #steer(pause: boolean): void {
+    if (pause === this.#paused) return;
+    this.#paused = pause;
+    if (pause) this.#sink.pause();
+    else this.#sink.resume();
+  }
+
+  #flush(): void {
+    while (this.#stalledAt === null) {
+      const more = this.#session.streams.sender.pump();
+      if (!this.#writer.flush()) this.#stalledAt = this.#options.clock();
+      if (!more) return;
+    }
+  }
+
+  /** The second step of a goodbye. */
+  #lastCall(): void {
+    clearTimeout(this.#farewell);
+    this.#farewell = undefined;
+    this.#session.farewell = false;
+    if (this.#over) return;
+    this.#session.close(ERROR.none);
+    this.#settle();
+  }
+
+  /** Does nothing once all is over. What has no right to throw, and does, must not take the process along. */
+  #safely(work: () => void): void {
+    if (this.#over) return;
+    try {
+      work();
+    } catch (fault) {
+      this.#options.onFault(fault);
+      this.closed();
+      this.#sink.destroy();
+    }
+  }
+
+  #end(code: number): void {
+    if (this.#over) return;
+    this.#session.close(code);
+    this.#writer.flush();
+    this.closed();
+    this.#sink.end();
+  }
+}

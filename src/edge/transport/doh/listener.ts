@@ -1,0 +1,160 @@
+import { createServer, type TLSSocket } from 'node:tls';
+import { LIMITS } from '../../../core/limits.ts';
+import { guard, type IdleConnection } from '../connections/admission.ts';
+import { ConnectionGate, GATE_LIMITS, type GateLimits } from '../connections/connection-limit.ts';
+import type { ConnectionTable } from '../connections/connection-table.ts';
+import { ReplyDecorator } from '../edns/decorator.ts';
+import { type ListenOptions, once } from '../shared/listener.ts';
+import {
+  closeFailedHandshakes,
+  handshakeLimits,
+  type TlsListener,
+  type TlsListenOptions,
+  tlsOptions,
+  tlsReloader,
+} from '../shared/tls.ts';
+import { listening } from '../stream/stream-server.ts';
+import {
+  answerPlan,
+  COMMON_HEADERS,
+  type DohApi,
+  type DohResponse,
+  errorResponse,
+  internalError,
+  throttled,
+} from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import { Http1Server } from './http1.ts';
+import { commonHeaders } from './http2/hpack-encoder.ts';
+import { Http2Server } from './http2/server.ts';
+import { BODY_FAULTS, planRequest } from './route.ts';
+
+export interface DohLimits extends GateLimits {
+  /** Milliseconds without a request after which a connection is closed. */
+  readonly idleMs: number;
+  /** Milliseconds for a request to arrive whole. */
+  readonly requestMs: number;
+  /** Concurrent streams of one HTTP/2 connection. */
+  readonly streams: number;
+}
+
+export const DOH_LIMITS: DohLimits = {
+  ...GATE_LIMITS,
+  idleMs: 30_000,
+  requestMs: 10_000,
+  streams: LIMITS.dohStreams,
+};
+
+export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi, 'json' | 'schema'> {
+  /** Those not given are the product's. */
+  readonly limits?: Partial<DohLimits>;
+  /** Rate limiting: 0 lets a request pass, n answers it 429 with `Retry-After: n` (seconds). */
+  readonly admit?: ((address: string) => number) | null;
+  /** Connections by address in the whole process; without it this listener counts its own. */
+  readonly connections?: ConnectionTable | null;
+}
+
+/** The options, and what is made of them once. */
+type DohContext = DohOptions & DohApi;
+
+export type DohListener = TlsListener;
+
+/** DNS over HTTPS (RFC 8484) and its JSON form, over HTTP/2 and HTTP/1.1. */
+export async function listenDoh(options: DohOptions): Promise<DohListener> {
+  const limits = { ...DOH_LIMITS, ...options.limits };
+  const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
+  const context: DohContext = { ...options, decorator };
+  const common = commonHeaders(COMMON_HEADERS);
+  const { clock, observe, onFault } = options;
+
+  const http1 = new Http1Server({ ...limits, clock, onExchange: (exchange) => serve(exchange, context) });
+  const http2 = new Http2Server({
+    limits: { ...limits, body: LIMITS.dohBody },
+    clock,
+    common,
+    onRequest: (stream) => serve(stream, context),
+    onFault,
+  });
+  const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
+  closeFailedHandshakes(server);
+  const guarded = guard(server, {
+    transport: 'doh',
+    gate: new ConnectionGate(limits, 'doh', options.connections ?? null),
+    observe,
+    clock,
+    onFault,
+    handshake: handshakeLimits(options),
+    oldestIdle: () => older(http1.oldestIdle(), http2.oldestIdle()),
+  });
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.destroyed) return;
+    if (socket.alpnProtocol === 'h2') http2.serve(socket);
+    else http1.serve(socket);
+  });
+
+  const address = await listening(server, options).catch((fault: unknown) => {
+    http2.stop();
+    guarded.stop();
+    throw fault;
+  });
+  server.on('error', options.onFault);
+  http1.start();
+  return {
+    transport: 'doh',
+    address,
+    reloadTls: tlsReloader(server, options),
+    close: once(async (graceMs) => {
+      http2.drain();
+      http1.drain();
+      await guarded.closeWithin(graceMs);
+      http2.stop();
+    }),
+  };
+}
+
+function older(one: IdleConnection | null, other: IdleConnection | null): IdleConnection | null {
+  if (one === null || other === null) return one ?? other;
+  return other.since < one.since ? other : one;
+}
+
+/** One request, from either version of the protocol. Never throws. */
+function serve(exchange: Exchange, context: DohContext): void {
+  attempt(exchange, context, () => {
+    const wait = context.admit?.(exchange.address()) ?? 0;
+    if (wait > 0) return throttled(wait);
+    const plan = planRequest(exchange.head);
+    if (plan.kind !== 'body') return answerPlan(plan, context, exchange.address);
+    exchange.readBody((body) => {
+      if (body !== 'gone') attempt(exchange, context, () => answerBody(body, exchange, context));
+    });
+    return null;
+  });
+}
+
+function answerBody(
+  body: Uint8Array | keyof typeof BODY_FAULTS,
+  exchange: Exchange,
+  context: DohContext,
+): DohResponse | Promise<DohResponse> {
+  if (typeof body === 'string') return errorResponse(BODY_FAULTS[body]);
+  return answerPlan({ kind: 'wire', message: body }, context, exchange.address);
+}
+
+/** Answers with what `make` makes, at once when it can; with an error if it fails. Null: not yet. */
+function attempt(
+  exchange: Exchange,
+  { onFault }: DohContext,
+  make: () => DohResponse | Promise<DohResponse> | null,
+): void {
+  const failed = (fault: unknown): void => {
+    onFault(fault);
+    exchange.respond(internalError());
+  };
+  try {
+    const response = make();
+    if (response instanceof Promise) response.then((late) => exchange.respond(late)).catch(failed);
+    else if (response !== null) exchange.respond(response);
+  } catch (fault) {
+    failed(fault);
+  }
+}

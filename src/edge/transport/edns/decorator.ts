@@ -1,0 +1,120 @@
+/** What a reply gets from the transport, after the handler has finished it: the EDNS options of peer and connection. */
+
+import { LIMITS } from '../../../core/limits.ts';
+import { EDNS_OPTION } from '../../wire/codes.ts';
+import { paddingLength } from '../../wire/message/edns.ts';
+import type { TransportName } from '../shared/handler.ts';
+import type { PeerAddress } from '../shared/peer-address.ts';
+import { COOKIE_OCTETS, type ServerCookies } from './cookies.ts';
+import { appendOption, OPTION_HEADER_OCTETS, optOfReply, RequestOptions, truncateReply } from './options.ts';
+
+interface Habits {
+  /** Tells how long a connection may be idle (RFC 7828 §3: never over UDP; HTTP has means of its own). */
+  readonly keepalive: boolean;
+  /** Pads when asked to; where everyone can read, it would only cost (RFC 7830 §6). */
+  readonly padding: boolean;
+}
+
+const HABITS: Readonly<Record<TransportName, Habits>> = {
+  udp: { keepalive: false, padding: false },
+  tcp: { keepalive: true, padding: false },
+  dot: { keepalive: true, padding: true },
+  doh: { keepalive: false, padding: true },
+};
+
+/** RFC 8467 §4.1: padded replies are multiples of this. */
+const PADDING_BLOCK = 468;
+const TIMEOUT_OCTETS = 2;
+/** A timeout counts in tenths of a second, in sixteen bits. */
+const TIMEOUT_UNIT_MS = 100;
+const TIMEOUT_MAX = 0xffff;
+
+export interface DecoratorSettings {
+  /** Null: cookies are ignored. */
+  readonly cookies: ServerCookies | null;
+  /** Idle time that a connection is granted at present, milliseconds. For TCP and DoT. */
+  readonly idleMs?: () => number;
+}
+
+/**
+ * Adds options to finished replies. For each query: `read`; if that says so, `finish` on the reply, in the same turn.
+ * It holds nothing of a peer beyond that.
+ */
+export class ReplyDecorator {
+  readonly #asked = new RequestOptions();
+  readonly #cookies: ServerCookies | null;
+  readonly #idleMs: () => number;
+  readonly #habits: Habits;
+  readonly #isUdp: boolean;
+  readonly #timeout = new Uint8Array(TIMEOUT_OCTETS);
+
+  constructor(transport: TransportName, settings: DecoratorSettings) {
+    this.#cookies = settings.cookies;
+    this.#idleMs = settings.idleMs ?? (() => 0);
+    this.#habits = HABITS[transport];
+    this.#isUdp = transport === 'udp';
+  }
+
+  /** Whether the reply to `request[0, length)` is to be finished. */
+  read(request: Uint8Array, length = request.length): boolean {
+    return this.#asked.read(request, length);
+  }
+
+  /** Judges the cookie, if there is one: whether the peer has proved that it receives what its address is sent. */
+  prove(address: PeerAddress): boolean {
+    const { cookie, cookieOctets } = this.#asked;
+    return cookieOctets > 0 && this.#cookies !== null && this.#cookies.judge(cookie, cookieOctets, address);
+  }
+
+  /** `prove` and `apply` in one, where the proof has no consequence. */
+  finish(address: PeerAddress, reply: Uint8Array, length: number): number {
+    this.prove(address);
+    return this.apply(reply, length);
+  }
+
+  /**
+   * Adds what was asked for, after `prove`. A reply over UDP that the cookie would make too long is cut down; on a stream
+   * an option for which there is no room is left out.
+   *
+   * @param reply the message is `reply[0, length)`, its OPT record last; the buffer must have room for more
+   * @returns the new length
+   */
+  apply(reply: Uint8Array, length: number): number {
+    let opt = optOfReply(reply, length);
+    if (opt === 0) return length;
+    const asked = this.#asked;
+    const limit = this.#isUdp ? asked.udpLimit : Math.min(reply.length, LIMITS.dnsMessage);
+    let end = length;
+    if (asked.cookieOctets > 0 && this.#cookies !== null) {
+      const fits = end + OPTION_HEADER_OCTETS + COOKIE_OCTETS <= limit;
+      if (!fits && this.#isUdp) {
+        const options = end - opt;
+        end = truncateReply(reply, end, opt, true);
+        opt = end - options;
+      }
+      if (fits || this.#isUdp) {
+        end = appendOption(reply, end, opt, EDNS_OPTION.COOKIE, COOKIE_OCTETS, this.#cookies.response);
+      }
+    }
+    if (asked.keepalive && this.#habits.keepalive) end = this.#addTimeout(reply, end, opt, limit);
+    // Last: its length depends on everything before it.
+    if (asked.padding && this.#habits.padding) end = addPadding(reply, end, opt, limit);
+    return end;
+  }
+
+  #addTimeout(reply: Uint8Array, length: number, opt: number, limit: number): number {
+    if (length + OPTION_HEADER_OCTETS + TIMEOUT_OCTETS > limit) return length;
+    const units = Math.min(TIMEOUT_MAX, Math.floor(this.#idleMs() / TIMEOUT_UNIT_MS));
+    this.#timeout[0] = units >>> 8;
+    this.#timeout[1] = units;
+    return appendOption(reply, length, opt, EDNS_OPTION.KEEPALIVE, TIMEOUT_OCTETS, this.#timeout);
+  }
+}
+
+/** Pads to a multiple of the block, or as far as there is room. */
+function addPadding(reply: Uint8Array, length: number, opt: number, limit: number): number {
+  const room = limit - length - OPTION_HEADER_OCTETS;
+  if (room < 0) return length;
+  const octets = Math.min(room, paddingLength(length, PADDING_BLOCK));
+  return appendOption(reply, length, opt, EDNS_OPTION.PADDING, octets, null);
+}

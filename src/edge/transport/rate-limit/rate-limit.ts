@@ -1,0 +1,112 @@
+/** Rates by the peer's address (decisions, section 5). All of a node's threads count together. */
+
+import type { Clock } from '../../../core/clock.ts';
+import { LIMITS } from '../../../core/limits.ts';
+import { RCODE } from '../../wire/codes.ts';
+import { u16At, u32At } from '../../wire/octets.ts';
+import { type PeerAddress, readAddress } from '../shared/peer-address.ts';
+import type { Fate, ReplyLimiter } from '../udp/reply-finisher.ts';
+import { RateTable } from './rate-table.ts';
+
+/** What is counted apart. The first four are classes of replies over UDP: one must not use up the others' share. */
+const KIND = { answer: 0, nodata: 1, refused: 2, error: 3, stream: 4, https: 5 } as const;
+
+/** Classes of replies over UDP. Any of them may turn out to be that of a reply that is not made yet. */
+const REPLY_KINDS = [KIND.answer, KIND.nodata, KIND.refused, KIND.error] as const;
+
+const TC = 0x02;
+/** An IPv4 /24 is the first word of the key less its last octet; an IPv6 /56 the first word and three octets of the second. */
+const LESS_LAST_OCTET = 0xffff_ff00;
+const IPV4_OCTETS = 4;
+/** The second word where there is no more address. */
+const IPV4_LOW = 0;
+/** Every second reply over the limit is sent all the same, cut down: who is real asks again over TCP. */
+const SLIP = 2;
+const MINUTE = 60;
+
+/** Counts a query of one peer. Milliseconds to wait before it is answered, 0: none. */
+export type QueryMeter = () => number;
+
+export interface RateLimits {
+  /** Replies over UDP. */
+  readonly udp: ReplyLimiter;
+  /** Queries over TCP and TLS, counted together. */
+  readonly meter: (address: string) => QueryMeter;
+  /** Requests over HTTPS. 0 lets one pass, n refuses it for n seconds. */
+  readonly admit: (address: string) => number;
+}
+
+export interface RateSettings {
+  /** Made by `createRateMemory`. */
+  readonly memory: SharedArrayBuffer;
+  /** UDP replies a second of one class to one network. */
+  readonly responses: number;
+  readonly clock: Clock;
+}
+
+export function makeRateLimits({ memory, responses, clock }: RateSettings): RateLimits {
+  const table = new RateTable(memory);
+  const octets = new Uint8Array(16);
+
+  /** Reads an address into `octets`; whether it is IPv4. One that cannot be read counts as ::. */
+  function isIpv4(address: PeerAddress): boolean {
+    const length = readAddress(address, octets);
+    if (length === 0) octets.fill(0);
+    return length === IPV4_OCTETS;
+  }
+
+  /** The network in `octets`: an IPv4 /24 or an IPv6 /56. */
+  const networkHigh = (ipv4: boolean): number =>
+    ipv4 ? u32At(octets, 0) & LESS_LAST_OCTET : u32At(octets, 0);
+  const networkLow = (ipv4: boolean): number => (ipv4 ? IPV4_LOW : u32At(octets, 4) & LESS_LAST_OCTET);
+
+  function counted(high: number, low: number, kind: number, seconds: number): Fate {
+    const over = table.count(high, low, kind, seconds, 1) - responses;
+    if (over <= 0) return 'pass';
+    return over % SLIP === 0 ? 'slip' : 'drop';
+  }
+
+  return {
+    udp: {
+      screen(address) {
+        const ipv4 = isIpv4(address);
+        const high = networkHigh(ipv4);
+        const low = networkLow(ipv4);
+        const seconds = Math.floor(clock() / 1000);
+        for (const kind of REPLY_KINDS) {
+          if (table.peek(high, low, kind, seconds, 1) >= responses) return counted(high, low, kind, seconds);
+        }
+        return 'pass';
+      },
+      admit(address, reply) {
+        const ipv4 = isIpv4(address);
+        const seconds = Math.floor(clock() / 1000);
+        return counted(networkHigh(ipv4), networkLow(ipv4), responseClass(reply), seconds);
+      },
+    },
+    meter(address) {
+      const low = isIpv4(address) ? IPV4_LOW : u32At(octets, 4);
+      const high = u32At(octets, 0);
+      return () => {
+        const now = clock();
+        const count = table.count(high, low, KIND.stream, Math.floor(now / 1000), 1);
+        return count <= LIMITS.streamQueriesPerSecond ? 0 : Math.max(1, table.until * 1000 - now);
+      };
+    },
+    admit(address) {
+      const low = isIpv4(address) ? IPV4_LOW : u32At(octets, 4);
+      const now = Math.floor(clock() / 1000);
+      const count = table.count(u32At(octets, 0), low, KIND.https, now, MINUTE);
+      return count <= LIMITS.dohRequestsPerMinute ? 0 : table.until - now;
+    },
+  };
+}
+
+/** Answers, empty answers, refusals, and all other errors. An answer that was cut down is an answer. */
+function responseClass(reply: Uint8Array): number {
+  const rcode = reply[3]! & 0x0f;
+  if (rcode === RCODE.NOERROR) {
+    return u16At(reply, 6) > 0 || (reply[2]! & TC) !== 0 ? KIND.answer : KIND.nodata;
+  }
+  return rcode === RCODE.REFUSED ? KIND.refused : KIND.error;
+}

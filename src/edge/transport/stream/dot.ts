@@ -1,0 +1,27 @@
+import { createServer } from 'node:tls';
+import {
+  closeFailedHandshakes,
+  handshakeLimits,
+  type TlsListener,
+  type TlsListenOptions,
+  tlsOptions,
+  tlsReloader,
+} from '../shared/tls.ts';
+import { WRITE_BUFFER_OCTETS } from './stream-connection.ts';
+import { type StreamOptions, serveStreams } from './stream-server.ts';
+
+/**
+ * DNS over TLS (RFC 7858, RFC 8310): DNS over TCP, inside. Peers without ALPN or SNI are served; those that offer ALPN
+ * have to offer `dot`.
+ */
+export async function listenDot(options: StreamOptions & TlsListenOptions): Promise<TlsListener> {
+  const server = createServer({
+    ...tlsOptions(options),
+    ALPNProtocols: ['dot'],
+    allowHalfOpen: true,
+    highWaterMark: WRITE_BUFFER_OCTETS,
+  });
+  closeFailedHandshakes(server);
+  const listener = await serveStreams(server, 'dot', options, handshakeLimits(options));
+  return { ...listener, reloadTls: tlsReloader(server, options) };
+}

@@ -1,0 +1,154 @@
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { LIMITS } from '../../../core/limits.ts';
+import type { Timers } from '../../../lifecycle/timers.ts';
+import { guard, type IdleConnection } from '../connections/admission.ts';
+import { ConnectionGate, GATE_LIMITS, type GateLimits } from '../connections/connection-limit.ts';
+import type { ConnectionTable } from '../connections/connection-table.ts';
+import { ReplyDecorator } from '../edns/decorator.ts';
+import type { QueryMeter } from '../rate-limit/rate-limit.ts';
+import type { TransportName } from '../shared/handler.ts';
+import { type Listener, type ListenOptions, once } from '../shared/listener.ts';
+import type { HandshakeLimits } from '../shared/tls.ts';
+import { StreamConnection } from './stream-connection.ts';
+
+export interface StreamLimits extends GateLimits {
+  /** Milliseconds of silence, or for one message to become complete, after which a connection is closed. */
+  readonly idleMs: number;
+  /** Milliseconds for a full write buffer to empty. */
+  readonly drainMs: number;
+  /** Queries in flight on one connection. */
+  readonly pipeline: number;
+}
+
+export const STREAM_LIMITS: StreamLimits = {
+  ...GATE_LIMITS,
+  idleMs: LIMITS.tcpIdleMs,
+  drainMs: 10_000,
+  pipeline: LIMITS.tcpPipeline,
+};
+
+export interface StreamOptions extends ListenOptions {
+  /** Those not given are the product's. */
+  readonly limits?: Partial<StreamLimits>;
+  /** Rate limiting: what counts the queries of one peer. */
+  readonly meter?: ((address: string) => QueryMeter) | null;
+  /** For tests. */
+  readonly timers?: Timers;
+  /** Connections by address in the whole process; without it this listener counts its own. */
+  readonly connections?: ConnectionTable | null;
+}
+
+/** A crowded listener has this much less patience with the idle. */
+const CROWDED_DIVISOR = 4;
+/** Deadlines are looked at this many times within the shortest of them. */
+const SWEEPS = 4;
+const BACKLOG = 4096;
+
+/**
+ * DNS over any `net.Server`: the accounting of connections, their deadlines, and an orderly end.
+ *
+ * @param server not yet listening, made with `allowHalfOpen` and a high-water mark of `WRITE_BUFFER_OCTETS`
+ * @param handshake of a server of TLS, null for one of TCP
+ */
+export async function serveStreams(
+  server: Server,
+  transport: TransportName,
+  options: StreamOptions,
+  handshake: HandshakeLimits | null,
+): Promise<Listener> {
+  const limits = { ...STREAM_LIMITS, ...options.limits };
+  const gate = new ConnectionGate(limits, 'stream', options.connections ?? null);
+  const open = new Map<Socket, StreamConnection>();
+  const idleMs = (): number => (gate.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
+  // What peers are told is what they are held to.
+  const decorator = new ReplyDecorator(transport, { cookies: options.cookies ?? null, idleMs });
+  const context = { ...options, transport, decorator, pipeline: limits.pipeline };
+
+  let closing = false;
+  const { clock, observe, onFault } = options;
+  const guarded = guard(server, {
+    transport,
+    gate,
+    observe,
+    clock,
+    onFault,
+    handshake,
+    oldestIdle: () => oldestIdle(open),
+  });
+  server.on(handshake === null ? 'connection' : 'secureConnection', (socket: Socket) => {
+    if (socket.destroyed) return;
+    const connection = new StreamConnection(socket, context);
+    if (closing) connection.drain();
+    open.set(socket, connection);
+    socket.once('close', () => open.delete(socket));
+  });
+
+  const sweeper = setInterval(
+    () => sweep(open.values(), options.clock(), idleMs(), limits.drainMs),
+    Math.max(10, Math.min(limits.idleMs, limits.drainMs) / SWEEPS),
+  );
+  sweeper.unref();
+
+  const address = await listening(server, options).catch((fault: unknown) => {
+    clearInterval(sweeper);
+    guarded.stop();
+    throw fault;
+  });
+  server.on('error', options.onFault);
+  return {
+    transport,
+    address,
+    close: once(async (graceMs) => {
+      closing = true;
+      for (const connection of open.values()) connection.drain();
+      await guarded.closeWithin(graceMs);
+      clearInterval(sweeper);
+    }),
+  };
+}
+
+/** RFC 7766 §6.2.2: the longest idle connection may be closed for another. */
+function oldestIdle(open: Map<Socket, StreamConnection>): IdleConnection | null {
+  let oldest: Socket | null = null;
+  let since = Number.POSITIVE_INFINITY;
+  for (const [socket, connection] of open) {
+    if (!connection.idle || connection.activeAt >= since) continue;
+    oldest = socket;
+    since = connection.activeAt;
+  }
+  if (oldest === null) return null;
+  const socket = oldest;
+  return {
+    since,
+    close: () => {
+      // At once: the 'close' event comes in a later turn.
+      open.delete(socket);
+      socket.destroy();
+    },
+  };
+}
+
+function sweep(open: Iterable<StreamConnection>, now: number, idleMs: number, drainMs: number): void {
+  for (const connection of open) {
+    const { activeAt, stalledAt, inFlight } = connection;
+    const idleTooLong = inFlight === 0 && now - activeAt >= idleMs;
+    const stalledTooLong = stalledAt !== null && now - stalledAt >= drainMs;
+    if (idleTooLong || stalledTooLong) connection.destroy();
+  }
+}
+
+/** Listens; the promise fails as `listen` does (address in use, no permission). */
+export function listening(
+  server: Server,
+  options: Pick<ListenOptions, 'host' | 'port' | 'reusePort'>,
+): Promise<{ host: string; port: number }> {
+  const { host, port, reusePort } = options;
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, reusePort, backlog: BACKLOG }, () => {
+      server.off('error', reject);
+      const bound = server.address() as AddressInfo;
+      resolve({ host: bound.address, port: bound.port });
+    });
+  });
+}

@@ -1,0 +1,169 @@
+import { isIPv6 } from 'node:net';
+import { getSystemErrorName } from 'node:util';
+import { type Listener, once } from '../shared/listener.ts';
+import type { UdpAddon, UdpEndpoint, UdpLayout } from './addon.ts';
+import { type Miss, MissQueue } from './miss-queue.ts';
+import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './reply-finisher.ts';
+import { SocketAddress } from './socket-address.ts';
+
+/**
+ * DNS over UDP (RFC 1035 §4.2.1), many packets a system call. Does what `listenUdp` does, for less.
+ *
+ * @throws an error with the system's code, as that would; ENOSYS where the system has no batches
+ */
+export async function listenUdpBatch(options: UdpOptions, addon: UdpAddon): Promise<Listener> {
+  const batches = new UdpBatches(options, addon);
+  return {
+    transport: 'udp',
+    address: batches.address,
+    close: once((graceMs) => batches.close(graceMs)),
+  };
+}
+
+/** One slot of a batch. */
+interface Slot {
+  readonly request: Buffer;
+  readonly reply: Buffer;
+  readonly peer: SocketAddress;
+}
+
+class UdpBatches {
+  readonly #options: UdpOptions;
+  readonly #addon: UdpAddon;
+  readonly #endpoint: UdpEndpoint;
+  readonly #finisher: ReplyFinisher;
+  readonly #misses: MissQueue<SocketAddress>;
+  readonly #slots: readonly Slot[];
+  readonly #requestLengths: Int32Array;
+  readonly #replyLengths: Int32Array;
+  /** For replies that come outside a turn: the kernel has copied them when `send` returns. */
+  readonly #late = Buffer.allocUnsafeSlow(UDP_OCTETS);
+  /** Slots that hold a reply to a miss of this turn. Between two batches no packet needs them. */
+  #ready = 0;
+
+  constructor(options: UdpOptions, addon: UdpAddon) {
+    const { host, port, reusePort } = options;
+    const endpoint = addon.open(host, port, reusePort, (count) => this.#onBatch(count));
+    if (typeof endpoint === 'number') throw systemError(endpoint);
+    const { memory } = endpoint;
+    const { layout } = addon;
+    this.#options = options;
+    this.#addon = addon;
+    this.#endpoint = endpoint;
+    this.#finisher = new ReplyFinisher(options);
+    this.#misses = new MissQueue(options, {
+      answer: (miss) => this.#answerMiss(miss),
+      turnEnded: () => this.#flush(),
+    });
+    this.#slots = slotsOf(memory, layout, isIPv6(host));
+    this.#requestLengths = new Int32Array(memory, layout.requestLengthsAt, layout.slots);
+    this.#replyLengths = new Int32Array(memory, layout.replyLengthsAt, layout.slots);
+  }
+
+  get address(): Listener['address'] {
+    const { host, port } = this.#endpoint;
+    return { host, port };
+  }
+
+  async close(graceMs: number): Promise<void> {
+    await this.#misses.finish(graceMs);
+    this.#addon.close(this.#endpoint);
+  }
+
+  /** A packet that goes wrong costs itself alone. Replies from the cache leave when this returns; misses come after. */
+  #onBatch(count: number): void {
+    // Uncaught, so that the thread ends and another takes its place: this one receives nothing any more.
+    if (count < 0) throw new Error('the memory of the UDP endpoint was detached');
+    if (this.#misses.isFinishing) return;
+    for (let i = 0; i < count; i++) {
+      try {
+        this.#replyLengths[i] = this.#answer(this.#slots[i]!, this.#requestLengths[i]!);
+      } catch (fault) {
+        this.#options.onFault(fault);
+      }
+    }
+  }
+
+  /** Octets of the reply in the slot, 0: none now. */
+  #answer({ request, reply, peer }: Slot, length: number): number {
+    // A reply to port 0 cannot be sent; only a forged query comes from there.
+    if (length < 0 || !peer.hasPort) return 0;
+    const octets = this.#options.handler.hot(request, length, 'udp', reply);
+    if (octets > 0) return this.#finisher.finish(request, length, peer.ip, reply, octets, 0);
+    const screened = this.#finisher.screen(request, length, peer.ip, reply);
+    if (screened >= 0) return screened;
+    if (!this.#misses.hasRoom(length)) return 0;
+    const query = Buffer.allocUnsafe(length);
+    request.copy(query, 0, 0, length);
+    this.#misses.push({ query, peer: peer.copy(), askedAt: this.#options.clock() });
+    return 0;
+  }
+
+  /** The source is asked for its budget once more: others of its queries may have been answered meanwhile. */
+  #answerMiss(miss: Miss<SocketAddress>): void {
+    const { query, peer } = miss;
+    const { reply } = this.#slots[this.#ready]!;
+    const screened = this.#finisher.screen(query, query.length, peer.ip, reply);
+    if (screened >= 0) {
+      this.#keep(screened, peer);
+      return;
+    }
+    if (this.#misses.isFull) {
+      this.#options.observe.missDropped();
+      return;
+    }
+    const answer = this.#options.handler.slow(query, 'udp', screened === PROVEN);
+    if (!(answer instanceof Promise)) {
+      this.#keep(this.#take(miss, answer, reply), peer);
+      return;
+    }
+    this.#misses.wait(answer, (late) => {
+      const octets = this.#take(miss, late, this.#late);
+      if (octets > 0) this.#addon.send(this.#endpoint, peer.octets, this.#late, octets);
+    });
+  }
+
+  /** Has the reply in the next free slot leave with the others of this turn. */
+  #keep(octets: number, peer: SocketAddress): void {
+    if (octets === 0) return;
+    this.#slots[this.#ready]!.peer.octets.set(peer.octets);
+    this.#replyLengths[this.#ready] = octets;
+    this.#ready++;
+  }
+
+  #flush(): void {
+    if (this.#ready > 0) this.#addon.flush(this.#endpoint, this.#ready);
+    this.#ready = 0;
+  }
+
+  /** Writes a slow answer to `out` and finishes it. Octets to send, or 0. */
+  #take({ query, peer, askedAt }: Miss<SocketAddress>, answer: Uint8Array | null, out: Buffer): number {
+    const { observe, clock } = this.#options;
+    if (answer === null) {
+      observe.malformed('udp');
+      return 0;
+    }
+    // A cache may hold the reply too, and it is about to be written to.
+    out.set(answer);
+    const seconds = (clock() - askedAt) / 1000;
+    return this.#finisher.finish(query, query.length, peer.ip, out, answer.length, seconds);
+  }
+}
+
+/** Views of the shared memory, made once. */
+function slotsOf(memory: ArrayBuffer, layout: UdpLayout, isIpv6: boolean): readonly Slot[] {
+  return Array.from({ length: layout.slots }, (_, i) => {
+    const view = (at: number, stride: number, octets: number) => Buffer.from(memory, at + i * stride, octets);
+    return {
+      request: view(layout.requestsAt, layout.requestStride, layout.requestOctets),
+      reply: view(layout.repliesAt, layout.replyStride, layout.replyOctets),
+      peer: new SocketAddress(view(layout.peersAt, layout.peerStride, layout.peerStride), isIpv6),
+    };
+  });
+}
+
+/** As Node's own sockets would throw it. The address stays out of it. */
+function systemError(errno: number): Error {
+  const code = getSystemErrorName(errno);
+  return Object.assign(new Error(`bind ${code}`), { errno, code, syscall: 'bind' });
+}
