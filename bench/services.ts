@@ -17,9 +17,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openLmdbReader } from '../src/edge/hosted/lmdb-reader.ts';
-import { openLmdbWriter } from '../src/edge/hosted/lmdb-view.ts';
-import { createStamps } from '../src/edge/hosted/stamps.ts';
+import { createFreshness } from '../src/edge/hosted/freshness.ts';
+import { openLmdbReader } from '../src/edge/hosted/lmdb/reader.ts';
+import { openLmdbWriter } from '../src/edge/hosted/lmdb/writer.ts';
 import { makePacketHandler } from '../src/edge/query/packet.ts';
 import { unsignedZone } from '../src/edge/query/zone/served-zone.ts';
 import { makeZone } from '../src/edge/query/zone/zones.ts';
@@ -99,7 +99,7 @@ async function inProcess(): Promise<void> {
     services: publish(services),
     zones: [unsignedZone(makeZone(ZONE, servers))],
     identity: 'bench',
-    stamps: createStamps(),
+    freshness: createFreshness(),
     clock: Date.now,
   });
   const names = [

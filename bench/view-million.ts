@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ChangeBody } from '../src/core/change.ts';
-import { openLmdbReader } from '../src/edge/hosted/lmdb-reader.ts';
-import { openLmdbWriter } from '../src/edge/hosted/lmdb-view.ts';
+import { openLmdbReader } from '../src/edge/hosted/lmdb/reader.ts';
+import { openLmdbWriter } from '../src/edge/hosted/lmdb/writer.ts';
 import type { ChangeSource } from '../src/feed/change-source.ts';
 import { startFollower } from '../src/feed/follower.ts';
 

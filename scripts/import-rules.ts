@@ -15,7 +15,7 @@ const FEED_PORT = 'feed/change-source.ts';
 /** Where the signing keys of an edge come from. */
 const KEYS_PORT = 'feed/node-keys.ts';
 /** The parts of the view that are types and counters, not an implementation. */
-const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/stamps.ts'] as const;
+const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/freshness.ts'] as const;
 const EDGE = [
   'edge/wire',
   'edge/dnssec',

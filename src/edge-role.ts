@@ -6,8 +6,8 @@ import { type Config, ConfigError } from './config/config.ts';
 import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
 import { type TlsFault, tlsFaultOf } from './core/tls-faults.ts';
-import { openLmdbWriter } from './edge/hosted/lmdb-view.ts';
-import { createStamps } from './edge/hosted/stamps.ts';
+import { createFreshness } from './edge/hosted/freshness.ts';
+import { openLmdbWriter } from './edge/hosted/lmdb/writer.ts';
 import { fileKeys } from './edge/node/file-keys.ts';
 import { type FirstKeys, firstKeys, saveCopy } from './edge/node/first-keys.ts';
 import { type KeyReading, type ReadKeys, watchKeys } from './edge/node/keys.ts';
@@ -99,10 +99,10 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     throw new ConfigError(['UQRP_GEOIP_DB must be a MaxMind DB file']);
   }
   const viewPath = join(config.dataDir, 'view');
-  const stamps = createStamps();
+  const freshness = createFreshness();
   const view = openLmdbWriter({
     path: viewPath,
-    stamps,
+    freshness,
     empty: source === null,
     onDiscarded: (reason) => log.event('view.discarded', { reason }),
   });
@@ -130,7 +130,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       clock,
       acceptNewStore: config.acceptNewStore,
       onApplied(changes) {
-        for (const change of changes) stamps.bumpFor(change);
+        for (const change of changes) freshness.bumpFor(change);
         metrics.applied(changes.length);
       },
       onState: (state, seq) => log.event('feed.state', { state, seq }),
@@ -172,7 +172,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       viewPath,
       dataDir: config.dataDir,
       feeds: providers.hub.offered,
-      stamps: stamps.buffer,
+      freshness: freshness.buffer,
       stats: options.stats,
       cookieKey: options.cookieKey,
       rate: config.dnsRate,

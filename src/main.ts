@@ -17,7 +17,7 @@ import type { Store } from './control/store/store.ts';
 import { nodeKeys } from './control/store/tables/key-sets.ts';
 import { type ControlRole, openControlRole } from './control-role.ts';
 import type { Clock } from './core/clock.ts';
-import { SEALING_KEY } from './edge/dnssec/seal.ts';
+import { SEALING_KEY } from './edge/dnssec/keys/key-encryption.ts';
 import { type EdgeRole, openEdgeRole } from './edge-role.ts';
 import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';

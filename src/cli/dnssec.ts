@@ -2,9 +2,10 @@ import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/env.ts';
 import { deriveKey } from '../config/secrets.ts';
 import type { Clock } from '../core/clock.ts';
-import type { KeyRole } from '../edge/dnssec/algorithms.ts';
-import { dsLines } from '../edge/dnssec/ds.ts';
-import { generateKey, type KeySet } from '../edge/dnssec/keys.ts';
+import type { KeyRole } from '../edge/dnssec/keys/algorithms.ts';
+import { dsLines } from '../edge/dnssec/keys/ds.ts';
+import { SEALING_KEY } from '../edge/dnssec/keys/key-encryption.ts';
+import { generateKey, type KeySet } from '../edge/dnssec/keys/key-set.ts';
 import {
   advance,
   type Confirmation,
@@ -13,8 +14,7 @@ import {
   type NextStep,
   ROLLOVER_TIMES,
   type RolloverOutcome,
-} from '../edge/dnssec/rollover.ts';
-import { SEALING_KEY } from '../edge/dnssec/seal.ts';
+} from '../edge/dnssec/keys/rollover.ts';
 import { fileZoneKeys } from '../zone-keys/file-keys.ts';
 import { openZoneKeys } from '../zone-keys/open.ts';
 import type { ZoneKeys } from '../zone-keys/port.ts';

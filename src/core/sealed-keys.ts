@@ -4,6 +4,6 @@ export interface SealedKeySet {
   readonly zone: string;
   /** 1 for the first set of a zone, one more with every step of a rollover. */
   readonly version: number;
-  /** JSON text, made and read by `edge/dnssec/seal.ts`. No secret in the clear. */
+  /** JSON text, made and read by `edge/dnssec/keys/key-encryption.ts`. No secret in the clear. */
   readonly document: string;
 }

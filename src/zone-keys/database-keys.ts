@@ -2,8 +2,14 @@ import type { Store } from '../control/store/store.ts';
 import { insertKeySet, readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
 import type { Clock } from '../core/clock.ts';
 import type { SealedKeySet } from '../core/sealed-keys.ts';
-import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from '../edge/dnssec/keys.ts';
-import { openKeySet, sealKeySet } from '../edge/dnssec/seal.ts';
+import { openKeySet, sealKeySet } from '../edge/dnssec/keys/key-encryption.ts';
+import {
+  generateKeySet,
+  KeyError,
+  type KeySet,
+  keySetData,
+  readKeySet,
+} from '../edge/dnssec/keys/key-set.ts';
 import type { ZoneKeys } from './port.ts';
 
 export interface DatabaseKeysOptions {

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { loadKeys, updateKeys } from '../edge/dnssec/key-store.ts';
+import { loadKeys, updateKeys } from '../edge/dnssec/keys/key-files.ts';
 import type { ZoneKeys } from './port.ts';
 
 /** Keys in `keys/` of the data directory: for a single process with SQLite. */

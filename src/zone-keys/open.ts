@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs';
 import type { Store } from '../control/store/store.ts';
 import type { Clock } from '../core/clock.ts';
-import { keyFile, keyText, parseKeys } from '../edge/dnssec/key-store.ts';
+import { keyFile, keyText, parseKeys } from '../edge/dnssec/keys/key-files.ts';
 import { databaseZoneKeys } from './database-keys.ts';
 import { fileZoneKeys } from './file-keys.ts';
 import type { ZoneKeys } from './port.ts';

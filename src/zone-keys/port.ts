@@ -1,4 +1,4 @@
-import type { KeySet } from '../edge/dnssec/keys.ts';
+import type { KeySet } from '../edge/dnssec/keys/key-set.ts';
 
 /** Where the control side keeps the signing keys of its zones: files of the data directory, or the database. */
 export interface ZoneKeys {

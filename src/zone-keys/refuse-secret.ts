@@ -1,5 +1,5 @@
 import { ConfigError } from '../config/config.ts';
-import { SealError } from '../edge/dnssec/seal.ts';
+import { SealError } from '../edge/dnssec/keys/key-encryption.ts';
 
 /** Handler of a rejected promise: keys that do not open are a fault of the configuration, anything else is thrown on. */
 export function refuseSecret(error: unknown): never {

@@ -7,10 +7,10 @@ import { postgresDatabase, postgresMissing } from '../../test/support/control/st
 import { openStore } from '../control/store/open.ts';
 import type { Store } from '../control/store/store.ts';
 import { readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
-import { keyFile, loadKeys } from '../edge/dnssec/key-store.ts';
-import { generateKey, type KeySet, keySetData } from '../edge/dnssec/keys.ts';
-import { advance, type Confirmation, ROLLOVER_TIMES } from '../edge/dnssec/rollover.ts';
-import { SealError } from '../edge/dnssec/seal.ts';
+import { SealError } from '../edge/dnssec/keys/key-encryption.ts';
+import { keyFile, loadKeys } from '../edge/dnssec/keys/key-files.ts';
+import { generateKey, type KeySet, keySetData } from '../edge/dnssec/keys/key-set.ts';
+import { advance, type Confirmation, ROLLOVER_TIMES } from '../edge/dnssec/keys/rollover.ts';
 import { databaseZoneKeys } from './database-keys.ts';
 import { fileZoneKeys } from './file-keys.ts';
 import { openZoneKeys } from './open.ts';

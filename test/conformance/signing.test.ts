@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createStamps } from '../../src/edge/hosted/stamps.ts';
+import { createFreshness } from '../../src/edge/hosted/freshness.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
 import { signedZone } from '../../src/edge/query/zone/served-zone.ts';
 import { makeZone } from '../../src/edge/query/zone/zones.ts';
@@ -26,7 +26,7 @@ it('what cannot be signed is a failure, never an unsigned answer (specification,
       }),
     ],
     identity: 'test-node',
-    stamps: createStamps(),
+    freshness: createFreshness(),
     clock: () => Date.UTC(2026, 0, 1),
   });
   const cases: readonly (readonly [name: string, type: number, signed: string, unsigned: string])[] = [

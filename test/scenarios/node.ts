@@ -1,8 +1,8 @@
 import type { ChangeBody } from '../../src/core/change.ts';
 import { queryTokenDigest, spellQueryToken } from '../../src/core/query/query-token.ts';
-import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys.ts';
-import type { SigningMode } from '../../src/edge/dnssec/signer.ts';
-import { createStamps } from '../../src/edge/hosted/stamps.ts';
+import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys/key-set.ts';
+import type { SigningMode } from '../../src/edge/dnssec/signing/signer.ts';
+import { createFreshness } from '../../src/edge/hosted/freshness.ts';
 import { servedZones } from '../../src/edge/node/served-zones.ts';
 import type { PublicService } from '../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
@@ -24,7 +24,7 @@ export class TestNode {
   readonly handler: PacketHandler;
   now = Date.UTC(2026, 0, 1);
   private readonly view = createMemoryView();
-  private readonly stamps = createStamps();
+  private readonly freshness = createFreshness();
   private seq = 0;
 
   constructor(settings: NodeSettings = {}) {
@@ -44,7 +44,7 @@ export class TestNode {
         clock: () => this.now,
       }),
       identity: 'test-node',
-      stamps: this.stamps,
+      freshness: this.freshness,
       clock: () => this.now,
     });
   }
@@ -52,7 +52,7 @@ export class TestNode {
   async apply(...changes: readonly ChangeBody[]): Promise<void> {
     this.seq += changes.length;
     await this.view.apply(changes, this.seq);
-    for (const change of changes) this.stamps.bumpFor(change);
+    for (const change of changes) this.freshness.bumpFor(change);
   }
 
   async namespace(

@@ -1,7 +1,7 @@
 /** Answers of a running server whose signatures are verified, by keys that the test was given. */
 import assert from 'node:assert/strict';
 import { ask } from '../../src/client/ask.ts';
-import { keyTag as tagOf } from '../../src/edge/dnssec/keys.ts';
+import { keyTag as tagOf } from '../../src/edge/dnssec/keys/key-set.ts';
 import { RCODE, RRTYPE } from '../../src/edge/wire/codes.ts';
 import type { Rr } from '../../src/edge/wire/message/message.ts';
 import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';

@@ -1,10 +1,15 @@
 import { ask } from '../../src/client/ask.ts';
-import type { KeyRole } from '../../src/edge/dnssec/algorithms.ts';
-import { apexOf } from '../../src/edge/dnssec/ds.ts';
-import { loadKeys, updateKeys } from '../../src/edge/dnssec/key-store.ts';
-import { generateKey, type KeySet } from '../../src/edge/dnssec/keys.ts';
-import { advance, type Confirmation, ROLLOVER_TIMES, type StepName } from '../../src/edge/dnssec/rollover.ts';
-import { makeSigner, type SigningMode } from '../../src/edge/dnssec/signer.ts';
+import type { KeyRole } from '../../src/edge/dnssec/keys/algorithms.ts';
+import { apexOf } from '../../src/edge/dnssec/keys/ds.ts';
+import { loadKeys, updateKeys } from '../../src/edge/dnssec/keys/key-files.ts';
+import { generateKey, type KeySet } from '../../src/edge/dnssec/keys/key-set.ts';
+import {
+  advance,
+  type Confirmation,
+  ROLLOVER_TIMES,
+  type StepName,
+} from '../../src/edge/dnssec/keys/rollover.ts';
+import { makeSigner, type SigningMode } from '../../src/edge/dnssec/signing/signer.ts';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
 import { u16At } from '../../src/edge/wire/octets.ts';
 import { eventually } from '../e2e/client.ts';

@@ -228,7 +228,7 @@ export interface KeySetsTable {
   zone: string;
   /** One more with every change. */
   version: number;
-  /** JSON, private keys encrypted; see `edge/dnssec/seal.ts`. */
+  /** JSON, private keys encrypted; see `edge/dnssec/keys/key-encryption.ts`. */
   document: string;
   updated_at: number;
 }

@@ -17,11 +17,11 @@ import { isSubdomain, nameEquals, nameToText } from '../wire/name.ts';
 import { concatOctets } from '../wire/octets.ts';
 import { rdataToText } from '../wire/rdata/present.ts';
 import { aRdata, nsRdata, soaRdata } from '../wire/rdata/rdata.ts';
-import type { SignableRrset } from './canonical.ts';
-import { dsLines } from './ds.ts';
-import { generateKey, generateKeySet, type KeySet } from './keys.ts';
-import { existingTypes, NXNAME_TYPES, nsecRdata, typeBitmap } from './nsec.ts';
-import { makeSigner, type Signer } from './signer.ts';
+import { dsLines } from './keys/ds.ts';
+import { generateKey, generateKeySet, type KeySet } from './keys/key-set.ts';
+import type { SignableRrset } from './signing/canonical.ts';
+import { existingTypes, NXNAME_TYPES, nsecRdata, typeBitmap } from './signing/nsec.ts';
+import { makeSigner, type Signer } from './signing/signer.ts';
 
 const ZONE = 'uqrp.test';
 const apex = wireName(ZONE);

@@ -15,8 +15,8 @@ import {
   upserted,
 } from '../../../test/support/edge/hosted/view-changes.ts';
 import type { ChangeBody } from '../../core/change.ts';
-import { openLmdbReader } from './lmdb-reader.ts';
-import { openLmdbWriter } from './lmdb-view.ts';
+import { openLmdbReader } from './lmdb/reader.ts';
+import { openLmdbWriter } from './lmdb/writer.ts';
 import type { HostedView, ViewWriter } from './view.ts';
 
 it('the LMDB view holds after any sequence of changes what the memory view holds', async () => {

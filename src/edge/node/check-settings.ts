@@ -1,5 +1,5 @@
 import { createSecureContext } from 'node:tls';
-import { KeyError } from '../dnssec/keys.ts';
+import { KeyError } from '../dnssec/keys/key-set.ts';
 import { servedZones } from './served-zones.ts';
 import type { LiveSettings, WorkerSettings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
-import { keyText, loadKeys, parseKeys } from '../dnssec/key-store.ts';
-import { KeyError, keySetData } from '../dnssec/keys.ts';
+import { keyText, loadKeys, parseKeys } from '../dnssec/keys/key-files.ts';
+import { KeyError, keySetData } from '../dnssec/keys/key-set.ts';
 import type { ReadKeys } from './keys.ts';
 
 export interface FileKeysOptions {

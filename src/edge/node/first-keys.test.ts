@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import type { SealedKeySet } from '../../core/sealed-keys.ts';
-import { generateKeySet, type KeySetData, keySetData } from '../dnssec/keys.ts';
-import { SealError, sealKeySet } from '../dnssec/seal.ts';
+import { SealError, sealKeySet } from '../dnssec/keys/key-encryption.ts';
+import { generateKeySet, type KeySetData, keySetData } from '../dnssec/keys/key-set.ts';
 import { firstKeys } from './first-keys.ts';
 import { keyCopy, sharedKeys } from './shared-keys.ts';
 

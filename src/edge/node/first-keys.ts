@@ -1,6 +1,6 @@
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import type { KeySetData } from '../dnssec/keys.ts';
-import { SealError } from '../dnssec/seal.ts';
+import { SealError } from '../dnssec/keys/key-encryption.ts';
+import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import { type KeyReading, LOOK_MS, type ReadKeys } from './keys.ts';
 import type { KeyCopy } from './shared-keys.ts';
 

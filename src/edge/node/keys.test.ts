@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import { keyFile, updateKeys } from '../dnssec/key-store.ts';
-import { generateKey, type KeySetData } from '../dnssec/keys.ts';
+import { keyFile, updateKeys } from '../dnssec/keys/key-files.ts';
+import { generateKey, type KeySetData } from '../dnssec/keys/key-set.ts';
 import { fileKeys, makeKeyFiles } from './file-keys.ts';
 import { LOOK_MS, watchKeys } from './keys.ts';
 

@@ -1,6 +1,6 @@
 import { every, type Repeating } from '../../lifecycle/every.ts';
 import type { Timers } from '../../lifecycle/timers.ts';
-import type { KeySetData } from '../dnssec/keys.ts';
+import type { KeySetData } from '../dnssec/keys/key-set.ts';
 
 /** One look at the place where the key sets of a node are kept. */
 export interface KeyReading {

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { CertificatePair } from '../../core/tls.ts';
-import type { KeySetData } from '../dnssec/keys.ts';
-import type { SigningMode } from '../dnssec/signer.ts';
+import type { KeySetData } from '../dnssec/keys/key-set.ts';
+import type { SigningMode } from '../dnssec/signing/signer.ts';
 import type { NameServer } from '../query/zone/zones.ts';
 import type { FeedName } from '../services/providers/feeds.ts';
 import type { UdpPath } from '../transport/udp/listen.ts';
@@ -45,7 +45,7 @@ export interface WorkerSettings {
   readonly providers: MessagePort;
   /** Feeds that have a provider. */
   readonly feeds: readonly FeedName[];
-  readonly stamps: SharedArrayBuffer;
+  readonly freshness: SharedArrayBuffer;
   /** Counters, one row a worker. */
   readonly stats: SharedArrayBuffer;
   /** What the secrets of server cookies are derived from: the same on all nodes of a service. */

@@ -3,8 +3,8 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SealedKeySet } from '../../core/sealed-keys.ts';
 import type { NodeKeys } from '../../feed/node-keys.ts';
-import { KeyError } from '../dnssec/keys.ts';
-import { openKeySet } from '../dnssec/seal.ts';
+import { openKeySet } from '../dnssec/keys/key-encryption.ts';
+import { KeyError } from '../dnssec/keys/key-set.ts';
 import type { KeyReading, ReadKeys } from './keys.ts';
 
 interface SharedKeysOptions {

@@ -1,9 +1,9 @@
 import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
-import type { KeySetData } from '../dnssec/keys.ts';
-import { openLmdbReader } from '../hosted/lmdb-reader.ts';
-import { attachStamps } from '../hosted/stamps.ts';
+import type { KeySetData } from '../dnssec/keys/key-set.ts';
+import { attachFreshness } from '../hosted/freshness.ts';
+import { openLmdbReader } from '../hosted/lmdb/reader.ts';
 import { jsonAnswer, jsonQuery } from '../query/json.ts';
 import { makePacketHandler } from '../query/packet.ts';
 import { makeSchemaApi } from '../schema/http.ts';
@@ -51,9 +51,9 @@ const COOKIE_SECRET_OCTETS = 16;
 
 /** Opens the view and the listeners. Rejects with ListenError when a port cannot be had. */
 export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
-  const stamps = attachStamps(settings.stamps);
+  const freshness = attachFreshness(settings.freshness);
   const stats = edgeStatsWriter(settings.stats, settings.worker);
-  const view = openLmdbReader({ path: settings.viewPath, stamps });
+  const view = openLmdbReader({ path: settings.viewPath, freshness });
   const zonesOf = (keys: readonly KeySetData[]) =>
     servedZones({
       zones: settings.zones,
@@ -83,7 +83,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     services: publish(services),
     zones: served,
     identity: settings.nodeName,
-    stamps,
+    freshness,
     clock: host.clock,
     observe: stats,
   });

@@ -14,16 +14,16 @@ import { type FinishedBody, finishZoneless } from './signing/secure.ts';
 import { SigningBudget } from './signing/signing-budget.ts';
 import type { ServedZone } from './zone/served-zone.ts';
 
-/** The counters that a Change moves (see edge/hosted/stamps.ts). */
-export interface StampReader {
+/** The counters that a Change moves (see edge/hosted/freshness.ts). */
+export interface FreshnessReader {
   read(index: number): number;
-  stampOfKey(key: string): number;
-  stampOfNamespace(name: string): number;
+  counterOfKey(key: string): number;
+  counterOfNamespace(name: string): number;
 }
 
 export interface PacketContext extends RespondContext {
   readonly zones: readonly ServedZone[];
-  readonly stamps: StampReader;
+  readonly freshness: FreshnessReader;
   readonly clock: Clock;
   readonly cache?: PacketCacheSettings;
   readonly observe?: CacheObserver;
@@ -65,10 +65,10 @@ type Stamped = Omit<Validity, 'until'>;
 
 /** Bytes to bytes: transports reach everything that answers through this. Never throws, never rejects. */
 export function makePacketHandler(options: PacketContext): ReloadableHandler {
-  const { clock, stamps, view, observe = UNOBSERVED } = options;
+  const { clock, freshness, view, observe = UNOBSERVED } = options;
   const nsid: EdnsOption = { code: EDNS_OPTION.NSID, data: Buffer.from(options.identity) };
   const begin = (zones: readonly ServedZone[]): Generation =>
-    newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : stamps.read(index)), options.cache);
+    newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : freshness.read(index)), options.cache);
   let current = begin(options.zones);
   const budget = new SigningBudget(clock, options.timers ?? realTimers);
 
@@ -81,13 +81,13 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   }
 
   function stampedBy(namespace: string, key: string | null): Stamps {
-    const namespaceStripe = stamps.stampOfNamespace(namespace);
-    const keyStripe = key === null ? NO_STRIPE : stamps.stampOfKey(key);
+    const namespaceStripe = freshness.counterOfNamespace(namespace);
+    const keyStripe = key === null ? NO_STRIPE : freshness.counterOfKey(key);
     return {
       namespaceStripe,
-      namespaceStamp: stamps.read(namespaceStripe),
+      namespaceStamp: freshness.read(namespaceStripe),
       keyStripe,
-      keyStamp: keyStripe === NO_STRIPE ? 0 : stamps.read(keyStripe),
+      keyStamp: keyStripe === NO_STRIPE ? 0 : freshness.read(keyStripe),
     };
   }
 

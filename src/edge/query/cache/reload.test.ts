@@ -15,7 +15,7 @@ import {
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
 import { FOREVER } from '../../../core/query/outcome.ts';
-import type { KeySet } from '../../dnssec/keys.ts';
+import type { KeySet } from '../../dnssec/keys/key-set.ts';
 import { decodeRequest, isRequestFault } from '../../wire/message/request.ts';
 import type { ReloadableHandler } from '../packet.ts';
 import { writeReply } from '../reply/reply.ts';

@@ -14,7 +14,7 @@ import {
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
 import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
-import { generateKeySet } from '../../dnssec/keys.ts';
+import { generateKeySet } from '../../dnssec/keys/key-set.ts';
 import { cacheSeconds } from '../../transport/doh/cache-seconds.ts';
 import type { TransportName } from '../../transport/shared/handler.ts';
 import type { Message } from '../../wire/message/message.ts';
@@ -167,7 +167,7 @@ test('a denial that was kept while its namespace was open is not served once it 
   for (const _ of [1, 2, 3]) assert.deepEqual(new Set(askAll()), new Set([60]));
   const closed = namespace('open', false);
   await node.view.apply([closed], 2);
-  node.stamps.bumpFor(closed);
+  node.freshness.bumpFor(closed);
   clock.now += 1000;
   assert.deepEqual(new Set(askAll()), new Set([0]));
 });

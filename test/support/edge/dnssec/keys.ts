@@ -1,9 +1,9 @@
 /** What the tests of this folder share: verification that is not our own code's mirror, and rdata from text. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { canonicalRdatas, type SignableRrset } from '../../../../src/edge/dnssec/canonical.ts';
-import { dnskeyRdata, keyTag } from '../../../../src/edge/dnssec/keys.ts';
-import type { SigningKey } from '../../../../src/edge/dnssec/rrsig.ts';
+import { dnskeyRdata, keyTag } from '../../../../src/edge/dnssec/keys/key-set.ts';
+import { canonicalRdatas, type SignableRrset } from '../../../../src/edge/dnssec/signing/canonical.ts';
+import type { SigningKey } from '../../../../src/edge/dnssec/signing/rrsig.ts';
 import { RRTYPE } from '../../../../src/edge/wire/codes.ts';
 import { copyOctets, u16At, u32At } from '../../../../src/edge/wire/octets.ts';
 import { WireReader } from '../../../../src/edge/wire/reader.ts';

@@ -1,5 +1,5 @@
 /** A process that rebuilds a view again and again until it is killed. Every view holds whole records of one number, the cursor's. */
-import { openLmdbWriter } from '../../../../src/edge/hosted/lmdb-view.ts';
+import { openLmdbWriter } from '../../../../src/edge/hosted/lmdb/writer.ts';
 import { namespaceUpserted, upserted } from './view-changes.ts';
 
 const [path, count] = process.argv.slice(2) as [string, string];

@@ -1,5 +1,5 @@
 /** A process that writes to a view until it is killed: two records and the cursor, always of one number. For the test of that. */
-import { openLmdbWriter } from '../../../../src/edge/hosted/lmdb-view.ts';
+import { openLmdbWriter } from '../../../../src/edge/hosted/lmdb/writer.ts';
 import { upserted } from './view-changes.ts';
 
 const writer = openLmdbWriter({ path: process.argv[2]! });

@@ -1,9 +1,9 @@
 /** A packet handler over a memory view, with a clock, keys and a slow service that the test moves. */
 
 import type { Outcome } from '../../../../src/core/query/outcome.ts';
-import type { KeySet } from '../../../../src/edge/dnssec/keys.ts';
-import { generateKeySet, keySetData } from '../../../../src/edge/dnssec/keys.ts';
-import { createStamps } from '../../../../src/edge/hosted/stamps.ts';
+import type { KeySet } from '../../../../src/edge/dnssec/keys/key-set.ts';
+import { generateKeySet, keySetData } from '../../../../src/edge/dnssec/keys/key-set.ts';
+import { createFreshness } from '../../../../src/edge/hosted/freshness.ts';
 import { servedZones } from '../../../../src/edge/node/served-zones.ts';
 import type { PublicService } from '../../../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler, type PacketContext } from '../../../../src/edge/query/packet.ts';
@@ -69,17 +69,17 @@ export function signedNode(
   services: readonly PublicService[] = [],
 ) {
   const view = createMemoryView();
-  const stamps = createStamps();
+  const freshness = createFreshness();
   const handler = makePacketHandler({
     view,
     gate: { sync: true, demo: false },
     services: new Map(services.map((service) => [service.resource, service])),
     identity: 'test-node',
-    stamps,
+    freshness,
     clock: () => clock.now,
     ...more,
   });
-  return { handler, view, stamps };
+  return { handler, view, freshness };
 }
 
 export interface Asking {

@@ -1,0 +1,82 @@
+/** The two signature algorithms of our zones (IANA "DNS Security Algorithm Numbers"). */
+
+import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { concatOctets } from '../../wire/octets.ts';
+
+export interface Algorithm {
+  /** Number in DNSKEY, DS and RRSIG. */
+  readonly number: number;
+  /** Mnemonic. */
+  readonly name: string;
+  generate(): KeyObject;
+  /** The public key as it stands in a DNSKEY record, or null when the private key is of another kind. */
+  publicOctets(privateKey: KeyObject): Uint8Array | null;
+  /** 64 octets of signature, as they stand in an RRSIG record. */
+  sign(octets: Uint8Array, privateKey: KeyObject): Uint8Array;
+}
+
+/** Octets of r, and of s, over P-256 (RFC 6605 §4). */
+const P256_OCTETS = 32;
+
+const ECDSA_P256: Algorithm = {
+  number: 13,
+  name: 'ECDSAP256SHA256',
+  generate: () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey,
+  publicOctets(privateKey) {
+    if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') return null;
+    const { x = '', y = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+    return concatOctets([Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+  },
+  // `dsaEncoding: 'ieee-p1363'` would give r and s at once, but takes twice the time of the whole DER signature.
+  sign: (octets, privateKey) => joinedRs(sign('sha256', octets, privateKey)),
+};
+
+const ED25519: Algorithm = {
+  number: 15,
+  name: 'ED25519',
+  generate: () => generateKeyPairSync('ed25519').privateKey,
+  publicOctets(privateKey) {
+    if (privateKey.asymmetricKeyType !== 'ed25519') return null;
+    const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
+    return Uint8Array.from(Buffer.from(x, 'base64url'));
+  },
+  sign: (octets, privateKey) => sign(null, octets, privateKey),
+};
+
+export type KeyRole = 'ksk' | 'zsk';
+
+/** What a key of each role is: DNSKEY flags (RFC 4034 §2.1.1: zone key, and secure entry point for a KSK) and algorithm. */
+export const ROLES: Readonly<Record<KeyRole, { readonly flags: number; readonly algorithm: Algorithm }>> = {
+  ksk: { flags: 257, algorithm: ECDSA_P256 },
+  zsk: { flags: 256, algorithm: ED25519 },
+};
+
+const BY_NUMBER: ReadonlyMap<number, Algorithm> = new Map(
+  [ECDSA_P256, ED25519].map((algorithm) => [algorithm.number, algorithm]),
+);
+
+/** @throws RangeError for a number that is not one of the two */
+export function algorithmOf(number: number): Algorithm {
+  const algorithm = BY_NUMBER.get(number);
+  if (algorithm === undefined) throw new RangeError(`no algorithm ${number}`);
+  return algorithm;
+}
+
+/**
+ * r and s of fixed length, one after the other, from the DER of an ECDSA signature: `30 n 02 n r 02 n s`. Its integers are
+ * signed and minimal, so r and s come with a zero in front or without their leading zeros.
+ */
+function joinedRs(der: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(2 * P256_OCTETS);
+  const rAt = 4;
+  const rEnd = rAt + der[rAt - 1]!;
+  placeInteger(der, rAt, rEnd, joined, P256_OCTETS);
+  placeInteger(der, rEnd + 2, der.length, joined, 2 * P256_OCTETS);
+  return joined;
+}
+
+/** Copies the integer at `from[start, end)` so that it ends at `toEnd`, without a zero put in front for the sign. */
+function placeInteger(from: Uint8Array, start: number, end: number, to: Uint8Array, toEnd: number): void {
+  const digits = Math.min(end - start, P256_OCTETS);
+  for (let i = 1; i <= digits; i++) to[toEnd - i] = from[end - i]!;
+}

@@ -1,0 +1,39 @@
+/** What tells the parent which keys to trust: DS (RFC 4034 §5), CDS and CDNSKEY (RFC 7344). */
+
+import { createHash } from 'node:crypto';
+import { RRTYPE } from '../../wire/codes.ts';
+import { foldName, nameFromText, nameToText } from '../../wire/name.ts';
+import { concatOctets } from '../../wire/octets.ts';
+import { rdataToText } from '../../wire/rdata/present.ts';
+import type { KeySet, ZoneKey } from './key-set.ts';
+
+/** SHA-256 (RFC 4509), the one digest that every validator knows. */
+const DIGEST_TYPE = 2;
+
+type DnskeyFacts = Pick<ZoneKey, 'keyTag' | 'algorithm' | 'dnskeyRdata'>;
+
+/** DS rdata of a key of the zone at `owner`; CDS rdata are the same octets (RFC 7344 §3.1). */
+export function dsRdata(owner: Uint8Array, { keyTag, algorithm, dnskeyRdata }: DnskeyFacts): Uint8Array {
+  const digest = createHash('sha256').update(foldName(owner)).update(dnskeyRdata).digest();
+  return concatOctets([Uint8Array.of(keyTag >>> 8, keyTag & 0xff, algorithm, DIGEST_TYPE), digest]);
+}
+
+/** The keys that the parent should have a DS of: its KSKs, but for one that is being withdrawn. */
+export function keysAtParent({ keys }: KeySet): readonly ZoneKey[] {
+  return keys.filter(({ role, state }) => role === 'ksk' && state !== 'withdrawn');
+}
+
+/** The DS records to be set at the parent, as lines of a master file: `uqrp.net. IN DS 12345 13 2 0A1B...`. */
+export function dsLines(keySet: KeySet): readonly string[] {
+  const owner = apexOf(keySet.zone);
+  return keysAtParent(keySet).map((key) => {
+    return `${nameToText(owner)} IN DS ${rdataToText(RRTYPE.DS, dsRdata(owner, key))}`;
+  });
+}
+
+/** The wire form of a zone's name. */
+export function apexOf(zone: string): Uint8Array {
+  const apex = nameFromText(zone);
+  if (apex === null) throw new RangeError('a zone that is no name');
+  return apex;
+}

@@ -1,0 +1,164 @@
+/** Key sets on disk: `<dataDir>/keys/<zone>.json`, readable by the owner alone, replaced whole or not at all. */
+
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../../core/clock.ts';
+import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from './key-set.ts';
+
+const FOLDER = 'keys';
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** A change takes milliseconds: a lock of this age, milliseconds, was left by a process that died. */
+const LOCK_LIFE_MS = 60_000;
+/** Zones are host names, so that a zone is a file name without a thought. */
+const ZONE = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
+
+/** Where the keys of a zone are. */
+export function keyFile(dataDir: string, zone: string): string {
+  if (!ZONE.test(zone)) throw new RangeError('a zone is a host name in lower case');
+  return join(dataDir, FOLDER, `${zone}.json`);
+}
+
+/**
+ * The keys of a zone, made on first use. Two processes that start together end with the same ones.
+ *
+ * @throws KeyError when the file is there and is no key set of this zone
+ */
+export function loadKeys(dataDir: string, zone: string, clock: Clock): KeySet {
+  const path = keyFile(dataDir, zone);
+  return parseKeys(readIfThere(path) ?? create(dataDir, path, generateKeySet(zone, clock())), zone);
+}
+
+/** What the key file of a zone holds, or null when there is none. Secret. */
+export function keyText(dataDir: string, zone: string): string | null {
+  return readIfThere(keyFile(dataDir, zone));
+}
+
+/**
+ * Replaces the keys of a zone by what `change` makes of them, and hands on its result. Nothing is written when it gives
+ * back the same set. Processes that do this at once exclude each other.
+ *
+ * @throws KeyError as `loadKeys`, and when another process is changing them
+ */
+export function updateKeys<T extends { readonly keys: KeySet }>(
+  dataDir: string,
+  zone: string,
+  clock: Clock,
+  change: (keys: KeySet) => T,
+): T {
+  loadKeys(dataDir, zone, clock);
+  const path = keyFile(dataDir, zone);
+  const lock = `${path}.lock`;
+  takeLock(lock, zone, clock());
+  try {
+    // Read again: another process may have written before the lock was ours.
+    const keys = loadKeys(dataDir, zone, clock);
+    const result = change(keys);
+    if (result.keys !== keys) replace(dataDir, path, result.keys);
+    return result;
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Written whole under another name and linked into place; the first one wins, and all read what it wrote. */
+function create(dataDir: string, path: string, keys: KeySet): string {
+  mkdirSync(join(dataDir, FOLDER), { recursive: true, mode: FOLDER_MODE });
+  const draft = writeDraft(path, keys);
+  try {
+    linkSync(draft, path);
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  syncFolder(join(dataDir, FOLDER));
+  return readFileSync(path, 'utf8');
+}
+
+function replace(dataDir: string, path: string, keys: KeySet): void {
+  const draft = writeDraft(path, keys);
+  try {
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+  syncFolder(join(dataDir, FOLDER));
+}
+
+function writeDraft(path: string, keys: KeySet): string {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const text = `${JSON.stringify(keySetData(keys), null, 2)}\n`;
+  writeFileSync(draft, text, { flag: 'wx', mode: FILE_MODE, flush: true });
+  return draft;
+}
+
+/** @throws KeyError when the text is no key set of this zone */
+export function parseKeys(text: string, zone: string): KeySet {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text.
+    throw new KeyError(`the key file of ${zone} is not JSON`);
+  }
+  const keys = readKeySet(data);
+  if (keys.zone !== zone) throw new KeyError(`the key file of ${zone} holds the keys of another zone`);
+  return keys;
+}
+
+function takeLock(lock: string, zone: string, now: number): void {
+  if (tryLock(lock)) return;
+  const held = statSync(lock, { throwIfNoEntry: false });
+  if (held === undefined || now - held.mtimeMs >= LOCK_LIFE_MS) {
+    rmSync(lock, { force: true });
+    if (tryLock(lock)) return;
+  }
+  throw new KeyError(`another process is changing the keys of ${zone}`);
+}
+
+function tryLock(lock: string): boolean {
+  try {
+    writeFileSync(lock, '', { flag: 'wx', mode: FILE_MODE });
+    return true;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+/** The name of a key file has to be on disk before anybody trusts the keys in it. */
+function syncFolder(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException).code === code;
+}

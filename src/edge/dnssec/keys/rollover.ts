@@ -1,0 +1,228 @@
+/**
+ * Key rollovers, a step at a time (RFC 7583): ZSK by pre-publication, KSK by double DS with the key published ahead, since in
+ * `full` mode it signs data as well. README.md has the timelines and why each wait is as long as it is.
+ */
+
+import { DNSKEY_TTL } from '../signing/signer.ts';
+import { algorithmOf, type KeyRole } from './algorithms.ts';
+import type { KeySet, KeyState, ZoneKey } from './key-set.ts';
+
+/** Seconds. */
+export interface RolloverTimes {
+  /** TTL of the DNSKEY rrset. */
+  readonly dnskeyTtl: number;
+  /** The longest TTL of any rrset that the zone signs. */
+  readonly maxTtl: number;
+  /** TTL of our DS rrset at the parent. */
+  readonly parentDsTtl: number;
+  /** Until every thread of every node answers with a changed key file. */
+  readonly propagation: number;
+}
+
+export const ROLLOVER_TIMES: RolloverTimes = {
+  dnskeyTtl: DNSKEY_TTL,
+  // Dataset answers about windows that have ended (specification, Datasets).
+  maxTtl: 604_800,
+  parentDsTtl: 86_400,
+  propagation: 3600,
+};
+
+/** What only the operator can know: the DS of the new KSK is at all name servers of the parent, or that of the old one is gone. */
+export type Confirmation = 'ds-added' | 'ds-removed';
+
+/**
+ * - `publish`: a new key, into DNSKEY (and CDS, CDNSKEY)
+ * - `ds-added`: the operator's word is noted
+ * - `switch`: the new key signs, the old one stops
+ * - `withdraw`: the old KSK leaves CDS and CDNSKEY
+ * - `remove`: the old key leaves DNSKEY, and is erased
+ */
+export type StepName = 'publish' | 'ds-added' | 'switch' | 'withdraw' | 'remove';
+
+export interface NextStep {
+  readonly step: StepName;
+  /** The key that the step is about. */
+  readonly keyTag: number;
+  /** Not before, milliseconds since the epoch. */
+  readonly at: number;
+  /** What the operator has to confirm for it, or null. */
+  readonly confirm: Confirmation | null;
+}
+
+export type RolloverOutcome =
+  /** The step was taken; `next` is null when the rollover is complete. */
+  | {
+      readonly kind: 'advanced';
+      readonly step: StepName;
+      readonly keyTag: number;
+      readonly next: NextStep | null;
+    }
+  /** Nothing was changed: it is too early. */
+  | { readonly kind: 'wait'; readonly next: NextStep }
+  /** Nothing was changed: the operator has to look at the parent first. */
+  | { readonly kind: 'confirm'; readonly next: NextStep };
+
+export interface AdvanceOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly times: RolloverTimes;
+  readonly confirmed: Confirmation | null;
+  /** Makes a key that does not sign yet and whose tag is none of `taken`. */
+  readonly generate: (role: KeyRole, taken: ReadonlySet<number>) => ZoneKey;
+}
+
+interface Plan extends NextStep {
+  readonly apply: (keys: readonly ZoneKey[], now: number) => readonly ZoneKey[];
+}
+
+/**
+ * Takes the next step of a rollover if its time has come, and begins one if none is under way. Safe to repeat: asked too
+ * early it changes nothing and gives back the very same set.
+ */
+export function advance(
+  keySet: KeySet,
+  role: KeyRole,
+  options: AdvanceOptions,
+): { keys: KeySet; outcome: RolloverOutcome } {
+  const { now, times, confirmed } = options;
+  const plan = planOf(keySet, role, times) ?? beginning(keySet, role, options);
+  const next = stepOf(plan);
+  if (now < plan.at) return { keys: keySet, outcome: { kind: 'wait', next } };
+  if (plan.confirm !== null && plan.confirm !== confirmed) {
+    return { keys: keySet, outcome: { kind: 'confirm', next } };
+  }
+  const keys = { zone: keySet.zone, keys: plan.apply(keySet.keys, now) };
+  const { step, keyTag } = plan;
+  return { keys, outcome: { kind: 'advanced', step, keyTag, next: nextStep(keys, role, times) } };
+}
+
+/** The step that the rollover of this role waits for, or null when none is under way. */
+export function nextStep(keySet: KeySet, role: KeyRole, times: RolloverTimes): NextStep | null {
+  const plan = planOf(keySet, role, times);
+  return plan === null ? null : stepOf(plan);
+}
+
+export interface KeyListing {
+  readonly role: KeyRole;
+  readonly keyTag: number;
+  /** Mnemonic. */
+  readonly algorithm: string;
+  readonly state: KeyState;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly stateSince: number;
+  /** The step that this key waits for, or null. */
+  readonly next: NextStep | null;
+}
+
+/** One line a key, for `dnssec keys`; nothing secret. */
+export function listKeys(keySet: KeySet, times: RolloverTimes): readonly KeyListing[] {
+  return keySet.keys.map(({ role, keyTag, algorithm, state, createdAt, stateSince }) => {
+    const next = nextStep(keySet, role, times);
+    return {
+      role,
+      keyTag,
+      algorithm: algorithmOf(algorithm).name,
+      state,
+      createdAt,
+      stateSince,
+      next: next?.keyTag === keyTag ? next : null,
+    };
+  });
+}
+
+function stepOf({ step, keyTag, at, confirm }: Plan): NextStep {
+  return { step, keyTag, at, confirm };
+}
+
+function beginning(keySet: KeySet, role: KeyRole, { now, generate }: AdvanceOptions): Plan {
+  const fresh = generate(role, new Set(keySet.keys.map(({ keyTag }) => keyTag)));
+  return {
+    step: 'publish',
+    keyTag: fresh.keyTag,
+    at: now,
+    confirm: null,
+    apply: (keys) => [...keys, { ...fresh, state: 'published', stateSince: now }],
+  };
+}
+
+/** What a key in each state waits for. An active key waits for nothing. */
+const PLANS: Readonly<
+  Record<KeyRole, Partial<Record<KeyState, (key: ZoneKey, times: RolloverTimes) => Plan>>>
+> = {
+  zsk: {
+    published: (key, times) => switchTo(key, after(key.stateSince, times.dnskeyTtl + times.propagation)),
+    retired: (key, times) => remove(key, after(key.stateSince, times.maxTtl + times.propagation), null),
+  },
+  ksk: {
+    published(key, times) {
+      if (key.dsSeenAt === null) return noteDs(key);
+      const keyIsKnown = after(key.stateSince, times.dnskeyTtl + times.propagation);
+      return switchTo(key, Math.max(keyIsKnown, after(key.dsSeenAt, times.parentDsTtl)));
+    },
+    retired: (key, times) => ({
+      step: 'withdraw',
+      keyTag: key.keyTag,
+      at: after(key.stateSince, times.dnskeyTtl + times.propagation),
+      confirm: null,
+      apply: (keys, now) => replaced(keys, key, { state: 'withdrawn', stateSince: now }),
+    }),
+    withdrawn: (key, times) =>
+      remove(key, after(key.stateSince, times.maxTtl + times.propagation), 'ds-removed'),
+  },
+};
+
+function planOf({ keys }: KeySet, role: KeyRole, times: RolloverTimes): Plan | null {
+  for (const key of keys) {
+    const plan = key.role === role ? PLANS[role][key.state] : undefined;
+    if (plan !== undefined) return plan(key, times);
+  }
+  return null;
+}
+
+function noteDs(key: ZoneKey): Plan {
+  return {
+    step: 'ds-added',
+    keyTag: key.keyTag,
+    at: key.stateSince,
+    confirm: 'ds-added',
+    apply: (keys, now) => replaced(keys, key, { dsSeenAt: now }),
+  };
+}
+
+function switchTo(key: ZoneKey, at: number): Plan {
+  return {
+    step: 'switch',
+    keyTag: key.keyTag,
+    at,
+    confirm: null,
+    apply(keys, now) {
+      return keys.map((other) => {
+        if (other.role !== key.role) return other;
+        return { ...other, state: other.keyTag === key.keyTag ? 'active' : 'retired', stateSince: now };
+      });
+    },
+  };
+}
+
+function remove(key: ZoneKey, at: number, confirm: Confirmation | null): Plan {
+  return {
+    step: 'remove',
+    keyTag: key.keyTag,
+    at,
+    confirm,
+    apply: (keys) => keys.filter(({ keyTag }) => keyTag !== key.keyTag),
+  };
+}
+
+function replaced(
+  keys: readonly ZoneKey[],
+  key: ZoneKey,
+  change: Partial<Pick<ZoneKey, 'state' | 'stateSince' | 'dsSeenAt'>>,
+): readonly ZoneKey[] {
+  return keys.map((other) => (other.keyTag === key.keyTag ? { ...other, ...change } : other));
+}
+
+function after(since: number, seconds: number): number {
+  return since + seconds * 1000;
+}

@@ -1,0 +1,82 @@
+/** Compact denial of existence (RFC 9824): one NSEC record that covers nothing but the name asked for. */
+
+import { RRTYPE } from '../../wire/codes.ts';
+import { foldName, MAX_LABEL_OCTETS, MAX_NAME_OCTETS } from '../../wire/name.ts';
+import { concatOctets } from '../../wire/octets.ts';
+
+/** Types of a name that does not exist (RFC 9824 §3.1). */
+export const NXNAME_TYPES: readonly number[] = [RRTYPE.RRSIG, RRTYPE.NSEC, RRTYPE.NXNAME];
+/** Types of a name that exists and has nothing else to show: an empty non-terminal, or one of which we tell nothing. */
+export const BARE_TYPES: readonly number[] = [RRTYPE.RRSIG, RRTYPE.NSEC];
+
+const SMALLEST_LABEL = Uint8Array.of(1, 0);
+const MAX_OCTET = 0xff;
+/** `@`, the octet before the upper-case letters, which do not occur in canonical form: `[` comes after it. */
+const BEFORE_UPPER_CASE = 0x40;
+const AFTER_UPPER_CASE = 0x5b;
+const WINDOW_OCTETS = 32;
+
+/** The types that NSEC lists at a name that exists: those it has, and the two that it has by being signed. */
+export function existingTypes(types: readonly number[]): readonly number[] {
+  return [...types, ...BARE_TYPES];
+}
+
+/** NSEC rdata (RFC 4034 §4.1) at `qname`, with the name next to it and these types, in any order. */
+export function nsecRdata(qname: Uint8Array, types: readonly number[], apex: Uint8Array): Uint8Array {
+  return concatOctets([nextName(qname, apex), typeBitmap(types)]);
+}
+
+/**
+ * The name that follows `qname` in canonical order, in lower case: `\000.qname` (RFC 9824 §3.1). Where that would be too
+ * long a name, there is nothing below `qname`, and the next one is its sibling (RFC 4471 §3.1.2): an octet `\000` added to
+ * the first label, else its last octet that can be raised is raised and what follows it dropped, else the same with the
+ * label above. The apex is the last resort, as at the end of any zone.
+ */
+export function nextName(qname: Uint8Array, apex: Uint8Array): Uint8Array {
+  const name = foldName(qname);
+  if (name.length + SMALLEST_LABEL.length <= MAX_NAME_OCTETS) return concatOctets([SMALLEST_LABEL, name]);
+  let at = 0;
+  while (name.length - at > apex.length) {
+    const octets = name[at]!;
+    const label = name.subarray(at + 1, at + 1 + octets);
+    const above = name.subarray(at + 1 + octets);
+    const sibling = nextLabel(label, Math.min(MAX_LABEL_OCTETS, MAX_NAME_OCTETS - above.length - 1));
+    if (sibling !== null) return concatOctets([Uint8Array.of(sibling.length), sibling, above]);
+    at += 1 + octets;
+  }
+  return foldName(apex);
+}
+
+/** The label that follows among those of at most `limit` octets, or null after the last. */
+function nextLabel(label: Uint8Array, limit: number): Uint8Array | null {
+  if (label.length < limit) return concatOctets([label, Uint8Array.of(0)]);
+  for (let i = label.length - 1; i >= 0; i--) {
+    const octet = label[i]!;
+    if (octet === MAX_OCTET) continue;
+    const raised = octet === BEFORE_UPPER_CASE ? AFTER_UPPER_CASE : octet + 1;
+    return concatOctets([label.subarray(0, i), Uint8Array.of(raised)]);
+  }
+  return null;
+}
+
+/**
+ * The type bitmap of an NSEC record (RFC 4034 §4.1.2): for each window of 256 types that has any, its number, length and bits.
+ *
+ * @throws RangeError for a type outside 1 to 65535
+ */
+export function typeBitmap(types: readonly number[]): Uint8Array {
+  const windows = new Map<number, Uint8Array>();
+  for (const type of types) {
+    if (!Number.isInteger(type) || type < 1 || type > 0xffff) throw new RangeError(`no such type: ${type}`);
+    const bits = windows.get(type >>> 8) ?? new Uint8Array(WINDOW_OCTETS);
+    bits[(type & 0xff) >>> 3]! |= 0x80 >>> (type & 7);
+    windows.set(type >>> 8, bits);
+  }
+  const parts = [...windows]
+    .sort(([a], [b]) => a - b)
+    .map(([window, bits]) => {
+      const used = bits.findLastIndex((octet) => octet !== 0) + 1;
+      return concatOctets([Uint8Array.of(window, used), bits.subarray(0, used)]);
+    });
+  return concatOctets(parts);
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { readRrsig, txt, verifies } from '../../../../test/support/edge/dnssec/keys.ts';
+import { wireName } from '../../../../test/support/edge/wire/fixtures.ts';
+import { RRTYPE } from '../../wire/codes.ts';
+import { concatOctets } from '../../wire/octets.ts';
+import { dsRdata } from '../keys/ds.ts';
+import { generateKey, generateKeySet, type KeySet, type ZoneKey } from '../keys/key-set.ts';
+import type { SignableRrset } from './canonical.ts';
+import { RrsigCache, type Signed } from './rrsig-cache.ts';
+import { makeSigner, type SigningMode } from './signer.ts';
+
+const HOUR_MS = 3_600_000;
+const NOW = Date.UTC(2026, 0, 1);
+const BOUNDED = { entries: 64, octets: 65_536 };
+const basic = generateKeySet('x.net', NOW);
+const [ksk, zsk] = basic.keys as readonly [ZoneKey, ZoneKey];
+
+/** Everything that may be in DNSKEY at once: two rollovers under way. */
+const busy: KeySet = {
+  zone: 'x.net',
+  keys: [
+    ksk,
+    zsk,
+    generateKey('ksk', 'published', NOW, new Set()),
+    { ...generateKey('zsk', 'active', NOW, new Set()), state: 'retired' },
+  ],
+};
+
+test('who signs what', () => {
+  const cases: [SigningMode, number, readonly ZoneKey[]][] = [
+    ['full', RRTYPE.TXT, [ksk, zsk]],
+    ['full', RRTYPE.NSEC, [ksk, zsk]],
+    ['full', RRTYPE.DNSKEY, [ksk, zsk]],
+    ['full', RRTYPE.CDS, [ksk, zsk]],
+    ['split', RRTYPE.TXT, [zsk]],
+    ['split', RRTYPE.NSEC, [zsk]],
+    ['split', RRTYPE.SOA, [zsk]],
+    ['split', RRTYPE.DNSKEY, [ksk]],
+    ['split', RRTYPE.CDS, [ksk]],
+    ['split', RRTYPE.CDNSKEY, [ksk]],
+  ];
+  for (const keys of [basic, busy]) {
+    for (const [mode, type, expected] of cases) {
+      const signer = makeSigner({ keys, mode, clock: () => NOW });
+      const { rrsigs } = signer.sign({ ...txt('a.x.net', 60, 'x'), type });
+      const tags = rrsigs.map((rrsig) => readRrsig(rrsig).keyTag);
+      const expectedTags = expected.map(({ keyTag }) => keyTag);
+      assert.deepEqual(tags, expectedTags, `${mode} ${type}`);
+    }
+  }
+});
+
+test('the rrsets of the apex, and their signatures', () => {
+  const signer = makeSigner({ keys: busy, mode: 'full', clock: () => NOW });
+  const apex = wireName('x.net');
+  const published = busy.keys[2]!;
+  const expected: [SignableRrset, number, readonly Uint8Array[]][] = [
+    [signer.dnskey, RRTYPE.DNSKEY, busy.keys.map(({ dnskeyRdata }) => dnskeyRdata)],
+    [signer.cds, RRTYPE.CDS, [dsRdata(apex, ksk), dsRdata(apex, published)]],
+    [signer.cdnskey, RRTYPE.CDNSKEY, [ksk.dnskeyRdata, published.dnskeyRdata]],
+  ];
+  for (const [rrset, type, rdata] of expected) {
+    assert.deepEqual(rrset, { owner: apex, type, ttl: 3600, rdata });
+    const { rrsigs, renewAt } = signer.sign(rrset);
+    assert.ok(verifies(rrset, rrsigs[0]!, ksk.dnskeyRdata));
+    assert.ok(verifies(rrset, rrsigs[1]!, zsk.dnskeyRdata));
+    assert.equal(renewAt, NOW + 72 * HOUR_MS);
+  }
+});
+
+test('signatures are kept until their time to be renewed', () => {
+  let now = NOW;
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => now });
+  const rrset = txt('a.x.net', 60, 'x');
+  const first = signer.sign(rrset);
+  now = first.renewAt - 1;
+  const again = signer.sign(txt('A.X.net', 60, 'x'));
+  assert.equal(again.rrsigs, first.rrsigs, 'any spelling of the owner');
+  assert.deepEqual([first.isFresh, again.isFresh], [true, false]);
+  now = first.renewAt;
+  const second = signer.sign(rrset);
+  assert.notEqual(second, first);
+  assert.ok(second.renewAt > first.renewAt);
+  assert.ok(readRrsig(second.rrsigs[0]!).inception > readRrsig(first.rrsigs[0]!).inception);
+});
+
+test('an rrset that differs in anything is signed for itself', () => {
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
+  const rrset = txt('a.x.net', 60, 'x', 'y');
+  const others = [
+    txt('a.x.net', 61, 'x', 'y'),
+    txt('a.x.net', 60, 'x', 'z'),
+    txt('a.x.net', 60, 'x'),
+    txt('b.x.net', 60, 'x', 'y'),
+    { ...rrset, type: RRTYPE.SPF },
+    // Not ASCII, so no case: two names.
+    { ...rrset, owner: wireName('\\201.x.net') },
+    { ...rrset, owner: wireName('\\233.x.net') },
+  ];
+  const signed = signer.sign(rrset);
+  const seen = new Set([signed]);
+  for (const other of others) {
+    const { rrsigs } = signer.sign(other);
+    assert.ok(verifies(other, rrsigs[1]!, zsk.dnskeyRdata));
+    seen.add(signer.sign(other));
+  }
+  assert.equal(seen.size, others.length + 1);
+});
+
+test('what the caller does with his arrays later does not reach the cache', () => {
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
+  const rrset = txt('a.x.net', 60, 'x');
+  const first = signer.sign(rrset);
+  rrset.rdata[0]![1] = 0x79;
+  assert.notEqual(signer.sign(rrset), first);
+});
+
+test('what cannot be signed throws, and says nothing of it', () => {
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
+  const secret = txt('secret.x.net', 60, 'x');
+  const broken: KeySet = { ...basic, keys: [ksk, { ...zsk, privateKey: ksk.privateKey }] };
+  const cases: [() => unknown, string][] = [
+    [() => signer.sign({ ...secret, owner: wireName('secret.y.net') }), 'another zone'],
+    [() => signer.sign({ ...secret, rdata: [] }), 'no records'],
+    [() => signer.sign({ ...secret, ttl: -1 }), 'a TTL out of range'],
+  ];
+  for (const [run, name] of cases) {
+    assert.throws(run, { name: 'SigningError', message: 'signing failed' }, name);
+  }
+  const wrongKey = makeSigner({
+    keys: { ...broken, keys: [ksk, { ...zsk, algorithm: 8 }] },
+    mode: 'full',
+    clock: () => NOW,
+  });
+  assert.throws(() => wrongKey.sign(secret), { name: 'SigningError' });
+});
+
+test('a signer needs an active key of each role', () => {
+  for (const keys of [[], [ksk], [zsk], [ksk, { ...zsk, state: 'retired' as const }]]) {
+    assert.throws(() => makeSigner({ keys: { zone: 'x.net', keys }, mode: 'split', clock: () => NOW }), {
+      name: 'KeyError',
+    });
+  }
+});
+
+const SIGNED: Signed = {
+  rrsigs: [new Uint8Array(64)],
+  validFrom: NOW,
+  renewAt: NOW + 1,
+  isFresh: true,
+};
+
+test('the cache holds no more than its limits, in entries and octets', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(500), fc.nat(4000), fc.boolean()), { minLength: 200, maxLength: 400 }),
+      (asked) => {
+        const cache = new RrsigCache(BOUNDED);
+        for (const [name, size, read] of asked) {
+          const rrset = { ...txt(`n${name}.x.net`, 60), rdata: [new Uint8Array(size)] };
+          if (read) cache.get(rrset, NOW);
+          else cache.set(rrset, SIGNED);
+          assert.ok(cache.octets <= BOUNDED.octets && cache.entries <= BOUNDED.entries);
+        }
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test('what is asked for outlives a flood of names that are not', () => {
+  const cache = new RrsigCache(BOUNDED);
+  const hot = txt('hot.x.net', 60, 'x');
+  const cold = txt('cold.x.net', 60, 'x');
+  cache.set(hot, SIGNED);
+  cache.set(cold, SIGNED);
+  for (let i = 0; i < 1000; i++) {
+    cache.set(txt(`n${i}.x.net`, 60, 'x'), SIGNED);
+    if (i % 16 === 0) assert.notEqual(cache.get(hot, NOW), null, String(i));
+  }
+  assert.equal(cache.get(cold, NOW), null);
+});
+
+test('an rrset larger than the cache is not kept', () => {
+  const cache = new RrsigCache({ entries: 8, octets: 4096 });
+  const large = { ...txt('large.x.net', 60), rdata: [new Uint8Array(2048)] };
+  cache.set(large, SIGNED);
+  assert.deepEqual([cache.get(large, NOW), cache.octets], [null, 0]);
+  const fits = { ...txt('fits.x.net', 60), rdata: [concatOctets([new Uint8Array(1024)])] };
+  cache.set(fits, SIGNED);
+  assert.notEqual(cache.get(fits, NOW), null);
+  assert.equal(cache.get(fits, SIGNED.renewAt), null);
+  assert.equal(cache.get(fits, SIGNED.validFrom - 1), null);
+});

@@ -1,0 +1,89 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { perform, snapshotOperations, viewOperations } from '../apply.ts';
+import type { ViewRebuild } from '../view.ts';
+import { createSorter, type Entry } from './sorter.ts';
+import { emitEntries, treeTarget } from './target.ts';
+import { createNew, syncToDisk, type Tree } from './tree.ts';
+import { CURSOR_KEY, EPOCH_KEY, FIRST } from './view-keys.ts';
+import { encodeCursor } from './view-values.ts';
+
+export interface LmdbRebuildOptions {
+  /** Of the new file. */
+  readonly path: string;
+  /** Of the temporary file for sorting. */
+  readonly sortPath: string;
+  /** Memory for sorting, bytes. */
+  readonly sortBytes: number | undefined;
+  /** Takes over the finished tree, which is on disk. */
+  readonly serve: (tree: Tree) => void;
+  /** Called once, after `finish` or `discard`. */
+  readonly ended: () => void;
+}
+
+/** Records that one transaction writes: a few milliseconds of the event loop. */
+const AT_ONCE = 2000;
+
+/**
+ * Builds a view in a file of its own: sorts what it is given and writes it in the order of the keys, so that pages are full.
+ * The file is made by `finish`; nobody knows of it before it is complete and on disk.
+ */
+export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
+  const { path, sortPath, sortBytes, serve, ended } = options;
+  const sorter = createSorter(sortPath, sortBytes);
+  let isOver = false;
+
+  function end(): void {
+    if (isOver) return;
+    isOver = true;
+    sorter.close();
+    ended();
+  }
+
+  return {
+    async load(changes) {
+      for (const operation of snapshotOperations(changes)) {
+        emitEntries(operation, (key, value) => sorter.add(key, value));
+      }
+    },
+    async finish(changes, cursor, epoch) {
+      const tree = createNew(path);
+      try {
+        await writeSorted(tree, sorter.entries());
+        const target = treeTarget(tree, () => {});
+        tree.transactionSync(() => {
+          for (const operation of viewOperations(changes)) perform(target, operation);
+          tree.putSync(EPOCH_KEY, Buffer.from(epoch));
+          tree.putSync(CURSOR_KEY, encodeCursor(cursor));
+        });
+        if (!(await syncToDisk(tree))) throw new Error('the rebuilt view could not be brought to the disk');
+        serve(tree);
+      } catch (error) {
+        await tree.close();
+        throw error;
+      } finally {
+        end();
+      }
+    },
+    async discard() {
+      end();
+    },
+  };
+}
+
+/** Appends in the order of the keys, in transactions of a bounded size. The stamp, the least of the keys of another kind, is there already. */
+async function writeSorted(tree: Tree, entries: Generator<Entry, void>): Promise<void> {
+  let next = entries.next();
+  while (next.done !== true) {
+    tree.transactionSync(() => {
+      for (let n = 0; n < AT_ONCE && next.done !== true; n++) {
+        const { key, value } = next.value;
+        // The stamp sorts before all of them, so each key is the greatest so far.
+        if (!tree.putSync(key, value, { append: key[0] !== FIRST.meta })) {
+          throw new Error('the entries of a rebuild are not in order');
+        }
+        next = entries.next();
+      }
+    });
+    await nextTurn();
+  }
+}

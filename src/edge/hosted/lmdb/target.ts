@@ -1,0 +1,144 @@
+import type { ViewOperation, ViewTarget } from '../apply.ts';
+import type { Tree } from './tree.ts';
+import {
+  type Bytes,
+  digestAtEnd,
+  FIRST,
+  type KeyRange,
+  namespaceKey,
+  pairKey,
+  recordKey,
+  recordsBeside,
+  recordsOf,
+  textParts,
+  tokenKey,
+  tokenOfKey,
+  tokensOf,
+  versionKey,
+} from './view-keys.ts';
+import { decodeToken, encodeNamespace, encodeRecord, encodeToken } from './view-values.ts';
+
+/** What an index entry holds: LMDB has no use for an empty value. */
+const PRESENT = Buffer.from([1]);
+
+/** At least as long as any value. */
+const ZEROS = Buffer.alloc(4096);
+
+/** Keys that a range is read by at once, so that the deletion of a large namespace holds few of them. */
+const KEYS_AT_ONCE = 1000;
+
+/**
+ * Hands over the entries that an upsert writes; key and value are valid until the call returns. A name that no question can
+ * ask for has none: one such change must not keep the view from all that follow.
+ */
+export function emitEntries(operation: ViewOperation, emit: Emit): void {
+  const put = ENTRIES[operation.kind] as ((operation: ViewOperation, emit: Emit) => void) | undefined;
+  if (put === undefined) throw new RangeError('only an upsert has entries');
+  put(operation, emit);
+}
+
+type Emit = (key: Bytes, value: Uint8Array) => void;
+
+const ENTRIES: {
+  readonly [K in ViewOperation['kind']]?: (
+    operation: Extract<ViewOperation, { kind: K }>,
+    emit: Emit,
+  ) => void;
+} = {
+  'put-record': ({ key, record }, emit) => {
+    const at = recordKey(key);
+    if (at === null) return;
+    emit(at, encodeRecord(record));
+    emit(versionKey(key), PRESENT);
+  },
+  'put-namespace': ({ name, namespace }, emit) => {
+    const at = namespaceKey(name);
+    if (at !== null) emit(at, encodeNamespace(namespace));
+  },
+  'put-token': ({ digest, token }, emit) => {
+    const at = tokenKey(digest);
+    if (at === null) return;
+    emit(at, encodeToken(token));
+    emit(tokenOfKey(token.namespace, digest), PRESENT);
+  },
+};
+
+/**
+ * Operations on the tree, each inside the caller's write transaction.
+ *
+ * A value that goes is overwritten with zeros first: LMDB would leave its bytes in the unused part of a page that stays in
+ * use. The page's former copy is seen to by `wipe.ts`.
+ *
+ * @param onErase called when a value went
+ */
+export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
+  const blank = (key: Bytes, length: number): void => {
+    tree.putSync(key, ZEROS.subarray(0, length));
+    onErase();
+  };
+  const put = (key: Bytes, value: Uint8Array): void => {
+    const old = tree.getBinaryFast(key);
+    if (old !== undefined) {
+      if (old.compare(value, 0, value.length, 0, old.length) === 0) return;
+      blank(key, old.length);
+    }
+    tree.putSync(key, value);
+  };
+  const remove = (key: Bytes | null): boolean => {
+    const old = key === null ? undefined : tree.getBinaryFast(key);
+    if (key === null || old === undefined) return false;
+    blank(key, old.length);
+    tree.removeSync(key);
+    return true;
+  };
+  const upsert = (operation: ViewOperation): void => emitEntries(operation, put);
+  return {
+    'put-record': upsert,
+    'put-namespace': upsert,
+    'put-token': upsert,
+    'delete-record': ({ key }) => {
+      if (!remove(recordKey(key))) return;
+      if (firstOf(tree, recordsBeside(key)) === null) remove(versionKey(key));
+    },
+    'delete-token': ({ digest }) => {
+      const key = tokenKey(digest);
+      const bytes = key === null ? undefined : tree.getBinaryFast(key);
+      if (bytes === undefined) return;
+      const { namespace } = decodeToken(bytes);
+      remove(tokenKey(digest));
+      remove(tokenOfKey(namespace, digest));
+    },
+    'drop-namespace': ({ name }) => {
+      const versions = new Set<string>();
+      removeAll(tree, recordsOf(name), (key) => {
+        versions.add(textParts(key)[1]!);
+        remove(key);
+      });
+      for (const version of versions) remove(pairKey(FIRST.version, version, name));
+      removeAll(tree, tokensOf(name), (key) => {
+        const digest = digestAtEnd(key);
+        const bytes = tree.getBinaryFast(tokenKey(digest)!);
+        // Minted anew for another namespace since: that one's own index names it.
+        if (bytes !== undefined && decodeToken(bytes).namespace === name) remove(tokenKey(digest));
+        remove(key);
+      });
+      remove(namespaceKey(name));
+    },
+  };
+}
+
+function firstOf(tree: Tree, { start, end }: KeyRange): Uint8Array | null {
+  for (const key of tree.getKeys({ start, end, limit: 1 })) return key;
+  return null;
+}
+
+/** @param removeOne must remove the key it is given */
+function removeAll(tree: Tree, range: KeyRange, removeOne: (key: Bytes) => void): void {
+  const start = range.start.slice();
+  const end = range.end.slice();
+  for (;;) {
+    const keys = [...tree.getKeys({ start, end, limit: KEYS_AT_ONCE })];
+    if (keys.length === 0) return;
+    for (const key of keys) removeOne(key as Bytes);
+  }
+}

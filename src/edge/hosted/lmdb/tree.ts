@@ -1,0 +1,160 @@
+import { closeSync, fstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { open } from 'lmdb';
+import { createPrivate } from './view-directory.ts';
+import { type Bytes, LAYOUT_KEY } from './view-keys.ts';
+
+/** Says how keys and values are laid out. A file with another stamp is thrown away and made anew from the source. */
+const LAYOUT_VERSION = 'uqrp-view 1';
+
+/** 24 records of 300 bytes fill one; a full-sized record still fits without an overflow page. Three levels hold a million. */
+const PAGE_SIZE = 8192;
+
+/** Address space, not memory: set once and never grown, so that no thread has to map anew. */
+const MAP_SIZE = 64 * 2 ** 30;
+
+/** Worker threads and other processes that may read at once; one slot each, two while the event loop turns. */
+const MAX_READERS = 512;
+
+/** What we use of lmdb-js, typed as it behaves on one unnamed database of binary keys and values. */
+export interface Tree {
+  /** A buffer that the next read overwrites. */
+  getBinaryFast(key: Bytes): Buffer | undefined;
+  getKeys(options: { start: Bytes; end?: Bytes; limit: number }): Iterable<Uint8Array>;
+  /** @returns false when `append` met a key that is not the greatest */
+  putSync(key: Bytes, value: Uint8Array, options?: { append: boolean }): boolean;
+  removeSync(key: Bytes): boolean;
+  /** `work` must return nothing: a promise, as `put` gives one, would put the commit off to a later microtask. */
+  transactionSync(work: () => undefined): void;
+  resetReadTxn(): void;
+  /** Frees the slots of readers whose process is gone. */
+  readerCheck(): number;
+  sync(done: (error?: unknown) => void): void;
+  getStats(): TreeStats;
+  close(): Promise<void>;
+}
+
+interface PageCounts {
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+interface TreeStats {
+  readonly entryCount: number;
+  readonly lastPageNumber: number;
+  readonly root: PageCounts;
+  readonly free: PageCounts;
+}
+
+/** Pages of the file that hold nothing at present. */
+export function freePages(tree: Tree): number {
+  const { lastPageNumber, root, free } = tree.getStats();
+  const used = [root, free].reduce(
+    (sum, pages) => sum + pages.treeBranchPageCount + pages.treeLeafPageCount + pages.overflowPages,
+    2,
+  );
+  return lastPageNumber + 1 - used;
+}
+
+function openTree(path: string, readOnly: boolean): Tree {
+  const tree = open({
+    path,
+    noSubdir: true,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+    mapSize: MAP_SIZE,
+    pageSize: PAGE_SIZE,
+    maxReaders: MAX_READERS,
+    // The view can be built again, so no commit waits for the disk; see `writeState` for what tells a torn file from a whole one.
+    ...(readOnly ? { readOnly } : { noSync: true }),
+  });
+  return tree as unknown as Tree;
+}
+
+/** Why a file is not used: damaged or cut short, or written by a release with another layout. */
+export type UnusableReason = 'damaged' | 'layout';
+
+/** Opens an existing file for writing. @returns the reason when it cannot be used; the caller removes it */
+export function openExisting(path: string): Tree | UnusableReason {
+  if (!isWhole(path)) return 'damaged';
+  createPrivate(path);
+  const tree = openTree(path, false);
+  if (hasLayoutVersion(tree)) return tree;
+  // Closing is immediate here: nothing is under way.
+  void tree.close();
+  return 'layout';
+}
+
+/** Makes a new file, empty. What was at the path is removed. */
+export function createNew(path: string): Tree {
+  for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+  createPrivate(path);
+  const tree = openTree(path, false);
+  tree.transactionSync(() => {
+    putLayoutVersion(tree);
+  });
+  return tree;
+}
+
+/**
+ * @throws Error when there is no file yet, or it is damaged or of another layout
+ */
+export function openForReading(path: string): Tree {
+  if (!isWhole(path)) throw new Error('the hosted view is not there or cannot be read');
+  const tree = openTree(path, true);
+  if (hasLayoutVersion(tree)) return tree;
+  void tree.close();
+  throw new Error('the hosted view has another layout');
+}
+
+/** Part of the first transaction of a file, so that no crash leaves one without its stamp. */
+export function putLayoutVersion(tree: Tree): void {
+  tree.putSync(LAYOUT_KEY, Buffer.from(LAYOUT_VERSION));
+}
+
+function hasLayoutVersion(tree: Tree): boolean {
+  const stamp = tree.getBinaryFast(LAYOUT_KEY);
+  return stamp !== undefined && stamp.toString('latin1', 0, stamp.length) === LAYOUT_VERSION;
+}
+
+/** Brings everything committed to the disk. @returns false when the disk refused */
+export async function syncToDisk(tree: Tree): Promise<boolean> {
+  return new Promise<boolean>((resolve) => {
+    tree.sync((error) => resolve(error === undefined || error === null));
+  });
+}
+
+/*
+ * The head of the file, read before LMDB maps it: it trusts what it maps, and a foreign or short file would end the process.
+ */
+
+const META_AT = 24;
+const META_MAGIC = 0xbeefc0de;
+const DATA_VERSION = 2;
+const META_BYTES = 176;
+
+/** Whether both meta pages are LMDB's and of our page size, and the file has all the pages they speak of. */
+function isWhole(path: string): boolean {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(file);
+    return [0, PAGE_SIZE].every((at) => {
+      const meta = Buffer.alloc(META_BYTES);
+      if (readSync(file, meta, 0, META_BYTES, at) !== META_BYTES) return false;
+      return (
+        meta.readUInt32LE(META_AT) === META_MAGIC &&
+        meta.readUInt16LE(META_AT + 4) === DATA_VERSION &&
+        meta.readUInt32LE(META_AT + 24) === PAGE_SIZE &&
+        (Number(meta.readBigUInt64LE(META_AT + 120)) + 1) * PAGE_SIZE <= size
+      );
+    });
+  } finally {
+    closeSync(file);
+  }
+}

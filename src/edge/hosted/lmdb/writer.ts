@@ -1,0 +1,178 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { perform, viewOperations } from '../apply.ts';
+import type { FreshnessCounters } from '../freshness.ts';
+import type { ViewRebuild, ViewWriter } from '../view.ts';
+import { startLmdbRebuild } from './rebuild.ts';
+import { treeTarget } from './target.ts';
+import { createNew, openExisting, syncToDisk, type Tree, type UnusableReason } from './tree.ts';
+import {
+  generationPath,
+  inodeOf,
+  prepareDirectory,
+  readState,
+  removeGeneration,
+  removeOthers,
+  writeState,
+} from './view-directory.ts';
+import { CURSOR_KEY, EPOCH_KEY } from './view-keys.ts';
+import { decodeCursor, encodeCursor } from './view-values.ts';
+import { createWiper, removeFilling, type Wiper } from './wipe.ts';
+
+/** Why a view was thrown away at start; `untrusted`: the machine went down while it was written to. */
+export type DiscardReason = UnusableReason | 'untrusted';
+
+export interface LmdbWriterOptions {
+  /** Directory of the view. */
+  readonly path: string;
+  /** Told when the view is replaced. Single changes are announced by whoever follows the follower. */
+  readonly freshness?: Pick<FreshnessCounters, 'bumpAll' | 'setGeneration'>;
+  /** Starts with an empty view, whatever is there. */
+  readonly empty?: boolean;
+  readonly onDiscarded?: (reason: DiscardReason) => void;
+  /** Milliseconds without a change, after an erasure, until the pages that held the data are overwritten; 0 never does. */
+  readonly wipeAfterMs?: number;
+  /** Memory for the sorting of a rebuild, bytes. */
+  readonly sortBytes?: number;
+}
+
+export interface LmdbViewWriter extends ViewWriter {
+  /** Overwrites what was erased in the free pages of the file now, as far as `wipe.ts` can. */
+  readonly wipe: () => void;
+}
+
+/** The file that serves, and what belongs to it. */
+interface Serving {
+  readonly generation: number;
+  readonly tree: Tree;
+  readonly inode: number | null;
+  readonly wiper: Wiper;
+  readonly target: ReturnType<typeof treeTarget>;
+}
+
+/**
+ * Opens the view for writing: one writer a directory, before any reader of the same process. A view that cannot be trusted is
+ * thrown away; the new one is empty and its cursor null.
+ */
+export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
+  const { path: directory, freshness, wipeAfterMs = 1000, sortBytes } = options;
+  prepareDirectory(directory);
+  const opened = openServing(directory, options);
+  removeOthers(directory, opened.generation);
+  writeState(directory, opened.generation, 'open');
+  let serving = servingOf(opened.tree, opened.generation);
+  let rebuild: ViewRebuild | null = null;
+  freshness?.setGeneration(serving.generation);
+
+  function servingOf(tree: Tree, generation: number): Serving {
+    const wiper = createWiper(tree, wipeAfterMs);
+    const inode = inodeOf(generationPath(directory, generation));
+    return { generation, tree, inode, wiper, target: treeTarget(tree, wiper.erased) };
+  }
+
+  /** The order matters: state on disk, then the number that readers look at, then the bump that makes them look. */
+  function serve(tree: Tree, generation: number): void {
+    writeState(directory, generation, 'open');
+    const old = serving;
+    serving = servingOf(tree, generation);
+    freshness?.setGeneration(generation);
+    freshness?.bumpAll();
+    old.wiper.cancel();
+    // Threads that still read the old file keep it until they have switched.
+    void old.tree.close();
+    removeGeneration(directory, old.generation);
+  }
+
+  return {
+    wipe: () => serving.wiper.now(),
+    cursor() {
+      const bytes = serving.tree.getBinaryFast(CURSOR_KEY);
+      return bytes === undefined ? null : decodeCursor(bytes);
+    },
+    epoch() {
+      const bytes = serving.tree.getBinaryFast(EPOCH_KEY);
+      return bytes === undefined ? null : bytes.toString('latin1', 0, bytes.length);
+    },
+    isLost() {
+      const { generation, inode } = serving;
+      return (
+        inodeOf(generationPath(directory, generation)) !== inode ||
+        readState(directory)?.generation !== generation
+      );
+    },
+    async apply(changes, next) {
+      const { tree, target, wiper } = serving;
+      const operations = viewOperations(changes);
+      withDiskFault(() =>
+        tree.transactionSync(() => {
+          for (const operation of operations) perform(target, operation);
+          tree.putSync(CURSOR_KEY, encodeCursor(next));
+        }),
+      );
+      wiper.later();
+    },
+    async rebuild() {
+      await rebuild?.discard();
+      const generation = serving.generation + 1;
+      // Somebody may have removed the directory.
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      const started = startLmdbRebuild({
+        path: generationPath(directory, generation),
+        sortPath: join(directory, 'sorting'),
+        sortBytes,
+        serve: (tree) => serve(tree, generation),
+        ended: () => {
+          rebuild = null;
+          if (serving.generation !== generation) removeGeneration(directory, generation);
+        },
+      });
+      rebuild = {
+        ...started,
+        load: (changes) => started.load(changes).catch(rethrowDiskFault),
+        finish: (changes, cursor, epoch) => started.finish(changes, cursor, epoch).catch(rethrowDiskFault),
+      };
+      return rebuild;
+    },
+    async close() {
+      await rebuild?.discard();
+      serving.wiper.cancel();
+      const isSynced = await syncToDisk(serving.tree);
+      await serving.tree.close();
+      if (isSynced) writeState(directory, serving.generation, 'clean');
+    },
+  };
+}
+
+/** Opens the view that serves, or makes an empty one. */
+function openServing(
+  directory: string,
+  { empty = false, onDiscarded }: LmdbWriterOptions,
+): { readonly tree: Tree; readonly generation: number } {
+  const state = readState(directory);
+  const generation = state?.generation ?? 1;
+  const path = generationPath(directory, generation);
+  if (state === null || empty) return { tree: createNew(path), generation };
+  const found = state.isTrusted ? openExisting(path) : 'untrusted';
+  if (typeof found !== 'string') {
+    removeFilling(found);
+    return { tree: found, generation };
+  }
+  onDiscarded?.(found);
+  return { tree: createNew(path), generation };
+}
+
+function withDiskFault(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    rethrowDiskFault(error);
+  }
+}
+
+/** LMDB tells a full disk by the system's text or number alone. */
+function rethrowDiskFault(error: unknown): never {
+  const { message, code } = error as { message?: unknown; code?: unknown };
+  const isFull = code === 'ENOSPC' || code === 28 || /No space left|MAP_FULL/.test(String(message));
+  if (!isFull) throw error;
+  throw Object.assign(new Error('the disk of the view is full', { cause: error }), { code: 'ENOSPC' });
+}
