@@ -46,11 +46,13 @@ export const LIMITS = {
   /** Listings without `limit` that are being streamed at once: of one customer, and in one process. */
   listingsPerCustomer: 4,
   listings: 64,
-  /** Pages of records that are being read at once: of one customer, and in one process. A page of full records is 1.8 MB. */
-  pagesPerCustomer: 16,
-  pages: 64,
-  /** Milliseconds in which the reader of records must take a chunk. */
+  /** Pages of records that are being read at once: of one customer, and in one process. A page of full records is 1.3 MB in memory. */
+  pagesPerCustomer: 8,
+  pages: 32,
+  /** Milliseconds in which the reader of records must take a chunk, a whole page, and a whole listing without `limit`. */
   listingIdleMs: 10_000,
+  pageMs: 60_000,
+  listingMs: 600_000,
   /** Characters of an `Idempotency-Key`, and hours that its answer is kept. */
   idempotencyKey: 255,
   idempotencyHours: 24,

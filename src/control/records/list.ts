@@ -92,12 +92,13 @@ function pageLimit(text: string): number | null {
 }
 
 export interface RecordPage {
-  readonly records: readonly RecordResource[];
+  /** The records, to be run through once. What was taken is no longer held here. */
+  readonly batches: Iterable<readonly RecordResource[]>;
   /** Null on the last page. */
   readonly next: string | null;
 }
 
-/** One page of the records within the actor's reach. */
+/** One page of the records within the actor's reach. All of it is read at once, so it shows one state. */
 export async function pageRecords(
   deps: Deps,
   actor: Actor,
@@ -107,10 +108,23 @@ export async function pageRecords(
   const namespaces = await inScope(deps, actor, filter);
   const rows = await readOn(deps, namespaces, filter, after, limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
+  rows.splice(limit);
   return {
-    records: rows.slice(0, limit).map((row) => recordResource(row, row.namespace)),
+    batches: takeBatches(rows),
     next: last === undefined ? null : encodeCursor(placeOf(last), filter),
   };
+}
+
+/**
+ * Takes rows off the front, in batches of at most `LIMITS.listingPage` octets of JSON. A row holds octets; its Base64 text,
+ * a third longer, is made when its batch is asked for.
+ */
+function* takeBatches(rows: RecordRow[]): Generator<readonly RecordResource[]> {
+  while (rows.length > 0) yield resourcesOf(rows.splice(0, fitPage(rows)));
+}
+
+function resourcesOf(rows: readonly RecordRow[]): readonly RecordResource[] {
+  return rows.map((row) => recordResource(row, row.namespace));
 }
 
 /**
@@ -127,7 +141,7 @@ export async function* streamRecords(
   for (let batch = BATCH_MIN; ; ) {
     const rows: RecordRow[] = await readOn(deps, namespaces, filter, after, batch);
     const fitting = fitPage(rows);
-    if (fitting > 0) yield rows.slice(0, fitting).map((row) => recordResource(row, row.namespace));
+    if (fitting > 0) yield resourcesOf(rows.slice(0, fitting));
     if (fitting === rows.length && rows.length < batch) return;
     after = placeOf(rows[fitting - 1]!);
     batch = fitting < rows.length ? Math.max(BATCH_MIN, fitting) : Math.min(BATCH_MAX, batch * 2);

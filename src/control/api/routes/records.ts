@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
@@ -10,7 +9,7 @@ import { pageRecords, parseListing, streamRecords } from '../../records/list.ts'
 import { type RecordResource, recordTag, withSentData } from '../../records/record.ts';
 import { createRecord, deleteRecord, getRecord, patchRecord } from '../../records/records.ts';
 import { created, nextLink } from '../answers/links.ts';
-import { jsonArrayStream } from '../answers/stream.ts';
+import { type Batches, jsonArrayStream } from '../answers/stream.ts';
 import type { ApiDeps } from '../deps.ts';
 import { actorOf } from '../requests/guard.ts';
 import { runOnce } from '../requests/idempotency.ts';
@@ -26,22 +25,23 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const { filter, page } = parseListing(query);
     const isHead = request.method === 'HEAD';
     const actor = actorOf(request);
-    const send = (batches: AsyncIterable<readonly object[]>, onEnd: () => void): FastifyReply =>
-      reply.send(
-        jsonArrayStream(batches, reply.raw, { idleMs: LIMITS.listingIdleMs, timers: deps.timers, onEnd }),
-      );
+    const send = (batches: Batches, totalMs: number, onEnd: () => void): FastifyReply => {
+      const { timers } = deps;
+      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, onEnd };
+      return reply.send(jsonArrayStream(batches, reply.raw, options));
+    };
     reply.type('application/json; charset=utf-8');
     if (page !== null) {
       const leave = enter(pages, actor, reply);
       await ownTurn();
-      const { records, next } = await pageRecords(deps, actor, filter, page);
+      const { batches, next } = await pageRecords(deps, actor, filter, page);
       if (next !== null)
         reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
-      return isHead ? reply.send() : send(Readable.from([records]), leave);
+      return isHead ? reply.send() : send(batches, LIMITS.pageMs, leave);
     }
     // A HEAD has no body to read everything for.
     if (isHead) return reply.send();
-    return send(streamRecords(deps, actor, filter), enter(listings, actor, reply));
+    return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, actor, reply));
   });
   app.get('/records/:id', async (request, reply) => {
     const record = await getRecord(deps, actorOf(request), recordId(request));
