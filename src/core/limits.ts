@@ -39,7 +39,7 @@ export const LIMITS = {
   /** A REST request body; the bulk route has its own, 500 records of full size. */
   requestBody: 65_536,
   bulkBody: 4_194_304,
-  /** A page of a streamed listing, in octets of JSON: what a reader that stops reading costs. */
+  /** A batch of a listing or page, in octets of JSON: what a listing holds while its reader does not read. */
   listingPage: 65_536,
   /** Connections of the REST server; above it new ones are closed at once. */
   restConnections: 1024,

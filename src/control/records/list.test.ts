@@ -9,7 +9,7 @@ import { type Home, putRecord, settle, withStore } from '../../../test/support/c
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Store } from '../store/store.ts';
-import { streamRecords } from './list.ts';
+import { pageRecords, streamRecords } from './list.ts';
 import type { RecordResource } from './record.ts';
 
 const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
@@ -50,6 +50,31 @@ describe('streamed listing', () => {
     assert.ok(pages.every((page) => JSON.stringify(page).length <= LIMITS.listingPage));
     assert.ok(pages.every((page) => page.length >= 15 || page === pages.at(-1)));
   });
+
+  scenario(
+    'a page is given in batches of bounded octets, and keeps nothing that was taken',
+    async (store) => {
+      const home = await settle(store);
+      const data = Buffer.alloc(LIMITS.recordData, 1);
+      await store.write(async (tx) => {
+        for (let i = 0; i < 101; i++) await putRecord(tx, home, `k${i}`, { data, created_at: i });
+      });
+      const { batches, next } = await pageRecords(
+        testDeps(store),
+        testActor(home),
+        {},
+        { limit: 100, after: null },
+      );
+      const taken = [...batches];
+      assert.ok(next !== null);
+      assert.deepEqual(
+        taken.flat().map(({ key }) => key),
+        Array.from({ length: 100 }, (_, i) => `k${i}.doc.acme.v1`),
+      );
+      assert.ok(taken.every((batch) => JSON.stringify(batch).length <= LIMITS.listingPage));
+      assert.deepEqual([...batches], []);
+    },
+  );
 
   scenario('a page of small records has many, and no record is lost between pages', async (store) => {
     const home = await settle(store);

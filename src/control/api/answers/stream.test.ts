@@ -1,18 +1,37 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createManualTimers } from '../../../../test/support/lifecycle/manual-timers.ts';
 import { jsonArrayStream } from './stream.ts';
 
 const IDLE = 10_000;
+const TOTAL = 60_000;
 const COUNT = 1000;
+
+/** Batches that a test hands out one at a time. */
+function handedOut(): { readonly batches: AsyncIterable<readonly object[]>; give(): void; end(): void } {
+  const { readable, writable } = new TransformStream<readonly object[]>();
+  const writer = writable.getWriter();
+  return {
+    batches: readable,
+    give: () => void writer.write([{ text: 'x' }]).catch(() => {}),
+    end: () => void writer.close().catch(() => {}),
+  };
+}
 
 describe('a streamed array', () => {
   const timers = createManualTimers();
   let made = 0;
   let ended = 0;
+  let source = handedOut();
   const server = createServer((request, response) => {
+    const options = { idleMs: IDLE, totalMs: TOTAL, timers, onEnd: () => ended++ };
+    if (request.url === '/handed-out') {
+      jsonArrayStream(source.batches, response, options).pipe(response);
+      return;
+    }
     const count = Number(request.url?.slice(1));
     async function* batches(): AsyncGenerator<readonly object[]> {
       for (let i = 0; i < count; i++) {
@@ -20,8 +39,7 @@ describe('a streamed array', () => {
         yield [{ i, text: 'x'.repeat(100_000) }];
       }
     }
-    const stream = jsonArrayStream(batches(), response, { idleMs: IDLE, timers, onEnd: () => ended++ });
-    stream.pipe(response);
+    jsonArrayStream(batches(), response, options).pipe(response);
   });
   let port = 0;
   before(async () => {
@@ -67,4 +85,39 @@ describe('a streamed array', () => {
     assert.equal(ended, before + 1);
     assert.deepEqual(timers.pending(), []);
   });
+
+  for (const { title, spare } of [
+    { title: 'a reader that takes it slowly is cut off when the time for all of it is over', spare: 0 },
+    { title: 'a reader that takes it slowly has it whole a millisecond before', spare: 1 },
+  ]) {
+    test(title, async () => {
+      source = handedOut();
+      const before = ended;
+      const answer = await new Promise<IncomingMessage>((resolve) => {
+        get(`http://127.0.0.1:${port}/handed-out`, { agent: false }, resolve);
+        source.give();
+      });
+      const over = new Promise<boolean>((resolve) => answer.once('close', () => resolve(answer.complete)));
+      answer.on('error', () => {});
+      let text = '';
+      answer.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      const taken = TOTAL / IDLE;
+      for (let batch = 1; batch <= taken; batch++) {
+        await once(answer, 'data');
+        // Each batch comes a millisecond before the reader counts as idle.
+        await timers.advance(IDLE - 1);
+        assert.equal(ended, before);
+        source.give();
+      }
+      await once(answer, 'data');
+      await timers.advance(taken - spare);
+      source.end();
+      assert.equal(await over, spare > 0);
+      assert.equal(ended, before + 1);
+      if (spare > 0) assert.equal((JSON.parse(text) as unknown[]).length, taken + 1);
+      assert.deepEqual(timers.pending(), []);
+    });
+  }
 });

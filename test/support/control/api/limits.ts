@@ -180,7 +180,7 @@ export const limitScenarios: Scenarios = {
     await world.close();
   },
 
-  'a seventeenth page at once is 429, until one of the sixteen has ended': async (store) => {
+  'a ninth page at once is 429, until one of the eight has ended': async (store) => {
     const world = await openWorld(store);
     const [customer, other] = [await world.customer(), await world.customer()];
     const origin = await world.app.listen({ host: '127.0.0.1', port: 0 });

@@ -1,6 +1,8 @@
 /**
- * 300 readers of listings that read nothing, half of them of whole ones and half of pages (security finding 2): the server's memory grows by at most 250 MB, and
- * /livez answers within 500 ms all along. Run it by hand or from CI: node test/stress/slow-readers.ts
+ * 300 readers that read nothing, half of them of listings and half of pages: the server's memory grows by at most 250 MB, and
+ * /livez answers within 500 ms all the time.
+ *
+ *   node test/ci/slow-readers.ts
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -14,7 +16,7 @@ const CUSTOMERS = 20;
 const READERS = 300;
 const GROWTH_MAX = 250e6;
 const LIVEZ_MAX = 500;
-/** Seconds of watching: longer than a reader without progress is borne. */
+/** Seconds of watching: longer than a reader without progress keeps its connection. */
 const WATCHED = LIMITS.listingIdleMs / 1000 + 5;
 
 /** Resident memory of a process, octets. */
