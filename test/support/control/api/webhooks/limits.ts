@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { memoryLimiter } from '../../../../src/control/limits/limiter.ts';
-import type { Store } from '../../../../src/control/store/store.ts';
-import { updateTier } from '../../../../src/control/store/tables/users.ts';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { TIERS, type Tier } from '../../../../src/core/tiers.ts';
-import { setWebhook } from './webhook-rows.ts';
-import { type Answer, assertFailure, created, openWorld, type Scenarios, WEBHOOK } from './world.ts';
+import { memoryLimiter } from '../../../../../src/control/limits/limiter.ts';
+import type { Store } from '../../../../../src/control/store/store.ts';
+import { updateTier } from '../../../../../src/control/store/tables/users.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { TIERS, type Tier } from '../../../../../src/core/tiers.ts';
+import { type Answer, assertFailure, created, openWorld, type Scenarios, WEBHOOK } from '../world.ts';
+import { setWebhook } from './rows.ts';
 
 const FULL = 'Webhook limit of the account reached';
 const UNPAID = 'Webhooks need a paid tier';

@@ -7,7 +7,7 @@ import {
   openWorld,
   type Scenarios,
   type World,
-} from './world.ts';
+} from '../world.ts';
 
 /** Three records a second apart in one namespace, two in another; the listing runs by namespace, then by time. */
 async function filled(world: World) {

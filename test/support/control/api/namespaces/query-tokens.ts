@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { assertFailure, created, openWorld, type Scenarios } from './world.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { assertFailure, created, openWorld, type Scenarios } from '../world.ts';
 
 const DAY = 86_400_000;
 const RANGE = 'expires_in_days must be between 1 and 365';

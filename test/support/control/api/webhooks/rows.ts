@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/control/store/schema.ts';
-import type { Store } from '../../../../src/control/store/store.ts';
-import type { WebhookChange } from '../../../../src/control/store/webhooks/webhooks.ts';
-import { updateWebhook } from '../../../../src/control/store/webhooks/webhooks.ts';
+import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../../src/control/store/schema.ts';
+import type { Store } from '../../../../../src/control/store/store.ts';
+import type { WebhookChange } from '../../../../../src/control/store/webhooks/webhooks.ts';
+import { updateWebhook } from '../../../../../src/control/store/webhooks/webhooks.ts';
 
 /** Rows in one insert. */
 const CHUNK = 500;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { newName, openWorld, PUBLIC_URL, type Scenarios, WEBHOOK } from './world.ts';
+import { newName, openWorld, PUBLIC_URL, type Scenarios, WEBHOOK } from '../world.ts';
 
 export const headerScenarios: Scenarios = {
   'every answer has the headers of a private API, and none of a rate limit': async (store) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { AttemptResult } from '../../../../src/control/webhooks/ports.ts';
-import { DELIVERY_ERRORS } from '../../../../src/core/webhooks.ts';
-import { setWebhook, storedDeliveries, storedWebhook } from './webhook-rows.ts';
-import { assertFailure, openWorld, type Scenarios } from './world.ts';
+import type { AttemptResult } from '../../../../../src/control/webhooks/ports.ts';
+import { DELIVERY_ERRORS } from '../../../../../src/core/webhooks.ts';
+import { assertFailure, openWorld, type Scenarios } from '../world.ts';
+import { setWebhook, storedDeliveries, storedWebhook } from './rows.ts';
 
 const RESULTS: readonly AttemptResult[] = [
   { error: null, responseCode: 200, durationMs: 12, retryAfter: null },

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { addDeliveries } from './webhook-rows.ts';
 import {
   type Answer,
   assertFailure,
@@ -8,7 +7,8 @@ import {
   openWorld,
   type Scenarios,
   WEBHOOK,
-} from './world.ts';
+} from '../world.ts';
+import { addDeliveries } from './rows.ts';
 
 const OUT_OF_REACH = 'scopes.namespaces must name namespaces within reach of the API key';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { sweepAnswers } from '../../../../src/control/idempotency/sweep.ts';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { type Answer, assertFailure, type Caller, openWorld, type Scenarios, WEBHOOK } from './world.ts';
+import { sweepAnswers } from '../../../../../src/control/idempotency/sweep.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { type Answer, assertFailure, type Caller, openWorld, type Scenarios, WEBHOOK } from '../world.ts';
 
 const DAY = LIMITS.idempotencyHours * 3_600_000;
 const OTHER = ['Idempotency-Key was used with another request'];

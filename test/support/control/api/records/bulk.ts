@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { runLoops } from './server-parts.ts';
-import { assertFailure, type Json, openWorld, type Scenarios } from './world.ts';
+import { runLoops } from '../server-parts.ts';
+import { assertFailure, type Json, openWorld, type Scenarios } from '../world.ts';
 
 const items = (count: number, name: string, from = 0) =>
   Array.from({ length: count }, (_, i) => ({ key: `k${from + i}.r.${name}.v1`, data: 'aGk=' }));

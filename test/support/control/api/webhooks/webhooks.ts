@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { cleanUp } from '../../../../src/control/webhooks/maintenance/webhook-cleanup.ts';
-import { WEBHOOK_EVENTS } from '../../../../src/core/webhooks.ts';
-import { addDeliveries, storedDeliveries, storedWebhook } from './webhook-rows.ts';
-import { assertFailure, type Json, openWorld, type Scenarios, WEBHOOK } from './world.ts';
+import { cleanUp } from '../../../../../src/control/webhooks/maintenance/webhook-cleanup.ts';
+import { WEBHOOK_EVENTS } from '../../../../../src/core/webhooks.ts';
+import { assertFailure, type Json, openWorld, type Scenarios, WEBHOOK } from '../world.ts';
+import { addDeliveries, storedDeliveries, storedWebhook } from './rows.ts';
 
 const HEX = /^[0-9a-f]{64}$/;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { WebhookDeliveriesTable } from '../../../../src/control/store/schema.ts';
-import type { WebhookEvent } from '../../../../src/core/webhooks.ts';
-import { addDeliveries, setWebhook, storedDeliveries, storedWebhook } from './webhook-rows.ts';
-import { assertFailure, openWorld, type Scenarios } from './world.ts';
+import type { WebhookDeliveriesTable } from '../../../../../src/control/store/schema.ts';
+import type { WebhookEvent } from '../../../../../src/core/webhooks.ts';
+import { assertFailure, openWorld, type Scenarios } from '../world.ts';
+import { addDeliveries, setWebhook, storedDeliveries, storedWebhook } from './rows.ts';
 
 /** What a delivery that was ended without being sent has become. */
 function assertEnded(row: WebhookDeliveriesTable): void {

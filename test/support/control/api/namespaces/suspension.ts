@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { setSuspended } from '../../../../src/control/namespaces/operator.ts';
-import { type Answer, assertFailure, created, openWorld, type Scenarios } from './world.ts';
+import { setSuspended } from '../../../../../src/control/namespaces/operator.ts';
+import { type Answer, assertFailure, created, openWorld, type Scenarios } from '../world.ts';
 
 function assertSuspended(answer: Answer): void {
   assertFailure(answer, 403, 'authorization_error', 'Namespace is suspended');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
-import type { Store } from '../../../../src/control/store/store.ts';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { assertFailure, openWorld, type Scenarios } from './world.ts';
+import type { Store } from '../../../../../src/control/store/store.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { assertFailure, openWorld, type Scenarios } from '../world.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const NOT_JSON = 'Body is not valid JSON';

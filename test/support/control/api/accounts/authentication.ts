@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { openSessions, SESSION_LENGTH } from '../../../../src/control/accounts/sessions.ts';
-import { createUser, issueToken, listUsers, setTier } from '../../../../src/control/accounts/users.ts';
-import { assertFailure, newName, openWorld, type Scenarios } from './world.ts';
+import { openSessions, SESSION_LENGTH } from '../../../../../src/control/accounts/sessions.ts';
+import { createUser, issueToken, listUsers, setTier } from '../../../../../src/control/accounts/users.ts';
+import { assertFailure, newName, openWorld, type Scenarios } from '../world.ts';
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 

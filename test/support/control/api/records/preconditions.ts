@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Store } from '../../../../src/control/store/store.ts';
+import type { Store } from '../../../../../src/control/store/store.ts';
 import {
   type Answer,
   assertFailure,
@@ -9,7 +9,7 @@ import {
   openWorld,
   type Scenarios,
   type World,
-} from './world.ts';
+} from '../world.ts';
 
 interface Setup {
   readonly world: World;

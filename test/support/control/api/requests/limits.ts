@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { TIERS } from '../../../../src/core/tiers.ts';
-import { limiterOf } from './server-parts.ts';
-import { type Answer, assertFailure, type Caller, openWorld, type Scenarios, type World } from './world.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { TIERS } from '../../../../../src/core/tiers.ts';
+import { limiterOf } from '../server-parts.ts';
+import { type Answer, assertFailure, type Caller, openWorld, type Scenarios, type World } from '../world.ts';
 
 const limiter = limiterOf;
 

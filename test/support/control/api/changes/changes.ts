@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { runLoops } from './server-parts.ts';
-import { assertFailure, openWorld, type Scenarios } from './world.ts';
+import { runLoops } from '../server-parts.ts';
+import { assertFailure, openWorld, type Scenarios } from '../world.ts';
 
 export const changeScenarios: Scenarios = {
   'a record tells the log of its life, and takes its payloads with it': async (store) => {

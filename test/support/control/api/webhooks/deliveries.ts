@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { WebhookDeliveriesTable } from '../../../../src/control/store/schema.ts';
-import { addDeliveries } from './webhook-rows.ts';
-import { assertFailure, type Caller, type Json, openWorld, type Scenarios } from './world.ts';
+import type { WebhookDeliveriesTable } from '../../../../../src/control/store/schema.ts';
+import { assertFailure, type Caller, type Json, openWorld, type Scenarios } from '../world.ts';
+import { addDeliveries } from './rows.ts';
 
 const CURSOR = 'cursor is not a cursor of this listing';
 const LIMIT = 'limit is not a number from 1 to 100';

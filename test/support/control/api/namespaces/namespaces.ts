@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { setPublicRead, setSuspended } from '../../../../src/control/namespaces/operator.ts';
-import type { Change } from '../../../../src/core/change.ts';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { runLoops } from './server-parts.ts';
-import { assertFailure, created, type Json, newName, openWorld, type Scenarios } from './world.ts';
+import { setPublicRead, setSuspended } from '../../../../../src/control/namespaces/operator.ts';
+import type { Change } from '../../../../../src/core/change.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { runLoops } from '../server-parts.ts';
+import { assertFailure, created, type Json, newName, openWorld, type Scenarios } from '../world.ts';
 
 const FORM =
   'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { sharedLimiter } from '../../../../src/control/limits/shared-limiter.ts';
-import { openWorld, type Scenarios } from './world.ts';
+import { sharedLimiter } from '../../../../../src/control/limits/shared-limiter.ts';
+import { openWorld, type Scenarios } from '../world.ts';
 
 /** What requests wake among the readers of the change log (finding R7). */
 export const wakeUpScenarios: Scenarios = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { assertFailure, created, newName, openWorld, type Scenarios } from './world.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { assertFailure, created, newName, openWorld, type Scenarios } from '../world.ts';
 
 const OPERATIONS = 'scopes.operations must have only read and write';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { assertFailure, type Customer, openWorld, type Scenarios } from './world.ts';
+import { assertFailure, type Customer, openWorld, type Scenarios } from '../world.ts';
 
 /** Bodies in which every field is wrong, and the fields that the messages must begin with. */
 const FAULTY: readonly (readonly [path: string, body: object, fields: readonly string[]])[] = [

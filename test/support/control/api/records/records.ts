@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { LIMITS } from '../../../../src/core/limits.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { runLoops } from '../server-parts.ts';
+import { assertFailure, created, openWorld, type Scenarios, ZONE_LENGTH } from '../world.ts';
 import { ACCEPTED, REFUSED, REFUSED_KEYS } from './record-tables.ts';
-import { runLoops } from './server-parts.ts';
-import { assertFailure, created, openWorld, type Scenarios, ZONE_LENGTH } from './world.ts';
 
 const FIELDS = [
   'id',

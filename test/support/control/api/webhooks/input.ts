@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { LIMITS } from '../../../../src/core/limits.ts';
-import { assertFailure, created, newName, openWorld, type Scenarios, WEBHOOK } from './world.ts';
+import { LIMITS } from '../../../../../src/core/limits.ts';
+import { assertFailure, created, newName, openWorld, type Scenarios, WEBHOOK } from '../world.ts';
 
 const EVENTS = 'events must have only record.upserted, record.deleted, namespace.upserted, namespace.deleted';
 const NAME = 'name must be one line of text and not blank';
