@@ -5,6 +5,7 @@ import { addDataCommands } from './commands/data.ts';
 import { addKeyCommands } from './commands/keys.ts';
 import { addPeopleCommands } from './commands/people.ts';
 import { addQueryCommand } from './commands/query.ts';
+import { addRecordCommands } from './commands/records.ts';
 import { addServerCommands } from './commands/server.ts';
 import { print } from './output.ts';
 
@@ -18,9 +19,9 @@ Exit codes: 0 done, 1 failed or answered with an error, 2 wrong command line or 
 
 Examples:
   uqrp serve
-  uqrp user create you@example.net
+  uqrp put greeting.acme.v1 'hello world' --user you@example.net --public-read
+  uqrp query get.greeting.acme.v1
   TOKEN=$(uqrp user token you@example.net)
-  uqrp query get.100-km-to-mi.units.public.v1
   uqrp COMMAND --help`;
 
 /**
@@ -57,6 +58,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addServerCommands(builder);
   addPeopleCommands(builder);
   addKeyCommands(builder);
+  addRecordCommands(builder);
   addDataCommands(builder);
   addQueryCommand(builder);
   return program;

@@ -5,6 +5,7 @@ import { readEnvironment } from '../config/env.ts';
 import type { Clock } from '../core/clock.ts';
 import { type ServerPorts, serve } from '../main.ts';
 import { createLog } from '../telemetry/log.ts';
+import { inUrl, reachable } from './address.ts';
 import { EXIT, goOnWithoutReader, print } from './output.ts';
 import type { Signals } from './signals.ts';
 
@@ -72,21 +73,11 @@ function summary(config: Config, ports: ServerPorts): string {
   lines.push('', `  data   ${config.databaseUrl === null ? config.dataDir : 'PostgreSQL'}`);
   if (config.role !== 'edge') {
     lines.push(
-      '  token  npm run -s uqrp -- user create you@example.net',
-      '         TOKEN=$(npm run -s uqrp -- user token you@example.net)',
+      "  record npx uqrp put greeting.acme.v1 'hello world' --user you@example.net --public-read",
+      '  token  TOKEN=$(npx uqrp user token you@example.net)',
     );
   }
   return `${lines.join('\n')}\n`;
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
-}
-
-/** An address that a client on this machine can use. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  return host === '::' ? '::1' : host;
 }
 
 function certificate(config: Config): string {

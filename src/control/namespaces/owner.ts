@@ -3,14 +3,25 @@ import { foldCase } from '../../core/names/labels.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
 import { findOwner } from '../store/webhooks/owners.ts';
+import { findUserByEmail, type UserRow } from '../store/users.ts';
 
 /** The owner of a namespace as an actor, for what the operator does in its name. @throws AppError 404 */
 export async function ownerActor({ store }: Pick<Deps, 'store'>, namespace: string): Promise<Actor> {
   const owner = await findOwner(store.read, foldCase(namespace));
   if (owner === null) throw notFound('Namespace');
+  return actorFor(owner);
+}
+
+/** A customer as an actor, or null when no account has this mail address. */
+export async function customerActor({ store }: Pick<Deps, 'store'>, email: string): Promise<Actor | null> {
+  const user = await findUserByEmail(store.read, foldCase(email.trim()));
+  return user === null ? null : actorFor(user);
+}
+
+function actorFor({ id, tier }: Pick<UserRow, 'id' | 'tier'>): Actor {
   return {
-    customerId: owner.id,
-    tier: owner.tier,
+    customerId: id,
+    tier,
     via: 'session',
     operations: new Set(['read', 'write']),
     namespaces: null,
