@@ -2,8 +2,8 @@ import { notFound } from '../../core/errors.ts';
 import { foldCase } from '../../core/names/labels.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { Deps } from '../accounts/deps.ts';
+import { findUserByEmail, type UserRow } from '../store/tables/users.ts';
 import { findOwner } from '../store/webhooks/owners.ts';
-import { findUserByEmail, type UserRow } from '../store/users.ts';
 
 /** The owner of a namespace as an actor, for what the operator does in its name. @throws AppError 404 */
 export async function ownerActor({ store }: Pick<Deps, 'store'>, namespace: string): Promise<Actor> {
