@@ -3,57 +3,54 @@ import { loop } from '../../lifecycle/loop.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import type { Store } from '../store/store.ts';
-import {
-  type DueRecord,
-  deleteDue,
-  dueRecords,
-  holdOwners,
-  lowerCounts,
-  nextDue,
-} from '../store/tables/expiry.ts';
+import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../store/tables/expiry.ts';
 
-/** Records deleted in one unit of work, so that writers never wait long behind a sweep. */
+/** Records deleted in one unit of work: it bounds the time that other writers wait for a sweep. */
 const SWEEP_LIMIT = 500;
 
-/** Longest sleep between two looks: with the sweep itself, a record is gone within a second of its time. */
+/** Milliseconds between two sweeps. With the longest, a record is gone within a second of its expiry. */
 const LONGEST_SLEEP = 500;
 const SHORTEST_SLEEP = 5;
 
-/** A store that is back is swept within this time, milliseconds. */
+/** Milliseconds. After the database is back, the first sweep starts within the longest. */
 const BACKOFF = { firstMs: 100, capMs: 1_000 };
 
 /**
- * Hard-deletes records whose time has come: row, counts, and a `record.deleted` with cause `expiry`, in one unit of work.
- * Several processes may sweep at once; each record is deleted and told of once.
+ * Deletes expired records: rows, counts, and a `record.deleted` for each, in one unit of work. Several processes may sweep at
+ * once; each record is deleted and logged once.
+ *
+ * Records of a namespace that is being deleted are deleted too. Left in place, they would stand first in the index of expiry
+ * times, and each sweep would read all of them.
  *
  * @param now milliseconds since the epoch
- * @returns records deleted here; `limit` means that there may be more
+ * @returns how many records this call deleted; `limit` means that more may be due
  */
 export async function sweepExpired(store: Store, now: number, limit: number): Promise<number> {
-  const due = await dueRecords(store.read, now, limit);
-  if (due.length === 0) return 0;
+  const earliest = await nextDue(store.read);
+  if (earliest === null || earliest > now) return 0;
   return store.write(async (tx) => {
-    // Rows in the order in which every unit takes them: customer, namespace, record, log.
-    const gone = await deleteDue(tx, await holdOwners(tx, due), now);
-    await lowerCounts(tx, 'users', gone);
-    await lowerCounts(tx, 'namespaces', gone);
-    if (gone.length > 0) await appendChanges(tx, gone.map(deletion), now);
-    return gone.length;
+    // Locks are taken in the order of every unit: customer, namespace, record, log.
+    const deleted = await deleteDue(tx, await lockDueRecords(tx, now, limit), now);
+    // The unit that closed a namespace took its records off the counts.
+    const counted = deleted.filter(({ closing }) => closing === 0);
+    await lowerCounts(tx, 'users', counted);
+    await lowerCounts(tx, 'namespaces', counted);
+    if (deleted.length > 0) await appendChanges(tx, deleted.map(deletion), now);
+    return deleted.length;
   });
 }
 
-function deletion(record: DueRecord): NewChange {
-  const { user_id: owner, key, namespace } = record;
-  return { type: 'record.deleted', owner, cause: 'expiry', key, namespace };
+function deletion({ user_id: owner, key, namespace, closing }: DueRecord): NewChange {
+  return { type: 'record.deleted', owner, cause: closing === 0 ? 'expiry' : 'cascade', key, namespace };
 }
 
 interface SweeperOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told how many records a sweep deleted, when it was any. */
+  /** Called after a sweep that deleted records, with their number. */
   readonly onSwept?: (records: number) => void;
-  /** Told of a sweep that failed, which is tried again. */
+  /** Called after a sweep that failed. The sweeper retries it. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -69,7 +66,7 @@ export async function startSweeper(options: SweeperOptions): Promise<void> {
   await loop({ signal, waker: createWaker(signal), pass, backoff: BACKOFF, onError: onFault });
 }
 
-/** Milliseconds to sleep: to the next due time, within bounds, for another process may write an earlier one. */
+/** Milliseconds until the next sweep. Bounded above, because another process may write a record that expires earlier. */
 export function sleepUntil(due: number | null, now: number): number {
   if (due === null) return LONGEST_SLEEP;
   return Math.min(LONGEST_SLEEP, Math.max(SHORTEST_SLEEP, due - now));

@@ -1,62 +1,69 @@
 import type { Db, Tx } from '../store.ts';
 
-/** A record past its expiry, with whom it counts for. */
+/** A record past its expiry, with the namespace and the customer that it counts for. */
 export interface DueRecord {
   readonly id: string;
   readonly key: string;
   readonly namespace_id: string;
   readonly namespace: string;
   readonly user_id: string;
+  /** 1: its namespace is being deleted, so it no longer counts for the customer. */
+  readonly closing: number;
 }
 
-/** The next time a record falls due, or null. Records of a namespace that is being deleted go with it. */
+/** The earliest expiry of a record, in milliseconds since the epoch; null when no record expires. */
 export async function nextDue(db: Db): Promise<number | null> {
   const row = await db
-    .selectFrom('records as r')
-    .innerJoin('namespaces as n', 'n.id', 'r.namespace_id')
-    .select('r.expires_at')
-    .where('r.expires_at', 'is not', null)
-    .where('n.closing', '=', 0)
-    .orderBy('r.expires_at')
+    .selectFrom('records')
+    .select('expires_at')
+    .where('expires_at', 'is not', null)
+    .orderBy('expires_at')
     .limit(1)
     .executeTakeFirst();
   return row?.expires_at ?? null;
 }
 
-export async function dueRecords(db: Db, now: number, limit: number): Promise<DueRecord[]> {
-  return db
-    .selectFrom('records as r')
-    .innerJoin('namespaces as n', 'n.id', 'r.namespace_id')
-    .select(['r.id', 'r.key', 'r.namespace_id', 'n.name as namespace', 'n.user_id'])
-    .where('r.expires_at', 'is not', null)
-    .where('r.expires_at', '<=', now)
-    .where('n.closing', '=', 0)
-    .orderBy('r.expires_at')
+/**
+ * Locks up to `limit` due records' customers and namespaces until the unit ends, each in order of id: two sweeps that lock in
+ * different orders would deadlock. It reads at most `limit` records, by the index of expiry times.
+ *
+ * @returns the records that were due, the earliest first
+ */
+export async function lockDueRecords(tx: Tx, now: number, limit: number): Promise<DueRecord[]> {
+  const due = await tx
+    .selectFrom('records')
+    .select(['id', 'key', 'namespace_id'])
+    .where('expires_at', 'is not', null)
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
     .limit(limit)
     .execute();
-}
-
-/**
- * Holds the customers and the namespaces of records until the unit ends, each in order of id, so that two sweeps cannot hold
- * what the other waits for.
- *
- * @returns the records whose namespace is not being deleted
- */
-export async function holdOwners(tx: Tx, due: readonly DueRecord[]): Promise<DueRecord[]> {
-  const users = [...new Set(due.map(({ user_id }) => user_id))];
-  await tx.selectFrom('users').select('id').where('id', 'in', users).orderBy('id').forNoKeyUpdate().execute();
-  const rows = await tx
-    .selectFrom('namespaces')
-    .select(['id', 'closing'])
-    .where('id', 'in', [...new Set(due.map(({ namespace_id }) => namespace_id))])
+  if (due.length === 0) return [];
+  const ids = [...new Set(due.map(({ namespace_id }) => namespace_id))];
+  const namespaces = tx.selectFrom('namespaces').where('id', 'in', ids);
+  const owners = (await namespaces.select('user_id').execute()).map(({ user_id }) => user_id);
+  await tx
+    .selectFrom('users')
+    .select('id')
+    .where('id', 'in', [...new Set(owners)])
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  const locked = await namespaces
+    .select(['id', 'name', 'user_id', 'closing'])
     .orderBy('id')
     .forUpdate()
     .execute();
-  const open = new Set(rows.flatMap(({ id, closing }) => (closing === 0 ? [id] : [])));
-  return due.filter(({ namespace_id }) => open.has(namespace_id));
+  const byId = new Map(locked.map((row) => [row.id, row]));
+  return due.flatMap((record) => {
+    const namespace = byId.get(record.namespace_id);
+    if (namespace === undefined) return [];
+    const { name, user_id, closing } = namespace;
+    return [{ ...record, namespace: name, user_id, closing }];
+  });
 }
 
-/** Deletes those still due: meanwhile one may have been deleted, or given more time. */
+/** Deletes the records that are still due: another unit may have deleted one, or extended its time, before the locks. */
 export async function deleteDue(tx: Tx, due: readonly DueRecord[], now: number): Promise<DueRecord[]> {
   if (due.length === 0) return [];
   const rows = await tx
@@ -73,7 +80,7 @@ export async function deleteDue(tx: Tx, due: readonly DueRecord[], now: number):
   return due.filter((record) => gone.has(record.id));
 }
 
-/** Keeps the counts of customers or namespaces true after these records are gone. */
+/** Lowers the record counts of customers or namespaces by the records deleted. */
 export async function lowerCounts(
   tx: Tx,
   table: 'users' | 'namespaces',

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
+import { deleteSome } from '../../../../../src/control/namespaces/delete.ts';
 import { startSweeper, sweepExpired } from '../../../../../src/control/records/expiry.ts';
 import { eraseSuperseded } from '../../../../../src/control/store/log/erasure.ts';
-import type { Store } from '../../../../../src/control/store/store.ts';
+import type { Store, Tx } from '../../../../../src/control/store/store.ts';
+import { lockDueRecords, nextDue } from '../../../../../src/control/store/tables/expiry.ts';
+import { closeNamespace } from '../../../../../src/control/store/tables/namespaces.ts';
+import { addToRecordsCount, lockUser } from '../../../../../src/control/store/tables/users.ts';
 import { advanceCursor } from '../../../../../src/control/store/webhooks/fan-out.ts';
 import { putRecord, settle, type TestDatabase, withStore } from '../fixtures.ts';
+import { plansOf } from '../statement-plans.ts';
 
 /** Records whose time has come. */
 export function expiryConformance(create: () => Promise<TestDatabase>): void {
@@ -69,6 +74,45 @@ export function expiryConformance(create: () => Promise<TestDatabase>): void {
       assert.deepEqual(await keys(store), ['k3.doc.acme.v1']);
       assert.equal(await sweepExpired(store, 10, 2), 1);
       assert.equal(await sweepExpired(store, 10, 2), 0);
+    });
+
+    scenario('is found by an index, however much waits', async (store) => {
+      const plans = await plansOf(store, async (db) => {
+        await nextDue(db);
+        await lockDueRecords(db as Tx, 10, 5);
+      });
+      assert.equal(plans.length, 2);
+      for (const plan of plans) {
+        assert.match(plan, /(INDEX|Scan using) records_expiry/);
+        assert.doesNotMatch(plan, /Sort|TEMP B-TREE/);
+      }
+    });
+
+    scenario('records of a namespace that is being deleted keep no others waiting', async (store) => {
+      const closing = await settle(store, 'closing');
+      const open = await settle(store, 'open');
+      const { userId, namespaceId } = closing;
+      await store.write(async (tx) => {
+        for (let index = 0; index < 6; index++) {
+          await putRecord(tx, closing, `k${index}`, { expires_at: index });
+        }
+        await putRecord(tx, open, 'due', { expires_at: 9 });
+        await lockUser(tx, userId);
+        await addToRecordsCount(tx, userId, -6, 0);
+        await closeNamespace(tx, namespaceId, 1);
+      });
+      assert.equal(await sweepExpired(store, 9, 4), 4);
+      assert.equal(await sweepExpired(store, 9, 4), 3);
+      assert.equal(await sweepExpired(store, 9, 4), 0);
+      assert.deepEqual(await keys(store), []);
+      const { closing: _closing, ...counted } = await counts(store);
+      assert.deepEqual(counted, { open: 0, 'closing@example.org': 0, 'open@example.org': 0 });
+      const deletions = (await store.changes.since(0, 100)).filter(({ type }) => type === 'record.deleted');
+      assert.deepEqual(
+        deletions.map(({ cause, namespace }) => `${cause} ${namespace}`),
+        [...Array<string>(6).fill('cascade closing'), 'expiry open'],
+      );
+      assert.equal(await store.write((tx) => deleteSome(tx, namespaceId, 10)), true);
     });
 
     scenario('several sweepers and writers together tell of each record once', async (store, open) => {
