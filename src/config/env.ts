@@ -125,7 +125,8 @@ export const ENVIRONMENT = {
     parse: text,
     fallback: null,
     shown: '`geoip.mmdb` in the data directory, else the database that comes with the package',
-    meaning: 'MaxMind DB file that `geoip` answers from; when the file is replaced, the running server reads it again',
+    meaning:
+      'MaxMind DB file that `geoip` answers from; when the file is replaced, the running server reads it again',
     expects: 'a path',
   }),
   UQRP_NS: variable({
