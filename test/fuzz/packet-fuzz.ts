@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
 import type { TransportName } from '../../src/edge/transport/shared/handler.ts';
-import { decodeMessage, encodeMessage } from '../../src/edge/wire/message/message.ts';
+import { decodeMessage } from '../../src/edge/wire/message/message.ts';
+import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { TestNode, ZONE } from '../scenarios/node.ts';
 import { corpus, mutate, type Rng, seededRng } from '../support/edge/wire/fuzz.ts';
@@ -85,22 +86,10 @@ async function ownQueries(node: TestNode): Promise<Uint8Array[]> {
   ]);
   return [...names, 'get.hello.playground.v1', 'open.v1', 'ns1'].flatMap((name, i) =>
     [null, 512, 1232, 4096].map((payload) =>
-      encodeMessage({
+      encodeQuery(nameFromText(`${name}.${ZONE}`)!, 16, {
         id: i,
-        qr: false,
-        opcode: 0,
-        aa: false,
-        tc: false,
         rd: true,
-        ra: false,
-        ad: false,
-        cd: false,
-        rcode: 0,
-        question: [{ qname: nameFromText(`${name}.${ZONE}`)!, qtype: 16, qclass: 1 }],
-        answer: [],
-        authority: [],
-        additional: [],
-        edns: payload === null ? null : { payload, version: 0, dnssecOk: i % 2 === 0, options: [] },
+        edns: payload === null ? null : { payload, dnssecOk: i % 2 === 0 },
       }),
     ),
   );

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
-import { OPCODE, parseRrtype, RRTYPE, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
+import { CLASS, parseRrtype, RRTYPE, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
 import { readEde } from '../../src/edge/wire/message/edns.ts';
-import { decodeMessage, encodeMessage, type Message, type Rr } from '../../src/edge/wire/message/message.ts';
-import { nameEquals, nameFromText } from '../../src/edge/wire/name.ts';
+import { decodeMessage, type Message, type Rr } from '../../src/edge/wire/message/message.ts';
+import { encodeQuery } from '../../src/edge/wire/message/query.ts';
+import { nameFromText } from '../../src/edge/wire/name.ts';
 import { u16At } from '../../src/edge/wire/octets.ts';
 import { rdataToText } from '../../src/edge/wire/rdata/present.ts';
+import { nameEquals } from '../support/edge/wire/fixtures.ts';
 import { TestNode, ZONE } from './node.ts';
 import { scenarioServices } from './services.ts';
 
@@ -118,7 +120,7 @@ async function check(play: Play, asked: Expectation, where: string): Promise<voi
     // The case of letters counts in `b64-`.
     ['mixed case', flags.includes('exact') ? qname : mixCase(qname)],
   ] as const) {
-    const query = encodeMessage(makeQuery(name, parseRrtype(type!)!, flags));
+    const query = makeQuery(name, parseRrtype(type!)!, flags);
     const reply = await play.node.ask(query, transport, way !== 'uncached');
     assert.ok(reply, `${where}: silence`);
     dnsPacket.decode(Buffer.from(reply));
@@ -133,32 +135,20 @@ async function check(play: Play, asked: Expectation, where: string): Promise<voi
   }
 }
 
-function makeQuery(qname: Uint8Array, qtype: number, flags: readonly string[]): Message {
+function makeQuery(qname: Uint8Array, qtype: number, flags: readonly string[]): Uint8Array {
   const payload = flags.find((flag) => flag.startsWith('payload='));
-  return {
+  return encodeQuery(qname, qtype, {
     id: 0x1234,
-    qr: false,
-    opcode: OPCODE.QUERY,
-    aa: false,
-    tc: false,
     rd: !flags.includes('norec'),
-    ra: false,
-    ad: false,
     cd: flags.includes('cd'),
-    rcode: 0,
-    question: [{ qname, qtype, qclass: flags.includes('ch') ? 3 : 1 }],
-    answer: [],
-    authority: [],
-    additional: [],
+    qclass: flags.includes('ch') ? CLASS.CH : CLASS.IN,
     edns: hasEdns(flags)
       ? {
           payload: payload === undefined ? 1232 : Number(payload.slice(8)),
-          version: 0,
           dnssecOk: flags.includes('do'),
-          options: [],
         }
       : null,
-  };
+  });
 }
 
 function hasEdns(flags: readonly string[]): boolean {

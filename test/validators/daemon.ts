@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../src/client/ask.ts';
 import { exchangeUdp } from '../../src/client/datagram.ts';
 import { parseEnvelope } from '../../src/core/query/envelope.ts';
-import { CLASS, OPCODE, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
-import { encodeMessage } from '../../src/edge/wire/message/message.ts';
+import { CLASS, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
+import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
 import { start, stop } from '../support/process.ts';
@@ -117,21 +117,10 @@ async function freePort(): Promise<number> {
 
 /** Whether anything comes back for a question that it needs not ask anybody. */
 async function answers(port: number): Promise<boolean> {
-  const question = encodeMessage({
+  const question = encodeQuery(nameFromText('version.bind')!, RRTYPE.TXT, {
     id: 0,
-    qr: false,
-    opcode: OPCODE.QUERY,
-    aa: false,
-    tc: false,
     rd: false,
-    ra: false,
-    ad: false,
-    cd: false,
-    rcode: 0,
-    question: [{ qname: nameFromText('version.bind')!, qtype: RRTYPE.TXT, qclass: CLASS.CH }],
-    answer: [],
-    authority: [],
-    additional: [],
+    qclass: CLASS.CH,
     edns: null,
   });
   try {

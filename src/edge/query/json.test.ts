@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import packet from 'dns-packet';
 import fc from 'fast-check';
+import { txtRdata } from '../../../test/support/edge/wire/rdata.ts';
 import { CLASS, EDE, RRTYPE } from '../wire/codes.ts';
 import { edeOption } from '../wire/message/edns.ts';
 import { decodeMessage, encodeMessage, type Message } from '../wire/message/message.ts';
 import { nameFromText } from '../wire/name.ts';
-import { soaRdata, txtRdata } from '../wire/rdata/rdata.ts';
+import { soaRdata } from '../wire/rdata/rdata.ts';
 import { type JsonDocument, type JsonQuestion, jsonAnswer, jsonQuery } from './json.ts';
 
 function ask(search: string): JsonQuestion {

@@ -1,9 +1,10 @@
 /** The JSON API (specification, DoH JSON API; decisions, section 6): parameters to a DNS query, a reply to JSON. Pure. */
 
 import { LIMITS } from '../../core/limits.ts';
-import { CLASS, EDNS_OPTION, edeName, OPCODE, parseRrtype, RRTYPE } from '../wire/codes.ts';
+import { EDNS_OPTION, edeName, parseRrtype, RRTYPE } from '../wire/codes.ts';
 import { type EdnsOption, readEde } from '../wire/message/edns.ts';
-import { decodeMessage, encodeMessage, type Message, type Rr } from '../wire/message/message.ts';
+import { decodeMessage, type Message, type Rr } from '../wire/message/message.ts';
+import { encodeQuery } from '../wire/message/query.ts';
 import { nameFromText, nameToText } from '../wire/name.ts';
 import { rdataToText } from '../wire/rdata/present.ts';
 
@@ -71,23 +72,12 @@ export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly er
   if (flags.cd === null) return { error: 'Parameter cd is not a boolean' };
   if (flags.dnssecOk === null) return { error: 'Parameter do is not a boolean' };
   if (flags.rd === null) return { error: 'Parameter rd is not a boolean' };
-  const request = encodeMessage({
+  const request = encodeQuery(qname, qtype, {
     // Zero, so that equal questions are equal octets (RFC 8484 §4.1).
     id: 0,
-    qr: false,
-    opcode: OPCODE.QUERY,
-    aa: false,
-    tc: false,
     rd: flags.rd,
-    ra: false,
-    ad: false,
     cd: flags.cd,
-    rcode: 0,
-    question: [{ qname, qtype, qclass: CLASS.IN }],
-    answer: [],
-    authority: [],
-    additional: [],
-    edns: { payload: LIMITS.udpPayload, version: 0, dnssecOk: flags.dnssecOk, options: [] },
+    edns: { payload: LIMITS.udpPayload, dnssecOk: flags.dnssecOk },
   });
   const wire = params.get('ct')?.toLowerCase() === WIRE_TYPE;
   return { request, wire, ecs: params.get('edns_client_subnet') };

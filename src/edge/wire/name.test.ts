@@ -5,6 +5,8 @@ import {
   anyName,
   fixtureCases,
   fromHex,
+  isWireName,
+  nameEquals,
   nameOfLabels,
   toHex,
   wireName,
@@ -12,9 +14,7 @@ import {
 import {
   foldName,
   isSubdomain,
-  isWireName,
   labelCount,
-  nameEquals,
   nameFromText,
   nameToText,
   readName,

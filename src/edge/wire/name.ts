@@ -93,21 +93,11 @@ export function skipPlainName(bytes: Uint8Array, offset: number, end: number): n
   return -1;
 }
 
-/** Whether `name` is exactly one well-formed uncompressed name. */
-export function isWireName(name: Uint8Array): boolean {
-  return skipPlainName(name, 0, name.length) === name.length;
-}
-
 /** The name in lower case, a new array (RFC 4034 §6.2 canonical form). */
 export function foldName(name: Uint8Array): Uint8Array {
   const folded = new Uint8Array(name.length);
   for (let i = 0; i < name.length; i++) folded[i] = LOWER[name[i]!]!;
   return folded;
-}
-
-/** Equality without regard to ASCII case (RFC 4343 §3). */
-export function nameEquals(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && endsWith(a, 0, b);
 }
 
 /** Whether `name` is `zone` or lies below it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyName, fromHex, nameOfLabels, toHex, wireName } from '../../../test/support/edge/wire/fixtures.ts';
-import { nameToText, readName } from './name.ts';
+import { readName } from './name.ts';
 import { MessageWriter } from './writer.ts';
 
 function afterHeader(): MessageWriter {
@@ -28,7 +28,6 @@ test('a message ends at 65535 octets', () => {
   assert.throws(() => writer.u8(0), RangeError);
   assert.equal(writer.length, 65535);
   assert.throws(() => writer.patch16(65534, 0), RangeError);
-  assert.throws(() => writer.rewind(65536), RangeError);
 });
 
 test('finish is a copy, view is not', () => {
@@ -82,17 +81,6 @@ test('a pointer reaches offset 0x3fff and no further', () => {
     writer.name(wireName('com'), true);
     assert.equal(writer.length - offset, pointed ? 7 : 10);
   }
-});
-
-test('rewind forgets names with the octets that held them', () => {
-  const writer = afterHeader();
-  writer.name(wireName('example.com'), true);
-  writer.rewind(12);
-  writer.name(wireName('x.org'), true);
-  writer.name(wireName('example.com'), true);
-  const message = writer.finish();
-  assert.equal(nameToText(readName(message, 19, message.length)!.name), 'example.com.');
-  assert.equal(message.length, 19 + 13);
 });
 
 test('reset starts the next message without names of the last', () => {

@@ -43,17 +43,6 @@ export class MessageWriter {
     }
   }
 
-  /** Takes back everything from `length` on, for a record that did not fit. */
-  rewind(length: number): void {
-    if (length < 0 || length > this.length) throw new RangeError(`cannot rewind to ${length}`);
-    this.length = length;
-    // Removing single entries would break probe chains, and a lost suffix costs only some octets.
-    if (this.entries > 0) {
-      this.slots.fill(0);
-      this.entries = 0;
-    }
-  }
-
   u8(value: number): void {
     const at = this.advance(1);
     this.buffer[at] = value;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fromHex, toHex, wireName } from '../../../../test/support/edge/wire/fixtures.ts';
+import { fromHex, isWireName, toHex, wireName } from '../../../../test/support/edge/wire/fixtures.ts';
 import { RRTYPE } from '../../wire/codes.ts';
-import { foldName, isSubdomain, isWireName } from '../../wire/name.ts';
+import { foldName, isSubdomain } from '../../wire/name.ts';
 import { concatOctets } from '../../wire/octets.ts';
 import { rdataToText } from '../../wire/rdata/present.ts';
 import { BARE_TYPES, existingTypes, NXNAME_TYPES, nextName, nsecRdata, typeBitmap } from './nsec.ts';

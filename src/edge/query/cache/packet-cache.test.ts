@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { encodeMessage } from '../../wire/message/message.ts';
+import { encodeQuery } from '../../wire/message/query.ts';
 import { decodeRequest, isRequestFault } from '../../wire/message/request.ts';
 import { nameFromText } from '../../wire/name.ts';
 import { writeReply } from '../reply/reply.ts';
@@ -32,22 +32,11 @@ interface Asked {
 
 function query(asked: Asked = {}): Uint8Array {
   const { name = 'get.a.b.v1.uqrp.net', id = 7, rd = true, cd = false, qtype = 16, edns } = asked;
-  return encodeMessage({
+  return encodeQuery(nameFromText(name)!, qtype, {
     id,
-    qr: false,
-    opcode: 0,
-    aa: false,
-    tc: false,
     rd,
-    ra: false,
-    ad: false,
     cd,
-    rcode: 0,
-    question: [{ qname: nameFromText(name)!, qtype, qclass: 1 }],
-    answer: [],
-    authority: [],
-    additional: [],
-    edns: edns === undefined ? null : { payload: 1232, version: 0, dnssecOk: false, options: [], ...edns },
+    edns: edns === undefined ? null : { payload: 1232, dnssecOk: false, ...edns },
   });
 }
 

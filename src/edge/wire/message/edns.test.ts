@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fromHex, toHex } from '../../../../test/support/edge/wire/fixtures.ts';
-import { EDE } from '../codes.ts';
+import { cookieOption, paddingOption } from '../../../../test/support/edge/wire/rdata.ts';
+import { EDE, EDNS_OPTION } from '../codes.ts';
 import { MessageWriter } from '../writer.ts';
 import {
-  cookieOption,
   edeOption,
   findOption,
+  isCookieLength,
   NO_OPTIONS,
   paddingLength,
-  paddingOption,
-  readCookie,
   readEde,
   readOptions,
   writeOpt,
@@ -60,14 +59,15 @@ test('extended errors read back', () => {
   assert.equal(readEde({ code: 15, data: Uint8Array.of(0) }), null);
 });
 
-test('cookies', () => {
-  const server = new Uint8Array(16).fill(9);
-  assert.deepEqual(readCookie([cookieOption(CLIENT, null)]), { client: CLIENT, server: null });
-  assert.deepEqual(readCookie([cookieOption(CLIENT, server)]), { client: CLIENT, server });
-  assert.equal(readCookie([]), null);
-  assert.equal(readCookie([{ code: 10, data: new Uint8Array(9) }]), null);
-  const first = cookieOption(CLIENT, null);
-  assert.equal(findOption([paddingOption(0), first, cookieOption(CLIENT, server)], 10), first);
+test('the first option of a code is found', () => {
+  const [first, second] = [cookieOption(CLIENT, null), cookieOption(CLIENT, new Uint8Array(16))];
+  assert.equal(findOption([paddingOption(0), first, second], EDNS_OPTION.COOKIE), first);
+  assert.equal(findOption([first, second], EDNS_OPTION.NSID), null);
+});
+
+test('a COOKIE option has 8 octets, or 16 to 40', () => {
+  const allowed = Array.from({ length: 50 }, (_, octets) => octets).filter(isCookieLength);
+  assert.deepEqual(allowed, [8, ...Array.from({ length: 25 }, (_, i) => 16 + i)]);
 });
 
 test('padding fills up to the block, its own header included', () => {

@@ -86,11 +86,6 @@ export function readEde(option: EdnsOption): { infoCode: number; text: string } 
   return { infoCode: u16At(option.data, 0), text };
 }
 
-/** Padding of so many zero octets (RFC 7830 §3). */
-export function paddingOption(octets: number): EdnsOption {
-  return { code: EDNS_OPTION.PADDING, data: new Uint8Array(octets) };
-}
-
 /**
  * How many octets of padding bring a message to a multiple of `block` (RFC 8467 §4.1: 468 for answers).
  * `length` is the message without the padding option; its four octets of header are allowed for.
@@ -104,25 +99,4 @@ export function isCookieLength(octets: number): boolean {
   return (
     octets === CLIENT_COOKIE_OCTETS || (octets >= MIN_FULL_COOKIE_OCTETS && octets <= MAX_FULL_COOKIE_OCTETS)
   );
-}
-
-/**
- * The cookies of a message; only its first COOKIE option counts (RFC 7873 §5.2).
- * Null when there is none or its length is not allowed.
- */
-export function readCookie(
-  options: readonly EdnsOption[],
-): { client: Uint8Array; server: Uint8Array | null } | null {
-  const option = findOption(options, EDNS_OPTION.COOKIE);
-  if (option === null || !isCookieLength(option.data.length)) return null;
-  const { data } = option;
-  return {
-    client: copyOctets(data, 0, CLIENT_COOKIE_OCTETS),
-    server: data.length > CLIENT_COOKIE_OCTETS ? copyOctets(data, CLIENT_COOKIE_OCTETS, data.length) : null,
-  };
-}
-
-/** A COOKIE option: the client's eight octets, and ours after them (RFC 7873 §4). */
-export function cookieOption(client: Uint8Array, server: Uint8Array | null): EdnsOption {
-  return { code: EDNS_OPTION.COOKIE, data: server === null ? client : concatOctets([client, server]) };
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { toHex } from '../../../../test/support/edge/wire/fixtures.ts';
+import { isWireName, toHex } from '../../../../test/support/edge/wire/fixtures.ts';
 import { corpus, mutate, seededRng } from '../../../../test/support/edge/wire/fuzz.ts';
 import { EDNS_OPTION, OPCODE, RRTYPE, rcodeName } from '../codes.ts';
-import { isWireName } from '../name.ts';
 import { rdataToText } from '../rdata/present.ts';
 import { findOption, isCookieLength } from './edns.ts';
 import { decodeMessage, encodeMessage, type Message } from './message.ts';

@@ -4,10 +4,11 @@ import dnsPacket from 'dns-packet';
 import fc from 'fast-check';
 import { anyName, fromHex, toHex, wireName } from '../../../../test/support/edge/wire/fixtures.ts';
 import { corpus } from '../../../../test/support/edge/wire/fuzz.ts';
+import { mxRdata, srvRdata, txtRdata } from '../../../../test/support/edge/wire/rdata.ts';
 import { CLASS, RRTYPE, rcodeName, rrtypeName } from '../codes.ts';
 import { nameToText } from '../name.ts';
 import { concatOctets } from '../octets.ts';
-import { aaaaRdata, aRdata, mxRdata, nsRdata, soaRdata, srvRdata, txtRdata } from '../rdata/rdata.ts';
+import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../rdata/rdata.ts';
 import { decodeMessage, encodeMessage, type Message, type Rr } from './message.ts';
 
 const QUERY: Message = {

@@ -119,7 +119,7 @@ export function encodeMessage(message: Message): Uint8Array {
 }
 
 /** Appends one record, its owner compressed, its rdata as given; the caller counts it. */
-export function writeRr(writer: MessageWriter, rr: Rr): void {
+function writeRr(writer: MessageWriter, rr: Rr): void {
   writer.name(rr.owner, true);
   writer.u16(rr.type);
   writer.u16(rr.class);

@@ -1,15 +1,29 @@
 import { CLASS, OPCODE } from '../codes.ts';
+import { type EdnsOption, NO_OPTIONS } from './edns.ts';
 import { encodeMessage } from './message.ts';
 
 export interface QueryFields {
   readonly id: number;
   readonly rd: boolean;
-  /** UDP payload and DO of an OPT record without options, or null: no EDNS. */
-  readonly edns: { readonly payload: number; readonly dnssecOk: boolean } | null;
+  /** Absent: false. */
+  readonly cd?: boolean;
+  /** Absent: class IN. */
+  readonly qclass?: number;
+  /** UDP payload, DO and options of an OPT record of version 0. Null: no EDNS. */
+  readonly edns: {
+    readonly payload: number;
+    readonly dnssecOk: boolean;
+    readonly options?: readonly EdnsOption[];
+  } | null;
 }
 
-/** A query with one question of class IN, as a client sends it. */
-export function encodeQuery(qname: Uint8Array, qtype: number, { id, rd, edns }: QueryFields): Uint8Array {
+/**
+ * Encodes a query with one question, as a client sends it.
+ *
+ * @param qname wire form
+ */
+export function encodeQuery(qname: Uint8Array, qtype: number, fields: QueryFields): Uint8Array {
+  const { id, rd, cd = false, qclass = CLASS.IN, edns } = fields;
   return encodeMessage({
     id,
     qr: false,
@@ -19,12 +33,12 @@ export function encodeQuery(qname: Uint8Array, qtype: number, { id, rd, edns }: 
     rd,
     ra: false,
     ad: false,
-    cd: false,
+    cd,
     rcode: 0,
-    question: [{ qname, qtype, qclass: CLASS.IN }],
+    question: [{ qname, qtype, qclass }],
     answer: [],
     authority: [],
     additional: [],
-    edns: edns === null ? null : { ...edns, version: 0, options: [] },
+    edns: edns === null ? null : { version: 0, options: NO_OPTIONS, ...edns },
   });
 }

@@ -44,9 +44,6 @@ export interface RequestEdns {
 /** A well-formed query with one question. Shares no memory with the packet. */
 export interface DnsRequest {
   readonly id: number;
-  /** The second 16 bits of the header, as received. */
-  readonly flags: number;
-  readonly opcode: number;
   readonly rd: boolean;
   readonly cd: boolean;
   /** Wire form, case as sent. */
@@ -65,7 +62,6 @@ export interface RequestFault {
   /** 12 bits: BADVERS needs the OPT record of the answer. NOERROR answers a cookie without a question. */
   readonly rcode: number;
   readonly id: number;
-  readonly flags: number;
   readonly opcode: number;
   readonly rd: boolean;
   readonly cd: boolean;
@@ -141,8 +137,6 @@ export function decodeRequest(bytes: Uint8Array, length: number): DnsRequest | R
   if (seenTsig) return fault(bytes, RCODE.NOTAUTH, questionEnd, edns);
   return {
     id: u16At(bytes, 0),
-    flags,
-    opcode: OPCODE.QUERY,
     rd: (flags & RD) !== 0,
     cd: (flags & CD) !== 0,
     qname: copyQname(bytes, nameEnd),
@@ -180,7 +174,6 @@ function fault(
   return {
     rcode,
     id: u16At(bytes, 0),
-    flags: received,
     opcode,
     rd: opcode === OPCODE.QUERY && (received & RD) !== 0,
     cd: opcode === OPCODE.QUERY && (received & CD) !== 0,

@@ -3,19 +3,9 @@ import { isIP } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyName, fixtureCases, toHex, wireName } from '../../../../test/support/edge/wire/fixtures.ts';
+import { WireReader } from '../reader.ts';
 import { ipv4ToText, ipv6FromText, ipv6ToText } from './address.ts';
-import {
-  aaaaRdata,
-  aRdata,
-  caaRdata,
-  hinfoRdata,
-  mxRdata,
-  nsRdata,
-  readSoa,
-  soaRdata,
-  srvRdata,
-  txtRdata,
-} from './rdata.ts';
+import { aaaaRdata, aRdata, hinfoRdata, nsRdata, soaRdata } from './rdata.ts';
 
 test('rdata, octet for octet', () => {
   const a = wireName('a');
@@ -23,30 +13,9 @@ test('rdata, octet for octet', () => {
     [nsRdata(a), '016100'],
     [aRdata('192.0.2.255'), 'c00002ff'],
     [aaaaRdata('2001:db8::1'), '20010db8000000000000000000000001'],
-    [txtRdata('é'), '02c3a9'],
-    [txtRdata(''), '00'],
-    [mxRdata(258, a), '0102016100'],
-    [srvRdata(1, 2, 853, a), '000100020355016100'],
-    [caaRdata(128, 'issue', ';'), '800569737375653b'],
     [hinfoRdata('RFC8482', ''), '075246433834383200'],
   ];
   for (const [rdata, hex] of cases) assert.equal(toHex(rdata!), hex);
-});
-
-test('SOA reads back, and only whole', () => {
-  const soa = {
-    mname: wireName('ns1.example'),
-    rname: wireName('host\\.master.example'),
-    serial: 0xffffffff,
-    refresh: 1,
-    retry: 2,
-    expire: 3,
-    minimum: 60,
-  };
-  const rdata = soaRdata(soa);
-  assert.deepEqual(readSoa(rdata), soa);
-  assert.equal(readSoa(rdata.subarray(0, -1)), null);
-  assert.equal(readSoa(Uint8Array.of(...rdata, 0)), null);
 });
 
 test('dotted quads', () => {
@@ -117,5 +86,14 @@ test('property: SOA of any names and numbers reads back', () => {
     expire: u32,
     minimum: u32,
   });
-  fc.assert(fc.property(soa, (values) => assert.deepEqual(readSoa(soaRdata(values)), { ...values })));
+  fc.assert(
+    fc.property(soa, (values) => {
+      const reader = new WireReader(soaRdata(values));
+      assert.deepEqual(reader.plainName(), values.mname);
+      assert.deepEqual(reader.plainName(), values.rname);
+      const numbers = Array.from({ length: 5 }, () => reader.u32());
+      assert.deepEqual(numbers, [values.serial, values.refresh, values.retry, values.expire, values.minimum]);
+      assert.ok(reader.complete);
+    }),
+  );
 });

@@ -8,12 +8,8 @@ import { servedZones } from '../../../../src/edge/node/served-zones.ts';
 import type { PublicService } from '../../../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler, type PacketContext } from '../../../../src/edge/query/packet.ts';
 import type { ServedZone } from '../../../../src/edge/query/zone/served-zone.ts';
-import {
-  decodeMessage,
-  encodeMessage,
-  type Message,
-  type Rr,
-} from '../../../../src/edge/wire/message/message.ts';
+import { decodeMessage, type Message, type Rr } from '../../../../src/edge/wire/message/message.ts';
+import { encodeQuery } from '../../../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../../../src/edge/wire/name.ts';
 import { readRrsig, verifies } from '../dnssec/keys.ts';
 import { createMemoryView } from '../hosted/memory-view.ts';
@@ -90,22 +86,10 @@ export interface Asking {
 
 /** A query with EDNS, and with the DO bit unless `asking` says otherwise. */
 export function queryOf(name: string, { qtype = TXT, dnssecOk = true, id = 7 }: Asking = {}): Uint8Array {
-  return encodeMessage({
+  return encodeQuery(nameFromText(name)!, qtype, {
     id,
-    qr: false,
-    opcode: 0,
-    aa: false,
-    tc: false,
     rd: false,
-    ra: false,
-    ad: false,
-    cd: false,
-    rcode: 0,
-    question: [{ qname: nameFromText(name)!, qtype, qclass: 1 }],
-    answer: [],
-    authority: [],
-    additional: [],
-    edns: { payload: 1232, version: 0, dnssecOk, options: [] },
+    edns: { payload: 1232, dnssecOk },
   });
 }
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { nameFromText } from '../../../../src/edge/wire/name.ts';
+import { foldName, nameFromText, skipPlainName } from '../../../../src/edge/wire/name.ts';
 import { concatOctets } from '../../../../src/edge/wire/octets.ts';
 
 const FIXTURES = new URL('../../../fixtures/wire/', import.meta.url);
@@ -38,6 +38,16 @@ export function wireName(text: string): Uint8Array {
   const name = nameFromText(text);
   if (name === null) throw new RangeError(`not a name: ${text}`);
   return name;
+}
+
+/** Whether `name` is exactly one well-formed uncompressed name. */
+export function isWireName(name: Uint8Array): boolean {
+  return skipPlainName(name, 0, name.length) === name.length;
+}
+
+/** Equality without regard to ASCII case (RFC 4343 §3). */
+export function nameEquals(a: Uint8Array, b: Uint8Array): boolean {
+  return Buffer.compare(foldName(a), foldName(b)) === 0;
 }
 
 /** A name of labels with these sizes, all of the letter `a`. */

@@ -4,24 +4,12 @@
  */
 
 import { CLASS, EDNS_OPTION, OPCODE, RRTYPE } from '../../../../src/edge/wire/codes.ts';
-import {
-  cookieOption,
-  type EdnsOption,
-  edeOption,
-  paddingOption,
-} from '../../../../src/edge/wire/message/edns.ts';
+import { type EdnsOption, edeOption } from '../../../../src/edge/wire/message/edns.ts';
 import { encodeMessage, type Message, type Rr } from '../../../../src/edge/wire/message/message.ts';
 import { nameFromText } from '../../../../src/edge/wire/name.ts';
 import { concatOctets } from '../../../../src/edge/wire/octets.ts';
-import {
-  aaaaRdata,
-  aRdata,
-  mxRdata,
-  nsRdata,
-  soaRdata,
-  srvRdata,
-  txtRdata,
-} from '../../../../src/edge/wire/rdata/rdata.ts';
+import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../../../src/edge/wire/rdata/rdata.ts';
+import { cookieOption, mxRdata, paddingOption, srvRdata, txtRdata } from './rdata.ts';
 
 /** A whole number from 0 up to, not including, `bound`. */
 export type Rng = (bound: number) => number;
