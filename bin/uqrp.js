@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-const needed = manifest.engines.node.replace('>=', '');
+const needed = manifest.config.node.replace('>=', '');
 
 if (isOlder(process.versions.node, needed)) {
   const other = installedNode();

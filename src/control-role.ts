@@ -68,7 +68,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     : store.engine === 'postgres'
       ? sharedLimiter(store, clock)
       : memoryLimiter(clock);
-  type Fault = 'request.failed' | `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
+  type Fault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
   /** A full disk is told as such, whatever it made fail. */
   const faultsOf =
     (event: Fault) =>
@@ -95,7 +95,10 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     publicUrl: () => config.publicUrl ?? `http://localhost:${portOf(app)}`,
     trustedProxies: config.trustedProxies,
     observe: (observation) => metrics.http(observation),
-    onError: faultsOf('request.failed'),
+    onError: (error, requestId) => {
+      if (isDiskFull(error)) log.event('store.full', {}, error);
+      log.event('request.failed', { request: requestId ?? null }, error);
+    },
   });
   const sweep = every({
     ms: SWEEP_EVERY,

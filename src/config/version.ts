@@ -5,11 +5,11 @@ export function programVersion(): string {
   return manifest().version;
 }
 
-/** Versions of Node that this program runs on: `>=24.15.0`. */
+/** Versions of Node that this program runs on: `>=24.15.0`. `engines` in package.json is wider: what `npm ci` needs. */
 export function neededNode(): string {
-  return manifest().engines.node;
+  return manifest().config.node;
 }
 
-function manifest(): { readonly version: string; readonly engines: { readonly node: string } } {
+function manifest(): { readonly version: string; readonly config: { readonly node: string } } {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 }

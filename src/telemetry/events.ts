@@ -3,9 +3,10 @@ import { FEED_FAULTS, FEED_STATES, TRANSPORTS, UDP_PATHS, VIEW_DISCARDS } from '
 
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
- * given closed set. There is no kind for other text.
+ * given closed set. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
+ * There is no kind for other text.
  */
-export type FieldKind = 'number' | 'boolean' | 'variable' | 'version' | readonly string[];
+export type FieldKind = 'number' | 'boolean' | 'variable' | 'version' | 'request' | readonly string[];
 
 interface EventRow {
   readonly level: 'info' | 'warn' | 'error';
@@ -88,8 +89,9 @@ export const EVENTS = {
   },
   'request.failed': {
     level: 'error',
-    message: 'a REST request failed on our side',
-    fields: {},
+    message:
+      'a REST request failed because of a fault in the server; `request` is the X-Request-Id of the answer',
+    fields: { request: 'request' },
   },
   'store.full': {
     level: 'error',
@@ -144,9 +146,11 @@ type ValueOfKind<K> = K extends 'number'
     ? boolean
     : K extends 'variable' | 'version'
       ? string
-      : K extends readonly (infer M)[]
-        ? M
-        : never;
+      : K extends 'request'
+        ? string | null
+        : K extends readonly (infer M)[]
+          ? M
+          : never;
 
 /** The fields of one event: all of them, and nothing else. */
 export type FieldsOf<E extends EventName> = {

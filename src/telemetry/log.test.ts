@@ -56,6 +56,18 @@ describe('createLog', () => {
     assert.equal(lines[0]!.includes(TOKEN), false);
   });
 
+  it('holds the request ids that this server made, and no other text as one', () => {
+    const { log, lines } = recorded();
+    const id = '0c9b1f6e-5d5e-4c3c-9a57-0d6f9b3a7e11';
+    for (const request of [id, null, `${id}0`, id.toUpperCase(), 'of-a-client', TOKEN]) {
+      log.event('request.failed', { request });
+    }
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).request),
+      [id, null, null, null, null, null],
+    );
+  });
+
   it('names variables and versions, and nothing that does not look like one', () => {
     const { log, lines } = recorded();
     for (const variable of ['UQRP_DATADIR', 'UQRP_', `UQRP_${'A'.repeat(41)}`, 'HOME', TOKEN]) {
@@ -202,7 +214,7 @@ describe('describeError', () => {
       'Error: x',
       '    at inner (file:///srv/app/src/core/limits.ts:3:7)',
       '    at fastify (/srv/app/node_modules/fastify/lib/reply.js:10:1)',
-      '    at async file:///srv/app/src/core/labels.ts:12:1',
+      '    at async file:///srv/app/src/core/names/labels.ts:12:1',
       '    at new Thing (/srv/app/src/core/absent.ts:1:1)',
     ].join('\n');
     assert.deepEqual(describeError(error).at, ['src/core/limits.ts:3', 'src/core/names/labels.ts:12']);

@@ -65,6 +65,7 @@ function told(
 
 /** Names of variables are the operator's own, and no data of customers. */
 const VARIABLE = /^UQRP_[A-Z0-9_]{1,40}$/;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const VERSION = /^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(?:-[a-z0-9.]{1,20})?$/;
 
 function isOfKind(value: unknown, kind: FieldKind): value is number | boolean | string {
@@ -72,6 +73,7 @@ function isOfKind(value: unknown, kind: FieldKind): value is number | boolean | 
   if (kind === 'boolean') return typeof value === 'boolean';
   if (typeof value !== 'string') return false;
   if (kind === 'variable') return VARIABLE.test(value);
+  if (kind === 'request') return UUID.test(value);
   if (kind === 'version') return VERSION.test(value);
   return kind.includes(value);
 }

@@ -2,6 +2,7 @@ import type { Timers } from '../../lifecycle/timers.ts';
 import type { AnswerSeal } from '../idempotency/once.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { WebhookDeps } from '../webhooks/ports.ts';
+import type { OnFailure } from './answers/errors.ts';
 
 /** One answered request, for metrics: the route's template, never the URL. */
 export interface Observation {
@@ -22,6 +23,6 @@ export interface ApiDeps extends WebhookDeps {
   /** Proxies whose `X-Forwarded-For` counts: addresses, and networks in CIDR form. */
   readonly trustedProxies: readonly string[];
   readonly observe?: (observation: Observation) => void;
-  /** Told of failures that are ours: the caller learns only `Server error`. */
-  readonly onError?: (error: unknown) => void;
+  /** Called with failures that are the server's fault: the client reads only `Server error`. */
+  readonly onError?: OnFailure;
 }

@@ -50,6 +50,7 @@ describe('the API on a socket', () => {
   let app: FastifyInstance;
   let store: Store;
   let dataDir: string;
+  const failures: { readonly message: string; readonly requestId: string | undefined }[] = [];
   let port: number;
 
   before(async () => {
@@ -74,7 +75,9 @@ describe('the API on a socket', () => {
       timers: backgroundTimers,
       attempt: () => Promise.reject(new Error('nothing is sent in these tests')),
       checkUrl: async () => null,
+      onError: (error, requestId) => failures.push({ message: (error as Error).message, requestId }),
     });
+    app.get('/fault', () => Promise.reject(new Error('a fault of the server')));
     await app.listen({ host: '127.0.0.1', port: 0 });
     port = (app.server.address() as AddressInfo).port;
   });
@@ -116,6 +119,17 @@ describe('the API on a socket', () => {
       });
     });
     assert.match(await talk('GET /api/v1/me HTTP/1.0\r\n\r\n'), /^HTTP\/1\.[01] 401 /);
+  });
+
+  test("a fault of the server is reported with the X-Request-Id of its answer, never with the client's", async () => {
+    failures.length = 0;
+    const answer = await fetch(`http://127.0.0.1:${port}/fault`, {
+      headers: { 'X-Request-Id': 'of-a-client' },
+    });
+    assert.equal(answer.status, 500);
+    const requestId = answer.headers.get('x-request-id')!;
+    assert.match(requestId, /^[0-9a-f-]{36}$/);
+    assert.deepEqual(failures, [{ message: 'a fault of the server', requestId }]);
   });
 
   test('slow requests are cut off', () => {

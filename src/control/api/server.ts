@@ -5,7 +5,7 @@ import { malformed } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { openApiKeys } from '../keys/authenticate.ts';
 import { clientAddress } from '../limits/client-address.ts';
-import { refuseConnection, sendError } from './answers/errors.ts';
+import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
 import { routeTable } from './answers/routing.ts';
 import type { ApiDeps } from './deps.ts';
 import { type GuardDeps, guard, identify, uncountRefusedWrite } from './requests/guard.ts';
@@ -49,7 +49,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, jsonParser(app));
   app.setErrorHandler(async (error, request, reply) => {
-    await uncountRefusedWrite(request, deps, error).catch(onError);
+    await uncountRefusedWrite(request, deps, error).catch((fault: unknown) => onError(fault, request.id));
     return sendError(reply, error, onError);
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -90,7 +90,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   return app;
 }
 
-function options(onError: (error: unknown) => void): FastifyHttpOptions<Server> {
+function options(onError: OnFailure): FastifyHttpOptions<Server> {
   return {
     logger: false,
     // Ours alone: a client's own id could hold anything, and would stand in logs.

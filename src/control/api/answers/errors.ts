@@ -38,14 +38,13 @@ export function toAppError(error: unknown): AppError | null {
   return isRefusal ? malformed(400, 'Request is malformed') : null;
 }
 
-/** Sends a failure. @param onError told of those that are ours */
-export function sendError(
-  reply: FastifyReply,
-  error: unknown,
-  onError: (error: unknown) => void,
-): FastifyReply {
+/** Receives the failures that are the server's fault, with the id that the answer carries, where there is an answer. */
+export type OnFailure = (error: unknown, requestId?: string) => void;
+
+/** Sends a failure. @param onError called with those that are the server's fault */
+export function sendError(reply: FastifyReply, error: unknown, onError: OnFailure): FastifyReply {
   const known = toAppError(error);
-  if (known === null) onError(error);
+  if (known === null) onError(error, reply.request.id);
   const told = known ?? SERVER_ERROR;
   if (told.code === 'authentication_error') reply.header('www-authenticate', 'Bearer');
   if (told.retryAfter !== undefined) reply.header('retry-after', String(told.retryAfter));

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Installs a copy of this checkout with the system's npm, as the README says: without a warning, and the server starts.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+git ls-files -z | grep -zv '^test/' | xargs -0 cp --parents -t "$work"
+cd "$work"
+# Without the Node that an earlier npm ci put in front.
+PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -v node_modules | paste -sd:)
+export PATH
+echo "node $(node --version), npm $(npm --version)"
+npm ci >install.out 2>&1 || { cat install.out; exit 1; }
+if grep -E 'EBADENGINE|npm (warn|error)' install.out; then
+  echo 'npm ci printed a warning'
+  exit 1
+fi
+npx uqrp --version
+UQRP_HTTP_PORT=0 UQRP_DNS_PORT=0 UQRP_DOT_PORT=0 UQRP_DOH_PORT=0 UQRP_WORKERS=1 \
+  timeout --preserve-status --signal=TERM 8 npm start >start.out 2>&1 || { cat start.out; exit 1; }
+grep -q 'uqrp serves uqrp.net' start.out || { cat start.out; exit 1; }
+echo 'installed, started and stopped'
