@@ -9,7 +9,7 @@ import type { Actor } from '../src/control/accounts/actor.ts';
 import { openSessions } from '../src/control/accounts/sessions.ts';
 import { writeBulk } from '../src/control/records/bulk.ts';
 import type { Store } from '../src/control/store/store.ts';
-import { type FanoutOptions, startFanout } from '../src/control/webhooks/fan-out/fan-out.ts';
+import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out/fan-out.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { timeOrderedUuids } from '../src/core/text/uuid.ts';
 import { addHook, settlePaying } from '../test/support/control/store/conformance/webhooks/fan-out-world.ts';
@@ -35,7 +35,7 @@ interface Run {
 }
 
 /** Writes all records into a fresh store. @param webhooks null: no fan-out runs at all */
-async function run(webhooks: number | null, bounds: FanoutOptions['bounds'] = {}): Promise<Run> {
+async function run(webhooks: number | null, limits: FanOutOptions['limits'] = {}): Promise<Run> {
   const database = await sqliteDatabase();
   const store = await database.open();
   const home = await settlePaying(store, NAMESPACE, 'enterprise');
@@ -45,7 +45,7 @@ async function run(webhooks: number | null, bounds: FanoutOptions['bounds'] = {}
   const loop =
     webhooks === null
       ? null
-      : startFanout({
+      : startFanOut({
           store,
           clock: Date.now,
           newId: timeOrderedUuids(Date.now),
@@ -57,7 +57,7 @@ async function run(webhooks: number | null, bounds: FanoutOptions['bounds'] = {}
           onEnqueued: (counts) => {
             events += counts.events;
           },
-          bounds,
+          limits,
         });
   const watch = watchStalls();
   const before = process.cpuUsage();
@@ -131,14 +131,14 @@ print(row(['', 'records/s', 'least', 'most', 'CPU us', 'stall ms']));
 report('no fan-out', without, 'written');
 report('nobody has a webhook', idle, 'written');
 print(row(['ratio of the rates', median(ratios), Math.min(...ratios), Math.max(...ratios)]));
-for (const [title, webhooks, bounds] of [
+for (const [title, webhooks, limits] of [
   ['1 webhook, no limit', 1, UNLIMITED],
   ['3 webhooks, no limit', 3, UNLIMITED],
   ['3 webhooks', 3, {}],
   ['100 webhooks', 100, {}],
 ] as const) {
   const runs: Run[] = [];
-  for (let round = 0; round < Math.ceil(ROUNDS / 2); round++) runs.push(await run(webhooks, bounds));
+  for (let round = 0; round < Math.ceil(ROUNDS / 2); round++) runs.push(await run(webhooks, limits));
   report(title, runs, 'enqueued');
 }
 

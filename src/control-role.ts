@@ -12,10 +12,10 @@ import { startSweeper } from './control/records/expiry.ts';
 import { isDiskFull } from './control/store/engine/engine-errors.ts';
 import type { Store } from './control/store/store.ts';
 import { startUpkeep } from './control/store/upkeep.ts';
-import { makeAttempt } from './control/webhooks/delivery/send-attempt.ts';
+import { createSendAttempt } from './control/webhooks/delivery/send-attempt.ts';
 import { oldestDueSeconds } from './control/webhooks/dispatch/dispatcher.ts';
-import { aesSeal } from './control/webhooks/resource/secret-encryption.ts';
-import { runWebhooks } from './control/webhooks/webhook-loops.ts';
+import { aesGcmEncryption } from './control/webhooks/resource/secret-encryption.ts';
+import { runWebhookLoops } from './control/webhooks/webhook-loops.ts';
 import type { Clock } from './core/clock.ts';
 import { LIMITS } from './core/limits.ts';
 import { every } from './lifecycle/every.ts';
@@ -23,11 +23,11 @@ import { backgroundTimers } from './lifecycle/timers.ts';
 import { makeResolve } from './outbound/connection/resolver.ts';
 import { openMailer } from './outbound/mailer.ts';
 import { checkWebhookUrl } from './outbound/target/url-check.ts';
-import { openDoorThreads } from './outbound/thread/outbound-thread.ts';
+import { startOutboundThreads } from './outbound/thread/outbound-thread.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { makeDeps } from './use-case-deps.ts';
-import { webhookSeal } from './webhook-secrets.ts';
+import { webhookSecretEncryption } from './webhook-secrets.ts';
 
 export interface ControlRole {
   /** Not listening yet. */
@@ -75,20 +75,20 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     (error: unknown): void =>
       log.event(isDiskFull(error) ? 'store.full' : event, {}, error);
   const resolve = makeResolve(config.resolvers);
-  const keeper = openDoorThreads(OUTBOUND_THREADS, {
+  const outbound = startOutboundThreads(OUTBOUND_THREADS, {
     entry: new URL('./outbound-worker.ts', import.meta.url),
     settings: { resolvers: config.resolvers, deadlineMs: LIMITS.webhookDeadlineMs },
     onExit: () => log.event('outbound.exited', {}),
   });
   const deps = makeDeps(config, store, secret, clock);
-  const seal = webhookSeal(secret);
-  const attempt = makeAttempt(keeper.door, clock);
+  const encryption = webhookSecretEncryption(secret);
+  const sendAttempt = createSendAttempt(outbound.client, clock);
   const app: FastifyInstance = createApi({
     ...deps,
-    seal,
-    answers: aesSeal(deriveKey(secret, 'idempotency-answer', 32), randomBytes, 0),
+    encryption,
+    answers: aesGcmEncryption(deriveKey(secret, 'idempotency-answer', 32), randomBytes, 0),
     timers: backgroundTimers,
-    attempt,
+    sendAttempt,
     // Not the signal that ends the loops: until the last request is answered every URL is looked up.
     checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
     limiter,
@@ -126,13 +126,13 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
       signal,
       onError: faultsOf('store.failing'),
     }),
-    runWebhooks({
+    runWebhookLoops({
       store,
       clock,
       newId: deps.newId,
       random: Math.random,
-      seal,
-      attempt,
+      encryption,
+      sendAttempt,
       schedule: config.webhookSchedule,
       mailer: config.mail === null ? null : openMailer(config.mail),
       signal,
@@ -148,7 +148,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     async stop() {
       ending.abort();
       await Promise.all([...loops, sweep.stop()]);
-      await keeper.stop();
+      await outbound.stop();
     },
   };
 }

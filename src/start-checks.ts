@@ -11,7 +11,7 @@ import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
 import { findPortFault, type PortFault, type PortUse } from './edge/transport/ports/port-check.ts';
 import { findPortHolder } from './edge/transport/ports/port-holder.ts';
-import { webhookSeal } from './webhook-secrets.ts';
+import { webhookSecretEncryption } from './webhook-secrets.ts';
 
 /** @throws StartError when another server uses the directory */
 export function takeServerLock(dataDir: string): ServerLock {
@@ -33,16 +33,16 @@ export async function openCheckedStore(config: StoreSettings, secret: Secret, cl
   const store = await openStore({ dataDir, databaseUrl, clock }).catch((error: unknown) => {
     throw storeFault(error, config) ?? error;
   });
-  const seal = webhookSeal(secret);
-  const opens = (webhookId: string, sealed: Uint8Array): boolean => {
+  const encryption = webhookSecretEncryption(secret);
+  const decrypts = (webhookId: string, encrypted: Uint8Array): boolean => {
     try {
-      seal.open(webhookId, sealed);
+      encryption.decrypt(webhookId, encrypted);
       return true;
     } catch {
       return false;
     }
   };
-  if (await isSecretOfStore(store, secretFingerprint(secret), opens)) return store;
+  if (await isSecretOfStore(store, secretFingerprint(secret), decrypts)) return store;
   await store.close();
   throw new StartError(
     'UQRP_SECRET, or the file secret in UQRP_DATA_DIR, is not the secret that this database was made with: ' +

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { deriveKey, type Secret } from './config/secrets.ts';
-import type { SecretSeal } from './control/webhooks/ports.ts';
-import { aesSeal } from './control/webhooks/resource/secret-encryption.ts';
+import type { SecretEncryption } from './control/webhooks/ports.ts';
+import { aesGcmEncryption } from './control/webhooks/resource/secret-encryption.ts';
 
 /** Encrypts signing secrets of webhooks, under a key that is derived from the server's secret for this purpose alone. */
-export function webhookSeal(secret: Secret): SecretSeal {
-  return aesSeal(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
+export function webhookSecretEncryption(secret: Secret): SecretEncryption {
+  return aesGcmEncryption(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
 }

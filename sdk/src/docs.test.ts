@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ENVIRONMENT } from '../../src/config/env.ts';
-import { restMs } from '../../src/control/webhooks/delivery/retry-delays.ts';
+import { webhookBackoffMs } from '../../src/control/webhooks/delivery/retry-delays.ts';
 import { signatureHeader } from '../../src/control/webhooks/delivery/signature.ts';
 import { deliveryBody, eventOf } from '../../src/control/webhooks/fan-out/events.ts';
 import type { ChangeBody } from '../../src/core/change.ts';
@@ -98,7 +98,7 @@ describe('the guide: numbers', () => {
     return `${Math.round((seconds * 0.8) / unit)} ${name} to ${Math.round((seconds * 1.2) / unit)} ${name}`;
   };
   const schedule = ENVIRONMENT.UQRP_WEBHOOK_SCHEDULE.fallback.split(',').map(Number);
-  const rests = Array.from({ length: LIMITS.webhookFailures - 1 }, (_, index) => restMs(index + 1));
+  const rests = Array.from({ length: LIMITS.webhookFailures - 1 }, (_, index) => webhookBackoffMs(index + 1));
   const minutes = Math.floor(rests.reduce((sum, rest) => sum + rest, 0) / 60_000);
   const growing = rests.slice(0, 6).map((rest) => rest / 1000);
   const sentences = [

@@ -82,11 +82,11 @@ export const LIMITS = {
   /** Longest rest of a webhook after a failed attempt, milliseconds. */
   webhookRestMaxMs: 60_000,
   /** Deliveries under way in one process. */
-  webhookSlots: 64,
+  webhookWorkers: 64,
   /** Those of one customer among them, the reserve aside; fewer while other customers wait. */
-  webhookSlotsPerCustomer: 32,
-  /** Slots for webhooks whose last attempt was fast alone, and those of one customer among them. */
-  webhookSlotsReserved: 16,
+  webhookWorkersPerCustomer: 32,
+  /** Delivery workers reserved for webhooks whose last attempt was fast, and those of one customer among them. */
+  webhookWorkersReserved: 16,
   webhookReservedPerCustomer: 2,
   /** An attempt that takes less is fast, milliseconds. */
   webhookFastMs: 1000,

@@ -14,7 +14,7 @@ import {
 } from '../../test/support/outbound/peer.ts';
 import { cookies, head, SAID } from '../../test/support/outbound/responses.ts';
 import { pinnedRequest } from './connection/pinned-request.ts';
-import { openDoor } from './outbound-client.ts';
+import { createOutboundClient } from './outbound-client.ts';
 import type { OutboundFault, OutboundResult } from './request.ts';
 
 /** Every way in which a connection or HTTP may fail, by real servers, with the options of a webhook: the head decides. */
@@ -35,7 +35,7 @@ interface Met {
 async function meet(peer: Peer, deadlineMs: number, body: Uint8Array = Buffer.from('{}')): Promise<Met> {
   const { signal } = new AbortController();
   const signals = [signal];
-  const door = openDoor({
+  const door = createOutboundClient({
     policy: { allows: () => true, admits: () => true },
     resolve: async () => ['127.0.0.1'],
     deadlineMs,
@@ -253,7 +253,7 @@ describe('a door before HTTP servers', () => {
 
   it('ends when its caller does, wherever it is', async () => {
     const peer = await startTls(() => {});
-    const door = openDoor({
+    const door = createOutboundClient({
       policy: { allows: () => true, admits: () => true },
       resolve: async () => ['127.0.0.1'],
       deadlineMs: PATIENT_MS,

@@ -11,7 +11,7 @@ import {
   startTls,
 } from '../../test/support/outbound/peer.ts';
 import { makeResolve } from './connection/resolver.ts';
-import { type Door, openDoor } from './outbound-client.ts';
+import { createOutboundClient, type OutboundClient } from './outbound-client.ts';
 import type { OutboundFault } from './request.ts';
 
 /** What stands for a public address here, and for a private one; both are loopback, and one port is served on both. */
@@ -32,7 +32,7 @@ const ATTEMPTS: readonly [answers: readonly string[], expected: OutboundFault | 
 interface Scene {
   readonly vetted: Peer;
   readonly other: Peer;
-  readonly door: Door;
+  readonly door: OutboundClient;
   readonly asked: string[];
   /** The name in every ClientHello. */
   readonly names: unknown[];
@@ -52,7 +52,7 @@ async function openScene(answers: (nth: number) => readonly string[]): Promise<S
     if (type !== 'A') return [];
     return answers(lookups++).map((data): DnsAnswer => ({ type: 'A', data }));
   });
-  const door = openDoor({
+  const door = createOutboundClient({
     policy: { allows: () => true, admits: (_url, address) => address === VETTED },
     resolve: makeResolve([dns.address]),
     deadlineMs: 20_000,
@@ -122,7 +122,7 @@ describe('a door under rebinding', () => {
     // Or the tests above would prove nothing.
     const scene = await openScene(() => [PRIVATE]);
     try {
-      const door = openDoor({
+      const door = createOutboundClient({
         policy: { allows: () => true, admits: () => true },
         resolve: async () => [PRIVATE],
         deadlineMs: 20_000,

@@ -16,7 +16,7 @@ import {
   startTcp,
   startTls,
 } from '../../test/support/outbound/peer.ts';
-import { openDoor } from './outbound-client.ts';
+import { createOutboundClient } from './outbound-client.ts';
 import type { OutboundFault } from './request.ts';
 
 /** Every way in which TLS may fail, by real servers, with the options of a webhook. */
@@ -138,7 +138,7 @@ const RAW: Readonly<Record<string, [octets: Uint8Array, expected: OutboundFault]
 };
 
 async function meet(peer: Peer, host: string, deadlineMs: number): Promise<OutboundFault | number> {
-  const door = openDoor({
+  const door = createOutboundClient({
     policy: { allows: () => true, admits: () => true },
     resolve: async () => ['127.0.0.1'],
     deadlineMs,
@@ -226,7 +226,7 @@ describe('a door before TLS servers', () => {
       side.secure.once('secure', () => resumed.push(side.secure.isSessionReused()));
       says(ANSWER)(side);
     });
-    const door = openDoor({
+    const door = createOutboundClient({
       policy: { allows: () => true, admits: () => true },
       resolve: async () => ['127.0.0.1'],
       deadlineMs: 20_000,

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { makeSelfSigned } from '../certificates/self-signed.ts';
 import type { Resolve } from './connection/resolver.ts';
-import { type DoorOptions, openDoor } from './outbound-client.ts';
+import { createOutboundClient, type OutboundClientOptions } from './outbound-client.ts';
 import type { OutboundFault, OutboundResult } from './request.ts';
 import { PUBLIC_ONLY, type TargetPolicy } from './target/target-policy.ts';
 
@@ -32,9 +32,19 @@ interface Ask {
   readonly maxBytes?: number;
 }
 
-function ask(origin: string, options: Partial<DoorOptions>, more: Ask = {}): Promise<OutboundResult> {
+function ask(
+  origin: string,
+  options: Partial<OutboundClientOptions>,
+  more: Ask = {},
+): Promise<OutboundResult> {
   const { path = '/', method = 'GET', maxBytes = 1000, ...rest } = more;
-  const door = openDoor({ policy: ANYWHERE, resolve: LOOPBACK, deadlineMs: 5000, ca: tls.cert, ...options });
+  const door = createOutboundClient({
+    policy: ANYWHERE,
+    resolve: LOOPBACK,
+    deadlineMs: 5000,
+    ca: tls.cert,
+    ...options,
+  });
   return door({ method, url: new URL(path, origin), headers: { 'x-test': 'yes' }, maxBytes, ...rest });
 }
 
@@ -158,7 +168,7 @@ describe('a door', () => {
   });
 
   it('ends when its caller does', async () => {
-    const door = openDoor({ policy: ANYWHERE, resolve: LOOPBACK, deadlineMs: 60_000 });
+    const door = createOutboundClient({ policy: ANYWHERE, resolve: LOOPBACK, deadlineMs: 60_000 });
     const controller = new AbortController();
     const request = { method: 'GET', url: new URL('/silent', http), headers: {}, maxBytes: 10 } as const;
     const pending = door(request, controller.signal);
@@ -180,7 +190,7 @@ describe('a door', () => {
       const options = ca === undefined ? {} : { ca };
       assert.equal(faultOf(await ask(origin, options, { path: '/redirect' })), expected, origin);
     }
-    const untrusting = openDoor({ policy: ANYWHERE, resolve: LOOPBACK, deadlineMs: 5000 });
+    const untrusting = createOutboundClient({ policy: ANYWHERE, resolve: LOOPBACK, deadlineMs: 5000 });
     const url = new URL('/redirect', https);
     assert.equal(faultOf(await untrusting({ method: 'GET', url, headers: {}, maxBytes: 1 })), 'tls_error');
   });
@@ -242,7 +252,7 @@ describe('a door', () => {
         allows: () => true,
         admits: (_url, address) => vetted.push(address) > 0 && address !== bad,
       };
-      const dial: DoorOptions['dial'] = async (_request, { address }) => {
+      const dial: OutboundClientOptions['dial'] = async (_request, { address }) => {
         dialled.push(address);
         return { result: { kind: 'failed', fault: 'connection_failed' }, wasConnected: false };
       };

@@ -7,7 +7,7 @@ import { deadline } from './deadline.ts';
 import type { OutboundFailure, OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
 import type { TargetPolicy } from './target/target-policy.ts';
 
-export interface DoorOptions {
+export interface OutboundClientOptions {
   readonly policy: TargetPolicy;
   readonly resolve: Resolve;
   /** Milliseconds over DNS, connection, TLS, head and body together. */
@@ -21,7 +21,7 @@ export interface DoorOptions {
 }
 
 /** Makes one request, or says in one word why not. Never rejects. */
-export type Door = (request: OutboundRequest, signal?: AbortSignal) => Promise<OutboundResult>;
+export type OutboundClient = (request: OutboundRequest, signal?: AbortSignal) => Promise<OutboundResult>;
 
 /** Without the hybrid of X25519 and ML-KEM, which Node would offer first: it costs a quarter of an attempt. */
 const GROUPS = 'X25519:P-256:P-384:P-521';
@@ -29,7 +29,7 @@ const GROUPS = 'X25519:P-256:P-384:P-521';
 const DIALS_MAX = 3;
 
 /** The way out: policy, resolution, vetting of every address, and a connection pinned to one of them. */
-export function openDoor(options: DoorOptions): Door {
+export function createOutboundClient(options: OutboundClientOptions): OutboundClient {
   const { policy, resolve, deadlineMs, ca, sessions, dial = pinnedRequest } = options;
   // One for all requests: a new one each time adds a third to the cost of an attempt.
   const secureContext = createSecureContext({

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { deriveKey, loadSecret } from '../../src/config/secrets.ts';
 import { openStore } from '../../src/control/store/open.ts';
-import { aesSeal } from '../../src/control/webhooks/resource/secret-encryption.ts';
+import { aesGcmEncryption } from '../../src/control/webhooks/resource/secret-encryption.ts';
 import { runCli, settingsFor } from '../support/command.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';
@@ -78,8 +78,11 @@ describe('backup and restore', () => {
     const store = await openStore({ dataDir, databaseUrl: null, clock: Date.now });
     const rows = await store.read.selectFrom('webhooks').select(['id', 'signing_secret']).execute();
     await store.close();
-    const seal = aesSeal(deriveKey(loadSecret(dataDir, null), 'webhook-signing-secret', 32), randomBytes);
-    assert.equal(seal.open(before_.webhookId, rows[0]!.signing_secret), before_.signingSecret);
+    const encryption = aesGcmEncryption(
+      deriveKey(loadSecret(dataDir, null), 'webhook-signing-secret', 32),
+      randomBytes,
+    );
+    assert.equal(encryption.decrypt(before_.webhookId, rows[0]!.signing_secret), before_.signingSecret);
   });
 
   it('writes for its user alone, and a manifest of every file', () => {

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { loadSecret } from '../../src/config/secrets.ts';
 import { openStore } from '../../src/control/store/open.ts';
-import { webhookSeal } from '../../src/webhook-secrets.ts';
+import { webhookSecretEncryption } from '../../src/webhook-secrets.ts';
 import { runCli, settingsFor } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';
@@ -134,7 +134,7 @@ describe('an upgrade from the release before migration 0003', () => {
     const store = await openStore({ dataDir, databaseUrl: null, clock: Date.now });
     const rows = await store.read.selectFrom('webhooks').select(['id', 'signing_secret']).execute();
     await store.close();
-    const seal = webhookSeal(loadSecret(dataDir, null));
-    assert.equal(seal.open(EARLIER.webhookId, rows[0]!.signing_secret), EARLIER.signingSecret);
+    const encryption = webhookSecretEncryption(loadSecret(dataDir, null));
+    assert.equal(encryption.decrypt(EARLIER.webhookId, rows[0]!.signing_secret), EARLIER.signingSecret);
   });
 });

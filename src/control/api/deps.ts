@@ -1,5 +1,5 @@
 import type { Timers } from '../../lifecycle/timers.ts';
-import type { AnswerSeal } from '../idempotency/once.ts';
+import type { AnswerEncryption } from '../idempotency/once.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { WebhookDeps } from '../webhooks/ports.ts';
 import type { OnFailure } from './answers/errors.ts';
@@ -15,7 +15,7 @@ export interface Observation {
 
 export interface ApiDeps extends WebhookDeps {
   /** Encrypts the answers that a repeated POST gets again. */
-  readonly answers: AnswerSeal;
+  readonly answers: AnswerEncryption;
   readonly timers: Timers;
   readonly limiter: Limiter;
   /** Origin under which clients reach the API, without a slash at its end. Asked for each absolute URL of an answer. */

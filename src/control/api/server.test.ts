@@ -11,7 +11,7 @@ import { openSessions } from '../accounts/sessions.ts';
 import { unlimited } from '../limits/limiter.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { aesSeal } from '../webhooks/resource/secret-encryption.ts';
+import { aesGcmEncryption } from '../webhooks/resource/secret-encryption.ts';
 import { createApi } from './server.ts';
 
 /** Requests as bytes on a socket, and the status that each brings; the answer is JSON all the same. */
@@ -70,10 +70,10 @@ describe('the API on a socket', () => {
       limiter: unlimited,
       publicUrl: () => 'http://localhost',
       trustedProxies: [],
-      seal: aesSeal(randomBytes(32), random),
-      answers: aesSeal(randomBytes(32), random, 0),
+      encryption: aesGcmEncryption(randomBytes(32), random),
+      answers: aesGcmEncryption(randomBytes(32), random, 0),
       timers: backgroundTimers,
-      attempt: () => Promise.reject(new Error('nothing is sent in these tests')),
+      sendAttempt: () => Promise.reject(new Error('nothing is sent in these tests')),
       checkUrl: async () => null,
       onError: (error, requestId) => failures.push({ message: (error as Error).message, requestId }),
     });

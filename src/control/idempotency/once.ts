@@ -10,13 +10,13 @@ import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/tables/
 export const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
 
 /** Encrypts answers at rest: some hold a secret that is shown once. */
-export interface AnswerSeal {
-  seal(id: string, text: string): Uint8Array;
-  /** @throws when the octets were sealed for another id, or changed */
-  open(id: string, sealed: Uint8Array): string;
+export interface AnswerEncryption {
+  encrypt(id: string, text: string): Uint8Array;
+  /** @throws when the octets were encrypted for another id, or changed */
+  decrypt(id: string, encrypted: Uint8Array): string;
 }
 
-export type OnceDeps = Pick<Deps, 'store' | 'clock'> & { readonly answers: AnswerSeal };
+export type OnceDeps = Pick<Deps, 'store' | 'clock'> & { readonly answers: AnswerEncryption };
 
 /** A request that may come again with the same key. */
 export interface RepeatableRequest {
@@ -64,7 +64,7 @@ export async function once<T>(
         if (!(await takeKey(tx, row, before))) throw new Repeated();
         const result = await work(tx);
         const answer: StoredAnswer = { request, result };
-        await storeAnswer(tx, id, deps.answers.seal(id, JSON.stringify(answer)));
+        await storeAnswer(tx, id, deps.answers.encrypt(id, JSON.stringify(answer)));
         await requireRoom(tx, actor);
         return result;
       }),
@@ -81,8 +81,8 @@ export async function once<T>(
 }
 
 /** @throws AppError 422 when the answer is that of another request */
-function resultOf<T>(answers: AnswerSeal, id: string, request: string, sealed: Uint8Array): T {
-  const answer = JSON.parse(answers.open(id, sealed)) as StoredAnswer;
+function resultOf<T>(answers: AnswerEncryption, id: string, request: string, encrypted: Uint8Array): T {
+  const answer = JSON.parse(answers.decrypt(id, encrypted)) as StoredAnswer;
   if (answer.request !== request) throw invalid('Idempotency-Key was used with another request');
   return answer.result as T;
 }

@@ -1,10 +1,10 @@
 import type { DeliveryError, DeliveryEvent } from '../../core/webhooks.ts';
 import type { Deps } from '../accounts/deps.ts';
 
-/** What is sent, and whereto. */
+/** One request to an endpoint. */
 export interface AttemptRequest {
   readonly url: string;
-  /** 64 hexadecimal letters: their ASCII octets are the HMAC key (decisions, section 4). */
+  /** 64 hexadecimal letters: their ASCII octets are the HMAC key (docs/WEBHOOKS.md). */
   readonly signingSecret: string;
   readonly deliveryId: string;
   readonly event: DeliveryEvent;
@@ -13,33 +13,33 @@ export interface AttemptRequest {
 
 /** How one attempt ended. */
 export interface AttemptResult {
-  /** Null: it was answered with a 2xx. */
+  /** Null: the endpoint answered with a 2xx. */
   readonly error: DeliveryError | null;
   /** Status of the response, or null without one. */
   readonly responseCode: number | null;
   /** Whole milliseconds. */
   readonly durationMs: number;
-  /** Seconds that the endpoint asked to be left alone (`Retry-After`), or null. */
+  /** Seconds that the endpoint asked to wait (`Retry-After`), or null. */
   readonly retryAfter: number | null;
 }
 
-/** One signed POST under one deadline. Rejects only by a fault of our own, which says nothing about the endpoint. */
-export type Attempt = (request: AttemptRequest) => Promise<AttemptResult>;
+/** Makes one signed POST under one deadline. Rejects only on a fault of this server, which says nothing about the endpoint. */
+export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
 
-/** Signing secrets at rest. */
-export interface SecretSeal {
-  /** @param webhookId binds the sealed octets to this webhook */
-  seal(webhookId: string, signingSecret: string): Uint8Array;
-  /** @throws when the octets were sealed under another key or for another webhook */
-  open(webhookId: string, sealed: Uint8Array): string;
+/** Encryption of signing secrets at rest. */
+export interface SecretEncryption {
+  /** @param webhookId binds the ciphertext to this webhook */
+  encrypt(webhookId: string, signingSecret: string): Uint8Array;
+  /** @throws when the ciphertext was made under another key or for another webhook */
+  decrypt(webhookId: string, encrypted: Uint8Array): string;
 }
 
-/** What the use cases of webhooks are handed. */
+/** What the use cases of webhooks depend on. */
 export interface WebhookDeps extends Deps {
-  readonly seal: SecretSeal;
-  readonly attempt: Attempt;
+  readonly encryption: SecretEncryption;
+  readonly sendAttempt: SendAttempt;
   /**
-   * Judges a URL that a customer gave, resolution included.
+   * Checks a URL that a customer gave, DNS resolution included.
    *
    * @returns null when it is allowed, else a static message that begins with the field's name: `url must use https`
    */

@@ -3,12 +3,12 @@ import type { Mailer } from '../../outbound/mailer.ts';
 import type { Store } from '../store/store.ts';
 import type { DispatchObserver } from './dispatch/delivery-worker.ts';
 import { startDispatcher } from './dispatch/dispatcher.ts';
-import type { Enqueued } from './fan-out/delivery-batch.ts';
-import { startFanout } from './fan-out/fan-out.ts';
+import type { EnqueuedCounts } from './fan-out/delivery-batch.ts';
+import { startFanOut } from './fan-out/fan-out.ts';
+import { type NoticeResult, startNotices } from './maintenance/disabled-notices.ts';
 import { startHistory } from './maintenance/history-expiry.ts';
-import { type NoticeOutcome, startNotices } from './maintenance/notices.ts';
 import { startCleanup } from './maintenance/webhook-cleanup.ts';
-import type { Attempt, SecretSeal } from './ports.ts';
+import type { SecretEncryption, SendAttempt } from './ports.ts';
 
 export interface WebhookLoops {
   readonly store: Store;
@@ -16,26 +16,26 @@ export interface WebhookLoops {
   readonly newId: () => string;
   /** A number from 0 up to 1. */
   readonly random: () => number;
-  readonly seal: SecretSeal;
-  readonly attempt: Attempt;
+  readonly encryption: SecretEncryption;
+  readonly sendAttempt: SendAttempt;
   /** Seconds before each attempt, at least one number. */
   readonly schedule: readonly number[];
-  /** Null: owners of disabled webhooks are not told. */
+  /** Null: owners of disabled webhooks get no mail. */
   readonly mailer: Mailer | null;
   readonly signal: AbortSignal;
-  readonly observe: DispatchObserver & { enqueued(counts: Enqueued): void };
-  readonly onNotice: (outcome: NoticeOutcome) => void;
+  readonly observe: DispatchObserver & { enqueued(counts: EnqueuedCounts): void };
+  readonly onNotice: (result: NoticeResult) => void;
   readonly onFault: (loop: 'fanout' | 'dispatcher', error: unknown) => void;
 }
 
-/** Everything that delivers, until aborted. Resolves when all of it has stopped and what was under way is settled. */
-export async function runWebhooks(options: WebhookLoops): Promise<void> {
+/** Runs every background loop of webhooks until aborted. Resolves when all have stopped and open attempts are settled. */
+export async function runWebhookLoops(options: WebhookLoops): Promise<void> {
   const { store, clock, newId, signal, schedule, observe, onFault } = options;
   const onError = (error: unknown): void => onFault('dispatcher', error);
   const dispatcher = startDispatcher({ ...options, onError });
   await Promise.all([
     dispatcher.stopped,
-    startFanout({
+    startFanOut({
       store,
       clock,
       newId,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { makeSelfSigned } from '../../certificates/self-signed.ts';
-import { openDoor } from '../outbound-client.ts';
+import { createOutboundClient } from '../outbound-client.ts';
 import { createTlsSessions } from './tls-sessions.ts';
 
 const HOST = 'hook.example.com';
@@ -33,7 +33,7 @@ async function serve(tls: { cert: string; key: string }, port = 0, address = '12
 const portOf = ({ server }: Served): number => (server.address() as AddressInfo).port;
 
 function doorTo(port: number, lifeMs?: number, address = () => '127.0.0.1'): () => Promise<unknown> {
-  const door = openDoor({
+  const door = createOutboundClient({
     policy: { allows: () => true, admits: () => true },
     resolve: async () => [address()],
     deadlineMs: 5000,

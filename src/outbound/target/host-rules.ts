@@ -46,7 +46,7 @@ const METADATA_HOSTS = [
   'rancher-metadata',
 ];
 
-export type HostVerdict = 'allowed' | 'malformed' | 'not_allowed';
+export type HostDecision = 'allowed' | 'malformed' | 'not_allowed';
 
 /**
  * Judges the host of a customer's URL by itself, without asking the DNS.
@@ -57,7 +57,7 @@ export type HostVerdict = 'allowed' | 'malformed' | 'not_allowed';
  * @param typed the host as it stands in the text, brackets included
  * @param parsed `hostname` of the parsed URL
  */
-export function judgeHost(typed: string, parsed: string): HostVerdict {
+export function classifyHost(typed: string, parsed: string): HostDecision {
   if (parsed.startsWith('[')) return judgeIpv6(typed);
   if (isIP(parsed) === 4) return typed === parsed && isPublicAddress(parsed) ? 'allowed' : 'not_allowed';
   if (!saysTheSame(typed, parsed)) return 'not_allowed';
@@ -65,7 +65,7 @@ export function judgeHost(typed: string, parsed: string): HostVerdict {
 }
 
 /** Any spelling in hex; a dotted tail could only be a disguise. */
-function judgeIpv6(typed: string): HostVerdict {
+function judgeIpv6(typed: string): HostDecision {
   const literal = typed.slice(1, -1);
   return !literal.includes('.') && isPublicAddress(literal) ? 'allowed' : 'not_allowed';
 }
@@ -86,7 +86,7 @@ function isDisguisedAscii(character: string): boolean {
   return character > '\x7f' && /[\0-\x7f]/.test(character.normalize('NFKC'));
 }
 
-function judgeName(parsed: string): HostVerdict {
+function judgeName(parsed: string): HostDecision {
   // A name may end with the root's dot; it is the same name.
   const name = parsed.replace(/\.$/, '');
   const labels = name.split('.');

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { pinnedRequest } from '../connection/pinned-request.ts';
 import type { Resolve } from '../connection/resolver.ts';
-import { openDoor } from '../outbound-client.ts';
+import { createOutboundClient } from '../outbound-client.ts';
 import type { OutboundResult } from '../request.ts';
 import { isPublicAddress } from './public-address.ts';
 import { WEBHOOK_TARGETS } from './target-policy.ts';
@@ -100,7 +100,7 @@ describe('hostile URLs', () => {
       assert.ok(looked.length <= 1, label);
 
       const { dial, dialled } = recorder();
-      const door = openDoor({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
+      const door = createOutboundClient({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
       const url = parseWebhookUrl(text);
       const lookedBefore = looked.length;
       const result =
@@ -120,7 +120,7 @@ describe('hostile URLs', () => {
       if (url === null) continue;
       const { dial, dialled } = recorder();
       const { resolve, looked } = tableResolve();
-      const door = openDoor({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
+      const door = createOutboundClient({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
       const result = await door({ method: 'POST', url, headers: {}, maxBytes: 0 });
       if (webhookUrlFault(url.href) !== null) {
         assert.deepEqual([wordOf(result), looked], ['blocked_address', []], JSON.stringify(text));

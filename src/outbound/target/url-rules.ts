@@ -1,5 +1,5 @@
 import { LIMITS } from '../../core/limits.ts';
-import { type HostVerdict, judgeHost } from './host-rules.ts';
+import { classifyHost, type HostDecision } from './host-rules.ts';
 
 /** What may be wrong with a customer's URL. Static texts: they tell the rule and repeat nothing of the URL. */
 export const URL_FAULTS = {
@@ -31,7 +31,7 @@ const BAD_PORTS = new Set([
   3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ]);
 
-const HOST_FAULTS: Readonly<Record<HostVerdict, UrlFault | null>> = {
+const HOST_FAULTS: Readonly<Record<HostDecision, UrlFault | null>> = {
   allowed: null,
   malformed: URL_FAULTS.malformed,
   not_allowed: URL_FAULTS.host,
@@ -68,7 +68,7 @@ function parse(text: string): URL | UrlFault {
   if (url === null) return URL_FAULTS.malformed;
   // Both as typed and as sent: letters of other scripts grow when they are percent-encoded.
   if (url.href.length > LIMITS.webhookUrl) return URL_FAULTS.tooLong;
-  return HOST_FAULTS[judgeHost(host, url.hostname)] ?? url;
+  return HOST_FAULTS[classifyHost(host, url.hostname)] ?? url;
 }
 
 /** A number in its usual form: neither empty nor with zeros before it. */

@@ -1,7 +1,7 @@
 import type { OutboundRequest, OutboundResult } from '../request.ts';
 
-/** What a thread that keeps a door is started with. Plain data. */
-export interface KeeperSettings {
+/** What an outbound thread is started with. Plain data. */
+export interface ThreadSettings {
   /** Name servers; empty: those of the system. */
   readonly resolvers: readonly string[];
   /** Milliseconds for one request in all. */
@@ -9,9 +9,9 @@ export interface KeeperSettings {
 }
 
 /** A request on its way to the thread: a URL travels as text. */
-export type ToKeeper = { readonly id: number; readonly url: string } & Omit<OutboundRequest, 'url'>;
+export type ThreadRequest = { readonly id: number; readonly url: string } & Omit<OutboundRequest, 'url'>;
 
-export interface FromKeeper {
+export interface ThreadReply {
   readonly id: number;
   readonly result: OutboundResult;
 }

@@ -1,40 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Door } from '../outbound-client.ts';
+import type { OutboundClient } from '../outbound-client.ts';
 import type { OutboundFault, OutboundResult } from '../request.ts';
-import type { FromKeeper, KeeperSettings, ToKeeper } from './messages.ts';
+import type { ThreadReply, ThreadRequest, ThreadSettings } from './messages.ts';
 
-export interface DoorThreadOptions {
+export interface OutboundThreadOptions {
   /** Module of the thread. */
   readonly entry: URL;
-  readonly settings: KeeperSettings;
-  /** The thread died and another takes its place; what was under way was interrupted. */
+  readonly settings: ThreadSettings;
+  /** The thread ended; another one starts with the next request. Requests under way were interrupted. */
   readonly onExit?: () => void;
 }
 
-export interface DoorThread {
-  readonly door: Door;
-  /** Requests that are not answered yet. */
+export interface OutboundThread {
+  readonly client: OutboundClient;
+  /** Requests without an answer. */
   underWay(): number;
-  /** What is under way is interrupted. */
+  /** Ends the thread; requests under way are interrupted. */
   stop(): Promise<void>;
 }
 
-/** Between the death of a thread and the start of the next, milliseconds: one that dies at once must not spin. */
+/** Milliseconds between the end of a thread and the start of the next, so that one that ends at once makes no busy loop. */
 const RESTART_MS = 250;
-/** How long past the deadline the thread may keep its answer to itself, milliseconds. */
-const PATIENCE_MS = 2000;
+/** Milliseconds after the deadline until a thread that has not answered counts as hung. */
+const HUNG_MS = 2000;
 
 /**
- * A door that is kept by a thread of its own, started when it is first needed and again when it dies. The policy and the
- * deadline are the thread's. Requests never reject: `interrupted` tells that the thread ended or did not answer in time.
+ * An outbound client that runs in a thread of its own. The thread starts with the first request, and again after it ended.
+ * Policy and deadline are set in the thread. Requests never reject: `interrupted` means that the thread ended or hung.
  */
-export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): DoorThread {
+export function startOutboundThread({ entry, settings, onExit }: OutboundThreadOptions): OutboundThread {
   const pending = new Map<number, (result: OutboundResult) => void>();
   let worker: Worker | null = null;
   let mayStart: Promise<unknown> = Promise.resolve();
   let isStopped = false;
-  let last = 0;
+  let lastId = 0;
 
   function settle(id: number, result: OutboundResult): void {
     pending.get(id)?.(result);
@@ -46,8 +46,8 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
 
   function start(): Worker {
     const fresh = new Worker(entry, { workerData: settings });
-    fresh.on('message', ({ id, result }: FromKeeper) => settle(id, received(result)));
-    // What the thread died of is told by its exit; an error event without a listener would end the process.
+    fresh.on('message', ({ id, result }: ThreadReply) => settle(id, withBuffer(result)));
+    // The exit event follows. Without this listener the error would end the process.
     fresh.on('error', () => {});
     fresh.once('exit', () => {
       worker = null;
@@ -58,30 +58,33 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
     return fresh;
   }
 
-  async function door(request: Parameters<Door>[0], signal?: AbortSignal): Promise<OutboundResult> {
-    const id = ++last;
-    const answer = answered(id, signal);
+  async function client(
+    request: Parameters<OutboundClient>[0],
+    signal?: AbortSignal,
+  ): Promise<OutboundResult> {
+    const id = ++lastId;
+    const answer = answerTo(id, signal);
     await mayStart;
-    // Settled meanwhile: its caller gave up, or the thread was stopped.
+    // Settled meanwhile: the caller's signal was aborted, or the thread was stopped.
     if (!pending.has(id)) return answer;
     worker ??= start();
     const { url, ...rest } = request;
-    const message: ToKeeper = { ...rest, id, url: url.href };
+    const message: ThreadRequest = { ...rest, id, url: url.href };
     worker.postMessage(message);
     return answer;
   }
 
-  function answered(id: number, signal: AbortSignal | undefined): Promise<OutboundResult> {
+  function answerTo(id: number, signal: AbortSignal | undefined): Promise<OutboundResult> {
     if (isStopped) return Promise.resolve({ kind: 'failed', fault: 'interrupted' });
     if (signal?.aborted) return Promise.resolve({ kind: 'failed', fault: 'timeout' });
     return new Promise((resolve) => {
-      const giveUp = (): void => settle(id, { kind: 'failed', fault: 'timeout' });
-      const hang = (): void => settle(id, { kind: 'failed', fault: 'interrupted' });
-      const timer = setTimeout(hang, settings.deadlineMs + PATIENCE_MS);
-      signal?.addEventListener('abort', giveUp, { once: true });
+      const onAbort = (): void => settle(id, { kind: 'failed', fault: 'timeout' });
+      const onHung = (): void => settle(id, { kind: 'failed', fault: 'interrupted' });
+      const timer = setTimeout(onHung, settings.deadlineMs + HUNG_MS);
+      signal?.addEventListener('abort', onAbort, { once: true });
       pending.set(id, (result) => {
         clearTimeout(timer);
-        signal?.removeEventListener('abort', giveUp);
+        signal?.removeEventListener('abort', onAbort);
         pending.delete(id);
         resolve(result);
       });
@@ -89,7 +92,7 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
   }
 
   return {
-    door,
+    client,
     underWay: () => pending.size,
     async stop() {
       isStopped = true;
@@ -99,14 +102,14 @@ export function openDoorThread({ entry, settings, onExit }: DoorThreadOptions): 
   };
 }
 
-/** Several of them behind one door: a request takes the one with the least to do. @param count at least 1 */
-export function openDoorThreads(count: number, options: DoorThreadOptions): DoorThread {
-  const threads = Array.from({ length: count }, () => openDoorThread(options));
+/** Several threads behind one client: a request goes to the thread with the fewest under way. @param count at least 1 */
+export function startOutboundThreads(count: number, options: OutboundThreadOptions): OutboundThread {
+  const threads = Array.from({ length: count }, () => startOutboundThread(options));
   return {
-    door: (request, signal) => {
-      const [first, ...others] = threads as [DoorThread, ...DoorThread[]];
+    client: (request, signal) => {
+      const [first, ...others] = threads as [OutboundThread, ...OutboundThread[]];
       const idlest = others.reduce((least, one) => (one.underWay() < least.underWay() ? one : least), first);
-      return idlest.door(request, signal);
+      return idlest.client(request, signal);
     },
     underWay: () => threads.reduce((sum, thread) => sum + thread.underWay(), 0),
     stop: async () => {
@@ -115,8 +118,8 @@ export function openDoorThreads(count: number, options: DoorThreadOptions): Door
   };
 }
 
-/** A buffer comes out of a thread as bare octets. */
-function received(result: OutboundResult): OutboundResult {
+/** Messages between threads carry a Buffer as a plain Uint8Array. */
+function withBuffer(result: OutboundResult): OutboundResult {
   if (result.kind === 'failed') return result;
   const { buffer, byteOffset, byteLength } = result.body;
   return { ...result, body: Buffer.from(buffer, byteOffset, byteLength) };

@@ -1,12 +1,12 @@
-/** A thread that keeps no door: what it answers, and whether, stands in the path. */
+/** A thread without a client: the path of the URL says whether it echoes the request, ends, or stays silent. */
 import { parentPort } from 'node:worker_threads';
-import type { FromKeeper, ToKeeper } from '../../../src/outbound/thread/messages.ts';
+import type { ThreadReply, ThreadRequest } from '../../../src/outbound/thread/messages.ts';
 
-parentPort?.on('message', ({ id, url, body, headers }: ToKeeper) => {
+parentPort?.on('message', ({ id, url, body, headers }: ThreadRequest) => {
   const { pathname } = new URL(url);
   if (pathname === '/die') process.exit(1);
   if (pathname === '/mute') return;
-  const message: FromKeeper = {
+  const message: ThreadReply = {
     id,
     result: { kind: 'response', status: 200, headers, body: Buffer.from(body ?? []) },
   };

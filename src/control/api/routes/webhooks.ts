@@ -9,7 +9,7 @@ import {
   createWebhook,
   deleteWebhook,
   getWebhook,
-  listOwnWebhooks,
+  listAuthorized,
   patchWebhook,
 } from '../../webhooks/resource/webhooks.ts';
 import { created, nextLink } from '../answers/links.ts';
@@ -21,7 +21,7 @@ import { envelope, jsonBody, pathId, refuseParameters } from '../requests/input.
 export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/webhooks', async (request) => {
     refuseParameters(request);
-    return listOwnWebhooks(deps, actorOf(request));
+    return listAuthorized(deps, actorOf(request));
   });
   app.get('/webhooks/events', async (request) => {
     refuseParameters(request);

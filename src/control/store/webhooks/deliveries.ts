@@ -41,7 +41,7 @@ export async function lockDelivery(tx: Tx, id: string, webhookId: string): Promi
 }
 
 /** A delivery's place in the history of its webhook. */
-export interface DeliveryPlace {
+export interface DeliveryPosition {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly id: string;
@@ -52,7 +52,7 @@ export function listDeliveries(
   db: Db,
   webhookId: string,
   status: DeliveryStatus | null,
-  place: DeliveryPlace | null,
+  place: DeliveryPosition | null,
   limit: number,
 ): Promise<DeliveryRow[]> {
   let query = db.selectFrom('webhook_deliveries').select(COLUMNS).where('webhook_id', '=', webhookId);

@@ -117,12 +117,12 @@ export async function takeBackAttempt(tx: Tx, id: string, attempts: number): Pro
     .execute();
 }
 
-export type DeliveryOutcome = Pick<
+export type DeliveryResult = Pick<
   WebhookDeliveriesTable,
   'status' | 'error' | 'response_code' | 'duration_ms' | 'next_attempt_at'
 >;
 
-type Outcome = DeliveryOutcome & { readonly id: string; readonly attempts: number };
+type Outcome = DeliveryResult & { readonly id: string; readonly attempts: number };
 
 const recordWith = (erased: { readonly body?: null }) =>
   prepared((db, p: Outcome) =>
@@ -148,11 +148,11 @@ const RECORD_END = recordWith({ body: null });
  *
  * @returns false, with nothing written, when it has ended meanwhile or another attempt was begun
  */
-export async function recordOutcome(
+export async function recordResult(
   tx: Tx,
   id: string,
   attempts: number,
-  outcome: DeliveryOutcome,
+  outcome: DeliveryResult,
 ): Promise<boolean> {
   const record = outcome.status === 'pending' ? RECORD_RETRY : RECORD_END;
   const { numAffectedRows } = await record(tx, { ...outcome, id, attempts });
@@ -193,7 +193,7 @@ function ended(end: DeliveryEnd): Updateable<WebhookDeliveriesTable> {
 }
 
 /** Ends every lease: for an engine on which one process dispatches, when that process starts. */
-export async function forgetClaims(tx: Tx): Promise<void> {
+export async function endAllLeases(tx: Tx): Promise<void> {
   await tx
     .updateTable('webhooks')
     .set({ claim: null, claimed_delivery: null, claimed_until: 0 })

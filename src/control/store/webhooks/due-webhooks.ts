@@ -4,7 +4,7 @@ import type { Db } from '../store.ts';
 
 // These three are spelled as in migration 0007: only then an engine uses its index `webhooks_turn`.
 const IS_SLOW = sql<number>`(case when last_attempt_ms >= 1000 then 1 else 0 end)`;
-const TURN_AT = sql<number>`(case when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at
+const DUE_AT = sql<number>`(case when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at
   when rests_until >= claimed_until then rests_until else claimed_until end)`;
 const HAS_DUE = sql<boolean>`enabled = 1 and next_due_at is not null`;
 
@@ -29,9 +29,9 @@ export function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingW
     .select(['id', 'user_id', 'served_at'])
     .where(HAS_DUE)
     .where(IS_SLOW, '=', sql.lit(isSlow ? 1 : 0))
-    .where(TURN_AT, '<=', now);
+    .where(DUE_AT, '<=', now);
   if (passed.length > 0) query = query.where('user_id', 'not in', passed);
-  return query.orderBy(TURN_AT).limit(limit).execute();
+  return query.orderBy(DUE_AT).limit(limit).execute();
 }
 
 /**
@@ -39,17 +39,17 @@ export function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingW
  *
  * @returns milliseconds since the epoch; null when there is none
  */
-export async function nextTurnAfter(db: Db, now: number): Promise<number | null> {
+export async function nextDueAfter(db: Db, now: number): Promise<number | null> {
   const { fast, slow } = await db
     .selectNoFrom((from) =>
       ([0, 1] as const).map((isSlow) =>
         from
           .selectFrom('webhooks')
-          .select(TURN_AT.as('at'))
+          .select(DUE_AT.as('at'))
           .where(HAS_DUE)
           .where(IS_SLOW, '=', sql.lit(isSlow))
-          .where(TURN_AT, '>', now)
-          .orderBy(TURN_AT)
+          .where(DUE_AT, '>', now)
+          .orderBy(DUE_AT)
           .limit(1)
           .as(isSlow === 0 ? 'fast' : 'slow'),
       ),

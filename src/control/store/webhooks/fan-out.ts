@@ -167,7 +167,7 @@ export async function setDueBy(tx: Tx, ids: readonly string[], at: number): Prom
 }
 
 /** Where the fan-out stands, and both ends of the log. */
-export interface FanOutPlace {
+export interface FanOutPosition {
   readonly cursor: number;
   /** The first change that there is; the next one there will be, when there is none. */
   readonly oldest: number;
@@ -176,7 +176,7 @@ export interface FanOutPlace {
 }
 
 /** All of one moment. */
-export async function fanOutPlace(db: Db): Promise<FanOutPlace> {
+export async function fanOutPosition(db: Db): Promise<FanOutPosition> {
   const row = await db
     .selectFrom('feed_head')
     .where('feed_head.id', '=', 1)

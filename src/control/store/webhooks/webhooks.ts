@@ -88,7 +88,7 @@ export async function countWebhooks(db: Db, userId: string): Promise<number> {
 }
 
 /** What the customer's own requests change; the counters and the turn of a webhook move with its deliveries. */
-export type WebhookChange = Partial<
+export type WebhookUpdate = Partial<
   Pick<
     WebhooksTable,
     | 'name'
@@ -116,7 +116,7 @@ export type WebhookChange = Partial<
  * @param change at least one column
  * @returns the webhook after the change, which must be there
  */
-export function updateWebhook(tx: Tx, id: string, change: WebhookChange): Promise<WebhookRow> {
+export function updateWebhook(tx: Tx, id: string, change: WebhookUpdate): Promise<WebhookRow> {
   if (change.next_due_at != null) markWork(tx, 'deliveries');
   return tx.updateTable('webhooks').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
 }

@@ -22,21 +22,21 @@ import {
   openEndpoint,
   type Received,
 } from '../../../../test/support/control/webhooks/endpoint.ts';
-import { openDoor } from '../../../outbound/outbound-client.ts';
+import { createOutboundClient } from '../../../outbound/outbound-client.ts';
 import type { TargetPolicy } from '../../../outbound/target/target-policy.ts';
-import { makeAttempt } from './send-attempt.ts';
+import { createSendAttempt } from './send-attempt.ts';
 
 /** A policy for tests, whose servers can only be local. */
 const ANYWHERE: TargetPolicy = { allows: () => true, admits: () => true };
 
 function startReal(run: DispatchRun, endpoint: Endpoint): Started {
-  const door = openDoor({
+  const door = createOutboundClient({
     policy: ANYWHERE,
     resolve: async () => ['127.0.0.1'],
     deadlineMs: 5000,
     ca: endpoint.cert,
   });
-  return run.start({ attempt: makeAttempt(door, () => run.now) });
+  return run.start({ sendAttempt: createSendAttempt(door, () => run.now) });
 }
 
 function seqOf({ body }: Received): number {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../../../core/limits.ts';
-import { countAttempt, roomFor } from './hourly-attempts.ts';
+import { countAttempt, mayAttempt } from './hourly-attempts.ts';
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -17,18 +17,18 @@ function countMany(text: string, times: number, at: number): string {
 describe('the hourly window', () => {
   it('takes 600 and not 601', () => {
     const nearly = countMany('[]', LIMIT - 1, 0);
-    assert.equal(roomFor(nearly, 0), true);
+    assert.equal(mayAttempt(nearly, 0), true);
     const full = countMany(nearly, 1, 0);
     assert.equal(full, `[[0,${LIMIT}]]`);
-    assert.equal(roomFor(full, 0), false);
+    assert.equal(mayAttempt(full, 0), false);
     assert.equal(countAttempt(full, 0), null);
   });
 
   it('has room again once the minute that filled it is an hour old', () => {
     const full = countMany('[]', LIMIT, 30_000);
-    assert.equal(roomFor(full, 30_000 + HOUR), false);
-    assert.equal(roomFor(full, MINUTE + HOUR - 1), false);
-    assert.equal(roomFor(full, MINUTE + HOUR), true);
+    assert.equal(mayAttempt(full, 30_000 + HOUR), false);
+    assert.equal(mayAttempt(full, MINUTE + HOUR - 1), false);
+    assert.equal(mayAttempt(full, MINUTE + HOUR), true);
   });
 
   it('counts what came in minutes, in order', () => {
@@ -40,7 +40,7 @@ describe('the hourly window', () => {
 
   it('counts minutes ahead of a clock that was set back as the present one', () => {
     const ahead = countMany('[]', LIMIT, 500 * MINUTE);
-    assert.equal(roomFor(ahead, 3 * MINUTE), false);
+    assert.equal(mayAttempt(ahead, 3 * MINUTE), false);
     assert.equal(countAttempt('[[500,4],[501,1]]', 3 * MINUTE), '[[3,6]]');
   });
 
@@ -62,7 +62,7 @@ describe('the hourly window', () => {
       '[[0,600',
     ];
     for (const text of damaged) {
-      assert.equal(roomFor(text, 0), true, text);
+      assert.equal(mayAttempt(text, 0), true, text);
       assert.equal(countAttempt(text, 0), '[[0,1]]', text);
     }
   });
@@ -81,7 +81,7 @@ describe('the hourly window', () => {
         const made: number[] = [];
         for (const [pause, wanted] of bursts) {
           now += pause;
-          for (let asked = 0; asked < wanted && roomFor(text, now); asked++) {
+          for (let asked = 0; asked < wanted && mayAttempt(text, now); asked++) {
             text = countMany(text, 1, now);
             made.push(now);
           }

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const WINDOW_MINUTES = 60;
 
 /** Whether one more attempt at `nowMs` stays within `LIMITS.webhookAttemptsPerHour`. */
-export function roomFor(text: string, nowMs: number): boolean {
+export function mayAttempt(text: string, nowMs: number): boolean {
   return isRoom(live(text, nowMs));
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../../../core/limits.ts';
-import { restMs, retryDelayMs } from './retry-delays.ts';
+import { retryDelayMs, webhookBackoffMs } from './retry-delays.ts';
 
 const SCHEDULE = [0, 5, 300, 1800, 7200];
 const MIDDLE = 0.5;
@@ -55,9 +55,9 @@ describe('retries', () => {
   it('a webhook rests for twice as long each time, up to a minute', () => {
     const seconds = [1, 2, 4, 8, 16, 32, 60, 60, 60];
     seconds.forEach((expected, index) => {
-      assert.equal(restMs(index + 1), expected * 1000);
+      assert.equal(webhookBackoffMs(index + 1), expected * 1000);
     });
-    assert.equal(restMs(LIMITS.webhookFailures), LIMITS.webhookRestMaxMs);
-    assert.equal(restMs(5000), LIMITS.webhookRestMaxMs);
+    assert.equal(webhookBackoffMs(LIMITS.webhookFailures), LIMITS.webhookRestMaxMs);
+    assert.equal(webhookBackoffMs(5000), LIMITS.webhookRestMaxMs);
   });
 });

@@ -1,16 +1,19 @@
 import { LIMITS } from '../../../core/limits.ts';
+import { backoffMs } from '../../../lifecycle/backoff.ts';
 
-/** Each delay is multiplied by 0.8 to 1.2, so that what failed together does not come back together. */
+/** Each delay is multiplied by 0.8 to 1.2, so that deliveries that failed together are not retried together. */
 const JITTER_MIN = 0.8;
 const JITTER_SPAN = 0.4;
+
+const WEBHOOK_BACKOFF = { firstMs: 1000, capMs: LIMITS.webhookRestMaxMs };
 
 /**
  * How long a delivery waits after a failed attempt.
  *
- * @param failed which attempt it was, from 1
+ * @param failed number of the attempt that failed, from 1
  * @param schedule seconds before each attempt; as many attempts as numbers
  * @param random 0 up to 1
- * @param retryAfter seconds that the endpoint asked for, or null. Honoured as far as it lies between the delay and twice it
+ * @param retryAfter seconds that the endpoint asked for, or null. Honoured between the delay and twice the delay
  * @returns milliseconds, or null: there is no further attempt
  */
 export function retryDelayMs(
@@ -26,12 +29,12 @@ export function retryDelayMs(
 }
 
 /**
- * How long a webhook is left alone after its nth failed attempt in a row: one second, then twice as long each time, up to
+ * How long nothing is sent to a webhook after its nth failed attempt in a row: 1 s, doubling up to
  * `LIMITS.webhookRestMaxMs`.
  *
  * @param failures at least 1
  * @returns milliseconds
  */
-export function restMs(failures: number): number {
-  return Math.min(LIMITS.webhookRestMaxMs, 1000 * 2 ** (failures - 1));
+export function webhookBackoffMs(failures: number): number {
+  return backoffMs(failures, WEBHOOK_BACKOFF);
 }

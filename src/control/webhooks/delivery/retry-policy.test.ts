@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DELIVERY_ERRORS, type DeliveryError } from '../../../core/webhooks.ts';
 import type { AttemptResult } from '../ports.ts';
-import { judge } from './retry-policy.ts';
+import { decideRetry } from './retry-policy.ts';
 
 const SCHEDULE = [0, 5, 300];
 const NOW = 1_000_000;
@@ -15,7 +15,7 @@ const wrong = (error: DeliveryError, more: Partial<AttemptResult> = {}): Attempt
   ...more,
 });
 
-describe('a verdict', () => {
+describe('a retry decision', () => {
   it('follows from the attempt and the failures before it', () => {
     const table: readonly [AttemptResult, attempt: number, failuresBefore: number, ...expected: unknown[]][] =
       [
@@ -34,8 +34,14 @@ describe('a verdict', () => {
         [wrong('timeout'), 3, 40, 'failed', null, 41, NOW + 60_000, true],
       ];
     for (const [result, attempt, failuresBefore, ...expected] of table) {
-      const verdict = judge(result, { attempt, failuresBefore, schedule: SCHEDULE, random: 0.5, now: NOW });
-      const { delivery, failures, restsUntil, isDisabled } = verdict;
+      const decision = decideRetry(result, {
+        attempt,
+        failuresBefore,
+        schedule: SCHEDULE,
+        random: 0.5,
+        now: NOW,
+      });
+      const { delivery, failures, restsUntil, isDisabled } = decision;
       const { error, responseCode, durationMs } = result;
       assert.deepEqual(
         [delivery.status, delivery.nextAttemptAt, failures, restsUntil, isDisabled],
@@ -52,7 +58,7 @@ describe('a verdict', () => {
   it('is a failure whatever the error', () => {
     for (const error of DELIVERY_ERRORS) {
       const input = { attempt: 1, failuresBefore: 3, schedule: SCHEDULE, random: 0, now: NOW };
-      assert.equal(judge(wrong(error), input).failures, 4, error);
+      assert.equal(decideRetry(wrong(error), input).failures, 4, error);
     }
   });
 });

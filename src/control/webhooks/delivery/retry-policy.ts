@@ -1,10 +1,10 @@
 import { LIMITS } from '../../../core/limits.ts';
 import type { DeliveryError, DeliveryStatus } from '../../../core/webhooks.ts';
 import type { AttemptResult } from '../ports.ts';
-import { restMs, retryDelayMs } from './retry-delays.ts';
+import { retryDelayMs, webhookBackoffMs } from './retry-delays.ts';
 
-/** What one attempt makes of its delivery and of its webhook. Times are milliseconds since the epoch. */
-export interface Verdict {
+/** What one attempt changes in its delivery and in its webhook. Times are milliseconds since the epoch. */
+export interface RetryDecision {
   readonly delivery: {
     readonly status: Exclude<DeliveryStatus, 'dropped'>;
     readonly error: DeliveryError | null;
@@ -15,13 +15,14 @@ export interface Verdict {
   };
   /** Failed attempts in a row. */
   readonly failures: number;
+  /** Nothing is sent to the webhook before this time. */
   readonly restsUntil: number;
-  /** It failed too often: nothing more is sent to it until its owner enables it again. */
+  /** True after too many failures: nothing more is sent until the owner enables the webhook again. */
   readonly isDisabled: boolean;
 }
 
-export interface VerdictInput {
-  /** Which attempt of the delivery it was, from 1. */
+export interface RetryInput {
+  /** Number of the attempt of the delivery, from 1. */
   readonly attempt: number;
   /** Failed attempts of the webhook in a row before this one. */
   readonly failuresBefore: number;
@@ -31,14 +32,14 @@ export interface VerdictInput {
   readonly now: number;
 }
 
-/** Judges one attempt (decisions, section 4): a 2xx ends everything well, all else is a failure of delivery and webhook. */
-export function judge(result: AttemptResult, input: VerdictInput): Verdict {
+/** A 2xx resets the webhook's failures; anything else is a failure of both delivery and webhook. */
+export function decideRetry(result: AttemptResult, input: RetryInput): RetryDecision {
   const { attempt, failuresBefore, schedule, random, now } = input;
   const { error, responseCode, durationMs, retryAfter } = result;
-  const told = { error, responseCode, durationMs };
+  const recorded = { error, responseCode, durationMs };
   if (error === null) {
     return {
-      delivery: { ...told, status: 'succeeded', nextAttemptAt: null },
+      delivery: { ...recorded, status: 'succeeded', nextAttemptAt: null },
       failures: 0,
       restsUntil: 0,
       isDisabled: false,
@@ -49,12 +50,12 @@ export function judge(result: AttemptResult, input: VerdictInput): Verdict {
   const delay = isDisabled ? null : retryDelayMs(attempt, schedule, random, retryAfter);
   return {
     delivery: {
-      ...told,
+      ...recorded,
       status: delay === null ? 'failed' : 'pending',
       nextAttemptAt: delay === null ? null : now + delay,
     },
     failures,
-    restsUntil: now + restMs(failures),
+    restsUntil: now + webhookBackoffMs(failures),
     isDisabled,
   };
 }

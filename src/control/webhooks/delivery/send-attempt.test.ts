@@ -8,10 +8,10 @@ import {
 } from '../../../../test/support/control/webhooks/endpoint.ts';
 import { makeSelfSigned } from '../../../certificates/self-signed.ts';
 import type { DeliveryError } from '../../../core/webhooks.ts';
-import { type DoorOptions, openDoor } from '../../../outbound/outbound-client.ts';
+import { createOutboundClient, type OutboundClientOptions } from '../../../outbound/outbound-client.ts';
 import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../../outbound/target/target-policy.ts';
 import type { AttemptRequest, AttemptResult } from '../ports.ts';
-import { AttemptInterruptedError, makeAttempt } from './send-attempt.ts';
+import { AttemptInterruptedError, createSendAttempt } from './send-attempt.ts';
 
 /** A policy for tests, whose servers can only be local. */
 const ANYWHERE: TargetPolicy = { allows: () => true, admits: () => true };
@@ -52,14 +52,18 @@ describe('an attempt', () => {
   });
   after(() => endpoint.close());
 
-  const make = (path: string, door: Partial<DoorOptions> = {}, more: Partial<AttemptRequest> = {}) => {
+  const make = (
+    path: string,
+    door: Partial<OutboundClientOptions> = {},
+    more: Partial<AttemptRequest> = {},
+  ) => {
     const options = {
       policy: ANYWHERE,
       resolve: async () => ['127.0.0.1'],
       deadlineMs: 5000,
       ca: endpoint.cert,
     };
-    const attempt = makeAttempt(openDoor({ ...options, ...door }), () => NOW);
+    const attempt = createSendAttempt(createOutboundClient({ ...options, ...door }), () => NOW);
     const url = path.startsWith('/') ? endpoint.origin + path : path;
     const request = {
       signingSecret: SECRET,
@@ -130,7 +134,7 @@ describe('an attempt', () => {
 
   it('that comes to no response says why in one word', async () => {
     const none = async (): Promise<string[]> => [];
-    const table: readonly [path: string, Partial<DoorOptions>, DeliveryError][] = [
+    const table: readonly [path: string, Partial<OutboundClientOptions>, DeliveryError][] = [
       ['/hang', { deadlineMs: 100 }, 'timeout'],
       ['/hang-up', {}, 'connection_failed'],
       [`https://hook.example.com:2/`, {}, 'connection_failed'],
@@ -155,7 +159,7 @@ describe('an attempt', () => {
   });
 
   it('rejects when our own thread ended, which says nothing about the endpoint', async () => {
-    const attempt = makeAttempt(
+    const attempt = createSendAttempt(
       async () => ({ kind: 'failed', fault: 'interrupted' }),
       () => NOW,
     );

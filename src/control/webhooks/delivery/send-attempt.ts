@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { DeliveryError } from '../../../core/webhooks.ts';
-import type { Door } from '../../../outbound/outbound-client.ts';
+import type { OutboundClient } from '../../../outbound/outbound-client.ts';
 import type { OutboundFault, OutboundResponse, OutboundResult } from '../../../outbound/request.ts';
 import { parseRetryAfter } from '../../../outbound/retry-after.ts';
 import { parseWebhookUrl } from '../../../outbound/target/url-rules.ts';
-import type { Attempt, AttemptRequest, AttemptResult } from '../ports.ts';
+import type { AttemptRequest, AttemptResult, SendAttempt } from '../ports.ts';
 import { signatureHeader } from './signature.ts';
 
 const USER_AGENT = 'uqrp-webhooks/1';
@@ -15,40 +15,41 @@ const FAULTS: Readonly<Record<Exclude<OutboundFault, 'interrupted'>, DeliveryErr
   connection_failed: 'connection_failed',
   tls_error: 'tls_error',
   blocked_address: 'blocked_address',
-  // Only the head is read, so nothing of a response can be too large.
+  // Cannot happen: only the head of a response is read.
   too_large: 'connection_failed',
 };
 
-/** Our own thread ended under an attempt: nothing is known of the endpoint. */
+/** The outbound thread ended during an attempt, so nothing is known about the endpoint. */
 export class AttemptInterruptedError extends Error {
   constructor() {
-    super('the thread that webhooks leave through ended during an attempt');
+    super('the outbound thread ended during an attempt');
     this.name = 'AttemptInterruptedError';
   }
 }
 
 /**
- * Makes attempts through a door whose policy and deadline are those of webhooks. A URL that does not parse any more is told
- * as a blocked address, like one that the door's policy refuses: neither is dialled.
+ * Makes attempts with a client whose policy and deadline are those of webhooks. A stored URL that does not parse any more
+ * fails like one that the policy refuses, as `blocked_address`, without a connection.
  */
-export function makeAttempt(door: Door, clock: Clock): Attempt {
+export function createSendAttempt(client: OutboundClient, clock: Clock): SendAttempt {
   return async (request) => {
     const started = performance.now();
-    const sent = await send(door, clock, request);
-    return { ...sent, durationMs: Math.round(performance.now() - started) };
+    const result = await send(client, clock, request);
+    return { ...result, durationMs: Math.round(performance.now() - started) };
   };
 }
 
-type Said = Omit<AttemptResult, 'durationMs'>;
+type UntimedResult = Omit<AttemptResult, 'durationMs'>;
 
-async function send(door: Door, clock: Clock, request: AttemptRequest): Promise<Said> {
+async function send(client: OutboundClient, clock: Clock, request: AttemptRequest): Promise<UntimedResult> {
   const url = parseWebhookUrl(request.url);
   if (url === null) return failed('blocked_address');
   const headers = headersOf(request, Math.floor(clock() / 1000));
-  return said(await door({ method: 'POST', url, headers, body: request.body, maxBytes: 0 }), clock);
+  const result = await client({ method: 'POST', url, headers, body: request.body, maxBytes: 0 });
+  return attemptResult(result, clock);
 }
 
-/** Specification, Events: the headers of a delivery. */
+/** The headers of a delivery (docs/WEBHOOKS.md). @param t Unix time in whole seconds */
 function headersOf(request: AttemptRequest, t: number): Record<string, string> {
   return {
     'content-type': 'application/json',
@@ -59,7 +60,7 @@ function headersOf(request: AttemptRequest, t: number): Record<string, string> {
   };
 }
 
-function said(result: OutboundResult, clock: Clock): Said {
+function attemptResult(result: OutboundResult, clock: Clock): UntimedResult {
   if (result.kind === 'failed') {
     if (result.fault === 'interrupted') throw new AttemptInterruptedError();
     return failed(FAULTS[result.fault]);
@@ -78,6 +79,6 @@ function retryAfterOf({ headers }: OutboundResponse, clock: Clock): number | nul
   return typeof value === 'string' ? parseRetryAfter(value, clock()) : null;
 }
 
-function failed(error: DeliveryError): Said {
+function failed(error: DeliveryError): UntimedResult {
   return { error, responseCode: null, retryAfter: null };
 }

@@ -2,133 +2,149 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import type { DeliveryError, DeliveryStatus } from '../../../core/webhooks.ts';
+import { backoffMs } from '../../../lifecycle/backoff.ts';
 import type { Store } from '../../store/store.ts';
-import { type Ended, giveBack, type Settled, settleTurn, type Turn } from '../delivery/delivery-attempt.ts';
-import { restMs } from '../delivery/retry-delays.ts';
+import type { DeliveryAttempt, EndedCounts } from '../delivery/delivery-attempt.ts';
+import { webhookBackoffMs } from '../delivery/retry-delays.ts';
 import { AttemptInterruptedError } from '../delivery/send-attempt.ts';
-import type { Attempt, AttemptResult, SecretSeal } from '../ports.ts';
-import type { Pool } from './worker-pools.ts';
+import { cancelAttempt, type Settled, settleAttempt } from '../delivery/settle.ts';
+import type { AttemptResult, SecretEncryption, SendAttempt } from '../ports.ts';
+import type { PoolName } from './worker-pools.ts';
 
-/** A webhook that others wait behind keeps its slot for so many deliveries, and so long, at most. */
-const TURN_DELIVERIES = 16;
-const TURN_MS = 1000;
+/** A webhook keeps its worker for so many deliveries, and so many milliseconds, while others wait. */
+const DELIVERIES_MAX = 16;
+const SERVICE_MS = 1000;
 
-/** Pauses before a unit that failed is run again, milliseconds. */
-const RETRY_FIRST_MS = 50;
-const RETRY_MAX_MS = 1000;
+/** Delays before a unit of work that failed is run again. */
+const UNIT_BACKOFF = { firstMs: 50, capMs: 1000 };
 
-/** Told of what happens, for metrics. Must not throw. */
+/** Receives what happens, for metrics. Must not throw. */
 export interface DispatchObserver {
-  /** An attempt that was made. @param seconds that it took */
+  /** An attempt was made. @param seconds that it took */
   attempted(error: DeliveryError | 'none', seconds: number): void;
-  /** Deliveries that ended, by an attempt or without one. */
+  /** Deliveries ended, by an attempt or without one. */
   ended(status: Exclude<DeliveryStatus, 'pending'>, deliveries: number): void;
   /** A delivery was answered with a 2xx. @param seconds since it was enqueued */
   arrived(seconds: number): void;
-  /** A webhook failed too often in a row. */
+  /** A webhook was disabled after too many failures in a row. */
   disabled(): void;
 }
 
-/** What the slots of a dispatcher share. */
-export interface SlotContext {
+/** What the workers of a dispatcher share. */
+export interface WorkerContext {
   readonly store: Store;
   readonly clock: Clock;
   /** A number from 0 up to 1. */
   readonly random: () => number;
-  readonly attempt: Attempt;
-  readonly seal: Pick<SecretSeal, 'open'>;
+  readonly sendAttempt: SendAttempt;
+  readonly encryption: Pick<SecretEncryption, 'decrypt'>;
   readonly schedule: readonly number[];
   readonly leaseMs: number;
   readonly signal: AbortSignal;
   readonly observe: DispatchObserver;
-  /** Lets what is settled at about the same time share a commit. */
-  readonly beat: () => Promise<void>;
+  /** Delays a settlement, so that attempts that end at about the same time share one commit. */
+  readonly commitDelay: () => Promise<void>;
   readonly onError: (error: unknown) => void;
-  /** Told how a unit of work ended: null when it succeeded, else what it failed of. */
+  /** A unit of work ended: null when it succeeded, else the error. */
   readonly onUnit: (error: unknown) => void;
-  /** Attempts in a row, by webhook, during which our own thread ended: one that ends it each time must not do so at once again. */
+  /** Attempts in a row, by webhook, during which the outbound thread ended. They are repeated with a growing delay. */
   readonly interruptions: Map<string, number>;
-  /** Whether another webhook may be waiting for a slot that this customer's webhook has in a pool. */
-  readonly othersWait: (userId: string, pool: Pool) => boolean;
+  /** Whether another webhook may be waiting for the worker that this customer occupies in a pool. */
+  readonly othersWait: (userId: string, pool: PoolName) => boolean;
 }
 
 /**
- * Attempts the delivery of a turn, settles it and goes on with the webhook's next, as long as it may. Resolves when the
- * lease is given back or lost; never rejects. Once the signal is aborted it only ends what it is at.
+ * Makes one attempt after the other for one webhook, as long as it may keep the worker. Resolves when the lease has ended or
+ * is lost; never rejects. Once the signal is aborted it only settles the attempt that is under way.
  */
-export async function runSlot(context: SlotContext, first: Turn, pool: Pool): Promise<void> {
-  const until = performance.now() + TURN_MS;
-  let turn: Turn | null = first;
-  for (let deliveries = 1; turn !== null; deliveries++) {
-    const isLast: boolean = deliveries >= TURN_DELIVERIES || performance.now() >= until;
-    turn = await runTurn(context, turn, pool, isLast);
+export async function runDeliveryWorker(
+  context: WorkerContext,
+  first: DeliveryAttempt,
+  pool: PoolName,
+): Promise<void> {
+  const until = performance.now() + SERVICE_MS;
+  let attempt: DeliveryAttempt | null = first;
+  for (let deliveries = 1; attempt !== null; deliveries++) {
+    const isLast: boolean = deliveries >= DELIVERIES_MAX || performance.now() >= until;
+    attempt = await sendAndSettle(context, attempt, pool, isLast);
   }
 }
 
-/** @returns the webhook's next turn, or null when the slot is free */
-async function runTurn(context: SlotContext, turn: Turn, pool: Pool, isLast: boolean): Promise<Turn | null> {
+/** @returns the webhook's next attempt, or null when the worker is free */
+async function sendAndSettle(
+  context: WorkerContext,
+  attempt: DeliveryAttempt,
+  pool: PoolName,
+  isLast: boolean,
+): Promise<DeliveryAttempt | null> {
   const { store, clock, signal, observe } = context;
   const leaseEnds = performance.now() + context.leaseMs;
+  const cancel = (restsUntil: () => number | null): Promise<unknown> =>
+    retryWhileLeased(context, leaseEnds, () =>
+      store.write((tx) => cancelAttempt(tx, attempt, clock(), restsUntil())),
+    );
   if (signal.aborted) {
-    await insist(context, leaseEnds, () => store.write((tx) => giveBack(tx, turn, clock(), null)));
+    await cancel(() => null);
     return null;
   }
-  const result = await attemptOnce(context, turn);
-  if ('restMs' in result) {
-    // The fault is ours, not the endpoint's: nothing is counted, and the attempt is repeated after a rest.
-    const rest = (): number => clock() + result.restMs;
-    await insist(context, leaseEnds, () => store.write((tx) => giveBack(tx, turn, clock(), rest())));
+  const result = await send(context, attempt);
+  if ('retryInMs' in result) {
+    await cancel(() => clock() + result.retryInMs);
     return null;
   }
   const arrivedAt = clock();
   observe.attempted(result.error ?? 'none', result.durationMs / 1000);
-  await context.beat();
-  const settled = await insist(context, leaseEnds, () => {
+  await context.commitDelay();
+  const settled = await retryWhileLeased(context, leaseEnds, () => {
     const { leaseMs, schedule } = context;
-    // The reserve is for fast endpoints alone.
+    // An endpoint that became slow leaves the reserve.
     const mayStay = pool === 'general' || result.durationMs < LIMITS.webhookFastMs;
-    const goOn = !signal.aborted && mayStay && !(isLast && context.othersWait(turn.userId, pool));
+    const goOn = !signal.aborted && mayStay && !(isLast && context.othersWait(attempt.userId, pool));
     const rules = { now: clock(), leaseMs, schedule, random: context.random(), goOn };
-    return store.write((tx) => settleTurn(tx, turn, result, rules));
+    return store.write((tx) => settleAttempt(tx, attempt, result, rules));
   });
   if (settled === null) return null;
-  report(observe, settled, (arrivedAt - turn.createdAt) / 1000);
+  report(observe, settled, (arrivedAt - attempt.createdAt) / 1000);
   return settled.next;
 }
 
-/** No attempt could be made, by a fault of our own. */
-interface Unmade {
-  /** Milliseconds until it is tried again. */
-  readonly restMs: number;
+/** No attempt was made, because of a fault of this server. The endpoint's counters do not change. */
+interface NotSent {
+  /** Milliseconds until the attempt is repeated. */
+  readonly retryInMs: number;
 }
 
-async function attemptOnce(context: SlotContext, turn: Turn): Promise<AttemptResult | Unmade> {
+async function send(context: WorkerContext, attempt: DeliveryAttempt): Promise<AttemptResult | NotSent> {
   const { interruptions } = context;
   try {
-    const { webhookId, url, deliveryId, event, body } = turn;
-    const signingSecret = context.seal.open(webhookId, turn.sealedSecret);
-    const result = await context.attempt({ url, signingSecret, deliveryId, event, body });
+    const { webhookId, url, deliveryId, event, body } = attempt;
+    const signingSecret = context.encryption.decrypt(webhookId, attempt.encryptedSecret);
+    const result = await context.sendAttempt({ url, signingSecret, deliveryId, event, body });
     interruptions.delete(webhookId);
     return result;
   } catch (error) {
     if (!(error instanceof AttemptInterruptedError)) {
       context.onError(error);
-      return { restMs: LIMITS.webhookRestMaxMs };
+      return { retryInMs: LIMITS.webhookRestMaxMs };
     }
-    const count = (interruptions.get(turn.webhookId) ?? 0) + 1;
-    interruptions.set(turn.webhookId, count);
-    return { restMs: restMs(count) };
+    const count = (interruptions.get(attempt.webhookId) ?? 0) + 1;
+    interruptions.set(attempt.webhookId, count);
+    return { retryInMs: webhookBackoffMs(count) };
   }
 }
 
 /**
- * Runs a unit again while it fails and the lease lasts. Afterwards the webhook is anybody's: the delivery is then attempted
- * once more, under the same id.
+ * Repeats a unit of work while it fails and the lease lasts. After that another process may lease the webhook, and the
+ * delivery is attempted once more, under the same id.
  *
  * @returns null when the unit did not succeed
  */
-async function insist<T>(context: SlotContext, leaseEnds: number, unit: () => Promise<T>): Promise<T | null> {
-  for (let failures = 0; ; failures++) {
+async function retryWhileLeased<T>(
+  context: WorkerContext,
+  leaseEnds: number,
+  unit: () => Promise<T>,
+): Promise<T | null> {
+  for (let failures = 1; ; failures++) {
     try {
       const done = await unit();
       context.onUnit(null);
@@ -137,7 +153,7 @@ async function insist<T>(context: SlotContext, leaseEnds: number, unit: () => Pr
       context.onUnit(error);
       if (context.signal.aborted || performance.now() >= leaseEnds) return null;
     }
-    await sleep(Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** failures));
+    await sleep(backoffMs(failures, UNIT_BACKOFF));
   }
 }
 
@@ -149,8 +165,8 @@ function report(observe: DispatchObserver, settled: Settled, seconds: number): v
   reportEnded(observe, settled.ended);
 }
 
-/** Tells of deliveries that ended without an attempt. */
-export function reportEnded(observe: DispatchObserver, { failed, dropped }: Ended): void {
+/** Reports deliveries that ended without an attempt. */
+export function reportEnded(observe: DispatchObserver, { failed, dropped }: EndedCounts): void {
   if (failed > 0) observe.ended('failed', failed);
   if (dropped > 0) observe.ended('dropped', dropped);
 }

@@ -25,7 +25,7 @@ import type { AttemptResult } from '../ports.ts';
 const SLOW_MS = 4900;
 const SLOW: AttemptResult = { ...RIGHT, durationMs: SLOW_MS };
 const FAST: AttemptResult = { ...RIGHT, durationMs: 20 };
-const GENERAL = LIMITS.webhookSlots - LIMITS.webhookSlotsReserved;
+const GENERAL = LIMITS.webhookWorkers - LIMITS.webhookWorkersReserved;
 
 /** A customer with 100 webhooks that all have ten events waiting. */
 async function addAttacker(store: Store, name: string, at: number): Promise<string[]> {

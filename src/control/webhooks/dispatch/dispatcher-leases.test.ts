@@ -147,7 +147,7 @@ for (const { name, create, skip } of ENGINES) {
       const other = await hookOf(run, 'other');
       const answers = Promise.withResolvers<AttemptResult>();
       run.answer = ({ url }) => (url === urlOf(id) ? answers.promise : RIGHT);
-      run.start({ slots: 1 });
+      run.start({ workers: 1 });
       await enqueue(run.store, id, 3, run.now);
       await until('it is under way', () => run.underWay() === 1);
       await run.store.write((tx) => tx.deleteFrom('webhooks').where('id', '=', id).execute());
@@ -157,14 +157,14 @@ for (const { name, create, skip } of ENGINES) {
       assert.equal(run.made.length, 2);
     });
 
-    scenario('a secret that does not open is our fault: nothing is sent or counted', async (run) => {
+    scenario('a secret that cannot be decrypted is our fault: nothing is sent or counted', async (run) => {
       const id = await hookOf(run);
       let broken = true;
-      const open = (): string => {
-        if (broken) throw new Error('sealed under another key');
-        return 'opened';
+      const decrypt = (): string => {
+        if (broken) throw new Error('encrypted under another key');
+        return 'the secret';
       };
-      run.start({ seal: { open } });
+      run.start({ encryption: { decrypt } });
       await enqueue(run.store, id, 1, run.now);
       await until('a fault is told', () => run.faults.length === 1);
       await until('it rests', async () => (await webhookOf(run.store, id)).rests_until === run.now + 60_000);

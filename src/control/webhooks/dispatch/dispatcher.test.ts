@@ -168,7 +168,7 @@ for (const { name, create, skip } of ENGINES) {
       run.answer = ({ url }) => (urls.has(url) ? run.silence : RIGHT);
       for (const id of silent) await enqueue(run.store, id, 1, run.now - 1);
       run.start();
-      const most = LIMITS.webhookSlotsPerCustomer + LIMITS.webhookReservedPerCustomer;
+      const most = LIMITS.webhookWorkersPerCustomer + LIMITS.webhookReservedPerCustomer;
       await until('half of the slots are taken', () => run.underWay() === most);
       await enqueue(run.store, good, 100, run.now);
       await delivered(run.store, good, 100);
@@ -191,7 +191,7 @@ for (const { name, create, skip } of ENGINES) {
         return answer.promise;
       };
       // A share of two would leave a slot free at the end, when one customer alone has something left.
-      run.start({ slots: 5, perCustomer: 5 });
+      run.start({ workers: 5, perCustomer: 5 });
       // More waits all the time: one too many would have been begun by the time the next attempt ends.
       for (let begun = 5; begun <= ids.length; begun++) {
         await until(`attempt ${begun}`, () => answers.length === begun);
@@ -222,7 +222,7 @@ for (const { name, create, skip } of ENGINES) {
       await run.store.write((tx) =>
         tx.updateTable('webhooks').set({ served_at: 1 }).where('id', '=', quiet).execute(),
       );
-      run.start({ slots: 1 });
+      run.start({ workers: 1 });
       await delivered(run.store, busy, 100);
       const turn = run.made.findIndex(({ url }) => url === urlOf(quiet));
       assert.ok(turn >= 1 && turn <= 16, `its turn came after ${turn}`);

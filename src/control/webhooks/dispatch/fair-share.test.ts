@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LIMITS } from '../../../core/limits.ts';
 import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
-import { planTurns } from './fair-share.ts';
-import { createSlotPools, type Pool, type SlotPools } from './worker-pools.ts';
+import { assignWorkers } from './fair-share.ts';
+import { createWorkerPools, type PoolName, type WorkerPools } from './worker-pools.ts';
 
-function poolsOf(slots: number, reserved: number, general = slots, reserve = 2): SlotPools {
-  return createSlotPools({ slots, reserved, perCustomer: { general, reserve } });
+function poolsOf(slots: number, reserved: number, general = slots, reserve = 2): WorkerPools {
+  return createWorkerPools({ workers: slots, reserved, perCustomer: { general, reserve } });
 }
 
 /** `a1:50`: the first webhook of customer a, that had its turn at 50. */
@@ -18,7 +18,7 @@ function hooks(text: string): WaitingWebhook[] {
 }
 
 describe('the next turns', () => {
-  const TABLE: readonly [title: string, fast: string, slow: string, SlotPools, limit: number, string][] = [
+  const TABLE: readonly [title: string, fast: string, slow: string, WorkerPools, limit: number, string][] = [
     ['of one customer go by time', 'a1:3 a2:1 a3:2', '', poolsOf(4, 0), 9, 'a2 a3 a1'],
     ['go by customer, then by time', 'a1:1 a2:2 a3:3 b1:9', '', poolsOf(6, 0), 9, 'a1 b1 a2 a3'],
     ['are no more than asked for', 'a1:1 a2:2 b1:9', '', poolsOf(4, 0), 2, 'a1 b1'],
@@ -39,21 +39,21 @@ describe('the next turns', () => {
   ];
   for (const [title, fast, slow, pools, limit, expected] of TABLE) {
     it(title, () => {
-      const planned = planTurns({ fast: hooks(fast), slow: hooks(slow) }, pools, limit);
+      const planned = assignWorkers({ fast: hooks(fast), slow: hooks(slow) }, pools, limit);
       assert.equal(planned.map(({ id, pool }) => (pool === 'reserve' ? `${id}*` : id)).join(' '), expected);
     });
   }
 
   it('count the slots that a customer has already', () => {
     const pools = poolsOf(6, 0);
-    for (let index = 0; index < 3; index++) pools.take('a', 'general');
-    const planned = planTurns({ fast: hooks('a1 a2 b1 b2 b3'), slow: [] }, pools, 9);
+    for (let index = 0; index < 3; index++) pools.occupy('a', 'general');
+    const planned = assignWorkers({ fast: hooks('a1 a2 b1 b2 b3'), slow: [] }, pools, 9);
     assert.deepEqual(
       planned.map(({ id }) => id),
       ['b1', 'b2', 'b3'],
     );
-    pools.giveBack('a', 'general');
-    assert.deepEqual([pools.taken(), pools.free('general'), pools.held('a', 'general')], [2, 4, 2]);
+    pools.release('a', 'general');
+    assert.deepEqual([pools.busy(), pools.free('general'), pools.busyFor('a', 'general')], [2, 4, 2]);
   });
 });
 
@@ -69,10 +69,10 @@ interface Hook {
 
 /** Milliseconds that each delivery of the victim waited and took, in a simulation with the limits of the product. */
 function simulate(attackers: number): number[] {
-  const pools = createSlotPools({
-    slots: LIMITS.webhookSlots,
-    reserved: LIMITS.webhookSlotsReserved,
-    perCustomer: { general: LIMITS.webhookSlotsPerCustomer, reserve: LIMITS.webhookReservedPerCustomer },
+  const pools = createWorkerPools({
+    workers: LIMITS.webhookWorkers,
+    reserved: LIMITS.webhookWorkersReserved,
+    perCustomer: { general: LIMITS.webhookWorkersPerCustomer, reserve: LIMITS.webhookReservedPerCustomer },
   });
   const all: Hook[] = [];
   const add = (userId: string, id: string, attemptMs: number, waiting: number): Hook => {
@@ -84,7 +84,7 @@ function simulate(attackers: number): number[] {
     for (let n = 0; n < 100; n++) add(`attacker ${a}`, `${a}-${String(n).padStart(3, '0')}`, 4900, 1000);
   }
   const victim = add('victim', 'v', 20, 0);
-  const ends: { readonly at: number; readonly hook: Hook; readonly pool: Pool }[] = [];
+  const ends: { readonly at: number; readonly hook: Hook; readonly pool: PoolName }[] = [];
   const enqueuedAt: number[] = [];
   const delays: number[] = [];
   for (let now = 0; now <= 40_000; now += 20) {
@@ -94,7 +94,7 @@ function simulate(attackers: number): number[] {
         continue;
       }
       const { hook, pool } = end;
-      pools.giveBack(hook.userId, pool);
+      pools.release(hook.userId, pool);
       Object.assign(hook, { isBusy: false, lastMs: hook.attemptMs, servedAt: now });
       hook.waiting--;
       if (hook === victim) delays.push(now - (enqueuedAt.shift() ?? 0));
@@ -109,10 +109,14 @@ function simulate(attackers: number): number[] {
         .filter(({ waiting: count, isBusy }) => count > 0 && !isBusy)
         .filter(({ lastMs }) => (lastMs !== null && lastMs >= LIMITS.webhookFastMs) === isSlow)
         .map(({ id, userId, servedAt }) => ({ id, user_id: userId, served_at: servedAt }));
-    for (const { id, userId, pool } of planTurns({ fast: waiting(false), slow: waiting(true) }, pools, 64)) {
+    for (const { id, userId, pool } of assignWorkers(
+      { fast: waiting(false), slow: waiting(true) },
+      pools,
+      64,
+    )) {
       const hook = all.find((one) => one.id === id)!;
       hook.isBusy = true;
-      pools.take(userId, pool);
+      pools.occupy(userId, pool);
       ends.push({ at: now + hook.attemptMs, hook, pool });
     }
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createBeat } from './shared-delay.ts';
+import { createSharedDelay } from './shared-delay.ts';
 
 test('those who wait are let go together, later ones with the next beat', async () => {
-  const beat = createBeat(5);
+  const beat = createSharedDelay(5);
   const order: string[] = [];
   const first = beat();
   assert.equal(beat(), first);
@@ -15,7 +15,7 @@ test('those who wait are let go together, later ones with the next beat', async 
 });
 
 test('a beat of nothing keeps nobody', async () => {
-  const beat = createBeat(0);
+  const beat = createSharedDelay(0);
   let isOver = false;
   void beat().then(() => {
     isOver = true;

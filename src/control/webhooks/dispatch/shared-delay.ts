@@ -1,8 +1,10 @@
 /**
- * Lets what several ask for at about the same time happen together: everybody who waits is let go at the next beat, at most `ms`
- * after the first of them came. 0: nobody waits.
+ * A wait that several callers share: all resolve together, at most `ms` after the first of them called. Callers that commit
+ * after it share one commit.
+ *
+ * @param ms milliseconds; 0: no wait
  */
-export function createBeat(ms: number): () => Promise<void> {
+export function createSharedDelay(ms: number): () => Promise<void> {
   if (ms === 0) return () => Promise.resolve();
   let next: Promise<void> | null = null;
   return () => {

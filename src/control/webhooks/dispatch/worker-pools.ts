@@ -1,53 +1,55 @@
 /**
- * `general`: any webhook. `reserve`: only webhooks whose last attempt took less than `LIMITS.webhookFastMs`, or that had none:
- * endpoints that answer late cannot take all slots.
+ * `general`: any webhook. `reserve`: only webhooks whose last attempt took less than `LIMITS.webhookFastMs`, or that had
+ * none, so that endpoints that answer late cannot occupy all workers.
  */
-export type Pool = 'general' | 'reserve';
+export type PoolName = 'general' | 'reserve';
 
-export interface SlotBounds {
-  /** Slots in all, the reserve among them. */
-  readonly slots: number;
+export interface PoolLimits {
+  /** Workers in all, the reserve included. */
+  readonly workers: number;
   readonly reserved: number;
-  /** Slots of one customer in each pool, at most. */
-  readonly perCustomer: Readonly<Record<Pool, number>>;
+  /** Workers of one customer in each pool, at most. */
+  readonly perCustomer: Readonly<Record<PoolName, number>>;
 }
 
-/** Which slots of a dispatcher are taken, and by whom. */
-export interface SlotPools {
-  taken(): number;
-  free(pool: Pool): number;
-  held(userId: string, pool: Pool): number;
-  /** Customers who have a slot. */
-  holders(pool: Pool): Iterable<string>;
-  take(userId: string, pool: Pool): void;
-  giveBack(userId: string, pool: Pool): void;
+/** Which customers occupy the workers of a dispatcher. */
+export interface WorkerPools {
+  /** Workers that are occupied, in both pools. */
+  busy(): number;
+  free(pool: PoolName): number;
+  /** Workers of one customer in a pool. */
+  busyFor(userId: string, pool: PoolName): number;
+  /** Customers who have a worker. */
+  customers(pool: PoolName): Iterable<string>;
+  occupy(userId: string, pool: PoolName): void;
+  release(userId: string, pool: PoolName): void;
   /**
-   * Slots that one customer may have in a pool. In the general pool an equal part for each customer who waits.
+   * Workers that one customer may have in a pool. In the general pool an equal part for each customer who waits.
    *
-   * @param waiting how many customers wait for a slot
+   * @param waiting how many customers wait for a worker
    */
-  share(pool: Pool, waiting: number): number;
+  share(pool: PoolName, waiting: number): number;
 }
 
-export function createSlotPools({ slots, reserved, perCustomer }: SlotBounds): SlotPools {
-  const size: Readonly<Record<Pool, number>> = { general: slots - reserved, reserve: reserved };
-  const held = { general: new Map<string, number>(), reserve: new Map<string, number>() };
-  const taken = { general: 0, reserve: 0 };
+export function createWorkerPools({ workers, reserved, perCustomer }: PoolLimits): WorkerPools {
+  const size: Readonly<Record<PoolName, number>> = { general: workers - reserved, reserve: reserved };
+  const counts = { general: new Map<string, number>(), reserve: new Map<string, number>() };
+  const busy = { general: 0, reserve: 0 };
 
-  function add(userId: string, pool: Pool, by: 1 | -1): void {
-    const count = (held[pool].get(userId) ?? 0) + by;
-    if (count > 0) held[pool].set(userId, count);
-    else held[pool].delete(userId);
-    taken[pool] += by;
+  function add(userId: string, pool: PoolName, by: 1 | -1): void {
+    const count = (counts[pool].get(userId) ?? 0) + by;
+    if (count > 0) counts[pool].set(userId, count);
+    else counts[pool].delete(userId);
+    busy[pool] += by;
   }
 
   return {
-    taken: () => taken.general + taken.reserve,
-    free: (pool) => size[pool] - taken[pool],
-    held: (userId, pool) => held[pool].get(userId) ?? 0,
-    holders: (pool) => held[pool].keys(),
-    take: (userId, pool) => add(userId, pool, 1),
-    giveBack: (userId, pool) => add(userId, pool, -1),
+    busy: () => busy.general + busy.reserve,
+    free: (pool) => size[pool] - busy[pool],
+    busyFor: (userId, pool) => counts[pool].get(userId) ?? 0,
+    customers: (pool) => counts[pool].keys(),
+    occupy: (userId, pool) => add(userId, pool, 1),
+    release: (userId, pool) => add(userId, pool, -1),
     share(pool, waiting) {
       if (pool === 'reserve') return perCustomer.reserve;
       return Math.min(perCustomer.general, Math.ceil(size.general / Math.max(1, waiting)));

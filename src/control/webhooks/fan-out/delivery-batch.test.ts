@@ -4,7 +4,7 @@ import type { Change } from '../../../core/change.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
 import type { TargetRow } from '../../store/webhooks/fan-out.ts';
-import { FANOUT_BOUNDS, type FanoutBounds, FanoutPlan } from './delivery-batch.ts';
+import { DeliveryBatch, FAN_OUT_LIMITS, type FanOutLimits } from './delivery-batch.ts';
 
 const OWNER = 'owner';
 
@@ -38,38 +38,38 @@ const upsert = (seq: number, letters = 4): Change => ({
 
 interface Setup {
   readonly hooks?: readonly TargetRow[];
-  readonly bounds?: Partial<FanoutBounds>;
+  readonly limits?: Partial<FanOutLimits>;
   readonly waiting?: Readonly<Record<string, number>>;
   readonly room?: number;
 }
 
-function planOf({ hooks = [hook('h')], bounds = {}, waiting = {}, room = 5 }: Setup): {
-  plan: FanoutPlan;
+function batchOf({ hooks = [hook('h')], limits = {}, waiting = {}, room = 5 }: Setup): {
+  batch: DeliveryBatch;
   asked: string[];
 } {
   const asked: string[] = [];
   let ids = 0;
-  const plan = new FanoutPlan({
+  const batch = new DeliveryBatch({
     at: 100,
     dueAt: 107,
     newId: () => `d${++ids}`,
-    bounds: { ...FANOUT_BOUNDS, ...bounds },
+    limits: { ...FAN_OUT_LIMITS, ...limits },
     targets: hooks,
     waiting: new Map(Object.entries(waiting)),
     numbers: new Map([[OWNER, 10]]),
-    droppedRoom: async (id) => {
+    droppedCapacity: async (id) => {
       asked.push(id);
       return room;
     },
   });
-  return { plan, asked };
+  return { batch, asked };
 }
 
 /** Takes changes until there is no room. @returns how many */
-async function takeAll(plan: FanoutPlan, changes: readonly Change[]): Promise<number> {
+async function takeAll(batch: DeliveryBatch, changes: readonly Change[]): Promise<number> {
   let taken = 0;
   for (const change of changes) {
-    if (!(await plan.take(change))) break;
+    if (!(await batch.add(change))) break;
     taken++;
   }
   return taken;
@@ -78,13 +78,13 @@ async function takeAll(plan: FanoutPlan, changes: readonly Change[]): Promise<nu
 const upserts = (count: number, letters?: number): Change[] =>
   Array.from({ length: count }, (_, index) => upsert(index + 1, letters));
 
-describe('a plan', () => {
+describe('a batch', () => {
   it('has one row for each webhook, all with the same bytes', async () => {
-    const { plan } = planOf({ hooks: [hook('h1'), hook('h2')] });
-    assert.equal(await takeAll(plan, [upsert(3), upsert(4)]), 2);
-    const [first, second, third] = plan.rows;
+    const { batch } = batchOf({ hooks: [hook('h1'), hook('h2')] });
+    assert.equal(await takeAll(batch, [upsert(3), upsert(4)]), 2);
+    const [first, second, third] = batch.rows;
     assert.deepEqual(
-      plan.rows.map(({ id, webhook_id, seq }) => [id, webhook_id, seq]),
+      batch.rows.map(({ id, webhook_id, seq }) => [id, webhook_id, seq]),
       [
         ['d1', 'h1', 11],
         ['d2', 'h2', 11],
@@ -111,9 +111,9 @@ describe('a plan', () => {
       last_attempt_at: null,
       next_attempt_at: 107,
     });
-    assert.deepEqual([...plan.numbers], [[OWNER, 12]]);
-    assert.deepEqual([...plan.due], ['h1', 'h2']);
-    assert.deepEqual(plan.counts, { events: 2, waiting: 4, dropped: 0, unwritten: 0 });
+    assert.deepEqual([...batch.numbers], [[OWNER, 12]]);
+    assert.deepEqual([...batch.due], ['h1', 'h2']);
+    assert.deepEqual(batch.counts, { events: 2, waiting: 4, dropped: 0, unwritten: 0 });
   });
 
   /** Webhook, whether it is told of the change with `seq` 3, and whether the event has a number. */
@@ -146,20 +146,20 @@ describe('a plan', () => {
   ];
   for (const [what, target, change, isTold, isNumbered] of table) {
     it(`${what}: ${isTold ? 'told' : 'not told'}, ${isNumbered ? 'a number' : 'no number'}`, async () => {
-      const { plan } = planOf({ hooks: [target] });
-      assert.equal(await plan.take(change), true);
-      assert.equal(plan.rows.length, isTold ? 1 : 0);
-      assert.equal(plan.counts.events, isNumbered ? 1 : 0);
+      const { batch } = batchOf({ hooks: [target] });
+      assert.equal(await batch.add(change), true);
+      assert.equal(batch.rows.length, isTold ? 1 : 0);
+      assert.equal(batch.counts.events, isNumbered ? 1 : 0);
     });
   }
 });
 
-describe('bounds of a plan', () => {
+describe('limits of a batch', () => {
   /** Bytes of a body around its payload. */
   const around = async (): Promise<number> => {
-    const { plan } = planOf({});
-    await plan.take(upsert(1, 0));
-    return plan.rows[0]?.body?.length ?? 0;
+    const { batch } = batchOf({});
+    await batch.add(upsert(1, 0));
+    return batch.rows[0]?.body?.length ?? 0;
   };
 
   it('a body of as many bytes as allowed waits, one byte more is dropped', async () => {
@@ -168,26 +168,31 @@ describe('bounds of a plan', () => {
       [0, 'pending', null],
       [1, 'dropped', 'payload_too_large'],
     ] as const) {
-      const { plan } = planOf({});
-      assert.equal(await plan.take(upsert(1, letters + more)), true);
-      const [row] = plan.rows;
+      const { batch } = batchOf({});
+      assert.equal(await batch.add(upsert(1, letters + more)), true);
+      const [row] = batch.rows;
       assert.equal(row?.status, status);
       assert.equal(row.error, error);
       assert.equal(row.body?.length, more === 0 ? LIMITS.webhookBody : undefined);
       assert.equal(row.next_attempt_at, more === 0 ? 107 : null);
-      assert.equal(plan.due.size, more === 0 ? 1 : 0);
+      assert.equal(batch.due.size, more === 0 ? 1 : 0);
     }
   });
 
   it('as many wait as may, what was there included; further ones are dropped', async () => {
-    const { plan } = planOf({ hooks: [hook('h1'), hook('h2')], waiting: { h1: LIMITS.webhookPending - 2 } });
-    assert.equal(await takeAll(plan, upserts(4)), 4);
+    const { batch } = batchOf({
+      hooks: [hook('h1'), hook('h2')],
+      waiting: { h1: LIMITS.webhookPending - 2 },
+    });
+    assert.equal(await takeAll(batch, upserts(4)), 4);
     const of = (id: string): (string | null)[] =>
-      plan.rows.filter((row) => row.webhook_id === id).map((row) => row.error);
+      batch.rows.filter((row) => row.webhook_id === id).map((row) => row.error);
     assert.deepEqual(of('h1'), [null, null, 'rate_limited', 'rate_limited']);
     assert.deepEqual(of('h2'), [null, null, null, null]);
     assert.deepEqual(
-      plan.rows.filter((row) => row.error !== null).map((row) => [row.status, row.body, row.next_attempt_at]),
+      batch.rows
+        .filter((row) => row.error !== null)
+        .map((row) => [row.status, row.body, row.next_attempt_at]),
       [
         ['dropped', null, null],
         ['dropped', null, null],
@@ -196,22 +201,22 @@ describe('bounds of a plan', () => {
   });
 
   it('of those dropped as many are written as the history takes; it is asked once', async () => {
-    const { plan, asked } = planOf({ waiting: { h: LIMITS.webhookPending }, room: 3 });
-    assert.equal(await takeAll(plan, upserts(10)), 10);
-    assert.equal(plan.rows.length, 3);
-    assert.deepEqual(plan.counts, { events: 10, waiting: 0, dropped: 3, unwritten: 7 });
+    const { batch, asked } = batchOf({ waiting: { h: LIMITS.webhookPending }, room: 3 });
+    assert.equal(await takeAll(batch, upserts(10)), 10);
+    assert.equal(batch.rows.length, 3);
+    assert.deepEqual(batch.counts, { events: 10, waiting: 0, dropped: 3, unwritten: 7 });
     assert.deepEqual(asked, ['h']);
-    assert.deepEqual([...plan.numbers], [[OWNER, 20]]);
+    assert.deepEqual([...batch.numbers], [[OWNER, 20]]);
   });
 
   it('what would be over the attempts of an hour is dropped at once', async () => {
     const minutes = (attempts: number): string => JSON.stringify([[0, attempts]]);
     const open = hook('open', { attempt_minutes: minutes(LIMITS.webhookAttemptsPerHour - 1) });
     const spent = hook('spent', { attempt_minutes: minutes(LIMITS.webhookAttemptsPerHour) });
-    const { plan } = planOf({ hooks: [open, spent] });
-    assert.equal(await plan.take(upsert(1)), true);
+    const { batch } = batchOf({ hooks: [open, spent] });
+    assert.equal(await batch.add(upsert(1)), true);
     assert.deepEqual(
-      plan.rows.map(({ webhook_id, status, error }) => [webhook_id, status, error]),
+      batch.rows.map(({ webhook_id, status, error }) => [webhook_id, status, error]),
       [
         ['open', 'pending', null],
         ['spent', 'dropped', 'rate_limited'],
@@ -229,10 +234,10 @@ describe('bounds of a plan', () => {
       [8, 2],
       [9, 3],
     ] as const) {
-      const { plan } = planOf({ hooks, bounds: { rows } });
-      assert.equal(await takeAll(plan, upserts(5)), taken, `${rows} rows`);
-      assert.equal(plan.rows.length, taken * 3);
-      assert.deepEqual([...plan.numbers], [[OWNER, 10 + taken]]);
+      const { batch } = batchOf({ hooks, limits: { rows } });
+      assert.equal(await takeAll(batch, upserts(5)), taken, `${rows} rows`);
+      assert.equal(batch.rows.length, taken * 3);
+      assert.deepEqual([...batch.numbers], [[OWNER, 10 + taken]]);
     }
   });
 
@@ -244,8 +249,8 @@ describe('bounds of a plan', () => {
       [size * 4 - 1, 1],
       [size * 4, 2],
     ] as const) {
-      const { plan } = planOf({ hooks, bounds: { bytes } });
-      assert.equal(await takeAll(plan, upserts(3, 0)), taken, `${bytes} bytes`);
+      const { batch } = batchOf({ hooks, limits: { bytes } });
+      assert.equal(await takeAll(batch, upserts(3, 0)), taken, `${bytes} bytes`);
     }
   });
 });

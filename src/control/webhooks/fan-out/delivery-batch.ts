@@ -4,23 +4,23 @@ import { TIERS } from '../../../core/tiers.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 import type { WebhookDeliveriesTable } from '../../store/schema.ts';
 import type { TargetRow } from '../../store/webhooks/fan-out.ts';
-import { roomFor } from '../delivery/hourly-attempts.ts';
+import { mayAttempt } from '../delivery/hourly-attempts.ts';
 import { type CustomerEvent, deliveryBody, eventOf } from './events.ts';
 
-/** What is enqueued at most. The last three are the product's limits. */
-export interface FanoutBounds {
-  /** Deliveries that one unit of work writes, and bytes of bodies in them; a single change may pass either. */
+/** How much is enqueued at most. The last three are limits of the product. */
+export interface FanOutLimits {
+  /** Deliveries that one unit of work writes, and octets of their bodies; a single change may exceed either. */
   readonly rows: number;
   readonly bytes: number;
-  /** Bytes of one body. */
+  /** Octets of one body. */
   readonly body: number;
-  /** Deliveries of one webhook that wait. */
+  /** Waiting deliveries of one webhook. */
   readonly waiting: number;
-  /** Dropped deliveries of one webhook that an hour keeps. */
+  /** Dropped deliveries of one webhook that its history keeps for one hour. */
   readonly droppedKept: number;
 }
 
-export const FANOUT_BOUNDS: FanoutBounds = {
+export const FAN_OUT_LIMITS: FanOutLimits = {
   rows: 1000,
   bytes: 2_000_000,
   body: LIMITS.webhookBody,
@@ -28,83 +28,83 @@ export const FANOUT_BOUNDS: FanoutBounds = {
   droppedKept: LIMITS.webhookDroppedKept,
 };
 
-/** An enabled webhook and what it wants to be told of. */
+/** An enabled webhook and the events that it receives. */
 interface Target {
   readonly id: string;
   readonly events: ReadonlySet<WebhookEvent>;
   /** Empty: all namespaces. */
   readonly namespaces: ReadonlySet<string>;
   readonly startsAfter: number;
-  /** Whether it may be sent anything just now: after `LIMITS.webhookAttemptsPerHour` attempts all that is due is dropped. */
-  readonly isOpen: boolean;
+  /** False after `LIMITS.webhookAttemptsPerHour` attempts: then every delivery that is due is dropped. */
+  readonly mayAttempt: boolean;
 }
 
-/** What became of the events that a unit of work saw. */
-export interface Enqueued {
-  /** Events that were given a number. */
+/** What one unit of work did with its events. */
+export interface EnqueuedCounts {
+  /** Events that got a number. */
   readonly events: number;
-  /** Deliveries that wait to be attempted now. */
+  /** Deliveries that wait for their first attempt. */
   readonly waiting: number;
-  /** Deliveries that were dropped and stand in the history, and further ones that do not. */
+  /** Dropped deliveries that are in the history, and further ones that are not. */
   readonly dropped: number;
   readonly unwritten: number;
 }
 
-export interface PlanOptions {
-  /** When deliveries are made and when they fall due, milliseconds since the epoch. */
+export interface BatchOptions {
+  /** When deliveries are created and when they fall due, milliseconds since the epoch. */
   readonly at: number;
   readonly dueAt: number;
   readonly newId: () => string;
-  readonly bounds: FanoutBounds;
+  readonly limits: FanOutLimits;
   /** All enabled webhooks of the owners. */
   readonly targets: readonly TargetRow[];
-  /** Deliveries of each webhook that wait; no entry for none. */
+  /** Waiting deliveries of each webhook; no entry means none. */
   readonly waiting: ReadonlyMap<string, number>;
   /** The last number given to an event of each owner. */
   readonly numbers: ReadonlyMap<string, number>;
-  /** How many more dropped deliveries the webhook's history takes. Asked at most once for each. */
-  readonly droppedRoom: (webhookId: string) => Promise<number>;
+  /** How many more dropped deliveries the webhook's history takes. Called at most once for each webhook. */
+  readonly droppedCapacity: (webhookId: string) => Promise<number>;
 }
 
-/** A delivery for one target. A dropped one without a place in the history is only counted. */
-interface Verdict {
+/** A delivery for one target. A dropped one for which the history has no capacity is only counted. */
+interface DraftDelivery {
   readonly target: Target;
   readonly error: 'payload_too_large' | 'rate_limited' | null;
   readonly body: Uint8Array | null;
   readonly isWritten: boolean;
 }
 
-/** What one unit of work enqueues, change by change, until it is full. Writes nothing. */
-export class FanoutPlan {
+/** The rows that one unit of work enqueues, added change by change until it is full. Writes nothing itself. */
+export class DeliveryBatch {
   readonly rows: WebhookDeliveriesTable[] = [];
-  /** The last numbers of customers whose events were given one here. */
+  /** The last event number of each customer whose events got one here. */
   readonly numbers = new Map<string, number>();
   /** Webhooks that have something more to attempt. */
   readonly due = new Set<string>();
   /** Dropped deliveries among the rows, of each webhook that has any. */
   readonly dropped = new Map<string, number>();
-  readonly #options: PlanOptions;
+  readonly #options: BatchOptions;
   readonly #targets: ReadonlyMap<string, readonly Target[]>;
   readonly #waiting: Map<string, number>;
-  readonly #droppedRoom = new Map<string, number>();
+  readonly #droppedCapacity = new Map<string, number>();
   #bytes = 0;
   #events = 0;
   #unwritten = 0;
 
-  constructor(options: PlanOptions) {
+  constructor(options: BatchOptions) {
     this.#options = options;
-    this.#targets = byOwner(options.targets, options.dueAt);
+    this.#targets = targetsByOwner(options.targets, options.dueAt);
     this.#waiting = new Map(options.waiting);
   }
 
-  get counts(): Enqueued {
+  get counts(): EnqueuedCounts {
     const dropped = [...this.dropped.values()].reduce((sum, rows) => sum + rows, 0);
     const waiting = this.rows.length - dropped;
     return { events: this.#events, waiting, dropped, unwritten: this.#unwritten };
   }
 
-  /** @returns false, with nothing changed, when there is no room for the change any more */
-  async take(change: Change): Promise<boolean> {
+  /** Adds the deliveries of one change. @returns false, with nothing added, when the batch is full */
+  async add(change: Change): Promise<boolean> {
     const event = eventOf(change);
     const { owner } = change;
     if (event === null || owner === null) return true;
@@ -113,51 +113,56 @@ export class FanoutPlan {
     if (targets === undefined || last === undefined) return true;
     const seq = last + 1;
     const wanting = targets.filter((target) => admits(target, event.event, change));
-    const verdicts = await this.#judge(event, seq, change.at, wanting);
-    const written = verdicts.filter((verdict) => verdict.isWritten);
+    const drafts = await this.#draft(event, seq, change.at, wanting);
+    const written = drafts.filter((draft) => draft.isWritten);
     const bytes = written.reduce((sum, { body }) => sum + (body?.length ?? 0), 0);
-    const { bounds } = this.#options;
-    const isOver = this.rows.length + written.length > bounds.rows || this.#bytes + bytes > bounds.bytes;
-    if (isOver && this.rows.length > 0) return false;
+    const { limits } = this.#options;
+    const isFull = this.rows.length + written.length > limits.rows || this.#bytes + bytes > limits.bytes;
+    if (isFull && this.rows.length > 0) return false;
     this.numbers.set(owner, seq);
     this.#events++;
     this.#bytes += bytes;
-    for (const verdict of verdicts) this.#add(event.event, seq, verdict);
+    for (const draft of drafts) this.#addDraft(event.event, seq, draft);
     return true;
   }
 
-  /** The body is made once, for all who are sent it. */
-  async #judge(
+  /** Decides what each target gets. The body is built once for all targets. */
+  async #draft(
     event: CustomerEvent,
     seq: number,
     at: number,
     targets: readonly Target[],
-  ): Promise<Verdict[]> {
-    const { bounds } = this.#options;
-    const verdicts: Verdict[] = [];
+  ): Promise<DraftDelivery[]> {
+    const { limits } = this.#options;
+    const drafts: DraftDelivery[] = [];
     let body: Uint8Array | null = null;
     for (const target of targets) {
-      const hasRoom = target.isOpen && (this.#waiting.get(target.id) ?? 0) < bounds.waiting;
-      if (hasRoom) body ??= deliveryBody(event, seq, at);
-      if (hasRoom && body !== null && body.length <= bounds.body) {
-        verdicts.push({ target, error: null, body, isWritten: true });
+      const mayWait = target.mayAttempt && (this.#waiting.get(target.id) ?? 0) < limits.waiting;
+      if (mayWait) body ??= deliveryBody(event, seq, at);
+      if (mayWait && body !== null && body.length <= limits.body) {
+        drafts.push({ target, error: null, body, isWritten: true });
       } else {
-        const error = hasRoom ? 'payload_too_large' : 'rate_limited';
-        verdicts.push({ target, error, body: null, isWritten: (await this.#dropRoom(target.id)) > 0 });
+        const error = mayWait ? 'payload_too_large' : 'rate_limited';
+        const isWritten = (await this.#droppedCapacityOf(target.id)) > 0;
+        drafts.push({ target, error, body: null, isWritten });
       }
     }
-    return verdicts;
+    return drafts;
   }
 
-  async #dropRoom(id: string): Promise<number> {
-    const known = this.#droppedRoom.get(id);
+  async #droppedCapacityOf(id: string): Promise<number> {
+    const known = this.#droppedCapacity.get(id);
     if (known !== undefined) return known;
-    const room = await this.#options.droppedRoom(id);
-    this.#droppedRoom.set(id, room);
-    return room;
+    const capacity = await this.#options.droppedCapacity(id);
+    this.#droppedCapacity.set(id, capacity);
+    return capacity;
   }
 
-  #add(event: WebhookEvent, seq: number, { target: { id }, error, body, isWritten }: Verdict): void {
+  #addDraft(
+    event: WebhookEvent,
+    seq: number,
+    { target: { id }, error, body, isWritten }: DraftDelivery,
+  ): void {
     if (!isWritten) {
       this.#unwritten++;
       return;
@@ -167,7 +172,7 @@ export class FanoutPlan {
       this.#waiting.set(id, (this.#waiting.get(id) ?? 0) + 1);
       this.due.add(id);
     } else {
-      this.#droppedRoom.set(id, (this.#droppedRoom.get(id) ?? 0) - 1);
+      this.#droppedCapacity.set(id, (this.#droppedCapacity.get(id) ?? 0) - 1);
       this.dropped.set(id, (this.dropped.get(id) ?? 0) + 1);
     }
     this.rows.push({
@@ -188,8 +193,8 @@ export class FanoutPlan {
   }
 }
 
-/** A tier without webhooks has none that are told of anything. Its owner's events still count. */
-function byOwner(rows: readonly TargetRow[], dueAt: number): Map<string, Target[]> {
+/** An owner whose tier has no webhooks gets an empty list: the events are numbered, and nothing is enqueued. */
+function targetsByOwner(rows: readonly TargetRow[], dueAt: number): Map<string, Target[]> {
   const owners = new Map<string, Target[]>();
   for (const row of rows) {
     const targets = owners.get(row.user_id) ?? [];
@@ -200,7 +205,7 @@ function byOwner(rows: readonly TargetRow[], dueAt: number): Map<string, Target[
       events: new Set(JSON.parse(row.events) as WebhookEvent[]),
       namespaces: new Set(JSON.parse(row.namespaces) as string[]),
       startsAfter: row.starts_after,
-      isOpen: roomFor(row.attempt_minutes, dueAt),
+      mayAttempt: mayAttempt(row.attempt_minutes, dueAt),
     });
   }
   return owners;

@@ -8,9 +8,10 @@ import { LIMITS } from '../../../core/limits.ts';
 import { timeOrderedUuids } from '../../../core/text/uuid.ts';
 import type { NewChange } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
-import type { Enqueued } from './delivery-batch.ts';
-import { Histories, nextSpan } from './enqueue.ts';
-import { type FanoutOptions, startFanout } from './fan-out.ts';
+import type { EnqueuedCounts } from './delivery-batch.ts';
+import { DroppedCounts } from './dropped-counts.ts';
+import { nextSpan } from './enqueue.ts';
+import { type FanOutOptions, startFanOut } from './fan-out.ts';
 
 const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
   it(title, () => withStore(sqliteDatabase, run));
@@ -18,14 +19,14 @@ const scenario = (title: string, run: (store: Store) => Promise<void>): void => 
 
 interface Loop {
   /** `enqueued`, `wake` and `failed`. */
-  readonly events: EventEmitter<{ enqueued: [Enqueued]; wake: []; failed: [unknown] }>;
+  readonly events: EventEmitter<{ enqueued: [EnqueuedCounts]; wake: []; failed: [unknown] }>;
   stop(): Promise<void>;
 }
 
-function loopOn(store: Store, more: Partial<FanoutOptions> = {}): Loop {
+function loopOn(store: Store, more: Partial<FanOutOptions> = {}): Loop {
   const events: Loop['events'] = new EventEmitter();
   const ending = new AbortController();
-  const stopped = startFanout({
+  const stopped = startFanOut({
     store,
     clock: Date.now,
     newId: timeOrderedUuids(Date.now),
@@ -91,7 +92,7 @@ describe('the loop of the fan-out', () => {
 
   scenario('stops at once when it is told to, before it began as well', async (store) => {
     await loopOn(store, { pollMs: 2 ** 30 }).stop();
-    await startFanout({
+    await startFanOut({
       store,
       clock: Date.now,
       newId: () => '',
@@ -193,27 +194,27 @@ describe('what one unit is about', () => {
   });
 
   it('a history is believed until its oldest row leaves the hour, a minute at least', () => {
-    const histories = new Histories();
-    assert.equal(histories.room('h', 0), null);
-    histories.learn([{ id: 'h', room: 5, at: 1_000, oldest: 900 }]);
-    assert.equal(histories.room('h', 3_600_899), 5);
-    assert.equal(histories.room('h', 3_600_900), null);
-    histories.fill(
+    const counts = new DroppedCounts();
+    assert.equal(counts.capacity('h', 0), null);
+    counts.remember([{ id: 'h', capacity: 5, at: 1_000, oldest: 900 }]);
+    assert.equal(counts.capacity('h', 3_600_899), 5);
+    assert.equal(counts.capacity('h', 3_600_900), null);
+    counts.subtract(
       new Map([
         ['h', 3],
         ['unknown', 1],
       ]),
     );
-    assert.equal(histories.room('h', 1_000), 2);
-    assert.equal(histories.room('unknown', 1_000), null);
-    histories.learn([{ id: 'h', room: 0, at: 3_600_000, oldest: 0 }]);
-    assert.equal(histories.room('h', 3_659_999), 0);
-    assert.equal(histories.room('h', 3_660_000), null);
-    histories.learn([{ id: 'none', room: 7, at: 5, oldest: null }]);
-    assert.equal(histories.room('none', 3_600_004), 7);
-    assert.equal(histories.room('none', 3_600_005), null);
-    histories.clear();
-    assert.equal(histories.room('h', 0), null);
+    assert.equal(counts.capacity('h', 1_000), 2);
+    assert.equal(counts.capacity('unknown', 1_000), null);
+    counts.remember([{ id: 'h', capacity: 0, at: 3_600_000, oldest: 0 }]);
+    assert.equal(counts.capacity('h', 3_659_999), 0);
+    assert.equal(counts.capacity('h', 3_660_000), null);
+    counts.remember([{ id: 'none', capacity: 7, at: 5, oldest: null }]);
+    assert.equal(counts.capacity('none', 3_600_004), 7);
+    assert.equal(counts.capacity('none', 3_600_005), null);
+    counts.clear();
+    assert.equal(counts.capacity('h', 0), null);
   });
 });
 

@@ -2,75 +2,77 @@ import type { Clock } from '../../../core/clock.ts';
 import { loop } from '../../../lifecycle/loop.ts';
 import { createWaker } from '../../../lifecycle/waker.ts';
 import type { Store } from '../../store/store.ts';
-import { advanceCursor, fanOutPlace, rewindCursor } from '../../store/webhooks/fan-out.ts';
-import { type Enqueued, FANOUT_BOUNDS, type FanoutBounds } from './delivery-batch.ts';
-import { enqueue, Histories, nextSpan, type Span, type UnitRules } from './enqueue.ts';
+import { advanceCursor, fanOutPosition, rewindCursor } from '../../store/webhooks/fan-out.ts';
+import { type EnqueuedCounts, FAN_OUT_LIMITS, type FanOutLimits } from './delivery-batch.ts';
+import { DroppedCounts } from './dropped-counts.ts';
+import { type EnqueueRules, enqueue, type LogSpan, nextSpan } from './enqueue.ts';
 
-/** The longest that a lost wake-up goes unnoticed. */
+/** Longest wait between two passes, milliseconds: a lost wake-up delays an event by no more. */
 const POLL_MS = 1000;
-/** Rest between two looks at the log, so that a stream of commits is not looked at one by one. */
-const REST_MS = 1;
+/** Pause after each pass, milliseconds, so that a stream of commits is read in batches. */
+const PAUSE_MS = 1;
 
-/** Where nothing is to be enqueued the cursor is only written after so many changes, or so long. */
-const KEEP_EVERY = 5000;
-const KEEP_MS = 1000;
+/** Where nothing is to be enqueued, the cursor is written only after so many changes or so many milliseconds. */
+const SAVE_EVERY = 5000;
+const SAVE_MS = 1000;
 
-export interface FanoutOptions {
+export interface FanOutOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Ids of deliveries, in order of time. */
+  /** Ids of deliveries, ordered by time. */
   readonly newId: () => string;
   readonly signal: AbortSignal;
   /** Called when there is something more to attempt. */
   readonly wake: () => void;
-  /** Told of the first of several passes in a row that failed, which are tried again, and of a log that ends before the place that it was read up to. */
+  /** The first of several passes in a row that failed, or a change log that ends before the cursor. The pass is tried again. */
   readonly onError: (error: unknown) => void;
-  /** Told of each unit of work that gave numbers to events. Must not throw. */
-  readonly onEnqueued?: (counts: Enqueued) => void;
+  /** Called after each unit of work that gave numbers to events. Must not throw. */
+  readonly onEnqueued?: (counts: EnqueuedCounts) => void;
   /** Milliseconds from enqueueing to the first attempt. */
   readonly firstDelayMs?: number;
-  readonly bounds?: Partial<FanoutBounds>;
+  readonly limits?: Partial<FanOutLimits>;
   readonly pollMs?: number;
 }
 
-export interface Fanout {
+export interface FanOut {
   /**
-   * Enqueues what the log has, or until the signal is aborted.
+   * Enqueues for all changes in the log, or until the signal is aborted.
    *
-   * @param woken whether to trust the place in memory, which saves a statement
+   * @param woken whether to trust the position in memory, which saves a statement
    */
   pass(woken: boolean): Promise<void>;
 }
 
-/** The log ends before the place that it was read up to: the database is an older one. */
+/** The change log ends before the cursor: the database was restored from an older backup. */
 class LogRewoundError extends Error {
   constructor() {
-    super('the change log ends before the place of the fan-out');
+    super('the change log ends before the position of the fan-out');
     this.name = 'LogRewoundError';
   }
 }
 
 /**
- * Enqueues deliveries for what is committed from now on until aborted: on every change, and when none was heard of after
- * `pollMs`. A change that is heard of also ends a wait after a fault. Resolves when it has stopped; never rejects. Several may run on one database.
+ * Enqueues deliveries for committed changes until aborted: after every notified change, and at least every `pollMs`. A
+ * notified change also ends a backoff. Resolves when it has stopped; never rejects. Several processes may run it on one
+ * database.
  */
-export async function startFanout(options: FanoutOptions): Promise<void> {
+export async function startFanOut(options: FanOutOptions): Promise<void> {
   const { store, signal, onError, pollMs = POLL_MS } = options;
   const waker = createWaker(signal);
-  const fanout = openFanout(options);
-  let heard = false;
+  const fanOut = openFanOut(options);
+  let notified = false;
   const stopListening = store.changes.onChange(() => {
-    heard = true;
+    notified = true;
     waker.wake();
   });
   await loop({
     signal,
     waker,
     pass: async () => {
-      const woken = heard;
-      heard = false;
-      await fanout.pass(woken);
-      await waker.sleep(Math.min(REST_MS, pollMs));
+      const woken = notified;
+      notified = false;
+      await fanOut.pass(woken);
+      await waker.sleep(Math.min(PAUSE_MS, pollMs));
       return pollMs;
     },
     onError: (error, failures) => {
@@ -81,66 +83,66 @@ export async function startFanout(options: FanoutOptions): Promise<void> {
 }
 
 /**
- * The fan-out without its loop. Reads on in the log after its place, which is in memory and runs ahead of the cursor in the
- * database while there is nothing to enqueue: what lies between was judged, and would be judged alike again. Deliveries and
- * cursor move in one unit of work, so each event is enqueued once for a webhook, whoever dies when.
+ * The fan-out without its loop. It reads the log from its position, which is in memory and runs ahead of the cursor in the
+ * database while there is nothing to enqueue: a restart reads those changes again and again enqueues nothing. Deliveries and
+ * cursor are written in one unit of work, so each event is enqueued exactly once per webhook, across a crash of any process.
  *
- * A log that was pruned past the place goes on at its oldest change. One that ends before it, as that of a database restored
- * from a backup may, goes on at the cursor, or at its end when the cursor is past that too; `onError` is told.
+ * A log pruned beyond the position continues at its oldest change. A log that ends before the position (a database restored
+ * from a backup) continues at the cursor, or at the log's end when the cursor is beyond that too; `onError` is called.
  */
-export function openFanout(options: FanoutOptions): Fanout {
+export function openFanOut(options: FanOutOptions): FanOut {
   const { store, clock, signal, wake, onError, onEnqueued } = options;
-  const rules: UnitRules = {
+  const rules: EnqueueRules = {
     clock,
     newId: options.newId,
-    bounds: { ...FANOUT_BOUNDS, ...options.bounds },
+    limits: { ...FAN_OUT_LIMITS, ...options.limits },
     firstDelayMs: options.firstDelayMs ?? 0,
-    histories: new Histories(),
+    droppedCounts: new DroppedCounts(),
   };
-  let place: number | null = null;
-  /** What the cursor in the database is known to have reached, and when it was last written. */
-  let kept = 0;
-  let keptAt = performance.now();
+  let position: number | null = null;
+  /** The cursor in the database as last seen or written, and when, on the clock of `performance.now`. */
+  let saved = 0;
+  let savedAt = performance.now();
 
-  async function find(): Promise<number> {
-    const { cursor, oldest, head } = await fanOutPlace(store.read);
+  async function findPosition(): Promise<number> {
+    const { cursor, oldest, head } = await fanOutPosition(store.read);
     if (cursor > head) await store.write(rewindCursor);
-    kept = Math.min(cursor, head);
-    const known = place ?? 0;
-    // Another process has gone ahead, and may have filled them.
-    if (cursor > known) rules.histories.clear();
+    saved = Math.min(cursor, head);
+    const known = position ?? 0;
+    // Another process has gone ahead, and may have written dropped deliveries.
+    if (cursor > known) rules.droppedCounts.clear();
     if (cursor <= head && known <= head) return Math.max(cursor, known, oldest - 1);
     onError(new LogRewoundError());
-    return Math.max(kept, oldest - 1);
+    return Math.max(saved, oldest - 1);
   }
 
-  async function keep(seq: number): Promise<void> {
-    if (seq <= kept) return;
-    if (seq - kept < KEEP_EVERY && performance.now() - keptAt < KEEP_MS) return;
+  async function saveCursor(seq: number): Promise<void> {
+    if (seq <= saved) return;
+    if (seq - saved < SAVE_EVERY && performance.now() - savedAt < SAVE_MS) return;
     await store.write((tx) => advanceCursor(tx, seq));
-    kept = seq;
-    keptAt = performance.now();
+    saved = seq;
+    savedAt = performance.now();
   }
 
-  async function enqueueSpan(span: Span): Promise<number> {
+  async function enqueueSpan(span: LogSpan): Promise<number> {
     const { seq, counts, dropped, counted } = await store.write((tx) => enqueue(tx, span, rules));
-    kept = seq;
-    keptAt = performance.now();
-    rules.histories.learn(counted);
-    rules.histories.fill(dropped);
+    saved = seq;
+    savedAt = performance.now();
+    rules.droppedCounts.remember(counted);
+    rules.droppedCounts.subtract(dropped);
     if (counts.waiting > 0) wake();
     if (counts.events > 0) onEnqueued?.(counts);
     return seq;
   }
 
-  async function readOn(from: number): Promise<void> {
-    for (let seq = from; !signal.aborted; ) {
+  async function readFrom(start: number): Promise<void> {
+    for (let seq = start; !signal.aborted; ) {
       const span = await nextSpan(store.read, seq);
       if (span === null) return;
       seq = span.owners.length === 0 ? span.until : await enqueueSpan(span);
-      place = seq;
-      await keep(seq);
-      // Whatever came since has a pass of its own: a stream of writes is not followed one by one.
+      position = seq;
+      await saveCursor(seq);
+      // Changes committed since then wake the next pass, which reads them together.
       if (span.isLast && seq >= span.until) return;
     }
   }
@@ -148,13 +150,13 @@ export function openFanout(options: FanoutOptions): Fanout {
   return {
     async pass(woken) {
       try {
-        place = woken && place !== null ? place : await find();
-        await readOn(place);
-        await keep(place);
+        position = woken && position !== null ? position : await findPosition();
+        await readFrom(position);
+        await saveCursor(position);
       } catch (error) {
-        // Nobody knows how a unit ended whose connection was lost, nor whether it was to this very database.
-        place = null;
-        rules.histories.clear();
+        // After a lost connection it is unknown whether the unit was committed, or whether the database is still the same.
+        position = null;
+        rules.droppedCounts.clear();
         throw error;
       }
     },

@@ -6,8 +6,8 @@ import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks/
 import { namespacesOf } from './webhook-resource.ts';
 
 /**
- * Whether a webhook of these namespaces lies within the credential's reach. One that is told of all namespaces tells
- * more than a key that is confined to some may know.
+ * Whether a credential may manage a webhook of these namespaces. A webhook of all namespaces (an empty list) is refused to a
+ * key that is confined to some: its events would tell the key's holder about the others.
  */
 export function withinReach(actor: Actor, namespaces: readonly string[]): boolean {
   if (actor.namespaces === null) return true;
@@ -15,16 +15,16 @@ export function withinReach(actor: Actor, namespaces: readonly string[]): boolea
 }
 
 /** The customer's webhook. @throws AppError 404, or 403 outside the key's allowlist */
-export async function ownWebhook({ store }: Deps, actor: Actor, id: string): Promise<WebhookRow> {
-  return judged(actor, await findWebhook(store.read, id, actor.customerId));
+export async function findAuthorized({ store }: Deps, actor: Actor, id: string): Promise<WebhookRow> {
+  return authorize(actor, await findWebhook(store.read, id, actor.customerId));
 }
 
-/** The same inside a unit of work, its row held until the unit ends. */
-export async function holdOwnWebhook(tx: Tx, actor: Actor, id: string): Promise<WebhookRow> {
-  return judged(actor, await lockWebhook(tx, id, actor.customerId));
+/** The customer's webhook, its row locked until the unit of work ends. @throws AppError 404, 403 */
+export async function lockAuthorized(tx: Tx, actor: Actor, id: string): Promise<WebhookRow> {
+  return authorize(actor, await lockWebhook(tx, id, actor.customerId));
 }
 
-function judged(actor: Actor, row: WebhookRow | null): WebhookRow {
+function authorize(actor: Actor, row: WebhookRow | null): WebhookRow {
   if (row === null) throw notFound('Webhook');
   if (!withinReach(actor, namespacesOf(row))) throw forbidden('API key does not reach this webhook');
   return row;

@@ -3,7 +3,7 @@ import type { Actor } from '../../accounts/actor.ts';
 import type { Deps } from '../../accounts/deps.ts';
 import { listDeliveries, lockDelivery, makeDue } from '../../store/webhooks/deliveries.ts';
 import { updateWebhook } from '../../store/webhooks/webhooks.ts';
-import { holdOwnWebhook, ownWebhook } from './authorize.ts';
+import { findAuthorized, lockAuthorized } from './authorize.ts';
 import { encodeCursor, parseDeliveryListing } from './delivery-listing.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
 
@@ -30,7 +30,7 @@ export async function pageDeliveries(
   webhookId: string,
   query: Readonly<Record<string, unknown>>,
 ): Promise<DeliveryPage> {
-  await ownWebhook(deps, actor, webhookId);
+  await findAuthorized(deps, actor, webhookId);
   const { status, limit, after } = parseDeliveryListing(query, webhookId);
   const rows = await listDeliveries(deps.store.read, webhookId, status, after, limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -55,7 +55,7 @@ export async function redeliver(
 ): Promise<DeliveryResource> {
   const now = deps.clock();
   return deps.store.write(async (tx) => {
-    const webhook = await holdOwnWebhook(tx, actor, webhookId);
+    const webhook = await lockAuthorized(tx, actor, webhookId);
     const delivery = await lockDelivery(tx, deliveryId, webhookId);
     if (delivery === null) throw notFound('Delivery');
     if (delivery.status !== 'pending') throw invalid('delivery has ended and its body is erased');

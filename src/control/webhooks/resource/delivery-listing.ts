@@ -3,7 +3,7 @@ import { isJsonObject } from '../../../core/input/fields.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../../core/input/query-parameters.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../core/webhooks.ts';
-import type { DeliveryPlace } from '../../store/webhooks/deliveries.ts';
+import type { DeliveryPosition } from '../../store/webhooks/deliveries.ts';
 
 const PAGE_DEFAULT = 50;
 
@@ -12,7 +12,7 @@ export interface DeliveryListing {
   /** Null: every status. */
   readonly status: DeliveryStatus | null;
   readonly limit: number;
-  readonly after: DeliveryPlace | null;
+  readonly after: DeliveryPosition | null;
 }
 
 const PARAMETERS = ['status', 'limit', 'cursor'];
@@ -36,7 +36,7 @@ export function parseDeliveryListing(query: QueryParameters, webhookId: string):
 
 /** Spells the place after which the next page begins, bound to the webhook and the filter. */
 export function encodeCursor(
-  { createdAt, id }: DeliveryPlace,
+  { createdAt, id }: DeliveryPosition,
   webhookId: string,
   status: DeliveryStatus | null,
 ): string {
@@ -44,7 +44,11 @@ export function encodeCursor(
   return Buffer.from(JSON.stringify(fields)).toString('base64url');
 }
 
-function decodeCursor(text: string, webhookId: string, status: DeliveryStatus | null): DeliveryPlace | null {
+function decodeCursor(
+  text: string,
+  webhookId: string,
+  status: DeliveryStatus | null,
+): DeliveryPosition | null {
   if (!BASE64URL.test(text)) return null;
   let fields: unknown;
   try {

@@ -1,61 +1,61 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
-import type { SecretSeal } from '../ports.ts';
+import type { SecretEncryption } from '../ports.ts';
 
 const CIPHER = 'aes-256-gcm';
-const KEY = 32;
-/** The one length that GCM takes as it is (NIST SP 800-38D §8.2). */
-const NONCE = 12;
-const TAG = 16;
+const KEY_OCTETS = 32;
+/** The recommended length for GCM (NIST SP 800-38D §8.2). */
+const NONCE_OCTETS = 12;
+const TAG_OCTETS = 16;
 
-/** Secrets that stay open for the next delivery: opening one costs as much as signing with it. The key is in memory as well. */
-const OPENED_MAX = 1000;
+/** Decrypting costs as much as signing, so secrets stay in memory for the next delivery, beside the key. */
+const CACHE_MAX = 1000;
 
-/** The first octet says how the rest is laid out: nonce, ciphertext, tag. */
-const LAYOUT = 1;
+/** First octet of the ciphertext: the rest is nonce, ciphertext, tag. */
+const FORMAT_VERSION = 1;
 
 /**
- * Seals with AES-256-GCM. The webhook's id is authenticated with the secret: octets moved to another row do not open. A
- * random nonce of 96 bits is enough for 2^32 secrets under one key (NIST SP 800-38D §8.3).
+ * Encrypts with AES-256-GCM. The webhook's id is authenticated: a ciphertext copied to another row does not decrypt. Random
+ * 96-bit nonces allow 2^32 encryptions under one key (NIST SP 800-38D §8.3).
  *
- * @param key 32 octets of nothing else's use
+ * @param key an AES-256 key that is used for nothing else
  * @param random cryptographically secure
- * @param openedMax opened secrets that stay in memory
+ * @param cacheMax decrypted secrets kept in memory
  */
-export function aesSeal(
+export function aesGcmEncryption(
   key: Uint8Array,
   random: (bytes: number) => Uint8Array,
-  openedMax = OPENED_MAX,
-): SecretSeal {
-  if (key.length !== KEY) throw new Error('the sealing key has a wrong length');
-  const opened = new Map<string, { readonly sealed: Uint8Array; readonly secret: string }>();
+  cacheMax = CACHE_MAX,
+): SecretEncryption {
+  if (key.length !== KEY_OCTETS) throw new Error(`the encryption key must have ${KEY_OCTETS} octets`);
+  const cache = new Map<string, { readonly encrypted: Uint8Array; readonly secret: string }>();
 
-  function unseal(webhookId: string, sealed: Uint8Array): string {
-    if (sealed[0] !== LAYOUT || sealed.length < 1 + NONCE + TAG) {
-      throw new Error('the sealed secret has an unknown layout');
+  function decryptUncached(webhookId: string, encrypted: Uint8Array): string {
+    if (encrypted[0] !== FORMAT_VERSION || encrypted.length < 1 + NONCE_OCTETS + TAG_OCTETS) {
+      throw new Error('the encrypted secret has an unknown format');
     }
-    const nonce = sealed.subarray(1, 1 + NONCE);
-    const tag = sealed.subarray(sealed.length - TAG);
-    const cipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG });
+    const nonce = encrypted.subarray(1, 1 + NONCE_OCTETS);
+    const tag = encrypted.subarray(encrypted.length - TAG_OCTETS);
+    const cipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_OCTETS });
     cipher.setAAD(Buffer.from(webhookId, 'utf8'));
     cipher.setAuthTag(tag);
-    const secret = cipher.update(sealed.subarray(1 + NONCE, sealed.length - TAG));
+    const secret = cipher.update(encrypted.subarray(1 + NONCE_OCTETS, encrypted.length - TAG_OCTETS));
     return Buffer.concat([secret, cipher.final()]).toString('utf8');
   }
 
   return {
-    seal(webhookId, signingSecret) {
-      const nonce = random(NONCE);
-      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG });
+    encrypt(webhookId, signingSecret) {
+      const nonce = random(NONCE_OCTETS);
+      const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_OCTETS });
       cipher.setAAD(Buffer.from(webhookId, 'utf8'));
-      const sealed = Buffer.concat([cipher.update(signingSecret, 'utf8'), cipher.final()]);
-      return Buffer.concat([Buffer.of(LAYOUT), nonce, sealed, cipher.getAuthTag()]);
+      const encrypted = Buffer.concat([cipher.update(signingSecret, 'utf8'), cipher.final()]);
+      return Buffer.concat([Buffer.of(FORMAT_VERSION), nonce, encrypted, cipher.getAuthTag()]);
     },
-    open(webhookId, sealed) {
-      const known = opened.get(webhookId);
-      if (known !== undefined && Buffer.compare(known.sealed, sealed) === 0) return known.secret;
-      const secret = unseal(webhookId, sealed);
-      if (opened.size >= openedMax) opened.clear();
-      if (openedMax > 0) opened.set(webhookId, { sealed: Uint8Array.from(sealed), secret });
+    decrypt(webhookId, encrypted) {
+      const known = cache.get(webhookId);
+      if (known !== undefined && Buffer.compare(known.encrypted, encrypted) === 0) return known.secret;
+      const secret = decryptUncached(webhookId, encrypted);
+      if (cache.size >= cacheMax) cache.clear();
+      if (cacheMax > 0) cache.set(webhookId, { encrypted: Uint8Array.from(encrypted), secret });
       return secret;
     },
   };

@@ -2,32 +2,32 @@ import { createHash } from 'node:crypto';
 import type { Actor } from '../../accounts/actor.ts';
 import { updateWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
-import { holdOwnWebhook } from './authorize.ts';
+import { lockAuthorized } from './authorize.ts';
 import { type WebhookResource, type WebhookSecrets, webhookResource } from './webhook-resource.ts';
 
-const SECRET_BYTES = 32;
+const SECRET_OCTETS = 32;
 
-/** Two secrets that tell nothing of each other, as they are shown once, and as they are stored. */
-interface MadeSecrets {
+/** Two independent secrets, as they are shown once, and as they are stored. */
+interface NewSecrets {
   readonly shown: WebhookSecrets;
   readonly stored: Pick<WebhookRow, 'secret_digest' | 'signing_secret'>;
 }
 
-export function makeSecrets({ random, seal }: WebhookDeps, webhookId: string): MadeSecrets {
-  const secret = Buffer.from(random(SECRET_BYTES)).toString('hex');
-  const signingSecret = Buffer.from(random(SECRET_BYTES)).toString('hex');
+export function makeSecrets({ random, encryption }: WebhookDeps, webhookId: string): NewSecrets {
+  const secret = Buffer.from(random(SECRET_OCTETS)).toString('hex');
+  const signingSecret = Buffer.from(random(SECRET_OCTETS)).toString('hex');
   return {
     shown: { secret, signing_secret: signingSecret },
     stored: {
       secret_digest: createHash('sha256').update(secret, 'latin1').digest('hex'),
-      signing_secret: seal.seal(webhookId, signingSecret),
+      signing_secret: encryption.encrypt(webhookId, signingSecret),
     },
   };
 }
 
 /**
- * Puts both secrets of a webhook out of force and new ones in their place. Deliveries that wait are signed with the new
- * one: the secret is read at each attempt.
+ * Replaces both secrets of a webhook; the old ones stop working at once. Waiting deliveries are signed with the new one,
+ * because each attempt reads the secret.
  *
  * @throws AppError 404, 403
  */
@@ -38,7 +38,7 @@ export async function regenerateSecrets(
 ): Promise<WebhookResource & WebhookSecrets> {
   const { shown, stored } = makeSecrets(deps, id);
   return deps.store.write(async (tx) => {
-    await holdOwnWebhook(tx, actor, id);
+    await lockAuthorized(tx, actor, id);
     return { ...webhookResource(await updateWebhook(tx, id, stored)), ...shown };
   });
 }

@@ -4,7 +4,7 @@ import type { Actor } from '../../accounts/actor.ts';
 import { type DeliveryRow, insertDelivery } from '../../store/webhooks/deliveries.ts';
 import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
-import { holdOwnWebhook, ownWebhook } from './authorize.ts';
+import { findAuthorized, lockAuthorized } from './authorize.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
 import { requireWebhooks } from './webhooks.ts';
 
@@ -15,15 +15,15 @@ import { requireWebhooks } from './webhooks.ts';
  * @throws AppError 404, 403; 422 for a tier without webhooks, or when the URL is no longer allowed
  */
 export async function sendTest(deps: WebhookDeps, actor: Actor, id: string): Promise<DeliveryResource> {
-  const webhook = await ownWebhook(deps, actor, id);
+  const webhook = await findAuthorized(deps, actor, id);
   requireWebhooks(actor);
   const urlFault = await deps.checkUrl(webhook.url);
   if (urlFault !== null) throw invalid(urlFault);
   const now = deps.clock();
   const deliveryId = deps.newId();
-  const { error, responseCode, durationMs } = await deps.attempt({
+  const { error, responseCode, durationMs } = await deps.sendAttempt({
     url: webhook.url,
-    signingSecret: deps.seal.open(id, webhook.signing_secret),
+    signingSecret: deps.encryption.decrypt(id, webhook.signing_secret),
     deliveryId,
     event: 'webhook.test',
     body: testBody(webhook, now),
@@ -43,7 +43,7 @@ export async function sendTest(deps: WebhookDeps, actor: Actor, id: string): Pro
     next_attempt_at: null,
   };
   return deps.store.write(async (tx) => {
-    await holdOwnWebhook(tx, actor, id);
+    await lockAuthorized(tx, actor, id);
     await insertDelivery(tx, { ...delivery, body: null });
     return deliveryResource(delivery);
   });

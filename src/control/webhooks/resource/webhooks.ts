@@ -17,11 +17,11 @@ import {
   listWebhooks,
   NEVER_SERVED,
   updateWebhook,
-  type WebhookChange,
   type WebhookRow,
+  type WebhookUpdate,
 } from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
-import { holdOwnWebhook, ownWebhook, withinReach } from './authorize.ts';
+import { findAuthorized, lockAuthorized, withinReach } from './authorize.ts';
 import { NO_SUCH_NAMESPACE, readNewWebhook, readWebhookPatch, type WebhookInput } from './input.ts';
 import { makeSecrets } from './secrets.ts';
 import {
@@ -73,14 +73,14 @@ export async function createWebhook(
 }
 
 /** Those within the actor's reach, oldest first. */
-export async function listOwnWebhooks({ store }: Deps, actor: Actor): Promise<WebhookResource[]> {
+export async function listAuthorized({ store }: Deps, actor: Actor): Promise<WebhookResource[]> {
   const rows = await listWebhooks(store.read, actor.customerId);
   return rows.filter((row) => withinReach(actor, namespacesOf(row))).map(webhookResource);
 }
 
 /** @throws AppError 404, 403 */
 export async function getWebhook(deps: Deps, actor: Actor, id: string): Promise<WebhookResource> {
-  return webhookResource(await ownWebhook(deps, actor, id));
+  return webhookResource(await findAuthorized(deps, actor, id));
 }
 
 /** Changes the supplied fields. @throws AppError 404, 403, 422 */
@@ -90,15 +90,15 @@ export async function patchWebhook(
   id: string,
   body: JsonObject,
 ): Promise<WebhookResource> {
-  await ownWebhook(deps, actor, id);
+  await findAuthorized(deps, actor, id);
   const faults = new Faults();
   const input = readWebhookPatch(body, actor, faults);
   await judgeOutside(deps, actor, input, faults);
   if (faults.any) throw invalid(...faults.messages);
   return deps.store.write(async (tx) => {
     if (input.enabled === true) await lockUser(tx, actor.customerId);
-    const row = await holdOwnWebhook(tx, actor, id);
-    const change: WebhookChange = {
+    const row = await lockAuthorized(tx, actor, id);
+    const change: WebhookUpdate = {
       name: input.name ?? row.name,
       url: input.url ?? row.url,
       events: input.events === undefined ? row.events : JSON.stringify(input.events),
@@ -114,13 +114,13 @@ export async function patchWebhook(
 /** Closes a webhook at once; its history goes in later units of work (`cleanup.ts`). @throws AppError 404, 403 */
 export async function deleteWebhook({ store }: Deps, actor: Actor, id: string): Promise<void> {
   await store.write(async (tx) => {
-    await holdOwnWebhook(tx, actor, id);
+    await lockAuthorized(tx, actor, id);
     await closeWebhook(tx, id);
   });
 }
 
 /** What waits of events that are no longer wanted is not sent any more. */
-async function deselect(tx: Tx, id: string, events: readonly WebhookEvent[]): Promise<WebhookChange> {
+async function deselect(tx: Tx, id: string, events: readonly WebhookEvent[]): Promise<WebhookUpdate> {
   await inBatches(() => endWaiting(tx, id, events, BATCH));
   return { next_due_at: await earliestDue(tx, id) };
 }
@@ -130,7 +130,7 @@ async function deselect(tx: Tx, id: string, events: readonly WebhookEvent[]): Pr
  *
  * @throws AppError 422 when there are more than the tier allows
  */
-async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookChange> {
+async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookUpdate> {
   requireWebhooks(actor);
   await requireRoom(tx, actor, 0);
   await inBatches(() => endWaiting(tx, id, [], BATCH));
@@ -150,7 +150,7 @@ async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookChange> 
  * What waits is not sent any more, and an attempt that is under way settles nothing: its lease has lost its name. The
  * lease's end stays, so that nobody sends beside it.
  */
-async function disable(tx: Tx, id: string): Promise<WebhookChange> {
+async function disable(tx: Tx, id: string): Promise<WebhookUpdate> {
   await inBatches(() => endWaiting(tx, id, [], BATCH));
   return { enabled: 0, next_due_at: null, claim: null };
 }

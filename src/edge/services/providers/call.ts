@@ -1,4 +1,4 @@
-import type { Door } from '../../../outbound/outbound-client.ts';
+import type { OutboundClient } from '../../../outbound/outbound-client.ts';
 import type { OutboundResponse } from '../../../outbound/request.ts';
 
 /** What came back, judged by its status alone. */
@@ -16,7 +16,7 @@ const WAIT_MS = 60_000;
 const WAIT_MIN_MS = 1000;
 
 interface CallOptions {
-  readonly door: Door;
+  readonly door: OutboundClient;
   /** Who we are; some providers refuse the anonymous. */
   readonly agent: string;
   /** Milliseconds since the epoch. */

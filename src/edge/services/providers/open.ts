@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
 import { makeResolve } from '../../../outbound/connection/resolver.ts';
-import { openDoor } from '../../../outbound/outbound-client.ts';
+import { createOutboundClient } from '../../../outbound/outbound-client.ts';
 import { operatorOrigins } from '../../../outbound/target/target-policy.ts';
 import type { Endpoints } from './endpoints.ts';
 import { makeFeeds } from './feeds.ts';
@@ -35,7 +35,7 @@ const SNAPSHOT_MS = 60_000;
 /** The hub of a process, with what it knew when it last stopped. */
 export async function openProviders(options: ProvidersOptions): Promise<OpenProviders> {
   const { endpoints, ownBases, resolvers, agent, dataDir, clock, onCall } = options;
-  const door = openDoor({
+  const door = createOutboundClient({
     policy: operatorOrigins(ownBases),
     resolve: makeResolve(resolvers),
     deadlineMs: DEADLINE_MS,

@@ -1,4 +1,4 @@
-import type { Door } from '../../../outbound/outbound-client.ts';
+import type { OutboundClient } from '../../../outbound/outbound-client.ts';
 
 /** Providers, each with a budget and a breaker of its own. */
 export const SOURCES = [
@@ -45,7 +45,7 @@ export type OnCall = (source: SourceName, outcome: Fetched<unknown>['kind']) => 
 
 /** What every source is made with. */
 export interface SourceContext {
-  readonly door: Door;
+  readonly door: OutboundClient;
   /** The `User-Agent` of every call. */
   readonly agent: string;
 }

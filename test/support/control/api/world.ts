@@ -9,7 +9,7 @@ import { type Limiter, unlimited } from '../../../../src/control/limits/limiter.
 import type { Store } from '../../../../src/control/store/store.ts';
 import { forgetWindows } from '../../../../src/control/store/tables/rate-limits.ts';
 import type { AttemptRequest, WebhookDeps } from '../../../../src/control/webhooks/ports.ts';
-import { aesSeal } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
+import { aesGcmEncryption } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
 import type { Change } from '../../../../src/core/change.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
@@ -56,7 +56,7 @@ export interface Customer extends Caller {
 
 /** Stands for what lies outside. A test may put functions of its own in place of these. */
 export interface Network {
-  attempt: WebhookDeps['attempt'];
+  attempt: WebhookDeps['sendAttempt'];
   checkUrl: WebhookDeps['checkUrl'];
   /** Every attempt that was made. */
   readonly sent: AttemptRequest[];
@@ -138,10 +138,10 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     random,
     zoneLength: ZONE_LENGTH,
     sessions: openSessions({ store, clock, newId }, SECRET),
-    seal: aesSeal(SECRET, random),
-    answers: aesSeal(createHash('sha256').update('answers').digest(), random, 0),
+    encryption: aesGcmEncryption(SECRET, random),
+    answers: aesGcmEncryption(createHash('sha256').update('answers').digest(), random, 0),
     timers: backgroundTimers,
-    attempt: (request) => {
+    sendAttempt: (request) => {
       network.sent.push(request);
       return network.attempt(request);
     },

@@ -10,7 +10,7 @@ import {
 import type { AttemptRequest, AttemptResult } from '../../../../src/control/webhooks/ports.ts';
 import type { DeliveryError } from '../../../../src/core/webhooks.ts';
 import { type TestDatabase, withStore } from '../store/fixtures.ts';
-import { addCustomer, addWebhook, OPEN_SEAL, statusesOf, until } from './dispatch-world.ts';
+import { addCustomer, addWebhook, NO_ENCRYPTION, statusesOf, until } from './dispatch-world.ts';
 
 export const SCHEDULE = [0, 5, 300, 1800, 7200];
 export const RIGHT: AttemptResult = { error: null, responseCode: 200, durationMs: 1, retryAfter: null };
@@ -64,7 +64,7 @@ export function dispatchScenario(
       const started: Started[] = [];
       const made: Made[] = [];
       let underWay = 0;
-      const attempt = async (request: AttemptRequest): Promise<AttemptResult> => {
+      const sendAttempt = async (request: AttemptRequest): Promise<AttemptResult> => {
         const { seq } = JSON.parse(Buffer.from(request.body).toString()) as { seq: number };
         const one = { ...request, at: run.now, seq };
         made.push(one);
@@ -92,8 +92,8 @@ export function dispatchScenario(
             clock: () => run.now,
             newId: randomUUID,
             random: () => 0.5,
-            attempt,
-            seal: OPEN_SEAL,
+            sendAttempt,
+            encryption: NO_ENCRYPTION,
             schedule: SCHEDULE,
             signal: abort.signal,
             onError: (error) => run.faults.push(error),

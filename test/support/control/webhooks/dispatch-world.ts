@@ -30,9 +30,9 @@ export const ENGINES: readonly {
   },
 ];
 
-/** Secrets that are not sealed. */
-export const OPEN_SEAL = {
-  open: (_id: string, sealed: Uint8Array): string => Buffer.from(sealed).toString(),
+/** Secrets stored in the clear. */
+export const NO_ENCRYPTION = {
+  decrypt: (_id: string, encrypted: Uint8Array): string => Buffer.from(encrypted).toString(),
 };
 
 export async function addCustomer(store: Store, name = 'acme', tier: Tier = 'pro'): Promise<string> {

@@ -57,7 +57,7 @@ export const idempotencyScenarios: Scenarios = {
       .execute();
     assert.equal(rows.length, 1);
     for (const { id, answer } of rows) {
-      const text = world.deps.answers.open(id, answer);
+      const text = world.deps.answers.decrypt(id, answer);
       assert.equal(text.includes(first.json.id), true);
       assert.equal(text.includes(data), false);
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../../src/control/store/schema.ts';
 import type { Store } from '../../../../../src/control/store/store.ts';
-import type { WebhookChange } from '../../../../../src/control/store/webhooks/webhooks.ts';
+import type { WebhookUpdate } from '../../../../../src/control/store/webhooks/webhooks.ts';
 import { updateWebhook } from '../../../../../src/control/store/webhooks/webhooks.ts';
 
 /** Rows in one insert. */
@@ -63,7 +63,7 @@ export async function storedWebhook(store: Store, id: string): Promise<WebhooksT
 export async function setWebhook(
   store: Store,
   id: string,
-  change: WebhookChange & Partial<Pick<WebhooksTable, 'claimed_until' | 'last_triggered_at'>>,
+  change: WebhookUpdate & Partial<Pick<WebhooksTable, 'claimed_until' | 'last_triggered_at'>>,
 ): Promise<void> {
   await store.write((tx) => updateWebhook(tx, id, change));
 }

@@ -75,21 +75,21 @@ export const webhookScenarios: Scenarios = {
     await world.close();
   },
 
-  'secrets: shown once, stored as a digest and sealed, made anew together': async (store) => {
+  'secrets: shown once, stored as a digest and encrypted, made anew together': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
     const made = await customer.webhook();
     const { id } = made;
-    const stored = async (): Promise<{ digest: string; sealed: Uint8Array; text: string }> => {
+    const stored = async (): Promise<{ digest: string; encrypted: Uint8Array; text: string }> => {
       const row = await storedWebhook(store, id);
-      const sealed = Buffer.from(row.signing_secret);
-      const text = `${JSON.stringify(row)} ${sealed.toString('latin1')} ${sealed.toString('hex')}`;
-      return { digest: row.secret_digest, sealed: row.signing_secret, text };
+      const encrypted = Buffer.from(row.signing_secret);
+      const text = `${JSON.stringify(row)} ${encrypted.toString('latin1')} ${encrypted.toString('hex')}`;
+      return { digest: row.secret_digest, encrypted: row.signing_secret, text };
     };
     const assertStored = async (secrets: { secret: string; signing_secret: string }): Promise<void> => {
-      const { digest, sealed, text } = await stored();
+      const { digest, encrypted, text } = await stored();
       assert.equal(digest, createHash('sha256').update(secrets.secret).digest('hex'));
-      assert.equal(world.deps.seal.open(id, sealed), secrets.signing_secret);
+      assert.equal(world.deps.encryption.decrypt(id, encrypted), secrets.signing_secret);
       assert.ok(!text.includes(secrets.secret) && !text.includes(secrets.signing_secret));
     };
     await assertStored(made);
@@ -142,7 +142,7 @@ export const webhookScenarios: Scenarios = {
     await world.close();
   },
 
-  'a secret that was sealed for another webhook is no secret': async (store) => {
+  'a secret that was encrypted for another webhook is no secret': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
     const [one, two] = [await customer.webhook(), await customer.webhook()];

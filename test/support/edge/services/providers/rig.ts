@@ -10,7 +10,7 @@ import { makeHub } from '../../../../../src/edge/services/providers/hub.ts';
 import { connectDesk } from '../../../../../src/edge/services/providers/link.ts';
 import type { SourceName } from '../../../../../src/edge/services/providers/source.ts';
 import { makeResolve } from '../../../../../src/outbound/connection/resolver.ts';
-import { openDoor } from '../../../../../src/outbound/outbound-client.ts';
+import { createOutboundClient } from '../../../../../src/outbound/outbound-client.ts';
 import { operatorOrigins } from '../../../../../src/outbound/target/target-policy.ts';
 
 /** A recorded response. */
@@ -71,7 +71,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     finnhub: { base: base('finnhub'), key: KEY },
     ...options.endpoints,
   };
-  const door = openDoor({
+  const door = createOutboundClient({
     policy: operatorOrigins([origin]),
     // Nobody answers there: every name is one that cannot be resolved.
     resolve: makeResolve(['127.0.0.1:1']),

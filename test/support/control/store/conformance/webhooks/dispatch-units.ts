@@ -5,11 +5,10 @@ import type { Store } from '../../../../../../src/control/store/store.ts';
 import { waitingWebhooks } from '../../../../../../src/control/store/webhooks/due-webhooks.ts';
 import {
   type ClaimRules,
-  claimTurns,
-  type Settled,
-  settleTurn,
-  type Turn,
+  claimAttempts,
+  type DeliveryAttempt,
 } from '../../../../../../src/control/webhooks/delivery/delivery-attempt.ts';
+import { type Settled, settleAttempt } from '../../../../../../src/control/webhooks/delivery/settle.ts';
 import type { AttemptResult } from '../../../../../../src/control/webhooks/ports.ts';
 import { addCustomer, addWebhook, enqueue } from '../../../webhooks/dispatch-world.ts';
 import { type TestDatabase, withStore } from '../../fixtures.ts';
@@ -28,7 +27,10 @@ export const WRONG: AttemptResult = {
 };
 
 /** Claims all webhooks that may have their turn, unless told otherwise. */
-export async function claim(store: Store, more: Partial<ClaimRules> = {}): Promise<readonly Turn[]> {
+export async function claim(
+  store: Store,
+  more: Partial<ClaimRules> = {},
+): Promise<readonly DeliveryAttempt[]> {
   const { now = NOW } = more;
   const waiting = await Promise.all(
     [false, true].map((isSlow) => waitingWebhooks(store.read, { now, isSlow, passed: [], limit: 100 })),
@@ -36,10 +38,10 @@ export async function claim(store: Store, more: Partial<ClaimRules> = {}): Promi
   const ids = waiting.flat().map(({ id }) => id);
   if (ids.length === 0) return [];
   const rules: ClaimRules = { ...RULES, claim: 'mine', ids, ...more };
-  return (await store.write((tx) => claimTurns(tx, rules))).turns;
+  return (await store.write((tx) => claimAttempts(tx, rules))).attempts;
 }
 
-export async function claimOne(store: Store, more: Partial<ClaimRules> = {}): Promise<Turn> {
+export async function claimOne(store: Store, more: Partial<ClaimRules> = {}): Promise<DeliveryAttempt> {
   const [turn] = await claim(store, more);
   assert.ok(turn !== undefined, 'nothing was claimed');
   return turn;
@@ -47,11 +49,13 @@ export async function claimOne(store: Store, more: Partial<ClaimRules> = {}): Pr
 
 export function settle(
   store: Store,
-  turn: Turn,
+  turn: DeliveryAttempt,
   result: AttemptResult,
   more: { now?: number; goOn?: boolean } = {},
 ): Promise<Settled | null> {
-  return store.write((tx) => settleTurn(tx, turn, result, { ...RULES, random: 0.5, goOn: false, ...more }));
+  return store.write((tx) =>
+    settleAttempt(tx, turn, result, { ...RULES, random: 0.5, goOn: false, ...more }),
+  );
 }
 
 /** Those columns of a row that are named in `expected`, compared with it. */

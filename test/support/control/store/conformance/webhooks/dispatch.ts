@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { WebhooksTable } from '../../../../../../src/control/store/schema.ts';
 import { waitingSince } from '../../../../../../src/control/store/webhooks/dispatch.ts';
-import { nextTurnAfter, waitingWebhooks } from '../../../../../../src/control/store/webhooks/due-webhooks.ts';
-import type { Turn } from '../../../../../../src/control/webhooks/delivery/delivery-attempt.ts';
+import { nextDueAfter, waitingWebhooks } from '../../../../../../src/control/store/webhooks/due-webhooks.ts';
+import type { DeliveryAttempt } from '../../../../../../src/control/webhooks/delivery/delivery-attempt.ts';
 import { LIMITS } from '../../../../../../src/core/limits.ts';
 import {
   addCustomer,
@@ -33,14 +33,14 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
       assert.deepEqual(
         {
           ...rest,
-          sealedSecret: Buffer.from(rest.sealedSecret).toString(),
+          encryptedSecret: Buffer.from(rest.encryptedSecret).toString(),
           body: Buffer.from(rest.body).toString(),
         },
         {
           claim: 'mine',
           webhookId: id,
           url: `https://${id}.test/`,
-          sealedSecret: `secret of ${id}`,
+          encryptedSecret: `secret of ${id}`,
           event: 'record.upserted',
           body: '{"seq":1}',
           attempt: 1,
@@ -194,7 +194,7 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
   describe('what waits', () => {
     scenario('is told by time', async (store) => {
       const [first, second] = [await addCustomer(store, 'one'), await addCustomer(store, 'two')];
-      assert.equal(await nextTurnAfter(store.read, 0), null);
+      assert.equal(await nextDueAfter(store.read, 0), null);
       assert.equal(await waitingSince(store.read), null);
       const table: readonly [string, Partial<WebhooksTable>][] = [
         [first, { id: 'disabled', next_due_at: 1, enabled: 0 }],
@@ -207,7 +207,7 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
         [second, { id: 'due later', next_due_at: 99 }],
       ];
       for (const [user, more] of table) await addWebhook(store, user, more);
-      const after = [0, 89, 90, 95, 99].map((now) => nextTurnAfter(store.read, now));
+      const after = [0, 89, 90, 95, 99].map((now) => nextDueAfter(store.read, now));
       assert.deepEqual(await Promise.all(after), [90, 90, 95, 99, null]);
       assert.equal(await waitingSince(store.read), 70);
       const waiting = async (isSlow: boolean, passed: readonly string[], limit = 9): Promise<string[]> =>
@@ -221,7 +221,7 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
 
     scenario('is found by an index, however much waits', async (store) => {
       const plans = await plansOf(store, async (db) => {
-        await nextTurnAfter(db, 5);
+        await nextDueAfter(db, 5);
         for (const isSlow of [false, true])
           await waitingWebhooks(db, { now: 5, isSlow, passed: [], limit: 1 });
       });
@@ -240,7 +240,7 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
         await enqueueIn(tx, id, 1, NOW + 1, { seq: 1, attempts: 1 });
       });
       const seen: string[] = [];
-      let turn: Turn | null = await claimOne(store);
+      let turn: DeliveryAttempt | null = await claimOne(store);
       while (turn !== null) {
         seen.push(Buffer.from(turn.body).toString());
         turn = (await settle(store, turn, RIGHT, { goOn: true }))!.next;

@@ -24,7 +24,7 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       await world.append(store, world.deletions(home, world.numbered(300)));
       await world.append(store, world.deletions(other, ['x', 'y']));
       await world.append(store, world.deletions(home, world.numbered(900, 'l')));
-      const fanout = world.testFanout(store, { bounds: { waiting: 5, droppedKept: 3, rows: 4 } });
+      const fanout = world.testFanout(store, { limits: { waiting: 5, droppedKept: 3, rows: 4 } });
       await fanout.pass(false);
       assert.deepEqual(await world.toldOf(store, theirs), ['1 record.deleted x', '2 record.deleted y']);
       for (const hook of hooks) {
@@ -50,8 +50,8 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       const home = await world.settlePaying(store, 'acme');
       const hook = await world.addHook(store, home);
       let now = 1_000;
-      const bounds = { waiting: 2, droppedKept: 2 };
-      const kept = world.testFanout(store, { clock: () => now, bounds });
+      const limits = { waiting: 2, droppedKept: 2 };
+      const kept = world.testFanout(store, { clock: () => now, limits });
       const statuses = async (keys: number): Promise<string> => {
         await world.append(store, world.deletions(home, world.numbered(keys)));
         await kept.pass(false);
@@ -68,7 +68,7 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       now += HOUR - 2;
       // One that knows nothing of the others finds the history as full.
       await world.append(store, world.deletions(home, ['k']));
-      await world.testFanout(store, { clock: () => now, bounds }).pass(false);
+      await world.testFanout(store, { clock: () => now, limits }).pass(false);
       assert.equal(await statuses(1), 'ppddd');
       // What was counted is believed for a minute.
       now += 60_000 - 1;
@@ -88,9 +88,9 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
     scenario('several find one another’s dropped deliveries in the history', async (store, open) => {
       const home = await world.settlePaying(store, 'acme');
       const hook = await world.addHook(store, home);
-      const bounds = { waiting: 0, droppedKept: 4 };
-      const first = world.testFanout(store, { bounds });
-      const second = world.testFanout(await open(), { bounds });
+      const limits = { waiting: 0, droppedKept: 4 };
+      const first = world.testFanout(store, { limits });
+      const second = world.testFanout(await open(), { limits });
       await Promise.all([first.pass(false), second.pass(false)]);
       for (const [fanout, woken, rows] of [
         [first, true, 1],

@@ -4,11 +4,11 @@ import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../../../sr
 import type { Store } from '../../../../../../src/control/store/store.ts';
 import { lockCursor } from '../../../../../../src/control/store/webhooks/fan-out.ts';
 import { NEVER_SERVED } from '../../../../../../src/control/store/webhooks/webhooks.ts';
-import type { Enqueued } from '../../../../../../src/control/webhooks/fan-out/delivery-batch.ts';
+import type { EnqueuedCounts } from '../../../../../../src/control/webhooks/fan-out/delivery-batch.ts';
 import {
-  type Fanout,
-  type FanoutOptions,
-  openFanout,
+  type FanOut,
+  type FanOutOptions,
+  openFanOut,
 } from '../../../../../../src/control/webhooks/fan-out/fan-out.ts';
 import { timeOrderedUuids } from '../../../../../../src/core/text/uuid.ts';
 import type { Tier } from '../../../../../../src/core/tiers.ts';
@@ -58,18 +58,18 @@ export const append = (store: Store, changes: readonly NewChange[], at = 1_000):
 export const numbered = (count: number, prefix = 'k'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`);
 
-export interface TestFanout extends Fanout {
+export interface TestFanout extends FanOut {
   /** Of each unit of work that gave numbers. */
-  readonly units: Enqueued[];
+  readonly units: EnqueuedCounts[];
   readonly errors: unknown[];
 }
 
 /** A fan-out of its own, as another process would have it; without its loop. */
-export function testFanout(store: Store, more: Partial<FanoutOptions> = {}): TestFanout {
-  const units: Enqueued[] = [];
+export function testFanout(store: Store, more: Partial<FanOutOptions> = {}): TestFanout {
+  const units: EnqueuedCounts[] = [];
   const errors: unknown[] = [];
   const clock = more.clock ?? (() => 1_000);
-  const fanout = openFanout({
+  const fanout = openFanOut({
     store,
     clock,
     newId: timeOrderedUuids(clock),

@@ -10,7 +10,7 @@ import {
   lockWebhook,
   updateWebhook,
 } from '../../../../../../src/control/store/webhooks/webhooks.ts';
-import { startFanout } from '../../../../../../src/control/webhooks/fan-out/fan-out.ts';
+import { startFanOut } from '../../../../../../src/control/webhooks/fan-out/fan-out.ts';
 import { putRecord, type TestDatabase, withStore } from '../../fixtures.ts';
 import * as world from './fan-out-world.ts';
 
@@ -28,7 +28,7 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
         const hooks = await Promise.all(homes.map((home) => world.addHook(store, home)));
         const ending = new AbortController();
         const loops = [store, store, await open()].map((one) =>
-          startFanout({
+          startFanOut({
             store: one,
             clock: Date.now,
             newId: () => crypto.randomUUID(),
@@ -88,22 +88,22 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
             return result;
           },
         });
-        const bounds = { rows: 2 };
+        const limits = { rows: 2 };
         for (const [before, told] of [
           [true, 2],
           [false, 6],
         ] as const) {
           units = 0;
-          const fanout = world.testFanout(dying(before, 2), { bounds });
+          const fanout = world.testFanout(dying(before, 2), { limits });
           await assert.rejects(fanout.pass(false), /died/);
           assert.equal((await world.deliveriesOf(store, hook)).length, told);
         }
         // The same one goes on, and so does one that knows nothing.
         units = 0;
-        const same = world.testFanout(dying(false, 1), { bounds });
+        const same = world.testFanout(dying(false, 1), { limits });
         await assert.rejects(same.pass(false), /died/);
         await same.pass(true);
-        await world.testFanout(store, { bounds }).pass(false);
+        await world.testFanout(store, { limits }).pass(false);
         const expected = world.numbered(9).map((key, index) => `${index + 1} record.deleted ${key}`);
         assert.deepEqual(await world.toldOf(store, hook), expected);
       },
@@ -112,9 +112,9 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
     scenario('one that finds another ahead of it goes on from there', async (store, open) => {
       const home = await world.settlePaying(store, 'acme');
       const hook = await world.addHook(store, home);
-      const bounds = { rows: 2 };
-      const first = world.testFanout(store, { bounds });
-      const second = world.testFanout(await open(), { bounds });
+      const limits = { rows: 2 };
+      const first = world.testFanout(store, { limits });
+      const second = world.testFanout(await open(), { limits });
       await Promise.all([first.pass(false), second.pass(false)]);
       await world.append(store, world.deletions(home, world.numbered(3, 'a')));
       await first.pass(true);
@@ -224,7 +224,7 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
       const home = await world.settlePaying(store, 'acme');
       const hooks: string[] = [];
       for (let index = 0; index < 20; index++) hooks.push(await world.addHook(store, home));
-      const fanout = world.testFanout(store, { bounds: { rows: 40 } });
+      const fanout = world.testFanout(store, { limits: { rows: 40 } });
       const ending = hooks.map(async (hook, index) => {
         await world.append(store, world.deletions(home, [`k${index}`]));
         await store.write(async (tx) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../../../src/control/store/schema.ts';
-import { forgetClaims, recordOutcome } from '../../../../../../src/control/store/webhooks/dispatch.ts';
-import { nextTurnAfter } from '../../../../../../src/control/store/webhooks/due-webhooks.ts';
-import { giveBack } from '../../../../../../src/control/webhooks/delivery/delivery-attempt.ts';
+import { endAllLeases, recordResult } from '../../../../../../src/control/store/webhooks/dispatch.ts';
+import { nextDueAfter } from '../../../../../../src/control/store/webhooks/due-webhooks.ts';
+import { cancelAttempt } from '../../../../../../src/control/webhooks/delivery/settle.ts';
 import type { AttemptResult } from '../../../../../../src/control/webhooks/ports.ts';
 import { LIMITS } from '../../../../../../src/core/limits.ts';
 import type { DeliveryError } from '../../../../../../src/core/webhooks.ts';
@@ -151,7 +151,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
       await store.write((tx) => tx.updateTable('webhooks').set(change).execute());
       const { next } = (await settle(store, first, RIGHT, { goOn: true }))!;
       assert.equal(next!.url, 'https://new.test/');
-      assert.equal(Buffer.from(next!.sealedSecret).toString(), 'new');
+      assert.equal(Buffer.from(next!.encryptedSecret).toString(), 'new');
     });
 
     one('after a failure goes on to nothing: the webhook rests', 2, async (store, id) => {
@@ -191,7 +191,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
             ['failed', 'webhook_disabled', null, null],
           ],
         );
-        assert.equal(await nextTurnAfter(store.read, 0), null);
+        assert.equal(await nextDueAfter(store.read, 0), null);
       },
       { failure_count: LIMITS.webhookFailures - 1 },
     );
@@ -206,7 +206,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
         next_attempt_at: null,
       } as const;
       const record = (attempt: number): Promise<boolean> =>
-        store.write((tx) => recordOutcome(tx, turn.deliveryId, attempt, outcome));
+        store.write((tx) => recordResult(tx, turn.deliveryId, attempt, outcome));
       assert.equal(await record(turn.attempt + 1), false);
       assert.equal(await record(turn.attempt), true);
       assert.equal(await record(turn.attempt), false);
@@ -234,7 +234,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
       const before = [await webhookOf(store, id), await deliveriesOf(store, id)];
       for (const result of [RIGHT, WRONG]) {
         assert.equal(await settle(store, turn, result, { goOn: true }), null);
-        await store.write((tx) => giveBack(tx, turn, NOW, NOW + 9));
+        await store.write((tx) => cancelAttempt(tx, turn, NOW, NOW + 9));
         assert.deepEqual([await webhookOf(store, id), await deliveriesOf(store, id)], before);
       }
       assert.equal((await settle(other, late, RIGHT))?.status, 'succeeded');
@@ -284,7 +284,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
         [NOW + 60_000, NOW + 60_000],
       ] as const) {
         const turn = await claimOne(store);
-        await store.write((tx) => giveBack(tx, turn, NOW, rest));
+        await store.write((tx) => cancelAttempt(tx, turn, NOW, rest));
         has((await deliveriesOf(store, id))[0], {
           status: 'pending',
           attempts: 0,
@@ -297,7 +297,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
     one('all leases at once lets a new process go on', 1, async (store, id) => {
       const turn = await claimOne(store);
       assert.deepEqual(await claim(store), []);
-      await store.write(forgetClaims);
+      await store.write(endAllLeases);
       assert.equal((await claimOne(store, { claim: 'anew' })).deliveryId, turn.deliveryId);
       has((await deliveriesOf(store, id))[0], { attempts: 2 });
       assert.equal(await settle(store, turn, RIGHT), null);

@@ -15,7 +15,7 @@ const TAKEN_MS = 120_000;
 const POLL_MS = 1000;
 
 /** `sent`: the mail server took it. `failed`: given up. `none`: there is no mail server. */
-export type NoticeOutcome = 'sent' | 'failed' | 'none';
+export type NoticeResult = 'sent' | 'failed' | 'none';
 
 export interface NoticesOptions {
   readonly store: Store;
@@ -24,7 +24,7 @@ export interface NoticesOptions {
   /** Null: owners are not told, and find out by looking. */
   readonly mailer: Mailer | null;
   /** Told once for each webhook that was disabled. */
-  readonly onNotice: (outcome: NoticeOutcome) => void;
+  readonly onNotice: (outcome: NoticeResult) => void;
   /** Told of a mail or a unit of work that failed, which is tried again. */
   readonly onError: (error: unknown) => void;
 }

@@ -12,7 +12,7 @@ import { openSmtpServer } from '../../../../test/support/outbound/smtp-server.ts
 import type { Mail, Mailer } from '../../../outbound/mailer.ts';
 import { MailError, openMailer } from '../../../outbound/mailer.ts';
 import type { Store } from '../../store/store.ts';
-import { type NoticesOptions, noticeText, startNotices } from './notices.ts';
+import { type NoticesOptions, noticeText, startNotices } from './disabled-notices.ts';
 
 const DAY = 86_400_000;
 const NOTICE = {

@@ -1,0 +1,139 @@
+import type { DeliveryStatus } from '../../../core/webhooks.ts';
+import type { Tx } from '../../store/store.ts';
+import * as rows from '../../store/webhooks/dispatch.ts';
+import * as leases from '../../store/webhooks/leases.ts';
+import type { AttemptResult } from '../ports.ts';
+import {
+  type AttemptRules,
+  attemptOf,
+  type Begun,
+  beginAttempt,
+  type DeliveryAttempt,
+  type EndedCounts,
+  NONE_ENDED,
+  stateAfter,
+  type WebhookState,
+} from './delivery-attempt.ts';
+import { decideRetry } from './retry-policy.ts';
+
+export interface SettleRules extends AttemptRules {
+  /** 0 up to 1: spreads the next attempt. */
+  readonly random: number;
+  /** Whether to begin the webhook's next delivery at once, or to end the lease. */
+  readonly goOn: boolean;
+}
+
+export interface Settled {
+  /** Status of the delivery now; null when nothing was written to it, because it had ended meanwhile. */
+  readonly status: DeliveryStatus | null;
+  readonly isDisabled: boolean;
+  readonly ended: EndedCounts;
+  /** The webhook's next delivery, under the renewed lease. Null: the lease has ended. */
+  readonly next: DeliveryAttempt | null;
+}
+
+/**
+ * Writes the result of an attempt to its delivery and its webhook, then begins the next delivery or ends the lease, in the
+ * caller's unit of work. A caller that does not know whether the unit was committed runs it again: the repeat changes
+ * nothing and returns the next attempt of the first run.
+ *
+ * @returns null, with nothing written, when the lease is lost: the webhook was disabled, deleted or leased to another process
+ */
+export async function settleAttempt(
+  tx: Tx,
+  attempt: DeliveryAttempt,
+  result: AttemptResult,
+  rules: SettleRules,
+): Promise<Settled | null> {
+  const { webhookId, claim, deliveryId } = attempt;
+  const hook = await leases.holdClaimed(tx, webhookId, claim);
+  if (hook === null) return null;
+  // The first run has begun the next delivery under the same lease.
+  if (hook.claimed_delivery !== null && hook.claimed_delivery !== deliveryId) {
+    const begun = await rows.begunDelivery(tx, hook.claimed_delivery);
+    if (begun !== null) {
+      const next = attemptOf(hook, claim, begun);
+      return { status: null, isDisabled: false, ended: NONE_ENDED, next };
+    }
+  }
+  const decision = decideRetry(result, {
+    ...rules,
+    attempt: attempt.attempt,
+    failuresBefore: hook.failure_count,
+  });
+  const { status, error, responseCode, durationMs, nextAttemptAt } = decision.delivery;
+  const wasWaiting = await rows.recordResult(tx, deliveryId, attempt.attempt, {
+    status,
+    error,
+    response_code: responseCode,
+    duration_ms: durationMs,
+    next_attempt_at: nextAttemptAt,
+  });
+  if (!wasWaiting) {
+    // It ended for another reason while the attempt was under way: the result says nothing about the webhook.
+    const begun = await beginNextOrRelease(tx, hook, claim, rules, {}, rules.goOn);
+    return { status: null, isDisabled: false, ended: begun.ended, next: begun.attempt };
+  }
+  if (decision.isDisabled) {
+    const failed = await disable(tx, hook.id, decision.failures, rules.now);
+    return { status, isDisabled: true, ended: { failed, dropped: 0 }, next: null };
+  }
+  const changed = {
+    failure_count: decision.failures,
+    rests_until: decision.restsUntil,
+    last_attempt_ms: durationMs,
+  };
+  const goOn = rules.goOn && decision.restsUntil <= rules.now;
+  const begun = await beginNextOrRelease(tx, hook, claim, rules, changed, goOn);
+  return { status, isDisabled: false, ended: begun.ended, next: begun.attempt };
+}
+
+/**
+ * Takes back an attempt that was not made: its count is undone and the lease ends.
+ *
+ * @param restsUntil nothing is sent to the webhook before this time, milliseconds since the epoch; null: no pause
+ */
+export async function cancelAttempt(
+  tx: Tx,
+  attempt: DeliveryAttempt,
+  now: number,
+  restsUntil: number | null,
+): Promise<void> {
+  const hook = await leases.holdClaimed(tx, attempt.webhookId, attempt.claim);
+  if (hook === null) return;
+  await rows.takeBackAttempt(tx, attempt.deliveryId, attempt.attempt);
+  await releaseLease(tx, hook, now, restsUntil === null ? {} : { rests_until: restsUntil });
+}
+
+async function beginNextOrRelease(
+  tx: Tx,
+  hook: leases.HeldWebhook,
+  claim: string,
+  rules: AttemptRules,
+  changed: Partial<WebhookState>,
+  goOn: boolean,
+): Promise<Begun> {
+  if (goOn) return beginAttempt(tx, hook, claim, rules, changed);
+  await releaseLease(tx, hook, rules.now, changed);
+  return { attempt: null, ended: NONE_ENDED };
+}
+
+/** Reads the time of the next delivery while the unit holds the webhook: a delivery enqueued later moves it then. */
+async function releaseLease(
+  tx: Tx,
+  hook: leases.HeldWebhook,
+  now: number,
+  changed: Partial<WebhookState>,
+): Promise<void> {
+  const first = await rows.firstWaiting(tx, hook.id);
+  const next_due_at = first?.next_attempt_at ?? null;
+  await leases.endLease(tx, { id: hook.id, now, next_due_at, ...stateAfter(hook, changed) });
+}
+
+/** @returns how many waiting deliveries failed with the webhook */
+async function disable(tx: Tx, id: string, failures: number, now: number): Promise<number> {
+  const end = { status: 'failed', error: 'webhook_disabled' } as const;
+  const failed = await rows.endDeliveries(tx, id, end, null);
+  await leases.disableWebhook(tx, id, failures, now);
+  return failed;
+}
