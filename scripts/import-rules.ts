@@ -56,7 +56,7 @@ export const MODULES: readonly ModuleRow[] = [
     may: ['core', 'lifecycle', 'edge/wire', 'edge/transport/shared/handler.ts', ...VIEW_PORTS],
   },
   { module: 'edge/services', may: ['core', 'lifecycle', 'outbound'] },
-  { module: 'edge/schema', may: ['core', 'edge/services', 'edge/query/operations/public-service.ts'] },
+  { module: 'edge/schema', may: ['core', 'edge/services', 'edge/query/operations'] },
   {
     module: 'edge/node',
     may: ['core', 'lifecycle', 'telemetry', KEYS_PORT, ...EDGE.filter((module) => module !== 'edge/node')],

@@ -11,6 +11,9 @@ export const DATASETS_RESOURCE = 'datasets';
 
 export const PUBLIC_NAMESPACE = 'public';
 
+/** The only version of the namespace `public`. */
+export const PUBLIC_VERSION = 'v1';
+
 const CAPITALS = /[A-Z]/g;
 
 /**

@@ -70,6 +70,7 @@ export function parseQueryName(name: string): ParsedName {
   };
 }
 
-function isOperation(label: string): label is Operation {
+/** Whether a lower-case label names an operation. */
+export function isOperation(label: string): label is Operation {
   return operations.has(label);
 }

@@ -1,8 +1,7 @@
-import { DATASETS_RESOURCE } from '../../core/names/labels.ts';
-import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
+import type { Outcome } from '../../core/query/outcome.ts';
 import type { Query } from '../../core/query/query.ts';
 import type { HostedView } from '../hosted/view.ts';
-import type { PublicService } from './operations/public-service.ts';
+import { answerPublic, type Services } from './operations/operations.ts';
 import { type GateSettings, judge } from './records/access.ts';
 import { demoRecord } from './records/demo-records.ts';
 import { hostedOutcome } from './records/hosted-outcome.ts';
@@ -10,15 +9,10 @@ import { hostedOutcome } from './records/hosted-outcome.ts';
 export interface ResolveContext {
   readonly view: HostedView;
   readonly gate: GateSettings;
-  /** By resource label. */
-  readonly services: ReadonlyMap<string, PublicService>;
+  readonly services: Services;
 }
 
-const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
-const REFUSED: Outcome = { kind: 'refused', until: FOREVER };
 const STORAGE_FAILED: Outcome = { kind: 'failed', cause: 'storage' };
-const INFO_OF_PARAMS: Outcome = { kind: 'malformed', code: 'E005' };
-const INTERNAL: Outcome = { kind: 'failed', cause: 'internal' };
 
 /**
  * What becomes of a query: the gate, then the service or the stored record it asks for. Never throws or rejects: a view
@@ -39,7 +33,7 @@ export function resolve(
       case 'refused':
         return { kind: 'refused', until: verdict.until };
       case 'public':
-        return servicesAnswer(query, context.services, now, zone);
+        return answerPublic(query, context.services, now, zone);
       case 'demo': {
         const stored = context.view.record(query.key);
         return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), false, now);
@@ -51,25 +45,6 @@ export function resolve(
     }
   } catch {
     return STORAGE_FAILED;
-  }
-}
-
-function servicesAnswer(
-  query: Query,
-  services: ReadonlyMap<string, PublicService>,
-  now: number,
-  zone: string,
-): Outcome | Promise<Outcome> {
-  // `geoip` names its argument where other operations name their service.
-  const service = services.get(query.operation === 'geoip' ? 'geoip' : query.resource);
-  if (service === undefined) return query.resource === DATASETS_RESOURCE ? REFUSED : MISSING;
-  if (query.version !== 'v1') return MISSING;
-  if (query.operation === 'info') return query.params.length === 0 ? service.info(zone) : INFO_OF_PARAMS;
-  try {
-    const outcome = service.answer(query, now, zone);
-    return outcome instanceof Promise ? outcome.catch(() => INTERNAL) : outcome;
-  } catch {
-    return INTERNAL;
   }
 }
 

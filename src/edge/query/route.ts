@@ -1,11 +1,11 @@
 import type { EnvelopeErrorCode } from '../../core/errors.ts';
-import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
 import { parseQueryName } from '../../core/names/query-name.ts';
-import type { Operation, Query } from '../../core/query/query.ts';
+import type { Query } from '../../core/query/query.ts';
 import { CLASS, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/message/request.ts';
 import { labelCount } from '../wire/name.ts';
 import { withLetters } from './operations/letters.ts';
+import { checkOperation } from './operations/operations.ts';
 import type { ServedZone } from './zone/served-zone.ts';
 import { findZone, type Rrset, type Zone } from './zone/zones.ts';
 
@@ -42,7 +42,6 @@ const TRANSFER: Route = { kind: 'transfer' };
 /** Labels of the shortest query below a zone (specification, Query name structure). */
 const SHORTEST = 4;
 
-const DATASET_OPERATIONS: ReadonlySet<Operation> = new Set(['manifest', 'identity']);
 const TRANSFERS: ReadonlySet<number> = new Set([RRTYPE.AXFR, RRTYPE.IXFR]);
 const UNASKABLE: ReadonlySet<number> = new Set([0, RRTYPE.OPT, RRTYPE.TSIG, RRTYPE.TKEY, RRTYPE.NXNAME]);
 
@@ -79,24 +78,10 @@ function textRoute(qname: Uint8Array, below: string | null, zone: ServedZone): T
   const parsed = parseQueryName(below);
   if (parsed.kind === 'short') return { kind: 'short', zone, below };
   if (parsed.kind === 'malformed') return { kind: 'malformed', zone, code: parsed.code };
-  return fit(withLetters(parsed.query, qname), below, zone);
-}
-
-/** Whether the operation fits the resource and the namespace, before anyone looks at what is stored. */
-function fit(query: Query, below: string, zone: ServedZone): TextRoute {
-  const { operation, resource, namespace } = query;
-  const open = namespace === PUBLIC_NAMESPACE;
-  if (resource === DATASETS_RESOURCE) {
-    // Reserved in every namespace; a valid token changes nothing (specification, Datasets).
-    const served = open && query.version === 'v1' && DATASET_OPERATIONS.has(operation);
-    return served ? { kind: 'query', zone, below, query } : { kind: 'refused', zone };
-  }
-  if (DATASET_OPERATIONS.has(operation)) return { kind: 'malformed', zone, code: 'E002' };
-  if (operation === 'geoip' && !(open && resource.startsWith('ip-'))) {
-    return { kind: 'malformed', zone, code: 'E002' };
-  }
-  if (operation === 'info' && !open) return { kind: 'refused', zone };
-  return { kind: 'query', zone, below, query };
+  const query = withLetters(parsed.query, qname);
+  const check = checkOperation(query);
+  if (check === 'query') return { kind: 'query', zone, below, query };
+  return check === 'refused' ? { kind: 'refused', zone } : { kind: 'malformed', zone, code: check };
 }
 
 /** The part of a lower-case name below the zone, '' at the apex; null for a name with octets outside `[a-z0-9_-]`. */

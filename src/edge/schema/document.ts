@@ -1,12 +1,9 @@
 import { ENVELOPE_VERSION } from '../../core/brand.ts';
 import type { EnvelopeErrorCode } from '../../core/errors.ts';
-import { PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
+import { PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../core/names/labels.ts';
 import { envelopeStatus } from '../../core/query/envelope.ts';
 import type { ServiceSchema } from '../services/schema.ts';
 import type { Placeholder, Service, ServiceError } from '../services/service.ts';
-
-/** The one version of all public services (specification, Versioning). */
-export const PUBLIC_VERSION = 'v1';
 
 /** Specification, Schema document. */
 export interface SchemaDocument {

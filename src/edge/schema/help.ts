@@ -1,10 +1,9 @@
-import { PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
+import { PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../core/names/labels.ts';
 import type { PublicService } from '../query/operations/public-service.ts';
 import { malformed } from '../services/answers.ts';
 import { serviceSchema } from '../services/schema.ts';
 import type { Service } from '../services/service.ts';
 import { DIRECTORY, directoryOf } from './directory.ts';
-import { PUBLIC_VERSION } from './document.ts';
 import { INFO_TTL, infoOutcome, plainOutcome, plainText } from './info.ts';
 
 /** The resource that tells people which services there are: `get.help.public.v1` and `get.services.help.public.v1`. */

@@ -1,10 +1,11 @@
 import type { ErrorCode } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { foldCase, PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
-import { parseQueryName } from '../../core/names/query-name.ts';
+import { foldCase, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../core/names/labels.ts';
+import { isOperation, parseQueryName } from '../../core/names/query-name.ts';
 import type { Query } from '../../core/query/query.ts';
+import { selectService } from '../query/operations/operations.ts';
 import type { Service } from '../services/service.ts';
-import { PUBLIC_VERSION, type SchemaDocument, schemaDocument } from './document.ts';
+import { type SchemaDocument, schemaDocument } from './document.ts';
 import { described } from './publish.ts';
 
 /** Operation, resource, namespace, version. */
@@ -43,7 +44,7 @@ export function makeSchemaApi({ services, zones, dohUrl }: SchemaOptions): (q: s
     if (query.namespace !== PUBLIC_NAMESPACE) {
       return fault(403, 'authorization_error', 'Schemas of private namespaces are not served');
     }
-    const service = byZone.get(zone)!.get(query.operation === 'geoip' ? 'geoip' : query.resource);
+    const service = selectService(query.operation, query.resource, byZone.get(zone)!);
     if (service === undefined || query.version !== PUBLIC_VERSION) {
       return fault(404, 'not_found', 'Schema not found');
     }
@@ -52,8 +53,8 @@ export function makeSchemaApi({ services, zones, dohUrl }: SchemaOptions): (q: s
 }
 
 /**
- * A query name with its zone, as it is asked for, or without. Operation and params are ignored, whatever labels they are;
- * `geoip` alone is kept, because it selects its service.
+ * A query name with or without its zone. Params are ignored. A first label that is no operation counts as `get`: the
+ * operation only selects the service.
  */
 function parse(q: string, zones: readonly string[]): { readonly query: Query; readonly zone: string } | null {
   const name = foldCase(q).replace(/\.$/, '');
@@ -63,7 +64,7 @@ function parse(q: string, zones: readonly string[]): { readonly query: Query; re
   const labels = below.split('.');
   if (labels.length < LABELS_MIN || labels.some((label) => label === '' || label.length > LABEL_MAX))
     return null;
-  const operation = labels[0] === 'geoip' ? 'geoip' : 'get';
+  const operation = isOperation(labels[0]!) ? labels[0] : 'get';
   const parsed = parseQueryName([operation, ...labels.slice(-3)].join('.'));
   return parsed.kind === 'query' ? { query: parsed.query, zone: zone ?? zones[0]! } : null;
 }

@@ -1,6 +1,7 @@
 import type { Outcome } from '../../core/query/outcome.ts';
 import { decodeParam } from '../../core/query/params.ts';
 import type { Query } from '../../core/query/query.ts';
+import { paramLabels, type Services } from '../query/operations/operations.ts';
 import type { PublicService } from '../query/operations/public-service.ts';
 import { malformed } from '../services/answers.ts';
 import type { Service } from '../services/service.ts';
@@ -11,7 +12,7 @@ import { infoOutcome } from './info.ts';
 const WRONG_OPERATION: Outcome = { kind: 'malformed', code: 'E002' };
 
 /** What `edge/query` serves, by resource label. */
-export function publish(services: readonly Service[]): ReadonlyMap<string, PublicService> {
+export function publish(services: readonly Service[]): Services {
   const published = services.map((service): PublicService => {
     const info = infoOutcome(service.about.schema);
     return {
@@ -39,12 +40,10 @@ export function described(services: readonly Service[], zone: string): readonly 
 function ask(service: Service, query: Query, now: number): Outcome | Promise<Outcome> {
   if (query.operation !== service.operation) return WRONG_OPERATION;
   const params: string[] = [];
-  for (const label of query.params) {
+  for (const label of paramLabels(query)) {
     const text = decodeParam(label);
     if (text === null) return malformed('label');
     params.push(text);
   }
-  // `geoip` names its argument where other operations name their service.
-  if (service.operation === 'geoip') params.push(query.resource);
   return service.answer(params, now);
 }

@@ -1,6 +1,13 @@
-import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
+import {
+  AUTH_PREFIX,
+  isLabel,
+  isVersion,
+  PUBLIC_NAMESPACE,
+  PUBLIC_VERSION,
+} from '../../../core/names/labels.ts';
 import type { Outcome } from '../../../core/query/outcome.ts';
 import { RRTYPE } from '../../wire/codes.ts';
+import { isServed } from '../operations/operations.ts';
 import type { ResolveContext } from '../resolve.ts';
 
 /**
@@ -69,8 +76,6 @@ function stateOfPublic(
   version: string,
   { services }: ResolveContext,
 ): NameState {
-  if (version !== 'v1') return 'absent';
-  if (resource === undefined) return 'between';
-  const isService = services.has(resource) || (resource.startsWith('ip-') && services.has('geoip'));
-  return isService ? 'between' : 'absent';
+  if (resource === undefined) return version === PUBLIC_VERSION ? 'between' : 'absent';
+  return isServed(resource, version, services) ? 'between' : 'absent';
 }

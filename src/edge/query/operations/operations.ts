@@ -1,0 +1,138 @@
+/**
+ * The table operation -> handler. `route` checks a query with it, `resolve` answers with it, `stateOfShort` (NSEC) and
+ * `GET /schema` look services up with it. One row serves all of them, so existence and answer cannot differ.
+ */
+
+import type { EnvelopeErrorCode } from '../../../core/errors.ts';
+import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../../core/names/labels.ts';
+import { FOREVER, type Outcome } from '../../../core/query/outcome.ts';
+import { OPERATIONS, type Operation, type Query } from '../../../core/query/query.ts';
+import type { PublicService } from './public-service.ts';
+
+/** What is served below `public.v1`, by resource label. */
+export type Services = ReadonlyMap<string, PublicService>;
+
+type Target = Pick<Query, 'resource' | 'namespace' | 'version'>;
+
+/** `query`: go on. `refused`: REFUSED. A code: the name is malformed. */
+type NameCheck = 'query' | 'refused' | EnvelopeErrorCode;
+
+interface OperationRow {
+  /** Whether the operation fits resource, namespace and version, by the name alone. */
+  readonly check: (target: Target) => NameCheck;
+  /** The label by which `Services` holds what answers for this resource. */
+  readonly serviceLabel: (resource: string) => string;
+  /** The labels that are parameters of the service. */
+  readonly params: (query: Query) => readonly string[];
+  /** The outcome when nothing is served under `serviceLabel`. */
+  readonly unserved: Outcome;
+  readonly answer: (
+    service: PublicService,
+    query: Query,
+    now: number,
+    zone: string,
+  ) => Outcome | Promise<Outcome>;
+}
+
+const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
+const REFUSED: Outcome = { kind: 'refused', until: FOREVER };
+const PARAMS_OF_INFO: Outcome = { kind: 'malformed', code: 'E005' };
+const INTERNAL: Outcome = { kind: 'failed', cause: 'internal' };
+/** First letters of a resource label that is an address: `geoip.ip-8-8-8-8.public.v1`. */
+const ADDRESS_PREFIX = 'ip-';
+const GEOIP_SERVICE = 'geoip';
+
+const GET: OperationRow = {
+  check: ({ resource }) => (resource === DATASETS_RESOURCE ? 'refused' : 'query'),
+  serviceLabel: (resource) => resource,
+  params: ({ params }) => params,
+  unserved: MISSING,
+  answer: (service, query, now, zone) => service.answer(query, now, zone),
+};
+
+/** A query token changes nothing: the resource `datasets` is reserved in every namespace. */
+const OF_DATASETS: OperationRow = {
+  ...GET,
+  check: ({ resource, namespace, version }) => {
+    if (resource !== DATASETS_RESOURCE) return 'E002';
+    return namespace === PUBLIC_NAMESPACE && version === PUBLIC_VERSION ? 'query' : 'refused';
+  },
+  unserved: REFUSED,
+};
+
+const TABLE: Readonly<Record<Operation, OperationRow>> = {
+  get: GET,
+  info: {
+    ...GET,
+    check: (target) => (target.namespace === PUBLIC_NAMESPACE ? GET.check(target) : 'refused'),
+    answer: (service, { params }, _now, zone) => (params.length === 0 ? service.info(zone) : PARAMS_OF_INFO),
+  },
+  // The resource is the argument, where other operations name the service there.
+  geoip: {
+    ...GET,
+    check: (target) => {
+      if (target.resource === DATASETS_RESOURCE) return 'refused';
+      const isAddress = target.namespace === PUBLIC_NAMESPACE && target.resource.startsWith(ADDRESS_PREFIX);
+      return isAddress ? 'query' : 'E002';
+    },
+    serviceLabel: () => GEOIP_SERVICE,
+    params: ({ params, resource }) => [...params, resource],
+  },
+  manifest: OF_DATASETS,
+  identity: OF_DATASETS,
+};
+
+/** Whether the operation of a query fits its resource and namespace. Reads nothing that is stored. */
+export function checkOperation(query: Query): NameCheck {
+  return TABLE[query.operation].check(query);
+}
+
+/** What answers an operation on a resource, of anything that is kept by service label, or undefined. */
+export function selectService<T>(
+  operation: Operation,
+  resource: string,
+  services: ReadonlyMap<string, T>,
+): T | undefined {
+  return services.get(TABLE[operation].serviceLabel(resource));
+}
+
+/** The labels of a query that the service takes as parameters, still encoded. */
+export function paramLabels(query: Query): readonly string[] {
+  return TABLE[query.operation].params(query);
+}
+
+/** Whether some operation is served at names `<operation>[.<params>].<resource>.public.<version>`. */
+export function isServed(resource: string, version: string, services: Services): boolean {
+  if (version !== PUBLIC_VERSION) return false;
+  const target = { resource, namespace: PUBLIC_NAMESPACE, version };
+  return OPERATIONS.some(
+    (operation) =>
+      TABLE[operation].check(target) === 'query' &&
+      selectService(operation, resource, services) !== undefined,
+  );
+}
+
+/**
+ * Answers a query of the namespace `public` that `checkOperation` let through. Never throws or rejects: a service that
+ * fails is a failed outcome.
+ *
+ * @param now milliseconds since the epoch
+ * @param zone the zone that was asked, without a trailing dot
+ */
+export function answerPublic(
+  query: Query,
+  services: Services,
+  now: number,
+  zone: string,
+): Outcome | Promise<Outcome> {
+  const row = TABLE[query.operation];
+  const service = selectService(query.operation, query.resource, services);
+  if (service === undefined) return row.unserved;
+  if (query.version !== PUBLIC_VERSION) return MISSING;
+  try {
+    const outcome = row.answer(service, query, now, zone);
+    return outcome instanceof Promise ? outcome.catch(() => INTERNAL) : outcome;
+  } catch {
+    return INTERNAL;
+  }
+}
