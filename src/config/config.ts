@@ -1,17 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import type { NameServer } from '../core/name-server.ts';
+import type { UdpChoice } from '../core/transport.ts';
 import {
   ENVIRONMENT,
   type Environment,
   type LogFormat,
   type Role,
   type Signing,
-  type UdpChoice,
   unknownVariables,
   type ValueOf,
   type VariableName,
 } from './env.ts';
-import { type HostPort, type NameServer, PROVIDER_OFF } from './parsers.ts';
+import { type HostPort, PROVIDER_OFF } from './parsers.ts';
 
 export interface TlsFiles {
   readonly cert: string;

@@ -1,3 +1,4 @@
+import { UDP_CHOICES } from '../core/transport.ts';
 import { LISTENERS } from './listener-env.ts';
 import {
   label,
@@ -31,10 +32,6 @@ export type Role = (typeof ROLES)[number];
 /** Whether and how answers are signed (decisions, section 5). */
 export const SIGNING = ['full', 'split', 'off'] as const;
 export type Signing = (typeof SIGNING)[number];
-
-/** How packets over UDP are received and sent (docs/adr/0001-native-udp.md). */
-export const UDP_PATHS = ['auto', 'node'] as const;
-export type UdpChoice = (typeof UDP_PATHS)[number];
 
 /** How log lines are written. */
 export const LOG_FORMATS = ['json', 'pretty'] as const;
@@ -178,7 +175,7 @@ export const ENVIRONMENT = {
     expects: 'a mail address',
   }),
   UQRP_UDP: variable({
-    parse: oneOf(UDP_PATHS),
+    parse: oneOf(UDP_CHOICES),
     fallback: 'auto',
     meaning:
       "`auto`: many packets a system call, through the native code that comes along, where that loads; `node`: Node's own sockets",

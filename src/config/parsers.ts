@@ -1,15 +1,10 @@
 import { isIP } from 'node:net';
 import { LIMITS } from '../core/limits.ts';
+import type { NameServer } from '../core/name-server.ts';
 import { foldCase, isLabel } from '../core/names/labels.ts';
 
 /** Text of one variable to its value; null when it is not of the kind. */
 export type Parser<T> = (text: string) => T | null;
-
-/** An in-zone name server: one label below each zone, with one or more addresses of either family. */
-export interface NameServer {
-  readonly label: string;
-  readonly addresses: readonly string[];
-}
 
 /** A literal address, IPv6 without brackets. */
 export interface HostPort {

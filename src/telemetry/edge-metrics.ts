@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { LIMITED_EVENTS, TRANSPORTS } from '../core/transport.ts';
 import { type EdgeTotals, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
-import { LIMITED_EVENTS, SIGNING_EVENTS, TRANSPORTS } from './vocabulary.ts';
+import { SIGNING_EVENTS } from './vocabulary.ts';
 
 type Registers = { readonly registers: Registry[] };
 

@@ -3,11 +3,10 @@ import {
   type ConnectionEvent,
   LIMITED_EVENTS,
   type LimitedEvent,
-  SIGNING_EVENTS,
-  type SigningEvent,
   TRANSPORTS,
   type Transport,
-} from './vocabulary.ts';
+} from '../core/transport.ts';
+import { SIGNING_EVENTS, type SigningEvent } from './vocabulary.ts';
 
 /**
  * Counters of the DNS workers, in memory that the main thread shares. Each worker has a row of its own and is the only one

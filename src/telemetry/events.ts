@@ -1,5 +1,6 @@
 import { TLS_FAULTS } from '../core/tls-faults.ts';
-import { FEED_FAULTS, FEED_STATES, TRANSPORTS, UDP_PATHS, VIEW_DISCARDS } from './vocabulary.ts';
+import { TRANSPORTS, UDP_PATHS } from '../core/transport.ts';
+import { FEED_FAULTS, FEED_STATES, VIEW_DISCARDS } from './vocabulary.ts';
 
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { CONNECTION_EVENTS, LIMITED_EVENTS, TRANSPORTS } from '../core/transport.ts';
 import { createEdgeStats, edgeStatsWriter, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
-import { CONNECTION_EVENTS, LIMITED_EVENTS, SIGNING_EVENTS, TRANSPORTS } from './vocabulary.ts';
+import { SIGNING_EVENTS } from './vocabulary.ts';
 
 function quiet(edgeStats: SharedArrayBuffer | null = null): Metrics {
   return createMetrics({ edgeStats, feedLag: () => null, version: '0.0.0', process: false });

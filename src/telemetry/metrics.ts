@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { HttpObservation } from '../core/http-observation.ts';
 import { registerEdgeMetrics } from './edge-metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 import { type ProviderCalled, registerProviderMetrics } from './provider-metrics.ts';
@@ -21,14 +22,6 @@ export interface MetricSources {
   readonly databaseUp?: () => boolean | null;
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
-}
-
-export interface HttpObservation {
-  /** The route's template (`/api/v1/records/:id`), undefined where no route matched. Never a URL. */
-  readonly route: string | undefined;
-  readonly method: string;
-  readonly status: number;
-  readonly seconds: number;
 }
 
 export interface Metrics {

@@ -1,20 +1,5 @@
 /** Closed sets that logs and metrics share: whatever leaves the process as text is a member of one of them. */
 
-/** Ways that DNS messages travel. Statistics use the position as an index. */
-export const TRANSPORTS = ['udp', 'tcp', 'dot', 'doh'] as const;
-export type Transport = (typeof TRANSPORTS)[number];
-
-/** How packets over UDP are received and sent. */
-export const UDP_PATHS = ['batch', 'node'] as const;
-
-/** What became of a connection. */
-export const CONNECTION_EVENTS = ['opened', 'closed', 'refused', 'evicted'] as const;
-export type ConnectionEvent = (typeof CONNECTION_EVENTS)[number];
-
-/** What the rate limit did to replies over UDP that were over it. */
-export const LIMITED_EVENTS = ['dropped', 'slipped'] as const;
-export type LimitedEvent = (typeof LIMITED_EVENTS)[number];
-
 /** What became of a DNS question for which no signature was left. */
 export const SIGNING_EVENTS = ['truncated', 'waited', 'refused'] as const;
 export type SigningEvent = (typeof SIGNING_EVENTS)[number];

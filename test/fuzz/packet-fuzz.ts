@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
-import type { TransportName } from '../../src/edge/transport/shared/handler.ts';
+import type { Transport } from '../../src/core/transport.ts';
 import { decodeMessage } from '../../src/edge/wire/message/message.ts';
 import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { TestNode, ZONE } from '../scenarios/node.ts';
 import { corpus, mutate, type Rng, seededRng } from '../support/edge/wire/fuzz.ts';
 
-const TRANSPORTS = ['udp', 'tcp', 'doh'] as const satisfies readonly TransportName[];
+const TRANSPORTS = ['udp', 'tcp', 'doh'] as const satisfies readonly Transport[];
 
 export interface FuzzReport {
   readonly packets: number;
@@ -51,7 +51,7 @@ function pick(seeds: readonly Uint8Array[], rng: Rng, i: number): Uint8Array {
   return i % 4 === 0 ? base : mutate(base, rng);
 }
 
-function judge(packet: Uint8Array, reply: Uint8Array, transport: TransportName, i: number): void {
+function judge(packet: Uint8Array, reply: Uint8Array, transport: Transport, i: number): void {
   const about = () => `packet ${i}: ${Buffer.from(packet).toString('hex')}`;
   assert.ok(reply.length >= 12, about());
   assert.ok(reply[0] === packet[0] && reply[1] === packet[1], about());

@@ -5,7 +5,7 @@ import { ipv4FromText, ipv6FromText } from '../../src/edge/wire/rdata/address.ts
 /** Addresses of a host at its nth question of a type, IPv4 and IPv6 mixed; empty: the name has none; null: it does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;
 
-export interface NameServer {
+export interface TestNameServer {
   readonly port: number;
   close(): void;
 }
@@ -18,7 +18,11 @@ const RESPONSE = 0x8180;
 const NXDOMAIN = 3;
 
 /** A recursive name server as the outbound door sees it: answers A and AAAA over UDP from a function. */
-export async function startNameServer(address: string, port: number, answers: Answers): Promise<NameServer> {
+export async function startNameServer(
+  address: string,
+  port: number,
+  answers: Answers,
+): Promise<TestNameServer> {
   const socket = createSocket('udp4');
   const counts = new Map<string, number>();
   socket.on('message', (query, peer) => {

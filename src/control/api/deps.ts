@@ -1,17 +1,9 @@
+import type { HttpObservation } from '../../core/http-observation.ts';
 import type { Timers } from '../../lifecycle/timers.ts';
 import type { AnswerEncryption } from '../idempotency/once.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { WebhookDeps } from '../webhooks/ports.ts';
 import type { OnFailure } from './answers/errors.ts';
-
-/** One answered request, for metrics: the route's template, never the URL. */
-export interface Observation {
-  /** Such as `/api/v1/records/:id`; `unmatched` for unknown paths and methods. */
-  readonly route: string;
-  readonly method: string;
-  readonly status: number;
-  readonly seconds: number;
-}
 
 export interface ApiDeps extends WebhookDeps {
   /** Encrypts the answers that a repeated POST gets again. */
@@ -22,7 +14,7 @@ export interface ApiDeps extends WebhookDeps {
   readonly publicUrl: () => string;
   /** Proxies whose `X-Forwarded-For` counts: addresses, and networks in CIDR form. */
   readonly trustedProxies: readonly string[];
-  readonly observe?: (observation: Observation) => void;
+  readonly observe?: (observation: HttpObservation) => void;
   /** Called with failures that are the server's fault: the client reads only `Server error`. */
   readonly onError?: OnFailure;
 }

@@ -1,13 +1,13 @@
-import type { EdgeTransport } from './settings.ts';
+import type { Transport } from '../../core/transport.ts';
 
 /** The listener that could not be opened. */
 export interface ListenFacts {
-  readonly transport: EdgeTransport;
+  readonly transport: Transport;
   /** The port asked for; 0: any free one. */
   readonly port: number;
 }
 
-const VARIABLES: Readonly<Record<EdgeTransport, string>> = {
+const VARIABLES: Readonly<Record<Transport, string>> = {
   udp: 'UQRP_DNS_PORT',
   tcp: 'UQRP_DNS_PORT',
   dot: 'UQRP_DOT_PORT',

@@ -1,9 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { Transport, UdpPath } from '../../core/transport.ts';
 import { type Backoff, backoffMs } from '../../lifecycle/backoff.ts';
-import type { UdpPath } from '../transport/udp/listen.ts';
 import { checkSettings } from './check-settings.ts';
 import { ListenError } from './listen-error.ts';
-import type { EdgePorts, EdgeTransport, LiveSettings, WorkerSettings } from './settings.ts';
+import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
 import { startThread, type WorkerThread } from './worker-thread.ts';
 
 export interface PoolEvents {
@@ -11,7 +11,7 @@ export interface PoolEvents {
   died(worker: number): void;
   /** That other one could not start; the pool tries again. */
   startFailed(worker: number, error: unknown): void;
-  fault(worker: number, transport: EdgeTransport): void;
+  fault(worker: number, transport: Transport): void;
 }
 
 export interface PoolOptions {

@@ -1,9 +1,10 @@
 import type { Clock } from '../../core/clock.ts';
+import type { NameServer } from '../../core/name-server.ts';
 import { type KeySetData, readKeySet } from '../dnssec/keys/key-set.ts';
 import { nsecRdata } from '../dnssec/signing/nsec.ts';
 import { makeSigner, type Signer, type SigningMode } from '../dnssec/signing/signer.ts';
 import { type ServedZone, signedZone, unsignedZone, type ZoneSigner } from '../query/zone/served-zone.ts';
-import { makeZone, type NameServer } from '../query/zone/zones.ts';
+import { makeZone } from '../query/zone/zones.ts';
 
 export interface ServedZoneSettings {
   readonly zones: readonly string[];

@@ -1,10 +1,10 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { NameServer } from '../../core/name-server.ts';
 import type { CertificatePair } from '../../core/tls.ts';
+import type { Transport, UdpChoice, UdpPath } from '../../core/transport.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import type { SigningMode } from '../dnssec/signing/signer.ts';
-import type { NameServer } from '../query/zone/zones.ts';
 import type { FeedName } from '../services/providers/feeds.ts';
-import type { UdpPath } from '../transport/udp/listen.ts';
 
 /** Ports in use; 0 in a request means any free one. */
 export interface EdgePorts {
@@ -53,14 +53,12 @@ export interface WorkerSettings {
   /** UDP replies a second of one class to one network; 0 switches off every limit by address, for load tests. */
   readonly rate: number;
   /** Whether packets over UDP may come by batches, through native code. */
-  readonly udp: 'auto' | 'node';
+  readonly udp: UdpChoice;
   /** Open connections by address; see `createConnectionMemory`. */
   readonly connections: SharedArrayBuffer;
   /** Counts of those limits, shared by all workers; see `createRateMemory`. */
   readonly rates: SharedArrayBuffer;
 }
-
-export type EdgeTransport = 'udp' | 'tcp' | 'dot' | 'doh';
 
 /** What changes while a worker runs. */
 export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys'>;
@@ -81,7 +79,7 @@ export interface StartFailure {
   readonly type: 'failed';
   readonly code: string;
   /** Null when the reason was not a port. */
-  readonly listener: { readonly transport: EdgeTransport; readonly port: number } | null;
+  readonly listener: { readonly transport: Transport; readonly port: number } | null;
 }
 
 /** `refused`: the worker goes on with the settings that it has. */
@@ -95,4 +93,4 @@ export type FromWorker =
   | StartFailure
   | Answer
   /** A socket reported an error while serving. */
-  | { readonly type: 'fault'; readonly transport: EdgeTransport };
+  | { readonly type: 'fault'; readonly transport: Transport };

@@ -1,7 +1,7 @@
 import { type MessagePort, Worker } from 'node:worker_threads';
+import type { Transport } from '../../core/transport.ts';
 import type {
   Answer,
-  EdgeTransport,
   FromWorker,
   Listening,
   LiveSettings,
@@ -34,7 +34,7 @@ export interface WorkerThreadOptions {
   readonly providers: MessagePort;
   /** Milliseconds that a worker has to answer a change. */
   readonly answerMs: number;
-  readonly onFault: (transport: EdgeTransport) => void;
+  readonly onFault: (transport: Transport) => void;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import type { Transport, UdpPath } from '../../core/transport.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import { attachFreshness } from '../hosted/freshness.ts';
@@ -21,14 +22,14 @@ import type { Listener } from '../transport/shared/listener.ts';
 import type { TlsListener } from '../transport/shared/tls.ts';
 import { listenDot } from '../transport/stream/dot.ts';
 import { listenTcp } from '../transport/stream/tcp.ts';
-import { listenUdpEither, type UdpPath } from '../transport/udp/listen.ts';
+import { listenUdpEither } from '../transport/udp/listen.ts';
 import { listenOn } from './listen-error.ts';
 import { servedZones } from './served-zones.ts';
-import type { EdgePorts, EdgeTransport, LiveSettings, WorkerSettings } from './settings.ts';
+import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
 
 export interface WorkerHost {
   readonly clock: Clock;
-  fault(transport: EdgeTransport): void;
+  fault(transport: Transport): void;
 }
 
 export interface EdgeWorker {
@@ -92,7 +93,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     settings.rate === 0
       ? null
       : makeRateLimits({ memory: settings.rates, responses: settings.rate, clock: host.clock });
-  const common = (transport: EdgeTransport) => ({
+  const common = (transport: Transport) => ({
     host: settings.host,
     handler,
     clock: host.clock,

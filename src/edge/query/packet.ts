@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
+import type { Transport } from '../../core/transport.ts';
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import type { PacketHandler, TransportName } from '../transport/shared/handler.ts';
+import type { PacketHandler } from '../transport/shared/handler.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { type EdnsOption, findOption } from '../wire/message/edns.ts';
 import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/message/request.ts';
@@ -97,7 +98,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     body: FinishedBody,
     { cache }: Generation,
     stamped: Stamped,
-    transport: TransportName,
+    transport: Transport,
   ): Uint8Array {
     const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
@@ -113,7 +114,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     request: DnsRequest,
     to: Route,
     generation: Generation,
-    transport: TransportName,
+    transport: Transport,
   ): Uint8Array | Promise<Uint8Array> {
     const now = clock();
     const stamped = { from: now, ...stampsOf(to) };

@@ -1,6 +1,6 @@
 import { AUTH_PREFIX, isVersion, PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
 import { DEMO_NAMESPACES } from '../../../core/names/reserved-names.ts';
-import type { TransportName } from '../../transport/shared/handler.ts';
+import type { Transport } from '../../../core/transport.ts';
 import type { DnsRequest } from '../../wire/message/request.ts';
 import type { ResolveContext } from '../resolve.ts';
 import type { TextRoute } from '../route.ts';
@@ -23,7 +23,7 @@ export function denialMemory(
   { qname }: DnsRequest,
   to: TextRoute,
   context: Pick<ResolveContext, 'view' | 'gate'>,
-  transport: TransportName,
+  transport: Transport,
 ): DenialMemory {
   if (to.kind === 'query' && to.query.token === null && to.query.namespace === PUBLIC_NAMESPACE) {
     return 'shared';

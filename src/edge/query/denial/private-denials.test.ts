@@ -14,9 +14,9 @@ import {
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
 import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
+import type { Transport } from '../../../core/transport.ts';
 import { generateKeySet } from '../../dnssec/keys/key-set.ts';
 import { cacheSeconds } from '../../transport/doh/cache-seconds.ts';
-import type { TransportName } from '../../transport/shared/handler.ts';
 import type { Message } from '../../wire/message/message.ts';
 
 const HOUR_MS = 3_600_000;
@@ -50,7 +50,7 @@ async function makeNode(clock: Clockwork) {
   );
   return {
     ...node,
-    ask(name: string, asking: Asking = {}, transport: TransportName = 'udp'): Uint8Array {
+    ask(name: string, asking: Asking = {}, transport: Transport = 'udp'): Uint8Array {
       const query = queryOf(`${name}.uqrp.net`, asking);
       const reply = cachedReply(node.handler, query) ?? node.handler.slow(query, transport, false);
       assert.ok(reply instanceof Uint8Array);

@@ -14,7 +14,7 @@ import {
 } from '../../../../test/support/edge/query/signed-node.ts';
 import { createManualTimers, type ManualTimers } from '../../../../test/support/lifecycle/manual-timers.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import type { TransportName } from '../../transport/shared/handler.ts';
+import type { Transport } from '../../../core/transport.ts';
 import { readEde } from '../../wire/message/edns.ts';
 import type { Message } from '../../wire/message/message.ts';
 import type { CacheObserver, ReloadableHandler } from '../packet.ts';
@@ -56,7 +56,7 @@ describe('the budget of fresh signatures', () => {
   /** A question that nobody asked before; its reply has one fresh signature, that of its NSEC record. */
   const ask = (
     asking: Asking = {},
-    { transport = 'udp', proven = false }: { transport?: TransportName; proven?: boolean } = {},
+    { transport = 'udp', proven = false }: { transport?: Transport; proven?: boolean } = {},
   ) => handler.slow(queryOf(`x${unique++}.acme.v1.uqrp.net`, { qtype: 1, ...asking }), transport, proven);
   const now = (reply: ReturnType<typeof ask>): Message => {
     assert.ok(reply instanceof Uint8Array, 'answered at once');

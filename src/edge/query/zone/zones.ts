@@ -1,3 +1,4 @@
+import type { NameServer } from '../../../core/name-server.ts';
 import { RRTYPE } from '../../wire/codes.ts';
 import { isSubdomain, nameFromText } from '../../wire/name.ts';
 import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../wire/rdata/rdata.ts';
@@ -9,12 +10,6 @@ export interface Rrset {
   /** Seconds. */
   readonly ttl: number;
   readonly rdata: readonly Uint8Array[];
-}
-
-/** An in-zone name server: its label, and its addresses of either family. */
-export interface NameServer {
-  readonly label: string;
-  readonly addresses: readonly string[];
 }
 
 export interface Zone {

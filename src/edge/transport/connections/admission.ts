@@ -2,8 +2,8 @@
 
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../../../core/clock.ts';
+import type { Transport } from '../../../core/transport.ts';
 import { every } from '../../../lifecycle/every.ts';
-import type { TransportName } from '../shared/handler.ts';
 import type { TransportObserver } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';
 import type { ConnectionGate } from './connection-limit.ts';
@@ -17,7 +17,7 @@ export interface IdleConnection {
 }
 
 export interface GuardOptions {
-  readonly transport: TransportName;
+  readonly transport: Transport;
   readonly gate: ConnectionGate;
   readonly observe: TransportObserver;
   readonly clock: Clock;

@@ -8,9 +8,9 @@ import {
   query,
   sizedReply,
 } from '../../../../test/support/edge/transport/fakes.ts';
+import type { Transport } from '../../../core/transport.ts';
 import { EDNS_OPTION } from '../../wire/codes.ts';
 import { decodeMessage } from '../../wire/message/message.ts';
-import type { TransportName } from '../shared/handler.ts';
 import { ServerCookies } from './cookies.ts';
 import { ReplyDecorator } from './decorator.ts';
 
@@ -26,7 +26,7 @@ const cookies = new ServerCookies(
 );
 
 interface Setting {
-  readonly transport: TransportName;
+  readonly transport: Transport;
   readonly asked?: Asked;
   readonly octets?: number;
   readonly room?: number;

@@ -1,9 +1,9 @@
 /** What a reply gets from the transport, after the handler has finished it: the EDNS options of peer and connection. */
 
 import { LIMITS } from '../../../core/limits.ts';
+import type { Transport } from '../../../core/transport.ts';
 import { EDNS_OPTION } from '../../wire/codes.ts';
 import { paddingLength } from '../../wire/message/edns.ts';
-import type { TransportName } from '../shared/handler.ts';
 import type { PeerAddress } from '../shared/peer-address.ts';
 import { COOKIE_OCTETS, type ServerCookies } from './cookies.ts';
 import { appendOption, OPTION_HEADER_OCTETS, optOfReply, RequestOptions, truncateReply } from './options.ts';
@@ -15,7 +15,7 @@ interface Habits {
   readonly padding: boolean;
 }
 
-const HABITS: Readonly<Record<TransportName, Habits>> = {
+const HABITS: Readonly<Record<Transport, Habits>> = {
   udp: { keepalive: false, padding: false },
   tcp: { keepalive: true, padding: false },
   dot: { keepalive: true, padding: true },
@@ -48,7 +48,7 @@ export class ReplyDecorator {
   readonly #isUdp: boolean;
   readonly #timeout = new Uint8Array(TIMEOUT_OCTETS);
 
-  constructor(transport: TransportName, settings: DecoratorSettings) {
+  constructor(transport: Transport, settings: DecoratorSettings) {
     this.#cookies = settings.cookies;
     this.#idleMs = settings.idleMs ?? (() => 0);
     this.#habits = HABITS[transport];

@@ -1,4 +1,4 @@
-export type TransportName = 'udp' | 'tcp' | 'dot' | 'doh';
+import type { Transport } from '../../../core/transport.ts';
 
 /**
  * One query in, one reply out. It is told the transport (size limits and some EDNS options differ) and never an address.
@@ -11,7 +11,7 @@ export interface PacketHandler {
    * @param request the message, at `request[0..length)`
    * @returns octets written to `out`, or 0: not cached, use `slow`
    */
-  hot(request: Uint8Array, length: number, transport: TransportName, out: Buffer): number;
+  hot(request: Uint8Array, length: number, transport: Transport, out: Buffer): number;
   /**
    * Answers anything. Synchronous unless a service has to wait. The reply stays in a cache: it may be kept and queued,
    * but never changed.
@@ -22,7 +22,7 @@ export interface PacketHandler {
    */
   slow(
     request: Uint8Array,
-    transport: TransportName,
+    transport: Transport,
     proven: boolean,
   ): Uint8Array | null | Promise<Uint8Array | null>;
 }

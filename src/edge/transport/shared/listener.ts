@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/clock.ts';
+import type { ConnectionEvent, LimitedEvent, Transport } from '../../../core/transport.ts';
 import type { ServerCookies } from '../edns/cookies.ts';
-import type { PacketHandler, TransportName } from './handler.ts';
+import type { PacketHandler } from './handler.ts';
 
 /**
  * What a listener lets the outside know: counts, and nothing that could name a client or a question. Its methods run on
@@ -14,13 +15,13 @@ export interface TransportObserver {
    * @param rcode the four bits of the header (the upper eight live in the OPT record)
    * @param seconds from the query's arrival, 0 for one answered from the packet cache
    */
-  reply(transport: TransportName, octets: number, rcode: number, seconds: number): void;
+  reply(transport: Transport, octets: number, rcode: number, seconds: number): void;
   /** An evicted connection is closed too, and both are told. */
-  connection(transport: TransportName, what: 'opened' | 'closed' | 'refused' | 'evicted'): void;
+  connection(transport: Transport, event: ConnectionEvent): void;
   /** Octets that got no reply, or a query over HTTP that got a 400. */
-  malformed(transport: TransportName): void;
+  malformed(transport: Transport): void;
   /** The rate limit kept a reply over UDP back, or cut it down. */
-  limited(what: 'dropped' | 'slipped'): void;
+  limited(event: LimitedEvent): void;
   /** A query over UDP that the packet cache does not answer was dropped: too many of them waited. */
   missDropped(): void;
 }
@@ -41,7 +42,7 @@ export interface ListenOptions {
 }
 
 export interface Listener {
-  readonly transport: TransportName;
+  readonly transport: Transport;
   readonly address: { readonly host: string; readonly port: number };
   /**
    * Stops accepting, answers what is in flight, closes. After `graceMs` milliseconds it closes regardless.

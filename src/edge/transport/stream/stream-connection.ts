@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
+import type { Transport } from '../../../core/transport.ts';
 import { backgroundTimers, type Timers } from '../../../lifecycle/timers.ts';
 import type { ReplyDecorator } from '../edns/decorator.ts';
 import type { QueryMeter } from '../rate-limit/rate-limit.ts';
-import type { TransportName } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 import { FrameSplitter, frame } from './framing.ts';
 
@@ -18,7 +18,7 @@ const LONGEST = 0xffff;
 const scratch = Buffer.allocUnsafeSlow(LONGEST);
 
 export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
-  readonly transport: TransportName;
+  readonly transport: Transport;
   readonly decorator: ReplyDecorator;
   readonly meter?: ((address: string) => QueryMeter) | null;
   /** What a peer over its rate waits by. */

@@ -1,12 +1,12 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../../core/limits.ts';
+import type { Transport } from '../../../core/transport.ts';
 import type { Timers } from '../../../lifecycle/timers.ts';
 import { guard, type IdleConnection } from '../connections/admission.ts';
 import { ConnectionGate, GATE_LIMITS, type GateLimits } from '../connections/connection-limit.ts';
 import type { ConnectionTable } from '../connections/connection-table.ts';
 import { ReplyDecorator } from '../edns/decorator.ts';
 import type { QueryMeter } from '../rate-limit/rate-limit.ts';
-import type { TransportName } from '../shared/handler.ts';
 import { type Listener, type ListenOptions, once } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';
 import { StreamConnection } from './stream-connection.ts';
@@ -52,7 +52,7 @@ const BACKLOG = 4096;
  */
 export async function serveStreams(
   server: Server,
-  transport: TransportName,
+  transport: Transport,
   options: StreamOptions,
   handshake: HandshakeLimits | null,
 ): Promise<Listener> {

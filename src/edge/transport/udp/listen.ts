@@ -1,11 +1,9 @@
+import type { UdpChoice, UdpPath } from '../../../core/transport.ts';
 import type { Listener } from '../shared/listener.ts';
 import { loadUdpAddon } from './addon.ts';
 import { listenUdpBatch } from './batch-listener.ts';
 import { listenUdp } from './node-listener.ts';
 import type { UdpOptions } from './reply-finisher.ts';
-
-/** How packets come: many a system call, through native code, or one, through Node's sockets. */
-export type UdpPath = 'batch' | 'node';
 
 export interface EitherUdp {
   readonly listener: Listener;
@@ -15,7 +13,7 @@ export interface EitherUdp {
 /** DNS over UDP by batches where that is wanted and possible, else with Node's own sockets. Both behave alike. */
 export async function listenUdpEither(
   options: UdpOptions,
-  wanted: 'auto' | 'node',
+  wanted: UdpChoice,
   addon = wanted === 'auto' ? loadUdpAddon() : null,
 ): Promise<EitherUdp> {
   if (addon !== null) {

@@ -3,7 +3,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { openSessions } from '../../../../src/control/accounts/sessions.ts';
 import { createUser, issueToken } from '../../../../src/control/accounts/users.ts';
-import type { ApiDeps, Observation } from '../../../../src/control/api/deps.ts';
+import type { ApiDeps } from '../../../../src/control/api/deps.ts';
 import { createApi } from '../../../../src/control/api/server.ts';
 import { type Limiter, unlimited } from '../../../../src/control/limits/limiter.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
@@ -12,6 +12,7 @@ import type { AttemptRequest, WebhookDeps } from '../../../../src/control/webhoo
 import { aesGcmEncryption } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
 import type { Change } from '../../../../src/core/change.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
+import type { HttpObservation } from '../../../../src/core/http-observation.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
 import { backgroundTimers } from '../../../../src/lifecycle/timers.ts';
 
@@ -67,7 +68,7 @@ export interface World {
   readonly app: FastifyInstance;
   readonly deps: ApiDeps;
   readonly store: Store;
-  readonly observations: Observation[];
+  readonly observations: HttpObservation[];
   readonly errors: unknown[];
   readonly network: Network;
   now(): number;
@@ -122,7 +123,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
   const { store } = writes;
   let time = Date.UTC(2026, 0, 1);
   const clock = (): number => time;
-  const observations: Observation[] = [];
+  const observations: HttpObservation[] = [];
   const errors: unknown[] = [];
   const newId = (): string => randomUUID();
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
