@@ -5,7 +5,7 @@ import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import { attachFreshness } from '../hosted/freshness.ts';
 import { openLmdbReader } from '../hosted/lmdb/reader.ts';
-import { jsonAnswer, jsonQuery } from '../query/json.ts';
+import { jsonApi } from '../query/json.ts';
 import { makePacketHandler } from '../query/packet.ts';
 import { makeSchemaApi } from '../schema/http.ts';
 import { publish } from '../schema/publish.ts';
@@ -131,7 +131,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       ...common('doh'),
       ...secured,
       port: settings.ports.doh,
-      json: { query: jsonQuery, answer: jsonAnswer },
+      json: jsonApi,
       schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
       limits,
       connections,

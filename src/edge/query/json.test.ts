@@ -8,7 +8,7 @@ import { edeOption } from '../wire/message/edns.ts';
 import { decodeMessage, encodeMessage, type Message } from '../wire/message/message.ts';
 import { nameFromText } from '../wire/name.ts';
 import { soaRdata } from '../wire/rdata/rdata.ts';
-import { type JsonDocument, type JsonQuestion, jsonAnswer, jsonQuery } from './json.ts';
+import { type JsonDocument, type JsonQuestion, jsonAnswer, jsonApi, jsonQuery } from './json.ts';
 
 function ask(search: string): JsonQuestion {
   const question = jsonQuery(new URLSearchParams(search));
@@ -204,4 +204,31 @@ test('octets that are no message give null; anything asked is a query that can b
       if (!('error' in question)) assert.notEqual(decodeMessage(question.request), null);
     }),
   );
+});
+
+test('the API: a wrong parameter asks nothing; an answer becomes a document, or stays a message; no message is unreadable', async () => {
+  const message = reply({});
+  const api = (search: string, answer: Uint8Array | null | Promise<Uint8Array | null>) => {
+    let asked = 0;
+    const result = jsonApi(new URLSearchParams(search), () => {
+      asked++;
+      return answer;
+    });
+    return { result, asked: () => asked };
+  };
+  const refused = api('type=TXT', message);
+  assert.deepEqual(refused.result, { kind: 'refused', error: NAME });
+  assert.equal(refused.asked(), 0);
+  const made = jsonAnswer(ask('name=a'), message);
+  assert.deepEqual(api('name=a', message).result, { kind: 'document', document: made, reply: message });
+  assert.deepEqual(await api('name=a', Promise.resolve(message)).result, {
+    kind: 'document',
+    document: made,
+    reply: message,
+  });
+  const asMessage = 'name=a&ct=application/dns-message';
+  assert.deepEqual(api(asMessage, message).result, { kind: 'message', reply: message });
+  assert.deepEqual(api(asMessage, null).result, { kind: 'message', reply: null });
+  assert.deepEqual(api('name=a', null).result, { kind: 'unreadable' });
+  assert.deepEqual(api('name=a', new Uint8Array(3)).result, { kind: 'unreadable' });
 });

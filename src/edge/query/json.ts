@@ -1,6 +1,7 @@
-/** The JSON API (specification, DoH JSON API; decisions, section 6): parameters to a DNS query, a reply to JSON. Pure. */
+/** The JSON API, `GET /resolve` (docs/API.md): parameters to a DNS query, and its reply to JSON. Pure. */
 
 import { LIMITS } from '../../core/limits.ts';
+import type { JsonApi, JsonResult } from '../transport/shared/handler.ts';
 import { EDNS_OPTION, edeName, parseRrtype, RRTYPE } from '../wire/codes.ts';
 import { type EdnsOption, readEde } from '../wire/message/edns.ts';
 import { decodeMessage, type Message, type Rr } from '../wire/message/message.ts';
@@ -8,12 +9,13 @@ import { encodeQuery } from '../wire/message/query.ts';
 import { nameFromText, nameToText } from '../wire/name.ts';
 import { rdataToText } from '../wire/rdata/present.ts';
 
-/** A JSON question: the DNS query made of it, and what the answer needs to know of it besides. */
+/** The parameters of one request, read and checked. */
 export interface JsonQuestion {
+  /** The DNS query. */
   readonly request: Uint8Array;
-  /** `ct=application/dns-message`: the reply is wanted as it is. */
+  /** `ct=application/dns-message`: the reply is sent as a DNS message. */
   readonly wire: boolean;
-  /** `edns_client_subnet` as given: echoed, never used (specification: explicit-parameter principle). */
+  /** `edns_client_subnet` as given: it is echoed and never used, because no answer depends on the client's address. */
   readonly ecs: string | null;
 }
 
@@ -97,6 +99,22 @@ function readType(text: string | null): number | null {
 function readFlag(params: URLSearchParams, name: string, absent: boolean): boolean | null {
   const text = params.get(name);
   return text === null ? absent : (FLAGS.get(text.toLowerCase()) ?? null);
+}
+
+/** Answers one request of the JSON API. */
+export const jsonApi: JsonApi = (params, ask) => {
+  const question = jsonQuery(params);
+  if ('error' in question) return { kind: 'refused', error: question.error };
+  const reply = ask(question.request);
+  return reply instanceof Promise
+    ? reply.then((late) => resultOf(question, late))
+    : resultOf(question, reply);
+};
+
+function resultOf(question: JsonQuestion, reply: Uint8Array | null): JsonResult {
+  if (question.wire) return { kind: 'message', reply };
+  const document = reply === null ? null : jsonAnswer(question, reply);
+  return reply === null || document === null ? { kind: 'unreadable' } : { kind: 'document', document, reply };
 }
 
 /** The JSON document of a reply, or null if it is no DNS message. */

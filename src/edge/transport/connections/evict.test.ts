@@ -12,7 +12,7 @@ import { listenDot } from '../stream/dot.ts';
 import { frame } from '../stream/framing.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
-const NO_JSON = { query: () => ({ error: '' }), answer: () => null };
+const NO_JSON = () => ({ kind: 'refused', error: '' }) as const;
 type Limits = NonNullable<DohOptions['limits']>;
 
 /** Listeners for TLS, and how one asks a question over a finished connection; resolves when there is an answer. */

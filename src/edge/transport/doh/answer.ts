@@ -1,25 +1,14 @@
-/** From a plan to a response: asks the handler, and clothes what it says in HTTP. Knows no socket and no HTTP version. */
+/** Answers a resource request: asks the packet handler and makes its reply an HTTP reply. Knows no socket and no HTTP version. */
 
 import { LIMITS } from '../../../core/limits.ts';
 import type { ReplyDecorator } from '../edns/decorator.ts';
+import type { JsonApi } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 import { cacheSeconds } from './cache-seconds.ts';
-import { DNS_MESSAGE, type DohError, type DohPlan } from './route.ts';
+import type { Headers, HttpReply } from './exchange.ts';
+import { DNS_MESSAGE, type DohError, type ResourceRequest } from './route.ts';
 
-/** A JSON question made into a DNS query; what else it holds is its maker's. */
-export interface JsonQuery {
-  readonly request: Uint8Array;
-  /** The answer is wanted as a DNS message all the same (`ct=application/dns-message`). */
-  readonly wire: boolean;
-}
-
-/** The JSON API, which lives in `edge/query`. */
-export interface JsonApi {
-  query(params: URLSearchParams): JsonQuery | { readonly error: string };
-  /** @returns the JSON document, or null for a reply that cannot be read */
-  answer(query: JsonQuery, reply: Uint8Array): object | null;
-}
-
+/** A status and the JSON value of its body. */
 export interface SchemaAnswer {
   readonly status: number;
   readonly body: object;
@@ -28,30 +17,21 @@ export interface SchemaAnswer {
 /** `GET /schema?q=`. Null stands for a missing parameter. */
 export type SchemaApi = (q: string | null) => SchemaAnswer | Promise<SchemaAnswer>;
 
-export interface DohResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-}
-
 export interface DohApi extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
   readonly json: JsonApi;
   readonly schema?: SchemaApi | null;
   readonly decorator: ReplyDecorator;
 }
 
-/** The peer's address, for the transport alone: a cookie is made for it. */
-export type PeerAddress = () => string;
-
 const EMPTY = new Uint8Array(0);
 const JSON_TYPE = 'application/json';
 const NO_STORE = 'no-store';
 const SCHEMA_SECONDS = 3600;
 const PREFLIGHT_SECONDS = '86400';
-/** Where a hot reply is built and options are added, before it is copied into its response. */
+/** Scratch memory for one hot reply. `ask` copies out of it before it returns, so no two replies are in it at once. */
 const scratch = Buffer.allocUnsafeSlow(LIMITS.dnsMessage);
 
-/** On every response: any page may ask, and nothing it asked travels on (decisions, section 6). */
+/** On every reply: pages of any origin may read it, and no browser passes a query name on as a referrer. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'referrer-policy': 'no-referrer',
@@ -59,13 +39,13 @@ export const COMMON_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** A static error as JSON. */
-export function errorResponse({ status, error, allow }: DohError): DohResponse {
+export function errorResponse({ status, error, allow }: DohError): HttpReply {
   const response = jsonResponse(status, { error }, NO_STORE);
   return allow === undefined ? response : { ...response, headers: { ...response.headers, allow } };
 }
 
-/** A 429, with the seconds after which to come back. */
-export function throttled(seconds: number): DohResponse {
+/** A 429 with `Retry-After` in seconds, rounded up, at least 1. */
+export function throttled(seconds: number): HttpReply {
   const response = errorResponse({ kind: 'error', status: 429, error: 'Rate limit exceeded' });
   return {
     ...response,
@@ -73,12 +53,12 @@ export function throttled(seconds: number): DohResponse {
   };
 }
 
-/** Answers a plan that has no body to wait for; one that has comes back as `wire`, its body the message. */
-export function answerPlan(
-  plan: Exclude<DohPlan, { kind: 'body' }>,
+/** Answers a request whose message is at hand. A POST comes here as `wire` once its body is complete. */
+export function answerRequest(
+  plan: Exclude<ResourceRequest, { kind: 'body' }>,
   api: DohApi,
-  peer: PeerAddress,
-): DohResponse | Promise<DohResponse> {
+  peer: () => string,
+): HttpReply | Promise<HttpReply> {
   switch (plan.kind) {
     case 'error':
       return errorResponse(plan);
@@ -93,7 +73,7 @@ export function answerPlan(
   }
 }
 
-function preflight(allow: string): DohResponse {
+function preflight(allow: string): HttpReply {
   const headers = {
     allow,
     'access-control-allow-methods': allow,
@@ -103,7 +83,7 @@ function preflight(allow: string): DohResponse {
   return { status: 204, headers, body: EMPTY };
 }
 
-function wireResponse(reply: Uint8Array | null, api: DohApi): DohResponse {
+function wireResponse(reply: Uint8Array | null, api: DohApi): HttpReply {
   if (reply === null) {
     api.observe.malformed('doh');
     return errorResponse({ kind: 'error', status: 400, error: 'Not a DNS query' });
@@ -111,7 +91,7 @@ function wireResponse(reply: Uint8Array | null, api: DohApi): DohResponse {
   return { status: 200, headers: wireHeaders(cacheSeconds(reply)), body: reply };
 }
 
-/** The same object for the same seconds: HTTP/2 keeps what it makes of it. */
+/** Returns the same object for the same seconds: the HPACK encoder caches its header block by object identity. */
 function wireHeaders(seconds: number): Headers {
   let headers = wireHeadersBySeconds.get(seconds);
   if (headers === undefined) {
@@ -122,43 +102,47 @@ function wireHeaders(seconds: number): Headers {
   return headers;
 }
 
-type Headers = DohResponse['headers'];
 const wireHeadersBySeconds = new Map<number, Headers>();
 const REMEMBERED_HEADERS = 1024;
 
 function answerJson(
   params: URLSearchParams,
   api: DohApi,
-  peer: PeerAddress,
-): DohResponse | Promise<DohResponse> {
-  const query = api.json.query(params);
-  if ('error' in query) {
-    api.observe.malformed('doh');
-    return errorResponse({ kind: 'error', status: 400, error: query.error });
-  }
-  return thenMap(ask(query.request, api, peer), (reply) => {
-    if (query.wire) return wireResponse(reply, api);
-    const body = reply === null ? null : api.json.answer(query, reply);
-    if (reply === null || body === null) return INTERNAL;
-    return jsonResponse(200, body, cacheControl(cacheSeconds(reply)));
-  });
+  peer: () => string,
+): HttpReply | Promise<HttpReply> {
+  return thenMap(
+    api.json(params, (query) => ask(query, api, peer)),
+    (result) => {
+      switch (result.kind) {
+        case 'refused':
+          api.observe.malformed('doh');
+          return errorResponse({ kind: 'error', status: 400, error: result.error });
+        case 'message':
+          return wireResponse(result.reply, api);
+        case 'document':
+          return jsonResponse(200, result.document, cacheControl(cacheSeconds(result.reply)));
+        case 'unreadable':
+          return INTERNAL;
+      }
+    },
+  );
 }
 
-function answerSchema(q: string | null, api: DohApi): DohResponse | Promise<DohResponse> {
+function answerSchema(q: string | null, api: DohApi): HttpReply | Promise<HttpReply> {
   if (!api.schema) return errorResponse({ kind: 'error', status: 404, error: 'Not found' });
   return thenMap(api.schema(q), ({ status, body }) =>
     jsonResponse(status, body, status === 200 ? cacheControl(SCHEMA_SECONDS) : NO_STORE),
   );
 }
 
-const INTERNAL: DohResponse = errorResponse({ kind: 'error', status: 500, error: 'Internal error' });
+const INTERNAL: HttpReply = errorResponse({ kind: 'error', status: 500, error: 'Internal error' });
 
-/** What a client gets for a fault of ours. */
-export function internalError(): DohResponse {
+/** The 500 for a fault of the server. */
+export function internalError(): HttpReply {
   return INTERNAL;
 }
 
-function jsonResponse(status: number, body: object, cache: string): DohResponse {
+function jsonResponse(status: number, body: object, cache: string): HttpReply {
   return {
     status,
     headers: { 'content-type': JSON_TYPE, 'cache-control': cache },
@@ -174,7 +158,7 @@ function cacheControl(seconds: number): string {
 function ask(
   message: Uint8Array,
   api: DohApi,
-  peer: PeerAddress,
+  peer: () => string,
 ): Uint8Array | null | Promise<Uint8Array | null> {
   const { handler, decorator, clock, observe } = api;
   let octets = handler.hot(message, message.length, 'doh', scratch);
@@ -197,7 +181,7 @@ function finished(
   message: Uint8Array,
   reply: Uint8Array,
   decorator: ReplyDecorator,
-  peer: PeerAddress,
+  peer: () => string,
 ): Uint8Array {
   if (!decorator.read(message)) return reply;
   scratch.set(reply);

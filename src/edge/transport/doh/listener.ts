@@ -15,19 +15,18 @@ import {
 } from '../shared/tls.ts';
 import { listening } from '../stream/stream-server.ts';
 import {
-  answerPlan,
+  answerRequest,
   COMMON_HEADERS,
   type DohApi,
-  type DohResponse,
   errorResponse,
   internalError,
   throttled,
 } from './answer.ts';
-import type { Exchange } from './exchange.ts';
-import { Http1Server } from './http1.ts';
+import type { Exchange, HttpReply } from './exchange.ts';
+import { Http1Server } from './http1-server.ts';
 import { commonHeaders } from './http2/hpack-encoder.ts';
 import { Http2Server } from './http2/server.ts';
-import { BODY_FAULTS, planRequest } from './route.ts';
+import { BODY_FAULTS, readRequest } from './route.ts';
 
 export interface DohLimits extends GateLimits {
   /** Milliseconds without a request after which a connection is closed. */
@@ -122,8 +121,8 @@ function serve(exchange: Exchange, context: DohContext): void {
   attempt(exchange, context, () => {
     const wait = context.admit?.(exchange.address()) ?? 0;
     if (wait > 0) return throttled(wait);
-    const plan = planRequest(exchange.head);
-    if (plan.kind !== 'body') return answerPlan(plan, context, exchange.address);
+    const request = readRequest(exchange.head);
+    if (request.kind !== 'body') return answerRequest(request, context, exchange.address);
     exchange.readBody((body) => {
       if (body !== 'gone') attempt(exchange, context, () => answerBody(body, exchange, context));
     });
@@ -135,16 +134,16 @@ function answerBody(
   body: Uint8Array | keyof typeof BODY_FAULTS,
   exchange: Exchange,
   context: DohContext,
-): DohResponse | Promise<DohResponse> {
+): HttpReply | Promise<HttpReply> {
   if (typeof body === 'string') return errorResponse(BODY_FAULTS[body]);
-  return answerPlan({ kind: 'wire', message: body }, context, exchange.address);
+  return answerRequest({ kind: 'wire', message: body }, context, exchange.address);
 }
 
 /** Answers with what `make` makes, at once when it can; with an error if it fails. Null: not yet. */
 function attempt(
   exchange: Exchange,
   { onFault }: DohContext,
-  make: () => DohResponse | Promise<DohResponse> | null,
+  make: () => HttpReply | Promise<HttpReply> | null,
 ): void {
   const failed = (fault: unknown): void => {
     onFault(fault);

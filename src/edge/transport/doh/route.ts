@@ -1,6 +1,7 @@
 /** Which of the four resources an HTTP request asks for, and how. Pure: nothing is read or answered here. */
 
 import { LIMITS } from '../../../core/limits.ts';
+import type { RequestHead } from './exchange.ts';
 
 /** A request target longer than this is a 414; a query name needs a tenth of it. */
 export const TARGET_OCTETS = 8192;
@@ -12,17 +13,6 @@ const STRAY_BITS: readonly (number | undefined)[] = [0, undefined, 0b1111, 0b11]
 const DNS_PARAMETER = 'dns=';
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
 
-/** An HTTP request up to its body, from either version of the protocol. */
-export interface DohRequestHead {
-  readonly method: string;
-  /** Path and query as sent. */
-  readonly target: string;
-  readonly contentType: string | undefined;
-  readonly contentLength: string | undefined;
-  /** More header fields, or longer ones, than are read. */
-  readonly tooLarge?: boolean;
-}
-
 /** A static error: its body is `{"error": text}`. */
 export interface DohError {
   readonly kind: 'error';
@@ -32,7 +22,7 @@ export interface DohError {
   readonly allow?: string;
 }
 
-export type DohPlan =
+export type ResourceRequest =
   | DohError
   | { readonly kind: 'preflight'; readonly allow: string }
   /** A DNS message from the target. */
@@ -44,10 +34,10 @@ export type DohPlan =
 
 interface Resource {
   readonly allow: string;
-  read(params: URLSearchParams): DohPlan;
+  read(params: URLSearchParams): ResourceRequest;
   /** The same for a query that can be read without taking it apart, null for others. */
-  readonly plain?: (query: string) => DohPlan | null;
-  readonly post?: (head: DohRequestHead) => DohPlan;
+  readonly plain?: (query: string) => ResourceRequest | null;
+  readonly post?: (head: RequestHead) => ResourceRequest;
 }
 
 const DNS_QUERY_METHODS = 'GET, HEAD, POST, OPTIONS';
@@ -64,8 +54,8 @@ function failure(status: number, error: string): DohError {
 }
 
 /** What to do with a request. Of a repeated parameter the first counts. */
-export function planRequest(head: DohRequestHead): DohPlan {
-  if (head.tooLarge === true) return failure(431, 'Request header fields too large');
+export function readRequest(head: RequestHead): ResourceRequest {
+  if (head.tooLarge) return failure(431, 'Request header fields too large');
   if (head.method === 'CONNECT') return { ...failure(405, 'Method not allowed'), allow: DNS_QUERY_METHODS };
   if (head.target.length > TARGET_OCTETS) return failure(414, 'URI too long');
   const mark = head.target.indexOf('?');
@@ -82,13 +72,13 @@ export function planRequest(head: DohRequestHead): DohPlan {
 }
 
 /** What every DNS client sends: the one parameter, and nothing escaped. */
-function plainDnsQuery(query: string): DohPlan | null {
+function plainDnsQuery(query: string): ResourceRequest | null {
   if (!query.startsWith(DNS_PARAMETER)) return null;
   const message = decodeBase64Url(query.slice(DNS_PARAMETER.length));
   return message === null ? null : { kind: 'wire', message };
 }
 
-function readDnsQuery(params: URLSearchParams): DohPlan {
+function readDnsQuery(params: URLSearchParams): ResourceRequest {
   const dns = params.get('dns');
   if (dns === null) {
     if (params.has('name')) return { kind: 'json', params };
@@ -100,7 +90,7 @@ function readDnsQuery(params: URLSearchParams): DohPlan {
     : { kind: 'wire', message };
 }
 
-function postDnsQuery(head: DohRequestHead): DohPlan {
+function postDnsQuery(head: RequestHead): ResourceRequest {
   const isMessage = head.contentType === DNS_MESSAGE || mediaType(head.contentType) === DNS_MESSAGE;
   if (!isMessage) return failure(415, `Content-Type must be ${DNS_MESSAGE}`);
   if (Number(head.contentLength ?? 0) > LIMITS.dohBody) return BODY_TOO_LARGE;
@@ -112,7 +102,7 @@ function mediaType(contentType: string | undefined): string | undefined {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase();
 }
 
-const BODY: DohPlan = { kind: 'body' };
+const BODY: ResourceRequest = { kind: 'body' };
 
 const BODY_TOO_LARGE: DohError = failure(413, 'Body too large');
 

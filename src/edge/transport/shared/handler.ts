@@ -26,3 +26,24 @@ export interface PacketHandler {
     proven: boolean,
   ): Uint8Array | null | Promise<Uint8Array | null>;
 }
+
+/** What the JSON API makes of one request. The transport turns it into an HTTP reply. */
+export type JsonResult =
+  /** The parameters are wrong: a 400. */
+  | { readonly kind: 'refused'; readonly error: string }
+  /** The client asked for `ct=application/dns-message`: the reply leaves as it is. Null: a 400. */
+  | { readonly kind: 'message'; readonly reply: Uint8Array | null }
+  /** `reply` is the DNS message that `document` renders; its TTLs decide how long HTTP caches may keep the document. */
+  | { readonly kind: 'document'; readonly document: object; readonly reply: Uint8Array }
+  /** The reply is not a DNS message: a 500. */
+  | { readonly kind: 'unreadable' };
+
+/**
+ * `GET /resolve`, which `edge/query` implements.
+ *
+ * @param ask asks one DNS query over the transport that the request came on; null: not a query
+ */
+export type JsonApi = (
+  params: URLSearchParams,
+  ask: (query: Uint8Array) => Uint8Array | null | Promise<Uint8Array | null>,
+) => JsonResult | Promise<JsonResult>;

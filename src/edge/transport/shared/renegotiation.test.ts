@@ -41,7 +41,7 @@ for (const [name, listen] of [
       listenDoh({
         ...setting(),
         tls,
-        json: { query: () => ({ error: '' }), answer: () => null },
+        json: () => ({ kind: 'refused', error: '' }),
         schema: null,
       }),
   ],

@@ -1,9 +1,7 @@
+import type { Headers } from '../exchange.ts';
 import { DEFAULT_TABLE_OCTETS, FRAME_OCTETS } from './codes.ts';
 import { FIELD_OVERHEAD } from './field.ts';
 import { STATIC_TABLE, staticIndexOf, staticIndexOfPair } from './static-table.ts';
-
-/** Headers by name in lower case. */
-export type Headers = Readonly<Record<string, string>>;
 
 /** How a literal begins, and the width of its index (RFC 7541 §6.2.1, §6.2.2). */
 const LITERAL = { indexed: [0x40, 0x3f], plain: [0x00, 0x0f] } as const;

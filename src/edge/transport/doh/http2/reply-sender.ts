@@ -1,8 +1,9 @@
+import type { HttpReply } from '../exchange.ts';
 import { DEFAULT_WINDOW, FRAME_OCTETS, WINDOW_MAX } from './codes.ts';
 import { type CommonHeaders, HpackEncoder } from './hpack-encoder.ts';
 import { HELD_OCTETS, OUTPUT_OCTETS } from './limits.ts';
 import type { FrameWriter } from './output.ts';
-import type { Http2Reply, Http2Stream } from './stream.ts';
+import type { Http2Stream } from './stream.ts';
 
 /** A 204 has neither body nor length (RFC 9110 §8.6). */
 const NO_CONTENT = 204;
@@ -26,7 +27,7 @@ export class ReplySender {
   }
 
   /** @returns false when too much waits for this peer already: nothing was sent */
-  reply(stream: Http2Stream, { status, headers, body }: Http2Reply): boolean {
+  reply(stream: Http2Stream, { status, headers, body }: HttpReply): boolean {
     const bare = stream.bodiless || body.length === 0;
     const ahead = bare || body.length <= Math.min(stream.sendWindow, this.#window) ? 0 : body.length;
     if (this.#held + ahead > HELD_OCTETS) return false;

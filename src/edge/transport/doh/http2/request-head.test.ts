@@ -6,9 +6,10 @@ import {
   getOf,
   integer,
 } from '../../../../../test/support/edge/transport/doh/http2/peer.ts';
+import type { RequestHead } from '../exchange.ts';
 import { ERROR } from './codes.ts';
 import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
-import { HeadReader, type RequestHead } from './request-head.ts';
+import { HeadReader } from './request-head.ts';
 
 function read(fields: readonly FieldText[]): RequestHead | number {
   const octets = block(fields);

@@ -1,18 +1,8 @@
+import type { RequestHead } from '../exchange.ts';
 import { ERROR } from './codes.ts';
 import { type Field, KIND } from './field.ts';
 import { HpackDecoder } from './hpack-decoder.ts';
 import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
-
-/** What we need of a request's header list. */
-export interface RequestHead {
-  readonly method: string;
-  /** Path and query as sent; '' for CONNECT, which has none. */
-  readonly target: string;
-  readonly contentType: string | undefined;
-  readonly contentLength: string | undefined;
-  /** The list is larger than we take. Its fields were checked all the same. */
-  readonly tooLarge: boolean;
-}
 
 export type HeadFault = typeof ERROR.protocol | typeof ERROR.compression;
 

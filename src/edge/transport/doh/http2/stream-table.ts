@@ -1,3 +1,4 @@
+import type { HttpReply, RequestHead } from '../exchange.ts';
 import { Budget } from './budget.ts';
 import { ERROR } from './codes.ts';
 import type { CommonHeaders } from './hpack-encoder.ts';
@@ -5,8 +6,7 @@ import { type Http2Limits, RESETS, RESETS_REMEMBERED, WORK_FACTOR } from './limi
 import type { FrameWriter } from './output.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import { ReplySender } from './reply-sender.ts';
-import type { RequestHead } from './request-head.ts';
-import { type Http2Reply, Http2Stream, type StreamOwner } from './stream.ts';
+import { Http2Stream, type StreamOwner } from './stream.ts';
 
 export interface StreamOptions {
   readonly limits: Http2Limits;
@@ -152,7 +152,7 @@ export class StreamTable implements StreamOwner {
     }
   }
 
-  reply(stream: Http2Stream, reply: Http2Reply): void {
+  reply(stream: Http2Stream, reply: HttpReply): void {
     if (stream.answered) return;
     if (!stream.closed && !this.sender.reply(stream, reply)) this.reset(stream, ERROR.enhanceYourCalm);
     stream.answered = true;

@@ -1,21 +1,9 @@
-import type { Headers } from './hpack-encoder.ts';
-import type { RequestHead } from './request-head.ts';
-
-export interface Http2Reply {
-  readonly status: number;
-  /** Besides those that all replies have, and the length. */
-  readonly headers: Headers;
-  readonly body: Uint8Array;
-}
-
-/** Why a body did not come whole: 'gone' when nobody waits for an answer any more. */
-export type BodyFault = 'too-large' | 'too-slow' | 'gone';
-export type BodyTaker = (body: Uint8Array | BodyFault) => void;
+import type { BodyFault, BodyTaker, HttpReply, RequestHead } from '../exchange.ts';
 
 /** The connection, as its streams know it. */
 export interface StreamOwner {
   readonly address: string;
-  reply(stream: Http2Stream, reply: Http2Reply): void;
+  reply(stream: Http2Stream, reply: HttpReply): void;
 }
 
 const EMPTY = new Uint8Array(0);
@@ -97,7 +85,7 @@ export class Http2Stream {
     else this.#taker = taker;
   }
 
-  respond(reply: Http2Reply): void {
+  respond(reply: HttpReply): void {
     this.#owner.reply(this, reply);
   }
 

@@ -4,26 +4,25 @@ import * as http2 from 'node:http2';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { makeSelfSigned } from '../../../../../src/certificates/self-signed.ts';
-import type { JsonApi } from '../../../../../src/edge/transport/doh/answer.ts';
 import {
   type DohListener,
   type DohOptions,
   listenDoh,
 } from '../../../../../src/edge/transport/doh/listener.ts';
+import type { JsonApi } from '../../../../../src/edge/transport/shared/handler.ts';
 import { labelOf, query, type Setting, setting } from '../fakes.ts';
 
 export const tls = makeSelfSigned({ hosts: [], now: Date.now() });
 export const DNS = 'application/dns-message';
 
-/** Takes the name for the question, and says in JSON what came back. */
-const json: JsonApi = {
-  query: (params) => {
-    const name = params.get('name');
-    if (name === null || name === '') return { error: 'Parameter name is required' };
-    return { request: query(0, name), wire: params.get('ct') === DNS };
-  },
-  answer: (_query, reply) =>
-    labelOf(reply).startsWith('odd') ? null : { Status: reply[3], label: labelOf(reply) },
+/** Asks for the name, and says in JSON which label came back. */
+const json: JsonApi = async (params, ask) => {
+  const name = params.get('name');
+  if (name === null || name === '') return { kind: 'refused', error: 'Parameter name is required' };
+  const reply = await ask(query(0, name));
+  if (params.get('ct') === DNS) return { kind: 'message', reply };
+  if (reply === null || labelOf(reply).startsWith('odd')) return { kind: 'unreadable' };
+  return { kind: 'document', document: { Status: reply[3], label: labelOf(reply) }, reply };
 };
 
 const schema: NonNullable<DohOptions['schema']> = async (q) =>

@@ -1,5 +1,6 @@
 /** The other side of a connection, in memory: makes frames by hand, right ones and wrong ones, and reads what comes back. */
 
+import type { BodyFault } from '../../../../../../src/edge/transport/doh/exchange.ts';
 import { ERROR, FRAME, PREFACE } from '../../../../../../src/edge/transport/doh/http2/codes.ts';
 import {
   Http2Connection,
@@ -9,7 +10,7 @@ import type { Field } from '../../../../../../src/edge/transport/doh/http2/field
 import { HpackDecoder } from '../../../../../../src/edge/transport/doh/http2/hpack-decoder.ts';
 import { commonHeaders } from '../../../../../../src/edge/transport/doh/http2/hpack-encoder.ts';
 import type { Http2Limits } from '../../../../../../src/edge/transport/doh/http2/limits.ts';
-import type { BodyFault, Http2Stream } from '../../../../../../src/edge/transport/doh/http2/stream.ts';
+import type { Http2Stream } from '../../../../../../src/edge/transport/doh/http2/stream.ts';
 
 export interface Frame {
   readonly type: number;

@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import type { IdleConnection } from '../connections/admission.ts';
-import { type Exchange, http1ErrorText, http1Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { http1ErrorText, http1Exchange } from './http1-exchange.ts';
 
 export interface Http1Options {
   /** Milliseconds without a request after which a connection is closed. */

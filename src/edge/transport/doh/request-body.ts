@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { BodyFault, BodyTaker } from './http2/stream.ts';
+import type { BodyFault, BodyTaker } from './exchange.ts';
 
 /**
  * A request body of HTTP/1.1, whole. It is not read past its limit, nor waited for past its deadline however steadily it

@@ -1,0 +1,69 @@
+/** Requests and replies of HTTP/1.1 as exchanges. */
+
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { COMMON_HEADERS, errorResponse } from './answer.ts';
+import type { Exchange, HttpReply } from './exchange.ts';
+import { readBody } from './request-body.ts';
+
+const NO_CONTENT = 204;
+/** After these statuses the rest of the body stays unread, so an HTTP/1.1 connection must close. */
+const BODY_ABANDONED: ReadonlySet<number> = new Set([408, 413]);
+
+export interface Http1Context {
+  /** Octets of a body, and milliseconds for it to come. */
+  readonly body: { readonly octets: number; readonly ms: number };
+  /** The listener is closing: the connection ends with this response. */
+  readonly closing: () => boolean;
+}
+
+function headersOf({ status, headers, body }: HttpReply): Record<string, string> {
+  const all: Record<string, string> = { ...COMMON_HEADERS, ...headers };
+  // A 204 has neither body nor length (RFC 9110 §8.6).
+  if (status !== NO_CONTENT) all['content-length'] = String(body.length);
+  return all;
+}
+
+export function http1Exchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { body, closing }: Http1Context,
+): Exchange {
+  const { method = '', url = '', headers } = request;
+  // The 'close' event reports a broken connection. Without these listeners an error would end the process.
+  request.on('error', () => request.destroy());
+  response.on('error', () => response.destroy());
+  return {
+    head: {
+      method,
+      target: url,
+      contentType: headers['content-type'],
+      contentLength: headers['content-length'],
+      // A larger header section never becomes a request: `http1ErrorText` answers it.
+      tooLarge: false,
+    },
+    readBody: (taker) => readBody(request, body, taker),
+    address: () => request.socket.remoteAddress ?? '',
+    respond(reply) {
+      if (response.destroyed || response.headersSent) return;
+      const abandoned = BODY_ABANDONED.has(reply.status);
+      if (abandoned || closing()) response.setHeader('connection', 'close');
+      response.writeHead(reply.status, headersOf(reply));
+      response.end(method === 'HEAD' ? undefined : reply.body);
+      if (abandoned) response.once('finish', () => request.socket.destroySoon());
+    },
+  };
+}
+
+const PARSE_STATUS: ReadonlyMap<string | undefined, readonly [status: number, error: string]> = new Map([
+  ['HPE_HEADER_OVERFLOW', [431, 'Request header fields too large']],
+  ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request timeout']],
+]);
+
+/** The complete HTTP/1.1 response to octets that Node's parser refuses. */
+export function http1ErrorText(fault: NodeJS.ErrnoException): string {
+  const [status, error] = PARSE_STATUS.get(fault.code) ?? [400, 'Bad request'];
+  const response = errorResponse({ kind: 'error', status, error });
+  const headers = Object.entries({ ...headersOf(response), connection: 'close' });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${Buffer.from(response.body).toString()}`;
+}
