@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { encodeQuery } from '../../wire/message/query.ts';
 import { decodeRequest, isRequestFault } from '../../wire/message/request.ts';
@@ -15,6 +17,8 @@ const ZONE = unsignedZone(makeZone('uqrp.net', [{ label: 'ns1', addresses: ['192
 const stamps = new Map<number, number>();
 const VALID = { from: 0, until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
 const out = Buffer.alloc(4096);
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as () => void;
 
 interface Asked {
   readonly name?: string;
@@ -235,6 +239,7 @@ describe('packet cache', () => {
   });
 
   test('memory is bounded by octets and entries, and a flood spares what is asked again', () => {
+    // Of its 64 entries 25 have room, each with some 800 octets.
     cache = new PacketCache(() => 0, { entries: 64, octets: 20_000 });
     const hot = query({ name: 'get.hot.b.v1.uqrp.net' });
     store(cache, hot);
@@ -246,6 +251,37 @@ describe('packet cache', () => {
     assert.ok(look(hot) > 0);
     store(cache, query({ name: 'get.big.b.v1.uqrp.net' }), 30_000);
     assert.ok(cache.size <= 20_000);
+  });
+
+  test('an entry counts with what the engine adds to it, so the bound is one of memory (the soak of November 2026)', () => {
+    const entries = 20_000;
+    const octets = entries * 600;
+    cache = new PacketCache(() => 0, { entries: 4 * entries, octets });
+    const held = (): number => {
+      gc();
+      gc();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const before = held();
+    for (let i = 0; i < 2 * entries; i++) store(cache, query({ name: `get.u${i}.b.v1.uqrp.net` }), 40);
+    const grown = held() - before;
+    assert.ok(cache.size > octets * 0.95 && cache.size <= octets, `${cache.size} octets are counted`);
+    assert.ok(grown < cache.size, `${grown} octets are held, ${cache.size} counted`);
+  });
+
+  test('names that agree but for an octet, a label or their end are different questions', () => {
+    for (const name of [
+      'get.a.b.v1.uqrp.ne',
+      'get.a.b.v1.uqrp.net.net',
+      'get.a.c.v1.uqrp.net',
+      'a.b.v1.uqrp.net',
+    ]) {
+      assert.equal(look(query({ name })), 0, name);
+    }
+    for (const asked of [query({ qtype: 1 }), query({ edns: {} }), query({ edns: { dnssecOk: true } })]) {
+      assert.equal(look(asked), 0);
+    }
   });
 
   test('a question seen once is not kept', () => {

@@ -20,13 +20,16 @@ export interface Validity {
 
 interface Entry extends Validity, Reply {
   readonly hash: number;
-  readonly key: Uint8Array;
+  /** Last octet of the key. The others are the question in `bytes`, which is in lower case. */
+  readonly edns: number;
   /** Asked again since it came or since it was last spared. */
   used: boolean;
 }
 
 /** Associativity: how many entries share a hash bucket. */
 const WAYS = 4;
+/** What the engine adds to the octets of an entry: the object, its three numbers, and an array with its buffer. By estimate. */
+const ENTRY_OVERHEAD = 512;
 const HEADER = 12;
 /** A name, type, class and the EDNS octet. */
 const KEY_MAX = 255 + 5;
@@ -55,7 +58,7 @@ const LOWER = Uint8Array.from({ length: 256 }, (_, octet) =>
 export interface PacketCacheSettings {
   /** Entries, rounded up to a power of two. */
   readonly entries: number;
-  /** Octets of keys and replies together. */
+  /** Octets of all entries: of their replies, and what the engine adds by estimate. */
   readonly octets: number;
 }
 
@@ -94,7 +97,7 @@ export class PacketCache {
     this.readStamp = readStamp;
   }
 
-  /** Octets of keys and replies held at present. */
+  /** Octets held at present, by the same estimate as the limit. */
   get size(): number {
     return this.octets;
   }
@@ -105,8 +108,7 @@ export class PacketCache {
     const base = (this.hash & this.mask) * WAYS;
     for (let way = 0; way < WAYS; way++) {
       const entry = this.slots[base + way];
-      if (entry === null || entry === undefined || entry.hash !== this.hash || !this.matches(entry.key))
-        continue;
+      if (entry === null || entry === undefined || entry.hash !== this.hash || !this.matches(entry)) continue;
       if (!this.holds(entry, now)) {
         this.drop(base + way, entry);
         return 0;
@@ -128,15 +130,18 @@ export class PacketCache {
       this.seen[slot] = this.hash;
       return;
     }
-    const size = this.keyLength + reply.bytes.length;
+    const size = ENTRY_OVERHEAD + reply.bytes.length;
     const at = this.place((this.hash & this.mask) * WAYS);
     const old = this.slots[at] ?? null;
     if (old !== null) this.drop(at, old);
     if (this.octets + size > this.maxOctets && !this.makeRoom(size, at)) return;
     this.octets += size;
+    // A copy of its own: the reply came from a pool that would be held along with it.
+    const bytes = new Uint8Array(reply.bytes);
+    // The question as the key has it. `serve` writes the letters of each request over it.
+    for (let i = 0; i < this.keyLength - 1; i++) bytes[HEADER + i] = this.key[i]!;
     this.slots[at] = {
-      // A copy of its own: the reply came from a pool that would be held along with it.
-      bytes: new Uint8Array(reply.bytes),
+      bytes,
       optAt: reply.optAt,
       from: validity.from,
       until: validity.until,
@@ -145,7 +150,7 @@ export class PacketCache {
       keyStripe: validity.keyStripe,
       keyStamp: validity.keyStamp,
       hash: this.hash,
-      key: this.key.slice(0, this.keyLength),
+      edns: this.key[this.keyLength - 1]!,
       used: false,
     };
   }
@@ -187,10 +192,13 @@ export class PacketCache {
     return at;
   }
 
-  private matches(key: Uint8Array): boolean {
-    if (key.length !== this.keyLength) return false;
-    for (let i = 0; i < key.length; i++) {
-      if (key[i] !== this.key[i]) return false;
+  /** Whether the entry is of the scanned question. No name on the wire is the beginning of another, so no length is compared. */
+  private matches({ bytes, edns }: Entry): boolean {
+    const { key } = this;
+    const last = this.keyLength - 1;
+    if (edns !== key[last]) return false;
+    for (let i = 0; i < last; i++) {
+      if (bytes[HEADER + i] !== key[i]) return false;
     }
     return true;
   }
@@ -200,7 +208,7 @@ export class PacketCache {
     let victim = -1;
     for (let way = 0; way < WAYS; way++) {
       const entry = this.slots[base + way] ?? null;
-      if (entry === null || (entry.hash === this.hash && this.matches(entry.key))) return base + way;
+      if (entry === null || (entry.hash === this.hash && this.matches(entry))) return base + way;
       if (!entry.used) victim = base + way;
       else entry.used = false;
     }
@@ -222,7 +230,7 @@ export class PacketCache {
 
   private drop(slot: number, entry: Entry): void {
     this.slots[slot] = null;
-    this.octets -= entry.key.length + entry.bytes.length;
+    this.octets -= ENTRY_OVERHEAD + entry.bytes.length;
   }
 
   /**
