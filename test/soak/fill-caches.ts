@@ -1,0 +1,53 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { setTimeout as pause } from 'node:timers/promises';
+import { RRTYPE } from '../../src/edge/wire/codes.ts';
+import { encodeQuery } from '../../src/edge/wire/message/query.ts';
+import { nameFromText } from '../../src/edge/wire/name.ts';
+
+/** The kernel gives all datagrams of a socket to one worker, and of so many about as many to each. */
+const SOCKETS = 64;
+/** Names asked at once: well below the 1,024 questions that a worker keeps waiting. */
+const AT_ONCE = 64;
+/** A reply that has not come by then does not come, milliseconds. */
+const PATIENCE_MS = 1000;
+
+/**
+ * Fills the packet cache of every worker. A cache keeps the reply to a question that comes for the second time, so each
+ * name is asked twice.
+ *
+ * @param port of DNS over UDP, on this machine
+ * @param suffix the names end in it; they do not exist
+ * @param names how many different ones
+ * @returns replies that came
+ */
+export async function fillPacketCaches(port: number, suffix: string, names: number): Promise<number> {
+  let replies = 0;
+  let waiting = 0;
+  let arrived = (): void => {};
+  const sockets = Array.from({ length: SOCKETS }, () => {
+    const socket = createSocket('udp4');
+    socket.on('message', () => {
+      replies++;
+      if (--waiting === 0) arrived();
+    });
+    return socket;
+  });
+  for (let first = 0; first < names; first += AT_ONCE) {
+    const socket = sockets[(first / AT_ONCE) % SOCKETS]!;
+    const all = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    waiting = 2 * AT_ONCE;
+    for (let i = 0; i < AT_ONCE; i++) askTwice(socket, port, `get.fill${first + i}.${suffix}`);
+    await Promise.race([all, pause(PATIENCE_MS, undefined, { ref: false })]);
+  }
+  for (const socket of sockets) socket.close();
+  return replies;
+}
+
+function askTwice(socket: Socket, port: number, name: string): void {
+  const edns = { payload: 1232, dnssecOk: false };
+  const query = encodeQuery(nameFromText(name)!, RRTYPE.TXT, { id: 1, rd: true, edns });
+  socket.send(query, port, '127.0.0.1');
+  socket.send(query, port, '127.0.0.1');
+}
