@@ -1,8 +1,8 @@
 /** The certificate of a server that has been given none (RFC 5280). For use on one's own machine: it proves nothing. */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { parseAddress } from '../core/address.ts';
 import type { CertificatePair } from '../core/tls.ts';
-import { ipv4FromText, ipv6FromText } from '../edge/wire/rdata/address.ts';
 import * as der from './der.ts';
 
 const OID = {
@@ -84,7 +84,7 @@ function extension(id: string, critical: boolean, value: Buffer): Buffer {
 }
 
 function generalName(name: string): Buffer {
-  const address = ipv4FromText(name) ?? ipv6FromText(name);
+  const address = parseAddress(name);
   return address === null
     ? der.implicit(GENERAL_NAME.dns, Buffer.from(name, 'latin1'))
     : der.implicit(GENERAL_NAME.ip, address);

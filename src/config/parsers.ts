@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isNetwork, parseAddress, parseIpv4, parseIpv6 } from '../core/address.ts';
 import { LIMITS } from '../core/limits.ts';
 import type { NameServer } from '../core/name-server.ts';
 import { foldCase, isLabel } from '../core/names/labels.ts';
@@ -93,13 +94,6 @@ export function networks(value: string): readonly string[] | null {
   return list.every(isNetwork) ? list : null;
 }
 
-function isNetwork(text: string): boolean {
-  const [address = '', length, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || address.includes('%') || rest.length > 0) return false;
-  return length === undefined || integer(0, family === 4 ? 32 : 128)(length) !== null;
-}
-
 const SWITCH: Readonly<Record<string, boolean>> = { on: true, off: false };
 
 export function onOff(value: string): boolean | null {
@@ -127,11 +121,10 @@ export function resolvers(value: string): readonly string[] | null {
 
 function isServer(server: string): boolean {
   const parts = /^(?:\[([^\]]+)\]|([^:]+))(?::([0-9]+))?$/.exec(server);
-  if (parts === null) return isIP(server) === 6 && !server.includes('%');
+  if (parts === null) return parseIpv6(server) !== null;
   const [, inBrackets, bare, portText] = parts;
   if (portText !== undefined && !port(portText)) return false;
-  if (inBrackets !== undefined) return isIP(inBrackets) === 6 && !inBrackets.includes('%');
-  return isIP(bare ?? '') === 4;
+  return inBrackets === undefined ? parseIpv4(bare ?? '') !== null : parseIpv6(inBrackets) !== null;
 }
 
 /** Seconds before each attempt, separated by commas: 1 to 10 numbers of at most three decimals, none above a day. */
@@ -172,7 +165,7 @@ export function nameServers(value: string): readonly NameServer[] | null {
     const name = label(left.trim());
     const address = right.trim().toLowerCase();
     // A zone index (`fe80::1%eth0`) means nothing outside this host, so it cannot be published.
-    if (name === null || rest.length > 0 || isIP(address) === 0 || address.includes('%')) return null;
+    if (name === null || rest.length > 0 || parseAddress(address) === null) return null;
     const addresses = servers.get(name) ?? [];
     if (addresses.includes(address)) return null;
     addresses.push(address);

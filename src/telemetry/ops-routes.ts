@@ -1,5 +1,5 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyRequest } from 'fastify';
+import { addressSet } from '../core/address.ts';
 import type { Metrics } from './metrics.ts';
 import type { UnreadyReason } from './vocabulary.ts';
 
@@ -75,9 +75,7 @@ export function createOpsApp(): FastifyInstance {
   });
 }
 
-const loopback = new BlockList();
-loopback.addSubnet('127.0.0.0', 8, 'ipv4');
-loopback.addAddress('::1', 'ipv6');
+const isLoopback = addressSet(['127.0.0.0/8', '::1']);
 
 /**
  * A proxy on this host makes everyone look local, so a forwarded request is not. The `Host` header must name this host too: else
@@ -88,13 +86,11 @@ function isLocal(request: FastifyRequest): boolean {
   const address = request.socket.remoteAddress;
   if (address === undefined || forwardedFor !== undefined || forwarded !== undefined) return false;
   if (!isLocalName(request.hostname)) return false;
-  return loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+  return isLoopback(address);
 }
 
 /** @param hostname of the `Host` header, without its port */
 function isLocalName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
-  if (name.toLowerCase() === 'localhost') return true;
-  const family = isIP(name);
-  return family !== 0 && loopback.check(name, family === 6 ? 'ipv6' : 'ipv4');
+  return name.toLowerCase() === 'localhost' || isLoopback(name);
 }

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { ipv4FromText, ipv6FromText } from '../../src/edge/wire/rdata/address.ts';
+import { parseIpv4, parseIpv6 } from '../../src/core/address.ts';
 
 /** Addresses of a host at its nth question of a type, IPv4 and IPv6 mixed; empty: the name has none; null: it does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;
@@ -50,7 +50,7 @@ function readName(query: Buffer): { name: string; end: number } {
 
 function reply(question: Buffer, type: number, found: readonly string[] | null): Buffer {
   const records = (found ?? []).flatMap((address) => {
-    const rdata = type === A ? ipv4FromText(address) : type === AAAA ? ipv6FromText(address) : null;
+    const rdata = type === A ? parseIpv4(address) : type === AAAA ? parseIpv6(address) : null;
     if (rdata === null) return [];
     // The name of the question, class IN, a TTL of nothing (RFC 1035 §4.1.3).
     const head = Buffer.from([0xc0, HEADER, 0, type, 0, 1, 0, 0, 0, 0, 0, rdata.length]);

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { addressSet } from '../../core/address.ts';
 
 const MAPPED_V4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
@@ -17,20 +18,10 @@ export type ClientAddress = (peer: string | undefined, forwarded: string | undef
  */
 export function clientAddress(proxies: readonly string[]): ClientAddress {
   if (proxies.length === 0) return (peer) => peer;
-  const trusted = new BlockList();
-  for (const proxy of proxies) {
-    const [address = '', length] = proxy.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (length === undefined) trusted.addAddress(address, family);
-    else trusted.addSubnet(address, Number(length), family);
-  }
-  const isTrusted = (address: string): boolean =>
-    trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-
+  const isTrusted = addressSet(proxies);
   return (peer, forwarded) => {
     const direct = peer === undefined ? undefined : plain(peer);
-    if (direct === undefined || forwarded === undefined || isIP(direct) === 0 || !isTrusted(direct))
-      return peer;
+    if (direct === undefined || forwarded === undefined || !isTrusted(direct)) return peer;
     let leftmost = direct;
     for (const entry of forwarded.split(',').reverse()) {
       const address = plain(withoutPort(entry.trim()));

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { parseIpv4, parseIpv6 } from '../../../core/address.ts';
 
 const PREFIX = 'ip-';
 const IPV4 = /^(?:[0-9]{1,3}-){3}[0-9]{1,3}$/;
@@ -15,9 +15,9 @@ export function parseIpLabel(label: string): string | null {
   const body = label.slice(PREFIX.length);
   if (IPV4.test(body)) {
     const address = body.replaceAll('-', '.');
-    return isIP(address) === 4 ? address : null;
+    return parseIpv4(address) === null ? null : address;
   }
   if (!IPV6.test(body)) return null;
   const address = body.replaceAll('-', ':');
-  return isIP(address) === 6 ? address : null;
+  return parseIpv6(address) === null ? null : address;
 }

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { formatAddress, isGlobalUnicast, parseAddress } from '../../../core/address.ts';
 import { answered, malformed, notEnabled, notFound } from '../answers.ts';
 import type { Service } from '../service.ts';
 import type { AddressSource } from './files.ts';
@@ -17,13 +17,13 @@ export function makeGeoip(source: AddressSource): Service {
     answer(params, now) {
       const [label] = params;
       const text = label === undefined || params.length > 1 ? null : parseIpLabel(label);
-      if (text === null) return malformed('address');
-      const address = ipaddr.parse(text);
+      const address = text === null ? null : parseAddress(text);
+      if (address === null) return malformed('address');
       // Private, loopback, documentation, multicast ...: nowhere, whatever a database says.
-      if (address.range() !== 'unicast') return notFound(now);
+      if (!isGlobalUnicast(address)) return notFound(now);
       const database = source.current();
       if (database === null) return notEnabled(now);
-      const ip = address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+      const ip = formatAddress(address);
       const facts = database.get(ip);
       if (facts === null) return notFound(now);
       const { cc, ...rest } = facts;

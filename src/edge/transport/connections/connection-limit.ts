@@ -1,6 +1,6 @@
+import { readAddress } from '../../../core/address.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { u32At } from '../../wire/octets.ts';
-import { readAddress } from '../shared/peer-address.ts';
 import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
 
 export interface GateLimits {

@@ -1,8 +1,8 @@
 /** Server cookies (RFC 7873, in the interoperable form of RFC 9018): proof that a client receives what its address is sent. */
 
+import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { u32At } from '../../wire/octets.ts';
-import { type PeerAddress, readAddress } from '../shared/peer-address.ts';
 import { SipHash } from './siphash.ts';
 
 /** Client cookie 8, version 1, reserved 3, timestamp 4, hash 8 (RFC 9018 §4). */

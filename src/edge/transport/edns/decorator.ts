@@ -1,10 +1,10 @@
 /** What a reply gets from the transport, after the handler has finished it: the EDNS options of peer and connection. */
 
+import type { PeerAddress } from '../../../core/address.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import type { Transport } from '../../../core/transport.ts';
 import { EDNS_OPTION } from '../../wire/codes.ts';
 import { paddingLength } from '../../wire/message/edns.ts';
-import type { PeerAddress } from '../shared/peer-address.ts';
 import { COOKIE_OCTETS, type ServerCookies } from './cookies.ts';
 import { appendOption, OPTION_HEADER_OCTETS, optOfReply, RequestOptions, truncateReply } from './options.ts';
 

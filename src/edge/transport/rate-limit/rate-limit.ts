@@ -1,10 +1,10 @@
 /** Rates by the peer's address (decisions, section 5). All of a node's threads count together. */
 
+import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { RCODE } from '../../wire/codes.ts';
 import { u16At, u32At } from '../../wire/octets.ts';
-import { type PeerAddress, readAddress } from '../shared/peer-address.ts';
 import type { Fate, ReplyLimiter } from '../udp/reply-finisher.ts';
 import { RateTable } from './rate-table.ts';
 

@@ -1,10 +1,10 @@
 /** What both listeners for UDP do with a reply before it leaves: rate limit, EDNS options, counts. */
 
+import type { PeerAddress } from '../../../core/address.ts';
 import { ReplyDecorator } from '../edns/decorator.ts';
 import { optOfReply, truncateReply } from '../edns/options.ts';
 import { writeSlip } from '../rate-limit/slip.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
-import type { PeerAddress } from '../shared/peer-address.ts';
 
 /** What becomes of a reply to an unproven address: it leaves whole, it leaves cut down (TC), or it does not leave. */
 export type Fate = 'pass' | 'slip' | 'drop';

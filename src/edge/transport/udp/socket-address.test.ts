@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAddress } from '../shared/peer-address.ts';
+import { readAddress } from '../../../core/address.ts';
 import { SocketAddress } from './socket-address.ts';
 
 const PORT_53 = '0035';

@@ -1,9 +1,9 @@
 /** Rdata as master-file text (RFC 1035 §5.1, RFC 4034, RFC 8659), and RFC 3597 §5 for all we cannot say better. */
 
+import { formatAddress } from '../../../core/address.ts';
 import { RRTYPE, rrtypeName } from '../codes.ts';
 import { nameToText } from '../name.ts';
 import { WireReader } from '../reader.ts';
-import { ipv4ToText, ipv6ToText } from './address.ts';
 import { txtStrings } from './txt.ts';
 
 /** Reads every field it wants; the caller checks that the reader is complete before it uses the text. */
@@ -16,7 +16,7 @@ const CAA_TAG = /^[0-9A-Za-z]+$/;
 
 /** Template literals read from left to right, which is the order of the fields. */
 const RENDERERS: ReadonlyMap<number, Renderer> = new Map<number, Renderer>([
-  [RRTYPE.A, (r) => ipv4ToText(r.bytes(4))],
+  [RRTYPE.A, (r) => address(r, 4)],
   [RRTYPE.NS, nameOnly],
   [RRTYPE.CNAME, nameOnly],
   [RRTYPE.SOA, (r) => `${name(r)} ${name(r)} ${r.u32()} ${r.u32()} ${r.u32()} ${r.u32()} ${r.u32()}`],
@@ -24,7 +24,7 @@ const RENDERERS: ReadonlyMap<number, Renderer> = new Map<number, Renderer>([
   [RRTYPE.HINFO, (r) => `${quoted(r.characterString())} ${quoted(r.characterString())}`],
   [RRTYPE.MX, (r) => `${r.u16()} ${name(r)}`],
   [RRTYPE.TXT, txt],
-  [RRTYPE.AAAA, (r) => ipv6ToText(r.bytes(16))],
+  [RRTYPE.AAAA, (r) => address(r, 16)],
   [RRTYPE.SRV, (r) => `${r.u16()} ${r.u16()} ${r.u16()} ${name(r)}`],
   [RRTYPE.DNAME, nameOnly],
   [RRTYPE.DS, dsLike],
@@ -50,6 +50,12 @@ export function rdataToText(type: number, rdata: Uint8Array): string {
     if (reader.complete) return text;
   }
   return rdata.length === 0 ? '\\# 0' : `\\# ${rdata.length} ${hex(rdata)}`;
+}
+
+/** Empty when the rdata is too short. */
+function address(reader: WireReader, length: 4 | 16): string {
+  const octets = reader.bytes(length);
+  return reader.failed ? '' : formatAddress(octets);
 }
 
 function name(reader: WireReader): string {

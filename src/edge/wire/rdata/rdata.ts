@@ -1,7 +1,7 @@
 /** Makes rdata of the types that the server answers with. Names in it are never compressed. */
 
+import { parseIpv4, parseIpv6 } from '../../../core/address.ts';
 import { concatOctets, copyOctets } from '../octets.ts';
-import { ipv4FromText, ipv6FromText } from './address.ts';
 import { txtChunks } from './txt.ts';
 
 /** SOA rdata as values (RFC 1035 §3.3.13); names in wire form, times in seconds. */
@@ -28,12 +28,12 @@ export function nsRdata(name: Uint8Array): Uint8Array {
 
 /** A rdata from a dotted quad, or null. */
 export function aRdata(text: string): Uint8Array | null {
-  return ipv4FromText(text);
+  return parseIpv4(text);
 }
 
 /** AAAA rdata from any text form of RFC 4291 §2.2, or null; a zone index is no part of an address. */
 export function aaaaRdata(text: string): Uint8Array | null {
-  return ipv6FromText(text);
+  return parseIpv6(text);
 }
 
 /** HINFO rdata, as in the minimal answer to ANY (RFC 8482 §4.2); at most 255 octets each. */

@@ -5,11 +5,11 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import { describe, type TestOptions, test } from 'node:test';
+import { type PeerAddress, readAddress } from '../../../../../src/core/address.ts';
 import { ServerCookies } from '../../../../../src/edge/transport/edns/cookies.ts';
 import { makeRateLimits } from '../../../../../src/edge/transport/rate-limit/rate-limit.ts';
 import { createRateMemory } from '../../../../../src/edge/transport/rate-limit/rate-table.ts';
 import type { Listener } from '../../../../../src/edge/transport/shared/listener.ts';
-import { type PeerAddress, readAddress } from '../../../../../src/edge/transport/shared/peer-address.ts';
 import type { Fate, ReplyLimiter, UdpOptions } from '../../../../../src/edge/transport/udp/reply-finisher.ts';
 import { decodeMessage } from '../../../../../src/edge/wire/message/message.ts';
 import {
