@@ -9,7 +9,9 @@ import { type Home, putRecord, settle, withStore } from '../../../test/support/c
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Store } from '../store/store.ts';
+import { SPAN } from '../store/tables/record-listing.ts';
 import { pageRecords, streamRecords } from './list.ts';
+import { parseListing } from './listing-query.ts';
 import type { RecordResource } from './record.ts';
 
 const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
@@ -119,5 +121,26 @@ describe('streamed listing', () => {
       names.toSorted((a, b) => (a! < b! ? -1 : 1)),
     );
     assert.ok(counted.count() < 15, `${counted.count()} statements`);
+  });
+
+  scenario('a filter finds what is behind many records that it leaves out, page by page', async (store) => {
+    const home = await settle(store);
+    await fillNamespace(store, home, 2 * SPAN + 1);
+    await store.write(async (tx) => {
+      await putRecord(tx, home, 'first', { created_at: SPAN - 1, ttl_seconds: 60 });
+      await putRecord(tx, home, 'gone', { created_at: SPAN, ttl_seconds: 60, expires_at: 1 });
+      await putRecord(tx, home, 'last', { created_at: 9_000, ttl_seconds: 60 });
+    });
+    const deps = testDeps(store);
+    const filter = { ttlMax: 60 };
+    const pages: string[][] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+      const query = { ttl_max: '60', limit: '1', ...(cursor === '' ? {} : { cursor }) };
+      const { page } = parseListing(query);
+      const { batches, next } = await pageRecords(deps, testActor(home), filter, page!);
+      pages.push([...batches].flat().map(({ key }) => key));
+      cursor = next ?? undefined;
+    }
+    assert.deepEqual(pages, [['first.doc.acme.v1'], ['last.doc.acme.v1']]);
   });
 });

@@ -152,57 +152,8 @@ export async function deleteSomeOfNamespace(tx: Tx, namespaceId: string, limit: 
   return rows.map((row) => row.key);
 }
 
-/** What a listing is narrowed to; undefined fields do not narrow. Times are milliseconds since the epoch. */
-export interface RecordFilter {
-  readonly resource?: string | undefined;
-  readonly key?: string | undefined;
-  /** Letters, digits, hyphens and dots alone. */
-  readonly keyPrefix?: string | undefined;
-  readonly ttlMin?: number | undefined;
-  readonly ttlMax?: number | undefined;
-  /** Exclusive, both. */
-  readonly createdAfter?: number | undefined;
-  readonly createdBefore?: number | undefined;
-}
-
-/** A record's place in the listing of its namespace. */
-export interface RecordPlace {
-  readonly createdAt: number;
-  readonly id: string;
-}
-
-/** A page of the records of namespaces after `place`, oldest first, without those past their expiry at `now`. */
-export function listRecords(
-  db: Db,
-  namespaceIds: readonly string[],
-  filter: RecordFilter,
-  place: RecordPlace | null,
-  limit: number,
-  now: number,
-): Promise<RecordsTable[]> {
-  let query = db
-    .selectFrom('records')
-    .selectAll()
-    .where('namespace_id', 'in', namespaceIds)
-    .where(isLive(now));
-  const { resource, key, keyPrefix, ttlMin, ttlMax, createdAfter, createdBefore } = filter;
-  if (resource !== undefined) query = query.where('resource', '=', resource);
-  if (key !== undefined) query = query.where('key', '=', key);
-  if (keyPrefix !== undefined) query = query.where('key', 'like', `${keyPrefix}%`);
-  if (ttlMin !== undefined) query = query.where('ttl_seconds', '>=', ttlMin);
-  if (ttlMax !== undefined) query = query.where('ttl_seconds', '<=', ttlMax);
-  if (createdAfter !== undefined) query = query.where('created_at', '>', createdAfter);
-  if (createdBefore !== undefined) query = query.where('created_at', '<', createdBefore);
-  if (place !== null) {
-    query = query.where((record) =>
-      record(record.refTuple('created_at', 'id'), '>', record.tuple(place.createdAt, place.id)),
-    );
-  }
-  return query.orderBy('created_at').orderBy('id').limit(limit).execute();
-}
-
-/** True of a record that is not past its expiry, be it erased yet or not. */
-function isLive(now: number) {
+/** The condition that a record is not past its expiry. The sweep deletes expired records some time later. */
+export function isLive(now: number) {
   return (record: ExpressionBuilder<Database, 'records'>) =>
     record.or([record('records.expires_at', 'is', null), record('records.expires_at', '>', now)]);
 }

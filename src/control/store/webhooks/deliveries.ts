@@ -40,27 +40,27 @@ export async function lockDelivery(tx: Tx, id: string, webhookId: string): Promi
   return row ?? null;
 }
 
-/** A delivery's place in the history of its webhook. */
+/** The position of a delivery in the history of its webhook. */
 export interface DeliveryPosition {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly id: string;
 }
 
-/** A page of a webhook's deliveries after `place`, newest first. @param status null: of every status */
+/** A page of a webhook's deliveries after `after`, newest first. @param status null: of every status */
 export function listDeliveries(
   db: Db,
   webhookId: string,
   status: DeliveryStatus | null,
-  place: DeliveryPosition | null,
+  after: DeliveryPosition | null,
   limit: number,
 ): Promise<DeliveryRow[]> {
   let query = db.selectFrom('webhook_deliveries').select(COLUMNS).where('webhook_id', '=', webhookId);
   if (status === 'pending') query = query.where(WAITS);
   else if (status !== null) query = query.where('status', '=', status);
-  if (place !== null) {
+  if (after !== null) {
     query = query.where((delivery) =>
-      delivery(delivery.refTuple('created_at', 'id'), '<', delivery.tuple(place.createdAt, place.id)),
+      delivery(delivery.refTuple('created_at', 'id'), '<', delivery.tuple(after.createdAt, after.id)),
     );
   }
   return query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();

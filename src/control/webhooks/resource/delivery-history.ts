@@ -4,7 +4,7 @@ import type { Deps } from '../../accounts/deps.ts';
 import { listDeliveries, lockDelivery, makeDue } from '../../store/webhooks/deliveries.ts';
 import { updateWebhook } from '../../store/webhooks/webhooks.ts';
 import { findAuthorized, lockAuthorized } from './authorize.ts';
-import { encodeCursor, parseDeliveryListing } from './delivery-listing.ts';
+import { encodePosition, parseDeliveryListing } from './delivery-listing.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
 
 /** A page of a webhook's history (decisions, section 4). */
@@ -35,7 +35,9 @@ export async function pageDeliveries(
   const rows = await listDeliveries(deps.store.read, webhookId, status, after, limit + 1);
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   const next =
-    last === undefined ? null : encodeCursor({ createdAt: last.created_at, id: last.id }, webhookId, status);
+    last === undefined
+      ? null
+      : encodePosition({ createdAt: last.created_at, id: last.id }, webhookId, status);
   return {
     deliveries: rows.slice(0, limit).map(deliveryResource),
     meta: { limit, next_cursor: next, has_more: next !== null },

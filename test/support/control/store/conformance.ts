@@ -3,6 +3,7 @@ import { deletionConformance } from './conformance/deletion.ts';
 import { erasureConformance } from './conformance/erasure.ts';
 import { expiryConformance } from './conformance/expiry.ts';
 import { factsConformance } from './conformance/facts.ts';
+import { listingConformance } from './conformance/listing.ts';
 import { logConformance } from './conformance/log.ts';
 import { pingConformance } from './conformance/ping.ts';
 import { signalConformance } from './conformance/signals.ts';
@@ -16,9 +17,9 @@ import { repeatConformance } from './conformance/webhooks/repeat.ts';
 import type { TestDatabase } from './fixtures.ts';
 
 /**
- * What every engine of the store has to do. Run by each engine's test file.
+ * What every engine of the store must do. The test file of each engine runs it.
  *
- * @param create makes an empty database; called once a scenario
+ * @param create makes an empty database; called once for each scenario
  * @param skip why the engine cannot be tested here, or null
  */
 export function storeConformance(
@@ -34,6 +35,7 @@ export function storeConformance(
     pingConformance(create);
     signalConformance(create);
     expiryConformance(create);
+    listingConformance(create);
     erasureConformance(create);
     deletionConformance(create);
     fanOutConformance(create);
