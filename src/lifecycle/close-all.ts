@@ -1,11 +1,6 @@
-/** One step of a shutdown. */
 export type CloseStep = () => void | Promise<void>;
 
-/**
- * Runs the steps one after the other, in the order given, each even when one before it has failed.
- *
- * @throws AggregateError with every error, once all steps have run
- */
+/** Runs the steps in order, each even when an earlier one failed. @throws AggregateError with every error, at the end */
 export async function closeAll(steps: Iterable<CloseStep>): Promise<void> {
   const errors: unknown[] = [];
   for (const step of steps) {
@@ -18,11 +13,7 @@ export async function closeAll(steps: Iterable<CloseStep>): Promise<void> {
   if (errors.length > 0) throw new AggregateError(errors, 'not everything could be closed');
 }
 
-/**
- * Runs the steps at the same time, each to its end, so that the slowest alone decides how long a shutdown takes.
- *
- * @throws AggregateError with every error, once all steps have ended
- */
+/** Runs the steps at the same time, each to its end. @throws AggregateError with every error, at the end */
 export async function closeTogether(steps: Iterable<CloseStep>): Promise<void> {
   const results = await Promise.allSettled(Array.from(steps, async (step) => step()));
   const errors = results

@@ -11,12 +11,11 @@ export interface CloseHttpOptions {
   readonly timers?: Timers;
 }
 
-/** Milliseconds between two looks for connections that became idle. */
-const LOOK_MS = 50;
+const IDLE_CHECK_MS = 50;
 
 /**
- * Closes an HTTP server. Node closes the connections that are idle when the close begins; one whose request is answered later
- * stays open until its keep-alive ends, and one that never sends a request for longer still.
+ * Closes an HTTP server. Node itself closes only the connections that are idle when the close begins. One that becomes idle
+ * later would stay open until its keep-alive ends.
  */
 export async function closeHttp({
   server,
@@ -24,7 +23,7 @@ export async function closeHttp({
   graceMs,
   timers = backgroundTimers,
 }: CloseHttpOptions): Promise<void> {
-  const idle = every({ ms: LOOK_MS, task: () => server.closeIdleConnections(), onError() {}, timers });
+  const idle = every({ ms: IDLE_CHECK_MS, task: () => server.closeIdleConnections(), onError() {}, timers });
   const cancel = timers.after(graceMs, () => server.closeAllConnections());
   try {
     await close();

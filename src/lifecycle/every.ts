@@ -4,7 +4,7 @@ export interface EveryOptions {
   /** Milliseconds from the end of one run to the start of the next. */
   readonly ms: number;
   readonly task: () => void | Promise<void>;
-  /** The task threw or rejected; it runs again at its next time. Must not throw. */
+  /** Must not throw. After an error the task runs again at its next time. */
   readonly onError: (error: unknown) => void;
   readonly timers?: Timers;
 }

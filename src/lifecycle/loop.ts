@@ -5,19 +5,13 @@ export interface LoopOptions {
   readonly signal: AbortSignal;
   readonly waker: Waker;
   /**
-   * One pass. Wake-ups that came before it are forgotten; one that comes during it starts the next pass at once.
-   *
-   * @returns milliseconds until the next pass, unless a wake-up comes before
+   * A wake-up during a pass starts the next one at once. @returns milliseconds until the next pass without a wake-up
    */
   readonly pass: () => Promise<number>;
   readonly backoff?: Backoff;
-  /**
-   * A pass rejected. Not called once the signal is aborted: what is under way then fails by design. Must not throw.
-   *
-   * @param failures in a row, from 1, so that the caller can report a change of state instead of every failure
-   */
+  /** Must not throw. Not called after the signal is aborted. @param failures in a row, from 1 */
   readonly onError: (error: unknown, failures: number) => void;
-  /** The first pass that succeeded after failures. Must not throw. */
+  /** Must not throw. Called after the first pass that succeeds after failures. */
   readonly onRecovered?: (failures: number) => void;
 }
 

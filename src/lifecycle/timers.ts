@@ -1,10 +1,6 @@
-/** The one way to wait. Tests pass timers that they turn by hand. */
+/** Production waits only through this port, so tests can move time (`test/support/lifecycle/manual-timers.ts`). */
 export interface Timers {
-  /**
-   * Calls `run` once after `ms` milliseconds.
-   *
-   * @returns a function that cancels the call; harmless afterwards
-   */
+  /** Calls `run` once. @returns a function that cancels the call; it has no effect after the call */
   after(ms: number, run: () => void): () => void;
 }
 

@@ -1,9 +1,9 @@
 import { realTimers, type Timers } from './timers.ts';
 
-/** Lets one loop sleep until it is woken. Wake-ups that come while it works count as one. */
+/** Lets one loop sleep until it is woken. Several wake-ups during a pass count as one. */
 export interface Waker {
   wake(): void;
-  /** Forgets the wake-ups so far. Call it before the work that they ask for, never after. */
+  /** Forgets earlier wake-ups. Call it before the work: a call after it would lose wake-ups that came meanwhile. */
   reset(): void;
   woken(): boolean;
   /** Resolves at the next wake-up (true), at once when there was one since `reset`, or after `ms` (false). */

@@ -6,10 +6,10 @@ import type { Deps } from '../accounts/deps.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/tables/idempotency-keys.ts';
 
-/** Milliseconds that a key is bound to its answer. */
+/** Milliseconds. */
 export const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
 
-/** Encrypts answers at rest: some hold a secret that is shown once. */
+/** Answers are encrypted at rest: some contain a secret that is shown once. */
 export interface AnswerEncryption {
   encrypt(id: string, text: string): Uint8Array;
   /** @throws when the octets were encrypted for another id, or changed */
@@ -18,7 +18,6 @@ export interface AnswerEncryption {
 
 export type OnceDeps = Pick<Deps, 'store' | 'clock'> & { readonly answers: AnswerEncryption };
 
-/** A request that may come again with the same key. */
 export interface RepeatableRequest {
   readonly actor: Actor;
   /** As the client sent it. */
@@ -33,16 +32,14 @@ interface StoredAnswer {
   readonly result: unknown;
 }
 
-/** Thrown in a unit of work whose key another request has taken; never leaves this file. */
+/** Rolls back a unit of work whose key another request has taken. Never leaves this file. */
 class Repeated extends Error {}
 
 /**
- * Runs a use case once for a key: its result is stored in the same unit of work as what it writes, so that a crash leaves
- * both or none. A second request gets the stored result. When two come at once, one writes and the other waits for it.
+ * Runs a use case once for a key. The unit of work of the use case also stores its result, so a crash leaves both or none.
+ * Of two requests at once one writes and the other waits for its result. A use case that fails leaves the key free.
  *
- * A use case that fails stores nothing: the key is free for another try.
- *
- * @param run the use case, on the store that it is handed; it writes in one unit, of which the value is its result
+ * @param run writes through the store that it gets, in one unit of work, whose value is its result
  * @throws AppError 422 when the key was used with another request, or the customer has too many keys; whatever `run` throws
  */
 export async function once<T>(
@@ -74,7 +71,7 @@ export async function once<T>(
   } catch (error) {
     if (!(error instanceof Repeated)) throw error;
   }
-  // In a unit of its own: it ends after the unit that took the key, and its answer is on disk by then.
+  // Read in a unit of work: it starts after the unit that took the key has committed.
   const other = await deps.store.write((tx) => findAnswer(tx, id, before));
   if (other === null) throw new Error('an idempotency key was taken and has no answer');
   return resultOf<T>(deps.answers, id, request, other);
@@ -95,7 +92,7 @@ async function requireRoom(tx: Tx, { customerId }: Actor): Promise<void> {
   }
 }
 
-/** What the credential reaches. An answer is given again only to a credential that reaches the same. */
+/** A stored answer is only repeated to a credential with the same scopes. */
 function scopeOf({ via, operations, namespaces }: Actor): unknown {
   return [via, [...operations].sort(), namespaces === null ? null : [...namespaces].sort()];
 }

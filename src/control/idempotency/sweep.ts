@@ -2,13 +2,13 @@ import type { Deps } from '../accounts/deps.ts';
 import { forgetAnswers } from '../store/tables/idempotency-keys.ts';
 import { ANSWER_KEPT } from './once.ts';
 
-/** Keys deleted in one unit of work: so few that writers do not notice. */
+/** Keys deleted in one unit of work. More would delay writers. */
 const BATCH = 500;
 
-/** Milliseconds between two sweeps. */
+/** Milliseconds. */
 export const SWEEP_EVERY = 60_000;
 
-/** Deletes the answers that are older than they are kept. */
+/** Deletes answers older than ANSWER_KEPT. */
 export async function sweepAnswers({ store, clock }: Pick<Deps, 'store' | 'clock'>): Promise<void> {
   const before = clock() - ANSWER_KEPT;
   while ((await store.write((tx) => forgetAnswers(tx, before, BATCH))) === BATCH);

@@ -4,7 +4,7 @@ import type { WindowRule } from './window.ts';
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
 
-/** The budgets of the REST API. A hit must find room in every window of its budget (specification, Limits). */
+/** The budgets of the REST API (docs/API.md, Limits). A request is admitted if every period of its budget has room. */
 export const BUDGETS = {
   /** Per address; requests without credentials, with bad ones, and to unknown routes. */
   unauthenticated: [{ limit: LIMITS.unauthenticatedPerMinute, length: MINUTE }],

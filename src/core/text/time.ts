@@ -1,24 +1,21 @@
-/** A date, and a time of day with its offset after it: seconds and the colon of the offset may be left out. */
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2})))?$/;
 
-/** What a message says of a text that `parseTime` refuses. */
+/** The end of a message about a text that `parseTime` refuses. */
 export const NOT_A_TIME = 'is not an ISO 8601 date, or date and time with a zone';
 
-/** ISO 8601, UTC, milliseconds and `Z` (decisions, section 2). */
+/** ISO 8601, UTC, with milliseconds and `Z`. */
 export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** As `formatTime`, for times that may be absent. */
 export function formatTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : formatTime(ms);
 }
 
 /**
- * Parses an RFC 3339 timestamp, or one of three other forms of ISO 8601: a date alone (00:00 UTC), a time without
- * seconds, an offset without a colon. A time of day needs an offset. Date, time and offset must exist: 30 February and
- * second 60 do not. Fractions finer than a millisecond are cut off.
+ * Parses RFC 3339, and three other forms of ISO 8601: a date alone (00:00 UTC), a time without seconds, an offset without a
+ * colon. A time of day needs an offset. 30 February and second 60 are refused. Fractions below a millisecond are cut off.
  *
  * @returns milliseconds since the epoch, or null
  */

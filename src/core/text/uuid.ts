@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 
-/** Ids of one millisecond: the 12 bits after the version count them (RFC 9562 §6.2, method 1). */
+/** Ids in one millisecond: 12 bits count them (RFC 9562 §6.2, method 1). */
 const A_MILLISECOND = 4096;
 
 /**
- * Makes UUIDv7s in lower case that ascend (RFC 9562 §5.7): milliseconds, a counter, then 62 random bits. Rows made one after
- * the other lie side by side in an index, where random ids would touch a page each, and list in the order they came.
+ * Makes ascending UUIDv7s in lower case (RFC 9562 §5.7): milliseconds, a counter, 62 random bits. Ascending ids share pages
+ * of an index; random ones touch a page each (docs/adr/0002-time-ordered-ids.md).
  */
 export function timeOrderedUuids(clock: Clock): () => string {
   let time = 0;
@@ -18,13 +18,13 @@ export function timeOrderedUuids(clock: Clock): () => string {
       time = now;
       count = 0;
     } else if (count === A_MILLISECOND) {
-      // A clock that stands still, or was set back: time goes on without it.
+      // The clock stands still or was set back: ids must still ascend.
       time++;
       count = 0;
     }
     const head = time.toString(16).padStart(12, '0');
     const middle = count.toString(16).padStart(3, '0');
-    // What follows in a version 4 UUID is variant and random bits, as version 7 wants them.
+    // A version 4 UUID has the variant and random bits at the same place.
     return `${head.slice(0, 8)}-${head.slice(8)}-7${middle}${randomUUID().slice(18)}`;
   };
 }
