@@ -1,4 +1,5 @@
 import type { ChangeBody } from '../../core/change.ts';
+import { FNV_START, fnvEnd, fnvStep } from '../../core/fnv.ts';
 
 /**
  * Counters in shared memory that tell every worker thread, for the price of two atomic loads, whether a reply it keeps may
@@ -77,16 +78,16 @@ function stripeOf(change: ChangeBody): number {
 }
 
 function counterOfKey(key: string): number {
-  return KEYS_AT + (hash(key) & (KEY_STRIPES - 1));
+  return KEYS_AT + (hashOf(key) & (KEY_STRIPES - 1));
 }
 
 function counterOfNamespace(name: string): number {
-  return NAMESPACES_AT + (hash(name) & (NAMESPACE_STRIPES - 1));
+  return NAMESPACES_AT + (hashOf(name) & (NAMESPACE_STRIPES - 1));
 }
 
-/** FNV-1a over the letters, with the high half folded into the low one, which alone picks the stripe. */
-function hash(text: string): number {
-  let h = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
-  return h ^ (h >>> 16);
+/** FNV-1a over the letters. */
+function hashOf(text: string): number {
+  let hash = FNV_START;
+  for (let i = 0; i < text.length; i++) hash = fnvStep(hash, text.charCodeAt(i));
+  return fnvEnd(hash);
 }

@@ -1,13 +1,15 @@
 import type { Clock } from '../../core/clock.ts';
+import { LIMITS } from '../../core/limits.ts';
 import type { Transport } from '../../core/transport.ts';
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
 import type { PacketHandler } from '../transport/shared/handler.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { type EdnsOption, findOption } from '../wire/message/edns.ts';
 import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/message/request.ts';
+import { udpLimit } from '../wire/skim.ts';
 import { type Generation, newGeneration } from './cache/generation.ts';
 import type { PacketCacheSettings, Validity } from './cache/packet-cache.ts';
-import { truncated, udpLimit, writeFault, writeReply } from './reply/reply.ts';
+import { truncated, writeFault, writeReply } from './reply/reply.ts';
 import { blankBody, busyBody } from './reply/reply-body.ts';
 import { mayNeedSignatures, type RespondContext, respond } from './respond.ts';
 import { type Route, route } from './route.ts';
@@ -104,7 +106,8 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
     budget.spend(body.freshSignatures);
     cache.store(packet, packet.length, reply, { until: body.until, ...stamped });
-    const fits = transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null);
+    const fits =
+      transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null, LIMITS.udpPayload);
     return fits ? reply.bytes : truncated(reply, request.questionEnd);
   }
 

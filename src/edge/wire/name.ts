@@ -4,13 +4,13 @@
  */
 
 import { copyOctets } from './octets.ts';
+import { afterName, HEADER_OCTETS } from './skim.ts';
 
 /** A whole name with its length octets and the final zero (RFC 1035 §2.3.4). */
 export const MAX_NAME_OCTETS = 255;
 /** A label without its length octet (RFC 1035 §2.3.4). */
 export const MAX_LABEL_OCTETS = 63;
 
-const HEADER_OCTETS = 12;
 const POINTER = 0xc0;
 /** A name has at most 127 labels, so an honest one needs no more jumps; a chain of pointers costs the reader time. */
 const MAX_JUMPS = 127;
@@ -21,34 +21,31 @@ const SPECIAL = new Set('."\\();@$');
 const OCTET_TEXT: readonly string[] = Array.from({ length: 256 }, (_, octet) => octetText(octet));
 
 /** A..Z to a..z, everything else itself. Safe on length octets too: they stay below 64, and 'A' is 65. */
-const LOWER = Uint8Array.from({ length: 256 }, (_, octet) =>
+export const LOWER = Uint8Array.from({ length: 256 }, (_, octet) =>
   octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet,
 );
 
+/** Filled by `expand` and copied or dropped before its caller returns: nothing may wait in between. */
 const scratch = new Uint8Array(MAX_NAME_OCTETS);
-let scratchLength = 0;
 
-/** Expands the name at `offset` into `scratch`; the offset after it in the message, or -1. */
-function expand(bytes: Uint8Array, offset: number, end: number): number {
+/** Expands the name at `offset` into `out`; the octets of the name, or -1 when it is malformed. */
+function expand(bytes: Uint8Array, offset: number, end: number, out: Uint8Array): number {
   const limit = end < bytes.length ? end : bytes.length;
   let at = offset;
   let runStart = offset;
-  let next = -1;
   let length = 0;
   let jumps = 0;
   while (at < limit) {
     const octet = bytes[at]!;
     if (octet === 0) {
-      scratch[length] = 0;
-      scratchLength = length + 1;
-      return next < 0 ? at + 1 : next;
+      out[length] = 0;
+      return length + 1;
     }
     if (octet >= POINTER) {
       if (at + 1 >= limit || ++jumps > MAX_JUMPS) return -1;
       const target = ((octet & 0x3f) << 8) | bytes[at + 1]!;
       // Strictly below where this run of labels began: no loop can satisfy that. The header holds no names.
       if (target >= runStart || target < HEADER_OCTETS) return -1;
-      if (next < 0) next = at + 2;
       runStart = target;
       at = target;
       continue;
@@ -57,7 +54,7 @@ function expand(bytes: Uint8Array, offset: number, end: number): number {
     if (octet > MAX_LABEL_OCTETS || length + octet + 2 > MAX_NAME_OCTETS) return -1;
     const labelEnd = at + 1 + octet;
     if (labelEnd > limit) return -1;
-    while (at < labelEnd) scratch[length++] = bytes[at++]!;
+    while (at < labelEnd) out[length++] = bytes[at++]!;
   }
   return -1;
 }
@@ -71,13 +68,14 @@ export function readName(
   offset: number,
   end: number,
 ): { name: Uint8Array; next: number } | null {
-  const next = expand(bytes, offset, end);
-  return next < 0 ? null : { name: copyOctets(scratch, 0, scratchLength), next };
+  const length = expand(bytes, offset, end, scratch);
+  if (length < 0) return null;
+  return { name: copyOctets(scratch, 0, length), next: afterName(bytes, offset, end) };
 }
 
 /** The offset after the name at `offset`, by the same rules as `readName`, or -1. */
 export function skipName(bytes: Uint8Array, offset: number, end: number): number {
-  return expand(bytes, offset, end);
+  return expand(bytes, offset, end, scratch) < 0 ? -1 : afterName(bytes, offset, end);
 }
 
 /** The offset after an uncompressed name, or -1; for rdata that stands alone, where a pointer has no meaning. */

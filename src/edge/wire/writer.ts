@@ -1,9 +1,10 @@
 /** A message under construction: a buffer that grows and is used again, with name compression (RFC 1035 §4.1.4). */
 
+import { FNV_START, fnvEnd, fnvStep } from '../../core/fnv.ts';
 import { u16At } from './octets.ts';
+import { HEADER_OCTETS } from './skim.ts';
 
 const FIRST_CAPACITY = 1232;
-const HEADER_OCTETS = 12;
 const MAX_MESSAGE_OCTETS = 0xffff;
 /** A pointer has 14 bits of offset. */
 const POINTER_LIMIT = 0x4000;
@@ -172,13 +173,12 @@ export class MessageWriter {
 function hashSuffixes(wire: Uint8Array): number {
   let labels = 0;
   for (let at = 0; wire[at]! > 0; at += 1 + wire[at]!) labelAt[labels++] = at;
-  let hash = 0x811c9dc5;
+  let hash = FNV_START;
   let end = wire.length - 1;
   for (let label = labels - 1; label >= 0; label--) {
     const start = labelAt[label]!;
-    for (let i = start; i < end; i++) hash = Math.imul(hash ^ wire[i]!, 0x01000193);
-    // FNV mixes upwards only; the table is indexed by the low bits.
-    suffixHash[label] = hash ^ (hash >>> 15);
+    for (let i = start; i < end; i++) hash = fnvStep(hash, wire[i]!);
+    suffixHash[label] = fnvEnd(hash);
     end = start;
   }
   return labels;

@@ -1,3 +1,5 @@
+import { FNV_START, fnvEnd, fnvStep } from '../../../core/fnv.ts';
+
 const SLOTS = 32_768;
 
 /**
@@ -9,10 +11,10 @@ export class SeenNames {
 
   /** Whether `name` was the last one in its slot, which it is from now on. Letters count without their case. */
   again(name: Uint8Array): boolean {
-    let hash = 0x811c9dc5;
+    let hash = FNV_START;
     // Setting the case bit of every octet confuses some others: a hash may do that.
-    for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ (name[i]! | 0x20), 0x01000193);
-    hash = (hash ^ (hash >>> 15)) >>> 0;
+    for (let i = 0; i < name.length; i++) hash = fnvStep(hash, name[i]! | 0x20);
+    hash = fnvEnd(hash);
     const slot = hash & (SLOTS - 1);
     const isSeen = this.hashes[slot] === hash;
     this.hashes[slot] = hash;

@@ -2,6 +2,7 @@ import { LIMITS } from '../../../core/limits.ts';
 import { type EdnsOption, writeOpt } from '../../wire/message/edns.ts';
 import type { DnsRequest, RequestEdns, RequestFault } from '../../wire/message/request.ts';
 import { isSubdomain } from '../../wire/name.ts';
+import { HEADER_OCTETS, truncateInto } from '../../wire/skim.ts';
 import { MessageWriter } from '../../wire/writer.ts';
 import type { FinishedBody } from '../signing/secure.ts';
 import type { Rrset } from '../zone/zones.ts';
@@ -15,13 +16,11 @@ export interface Reply {
 
 const QR = 0x8000;
 const AA = 0x0400;
-const TC_OCTET = 0x02;
 const RD = 0x0100;
 const CD = 0x0010;
 const POINTER = 0xc000;
-const HEADER = 12;
 /** A pointer to the question's name, where every answer's owner is. */
-const TO_QNAME = POINTER | HEADER;
+const TO_QNAME = POINTER | HEADER_OCTETS;
 
 const writer = new MessageWriter(4096);
 
@@ -58,21 +57,11 @@ export function writeFault(fault: RequestFault): Uint8Array {
   return writer.finish();
 }
 
-/** Octets that a UDP reply to this request may have (RFC 6891 §6.2.3, RFC 9715). */
-export function udpLimit(payload: number | null): number {
-  return payload === null ? 512 : Math.max(512, Math.min(payload, LIMITS.udpPayload));
-}
-
-/** A reply cut down to header, question and OPT with TC set (RFC 2181 §9: never part of an rrset). */
+/** A copy of a reply, cut down to header, question and OPT with TC set. */
 export function truncated(reply: Reply, questionEnd: number): Uint8Array {
   const { bytes, optAt } = reply;
-  const opt = bytes.length - optAt;
-  const short = new Uint8Array(questionEnd + opt);
-  short.set(bytes.subarray(0, questionEnd));
-  short.set(bytes.subarray(optAt), questionEnd);
-  short[2]! |= TC_OCTET;
-  short.fill(0, 6, 12);
-  if (opt > 0) short[11] = 1;
+  const short = new Uint8Array(questionEnd + bytes.length - optAt);
+  truncateInto(short, bytes, questionEnd, optAt, bytes.length);
   return short;
 }
 

@@ -1,12 +1,7 @@
 import { RRTYPE } from '../../wire/codes.ts';
-import { skipName } from '../../wire/name.ts';
 import { u16At, u32At } from '../../wire/octets.ts';
+import { afterName, HEADER_OCTETS, QUESTION_OCTETS, RECORD_OCTETS } from '../../wire/skim.ts';
 
-const HEADER_OCTETS = 12;
-/** Type and class after the name of a question. */
-const QUESTION_OCTETS = 4;
-/** Type, class, TTL and length after the owner of a record (RFC 1035 §4.1.3). */
-const RECORD_OCTETS = 10;
 /** The last field of an SOA: the TTL of negative answers. */
 const MINIMUM_OCTETS = 4;
 /** RFC 2181 §8: a TTL with the top bit set counts as zero. */
@@ -21,14 +16,14 @@ export function cacheSeconds(reply: Uint8Array): number {
   if (reply.length < HEADER_OCTETS) return 0;
   let at = HEADER_OCTETS;
   for (let questions = u16At(reply, 4); questions > 0; questions--) {
-    at = skipName(reply, at, reply.length);
+    at = afterName(reply, at, reply.length);
     if (at < 0) return 0;
     at += QUESTION_OCTETS;
   }
   const records = u16At(reply, 6) + u16At(reply, 8);
   let least = TTL_MAX;
   for (let record = 0; record < records; record++) {
-    at = skipName(reply, at, reply.length);
+    at = afterName(reply, at, reply.length);
     if (at < 0 || at + RECORD_OCTETS > reply.length) return 0;
     const type = u16At(reply, at);
     const ttl = u32At(reply, at + 4);

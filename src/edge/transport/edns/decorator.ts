@@ -5,8 +5,9 @@ import { LIMITS } from '../../../core/limits.ts';
 import type { Transport } from '../../../core/transport.ts';
 import { EDNS_OPTION } from '../../wire/codes.ts';
 import { paddingLength } from '../../wire/message/edns.ts';
+import { OPTION_HEADER_OCTETS, optOfReply } from '../../wire/skim.ts';
 import { COOKIE_OCTETS, type ServerCookies } from './cookies.ts';
-import { appendOption, OPTION_HEADER_OCTETS, optOfReply, RequestOptions, truncateReply } from './options.ts';
+import { appendOption, RequestOptions, truncateReply } from './options.ts';
 
 interface Habits {
   /** Tells how long a connection may be idle (RFC 7828 §3: never over UDP; HTTP has means of its own). */

@@ -12,7 +12,8 @@ import { EDNS_OPTION } from '../../wire/codes.ts';
 import { findOption } from '../../wire/message/edns.ts';
 import { decodeMessage } from '../../wire/message/message.ts';
 import { decodeRequest, isRequestFault } from '../../wire/message/request.ts';
-import { appendOption, optOfReply, RequestOptions, truncateReply } from './options.ts';
+import { optOfReply } from '../../wire/skim.ts';
+import { appendOption, RequestOptions, truncateReply } from './options.ts';
 
 const CLIENT = '0102030405060708';
 const COOKIE = option(EDNS_OPTION.COOKIE, CLIENT);

@@ -2,20 +2,22 @@
 
 import { LIMITS } from '../../../core/limits.ts';
 import { RRTYPE } from '../../wire/codes.ts';
-import { u16At } from '../../wire/octets.ts';
-import { afterQuestion, optOfRequest, put16 } from '../edns/options.ts';
+import { MAX_NAME_OCTETS } from '../../wire/name.ts';
+import { put16, u16At } from '../../wire/octets.ts';
+import {
+  afterQuestion,
+  HEADER_OCTETS,
+  OPT_AT,
+  OPT_OCTETS,
+  optOfRequest,
+  QUESTION_OCTETS,
+  TC_BIT,
+} from '../../wire/skim.ts';
 
-const HEADER_OCTETS = 12;
-const OPT_OCTETS = 11;
-/** Header, the longest name (RFC 1035 §2.3.4), type and class. */
-const QUESTION_END_MAX = HEADER_OCTETS + 255 + 4;
-/** Offsets in an OPT record (RFC 6891 §6.1.2). */
-const PAYLOAD_AT = 3;
-const VERSION_AT = 6;
-const FLAGS_AT = 7;
+/** Header, the longest name, type and class. */
+const QUESTION_END_MAX = HEADER_OCTETS + MAX_NAME_OCTETS + QUESTION_OCTETS;
 const QR = 0x80;
 const OPCODE = 0x78;
-const TC = 0x02;
 const RD = 0x01;
 const CD = 0x10;
 /** RFC 3225 §3: the DO bit is copied. */
@@ -33,16 +35,16 @@ export function writeSlip(query: Uint8Array, length: number, out: Uint8Array): n
   // A response must never be answered: two servers would talk to each other without an end.
   if (end < 0 || end > QUESTION_END_MAX || (query[2]! & (QR | OPCODE)) !== 0) return 0;
   for (let i = 0; i < end; i++) out[i] = query[i]!;
-  out[2] = QR | TC | (query[2]! & RD);
+  out[2] = QR | TC_BIT | (query[2]! & RD);
   out[3] = query[3]! & CD;
   out.fill(0, 6, HEADER_OCTETS);
   const opt = optOfRequest(query, end, length);
   // Another version is answered with BADVERS alone (RFC 6891 §6.1.3), which is not for this place to say.
-  if (opt === 0 || query[opt + VERSION_AT] !== 0) return end;
+  if (opt === 0 || query[opt + OPT_AT.version] !== 0) return end;
   out[11] = 1;
   out.fill(0, end, end + OPT_OCTETS);
   put16(out, end + 1, RRTYPE.OPT);
-  put16(out, end + PAYLOAD_AT, LIMITS.udpPayload);
-  put16(out, end + FLAGS_AT, u16At(query, opt + FLAGS_AT) & DNSSEC_OK);
+  put16(out, end + OPT_AT.payload, LIMITS.udpPayload);
+  put16(out, end + OPT_AT.flags, u16At(query, opt + OPT_AT.flags) & DNSSEC_OK);
   return end + OPT_OCTETS;
 }

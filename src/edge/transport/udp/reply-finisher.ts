@@ -1,8 +1,9 @@
 /** What both listeners for UDP do with a reply before it leaves: rate limit, EDNS options, counts. */
 
 import type { PeerAddress } from '../../../core/address.ts';
+import { optOfReply } from '../../wire/skim.ts';
 import { ReplyDecorator } from '../edns/decorator.ts';
-import { optOfReply, truncateReply } from '../edns/options.ts';
+import { truncateReply } from '../edns/options.ts';
 import { writeSlip } from '../rate-limit/slip.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 

@@ -2,6 +2,7 @@
 
 import { EDNS_OPTION, RRTYPE } from '../codes.ts';
 import { concatOctets, copyOctets, u16At } from '../octets.ts';
+import { afterOption, OPTION_HEADER_OCTETS } from '../skim.ts';
 import type { MessageWriter } from '../writer.ts';
 
 /** One option, its code from `EDNS_OPTION`. */
@@ -26,7 +27,6 @@ export const DNSSEC_OK_FLAG = 0x8000;
 /** Shared by every OPT record without options: the usual case allocates nothing. */
 export const NO_OPTIONS: readonly EdnsOption[] = Object.freeze([]);
 
-const OPTION_HEADER_OCTETS = 4;
 const NO_DATA = new Uint8Array(0);
 const CLIENT_COOKIE_OCTETS = 8;
 const MIN_FULL_COOKIE_OCTETS = 16;
@@ -56,13 +56,12 @@ export function readOptions(bytes: Uint8Array, offset: number, end: number): rea
   const options: EdnsOption[] = [];
   let at = offset;
   while (at < end) {
+    const next = afterOption(bytes, at, end);
+    if (next < 0) return null;
     const dataAt = at + OPTION_HEADER_OCTETS;
-    if (dataAt > end) return null;
-    const length = u16At(bytes, at + 2);
-    if (dataAt + length > end) return null;
-    const data = length === 0 ? NO_DATA : copyOctets(bytes, dataAt, dataAt + length);
+    const data = next === dataAt ? NO_DATA : copyOctets(bytes, dataAt, next);
     options.push({ code: u16At(bytes, at), data });
-    at = dataAt + length;
+    at = next;
   }
   return options;
 }

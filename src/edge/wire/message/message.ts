@@ -4,6 +4,7 @@ import { RRTYPE } from '../codes.ts';
 import { u16At } from '../octets.ts';
 import { expandRdata } from '../rdata/expand.ts';
 import { WireReader } from '../reader.ts';
+import { HEADER_OCTETS } from '../skim.ts';
 import { MessageWriter } from '../writer.ts';
 import { DNSSEC_OK_FLAG, type Edns, readOptions, writeOpt } from './edns.ts';
 
@@ -44,7 +45,6 @@ export interface Message {
   readonly edns: Edns | null;
 }
 
-const HEADER_OCTETS = 12;
 /** Flag bits of the header's second 16 bits (RFC 1035 §4.1.1, RFC 4035 §3.1.6 and §3.2.2). */
 const FLAG = { qr: 0x8000, aa: 0x0400, tc: 0x0200, rd: 0x0100, ra: 0x0080, ad: 0x0020, cd: 0x0010 } as const;
 const FLAG_NAMES = ['qr', 'aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;

@@ -4,9 +4,9 @@ import { fromHex, nameOfLabels, toHex, wireName } from '../../../../test/support
 import { OPCODE, RCODE, RRTYPE, rcodeName } from '../codes.ts';
 import { concatOctets } from '../octets.ts';
 import {
+  checkHeader,
   type DnsRequest,
   decodeRequest,
-  headerVerdict,
   isRequestFault,
   type RequestFault,
   SILENCE,
@@ -286,9 +286,9 @@ test('long names of successive packets do not overwrite each other', () => {
 });
 
 test('the header policy is a function of the header', () => {
-  assert.equal(headerVerdict(0x8000, 1, 0, 0), SILENCE);
-  assert.equal(headerVerdict(0x7800, 1, 0, 0), RCODE.NOTIMP);
-  assert.equal(headerVerdict(0x0100, 2, 0, 0), RCODE.FORMERR);
-  assert.equal(headerVerdict(0x0100, 1, 0, 1), RCODE.NOERROR);
-  assert.equal(headerVerdict(0x0100, 0, 0, 0), RCODE.NOERROR);
+  assert.equal(checkHeader(0x8000, 1, 0, 0), SILENCE);
+  assert.equal(checkHeader(0x7800, 1, 0, 0), RCODE.NOTIMP);
+  assert.equal(checkHeader(0x0100, 2, 0, 0), RCODE.FORMERR);
+  assert.equal(checkHeader(0x0100, 1, 0, 1), RCODE.NOERROR);
+  assert.equal(checkHeader(0x0100, 0, 0, 0), RCODE.NOERROR);
 });

@@ -17,12 +17,13 @@
  * | 9 | no question: with a cookie, else                                   | NOERROR / FORMERR | + OPT | RFC 7873 §5.4, RFC 9619 §4 |
  * | 10| TSIG: we hold no keys                                              | NOTAUTH  | + OPT          | RFC 8945 §5.2.1 |
  *
- * Checks 1 to 3 look at the header alone (`headerVerdict`). Whatever an RCODE, Z, AD, TC, RA or AA bit says is ignored.
+ * Checks 1 to 3 look at the header alone (`checkHeader`). Whatever an RCODE, Z, AD, TC, RA or AA bit says is ignored.
  */
 
 import { EDNS_OPTION, OPCODE, RCODE, RRTYPE } from '../codes.ts';
 import { MAX_LABEL_OCTETS, MAX_NAME_OCTETS, skipName } from '../name.ts';
 import { copyOctets, u16At } from '../octets.ts';
+import { HEADER_OCTETS, MIN_UDP_PAYLOAD, QUESTION_OCTETS, RECORD_OCTETS } from '../skim.ts';
 import {
   DNSSEC_OK_FLAG,
   type EdnsOption,
@@ -71,14 +72,9 @@ export interface RequestFault {
   readonly edns: RequestEdns | null;
 }
 
-/** `headerVerdict` for a packet that gets no answer. */
+/** `checkHeader` for a packet that gets no answer. */
 export const SILENCE = -1;
 
-const HEADER_OCTETS = 12;
-const QUESTION_FIXED_OCTETS = 4;
-/** TYPE, CLASS, TTL, RDLENGTH (RFC 1035 §4.1.3). */
-const RECORD_FIXED_OCTETS = 10;
-const MIN_PAYLOAD = 512;
 const QR = 0x8000;
 const RD = 0x0100;
 const CD = 0x0010;
@@ -97,17 +93,23 @@ const SLAB_OCTETS = 8192;
 let slab = new ArrayBuffer(SLAB_OCTETS);
 let slabUsed = 0;
 
-// Decoding is synchronous, one packet at a time, so results of the scans below can live here instead of in objects.
+/** Filled and read inside `lowerText` alone. */
 const lower = Buffer.allocUnsafeSlow(MAX_NAME_OCTETS + 1);
-let lowerLength = 0;
-let seenEdns: RequestEdns | null = null;
-let seenTsig = false;
+
+/** What the records after the question say. `edns` is there for most faults too: their answer needs it (RFC 6891 §7). */
+interface RecordScan {
+  readonly rcode: number;
+  readonly edns: RequestEdns | null;
+  readonly hasTsig: boolean;
+}
+
+const NO_RECORDS: RecordScan = { rcode: RCODE.NOERROR, edns: null, hasTsig: false };
 
 /**
  * The header policy: checks 1 to 3 of the table, a pure function of the flags and counts.
  * Answers `SILENCE`, the rcode of the fault, or `NOERROR` to read on.
  */
-export function headerVerdict(flags: number, qdcount: number, ancount: number, nscount: number): number {
+export function checkHeader(flags: number, qdcount: number, ancount: number, nscount: number): number {
   if ((flags & QR) !== 0) return SILENCE;
   if (((flags >>> 11) & 0xf) !== OPCODE.QUERY) return RCODE.NOTIMP;
   // NSCOUNT 1 is the client's SOA in an IXFR query, which is well formed and refused later.
@@ -121,26 +123,25 @@ export function decodeRequest(bytes: Uint8Array, length: number): DnsRequest | R
   const flags = u16At(bytes, 2);
   const qdcount = u16At(bytes, 4);
   const nscount = u16At(bytes, 8);
-  const verdict = headerVerdict(flags, qdcount, u16At(bytes, 6), nscount);
-  if (verdict === SILENCE) return null;
-  if (verdict !== RCODE.NOERROR) return fault(bytes, verdict, 0, null);
+  const decision = checkHeader(flags, qdcount, u16At(bytes, 6), nscount);
+  if (decision === SILENCE) return null;
+  if (decision !== RCODE.NOERROR) return fault(bytes, decision, 0, null);
   if (qdcount === 0) return decodeWithoutQuestion(bytes, end, nscount);
 
-  const nameEnd = scanQname(bytes, end);
-  const questionEnd = nameEnd + QUESTION_FIXED_OCTETS;
+  const nameEnd = afterQname(bytes, end);
+  const questionEnd = nameEnd + QUESTION_OCTETS;
   if (nameEnd < 0 || questionEnd > end) return fault(bytes, RCODE.FORMERR, 0, null);
   const qtype = u16At(bytes, nameEnd);
   if (nscount > 0 && qtype !== RRTYPE.IXFR) return fault(bytes, RCODE.FORMERR, questionEnd, null);
-  const rcode = scanRecords(bytes, questionEnd, end, nscount);
-  const edns = seenEdns;
+  const { rcode, edns, hasTsig } = scanRecords(bytes, questionEnd, end, nscount);
   if (rcode !== RCODE.NOERROR) return fault(bytes, rcode, questionEnd, edns);
-  if (seenTsig) return fault(bytes, RCODE.NOTAUTH, questionEnd, edns);
+  if (hasTsig) return fault(bytes, RCODE.NOTAUTH, questionEnd, edns);
   return {
     id: u16At(bytes, 0),
     rd: (flags & RD) !== 0,
     cd: (flags & CD) !== 0,
     qname: copyQname(bytes, nameEnd),
-    qnameLower: lowerLength < 0 ? null : lower.toString('latin1', 0, lowerLength),
+    qnameLower: lowerText(bytes, nameEnd),
     qtype,
     qclass: u16At(bytes, nameEnd + 2),
     questionEnd,
@@ -155,8 +156,7 @@ export function isRequestFault(request: DnsRequest | RequestFault): request is R
 
 function decodeWithoutQuestion(bytes: Uint8Array, end: number, nscount: number): RequestFault {
   if (nscount > 0) return fault(bytes, RCODE.FORMERR, 0, null);
-  const rcode = scanRecords(bytes, HEADER_OCTETS, end, 0);
-  const edns = seenEdns;
+  const { rcode, edns } = scanRecords(bytes, HEADER_OCTETS, end, 0);
   if (rcode !== RCODE.NOERROR) return fault(bytes, rcode, 0, edns);
   // A client may ask for a fresh server cookie and nothing else; its length was checked with the OPT record.
   const cookie = edns === null ? null : findOption(edns.options, EDNS_OPTION.COOKIE);
@@ -183,31 +183,35 @@ function fault(
 }
 
 /**
- * The offset after the QNAME, or -1; its text goes to `lower`. There is nothing before the first name that a
- * pointer could point to, so none is allowed and the question can be echoed octet for octet.
+ * The offset after the QNAME, or -1. No name stands before it that a pointer could point to, so a pointer is malformed, and
+ * the question can be echoed octet for octet.
  */
-function scanQname(bytes: Uint8Array, end: number): number {
+function afterQname(bytes: Uint8Array, end: number): number {
   const limit = end < HEADER_OCTETS + MAX_NAME_OCTETS ? end : HEADER_OCTETS + MAX_NAME_OCTETS;
   let at = HEADER_OCTETS;
-  let written = 0;
-  let plain = true;
   while (at < limit) {
     const octets = bytes[at++]!;
-    if (octets === 0) {
-      // The dot after the last label goes, and the root has none.
-      lowerLength = plain ? (written === 0 ? 0 : written - 1) : -1;
-      return at;
-    }
-    const labelEnd = at + octets;
-    if (octets > MAX_LABEL_OCTETS || labelEnd >= limit) return -1;
-    while (at < labelEnd) {
-      const folded = PLAIN[bytes[at++]!]!;
-      if (folded === 0) plain = false;
-      lower[written++] = folded;
-    }
-    lower[written++] = DOT;
+    if (octets === 0) return at;
+    if (octets > MAX_LABEL_OCTETS) return -1;
+    at += octets;
   }
   return -1;
+}
+
+/** The QNAME, which is well formed and ends at `nameEnd`, as `qnameLower` has it. */
+function lowerText(bytes: Uint8Array, nameEnd: number): string | null {
+  let at = HEADER_OCTETS;
+  let written = 0;
+  while (bytes[at] !== 0) {
+    const labelEnd = at + 1 + bytes[at]!;
+    for (at++; at < labelEnd; at++) {
+      const folded = PLAIN[bytes[at]!]!;
+      if (folded === 0) return null;
+      lower[written++] = folded;
+    }
+    if (at < nameEnd - 1) lower[written++] = DOT;
+  }
+  return lower.toString('latin1', 0, written);
 }
 
 /** A copy of the QNAME. Long ones share slabs, 0.1 microseconds instead of 0.4; a request lives too briefly to pin many. */
@@ -224,50 +228,60 @@ function copyQname(bytes: Uint8Array, nameEnd: number): Uint8Array {
   return qname;
 }
 
-/** Checks 5 to 8 over every record after the question, NSCOUNT of them authority; fills `seenEdns` and `seenTsig`. */
-function scanRecords(bytes: Uint8Array, offset: number, end: number, nscount: number): number {
-  seenEdns = null;
-  seenTsig = false;
+/** Checks 5 to 8 over every record after the question, NSCOUNT of them authority. */
+function scanRecords(bytes: Uint8Array, offset: number, end: number, nscount: number): RecordScan {
   const additional = u16At(bytes, 10);
+  if (nscount + additional === 0 && offset === end) return NO_RECORDS;
+  let edns: RequestEdns | null = null;
+  let hasTsig = false;
   let at = offset;
   for (let left = nscount + additional; left > 0; left--) {
     const typeAt = bytes[at] === 0 ? at + 1 : skipName(bytes, at, end);
-    const rdataAt = typeAt + RECORD_FIXED_OCTETS;
-    if (typeAt < 0 || rdataAt > end) return RCODE.FORMERR;
+    const rdataAt = typeAt + RECORD_OCTETS;
+    if (typeAt < 0 || rdataAt > end) return formatError(edns);
     const type = u16At(bytes, typeAt);
     const next = rdataAt + u16At(bytes, typeAt + 8);
     if (type === RRTYPE.OPT) {
-      if (left > additional || seenEdns !== null) return RCODE.FORMERR;
-      const wellFormed = readOpt(bytes, typeAt, next, end);
-      if (!wellFormed || bytes[at] !== 0) return RCODE.FORMERR;
+      if (left > additional || edns !== null) return formatError(edns);
+      const options = readOptOptions(bytes, typeAt, next, end);
+      edns = readEdns(bytes, typeAt, options ?? NO_OPTIONS);
+      if (options === null || bytes[at] !== 0) return formatError(edns);
     } else if (type === RRTYPE.TSIG) {
-      if (left !== 1) return RCODE.FORMERR;
-      seenTsig = true;
+      if (left !== 1) return formatError(edns);
+      hasTsig = true;
     }
-    if (next > end) return RCODE.FORMERR;
+    if (next > end) return formatError(edns);
     at = next;
   }
-  if (at !== end) return RCODE.FORMERR;
-  const edns = seenEdns as RequestEdns | null;
-  return edns !== null && edns.version > 0 ? RCODE.BADVERS : RCODE.NOERROR;
+  if (at !== end) return formatError(edns);
+  const rcode = edns !== null && edns.version > 0 ? RCODE.BADVERS : RCODE.NOERROR;
+  return { rcode, edns, hasTsig };
 }
 
-/** Fills `seenEdns`, which a fault answer needs even for a malformed record (RFC 6891 §7); whether it was well formed. */
-function readOpt(bytes: Uint8Array, typeAt: number, next: number, end: number): boolean {
+function formatError(edns: RequestEdns | null): RecordScan {
+  return { rcode: RCODE.FORMERR, edns, hasTsig: false };
+}
+
+/** The options of an OPT record whose type is at `typeAt`; none of another version; null when they are malformed. */
+function readOptOptions(
+  bytes: Uint8Array,
+  typeAt: number,
+  next: number,
+  end: number,
+): readonly EdnsOption[] | null {
+  if (next > end) return null;
+  if (bytes[typeAt + 5] !== 0) return NO_OPTIONS;
+  const options = readOptions(bytes, typeAt + RECORD_OCTETS, next);
+  const cookie = options === null ? null : findOption(options, EDNS_OPTION.COOKIE);
+  return cookie === null || isCookieLength(cookie.data.length) ? options : null;
+}
+
+function readEdns(bytes: Uint8Array, typeAt: number, options: readonly EdnsOption[]): RequestEdns {
   const payload = u16At(bytes, typeAt + 2);
-  const version = bytes[typeAt + 5]!;
-  let options: readonly EdnsOption[] | null = NO_OPTIONS;
-  let wellFormed = next <= end;
-  if (wellFormed && version === 0) {
-    options = readOptions(bytes, typeAt + RECORD_FIXED_OCTETS, next);
-    const cookie = options === null ? null : findOption(options, EDNS_OPTION.COOKIE);
-    wellFormed = options !== null && (cookie === null || isCookieLength(cookie.data.length));
-  }
-  seenEdns = {
-    payload: payload < MIN_PAYLOAD ? MIN_PAYLOAD : payload,
-    version,
+  return {
+    payload: payload < MIN_UDP_PAYLOAD ? MIN_UDP_PAYLOAD : payload,
+    version: bytes[typeAt + 5]!,
     dnssecOk: (u16At(bytes, typeAt + 6) & DNSSEC_OK_FLAG) !== 0,
-    options: options ?? NO_OPTIONS,
+    options,
   };
-  return wellFormed;
 }
