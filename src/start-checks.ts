@@ -13,10 +13,11 @@ import { findPortFault, type PortFault, type PortUse } from './edge/transport/po
 import { findPortHolder } from './edge/transport/ports/port-holder.ts';
 import { webhookSecretEncryption } from './webhook-secrets.ts';
 
-/** @throws StartError when another server uses the directory */
+/** @throws StartError when another server uses the directory, or its lock file cannot be used */
 export function takeServerLock(dataDir: string): ServerLock {
   const lock = lockDataDir(dataDir);
   if ('release' in lock) return lock;
+  if ('fault' in lock) throw new StartError(`UQRP_DATA_DIR ${dataDir}: ${lock.fault}`);
   const holder = lock.pid === null ? 'another process' : `process ${lock.pid}`;
   throw new StartError(
     `UQRP_DATA_DIR ${dataDir} is in use by ${holder}, which holds ${join(dataDir, 'serve.lock')}. Stop it, or choose another directory.`,

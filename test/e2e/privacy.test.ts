@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { runCli, settingsFor } from '../support/command.ts';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, getHttps, read } from './client.ts';
 
@@ -75,6 +78,24 @@ describe('nothing private leaks', () => {
     assert.match(metrics, /uqrp_dns_replies_total/);
     assert.match(metrics, /uqrp_webhook_attempts_total\{error="dns_failure"\}/);
     for (const secret of secrets) assert.ok(!metrics.includes(secret), 'a metric holds something private');
+  });
+
+  it('in what doctor prints, the secret of the server and the password of the database included', async () => {
+    secrets.push(readFileSync(join(server.dataDir, 'secret'), 'utf8').trim());
+    const env = { ...settingsFor(server.dataDir), UQRP_RESOLVERS: '127.0.0.1:9' };
+    const asked = await runCli(['doctor', '--json'], env);
+    assert.match(asked.out, /"check":"database","state":"ok"/);
+    const failed = await runCli(['doctor'], {
+      ...env,
+      UQRP_DATABASE_URL: 'postgres://user:zebrapassword@127.0.0.1:1/uqrp',
+      UQRP_SECRET: 'zebrasecret of more than 32 characters',
+    });
+    assert.match(failed.out, /database +wrong +UQRP_DATABASE_URL: /);
+    for (const secret of [...secrets, 'zebrapassword', 'zebrasecret']) {
+      for (const { out, errors } of [asked, failed]) {
+        assert.ok(!`${out}${errors}`.includes(secret), 'a finding holds something private');
+      }
+    }
   });
 
   it('in what the process prints', async () => {

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -53,6 +63,21 @@ describe('what stops a start says what it is', () => {
     await gone;
     const next = await startUqrp({ UQRP_WORKERS: '1' }, killed.dataDir);
     await next.remove();
+  });
+
+  it('a lock file that is a link, for the server and for doctor', async () => {
+    const data = mkdtempSync(join(dir, 'link-'));
+    const target = join(dir, 'of-another-directory');
+    writeFileSync(target, 'precious');
+    symlinkSync(target, join(data, 'serve.lock'));
+    const text = `${join(data, 'serve.lock')} is not a regular file. Remove it.`;
+    const { code, errors } = await serve({ UQRP_DATA_DIR: data });
+    assert.equal(code, 1);
+    assert.ok(errors.includes(`UQRP_DATA_DIR ${data}: ${text}`), errors);
+    const doctor = await runCli(['doctor'], settingsFor(data));
+    assert.equal(doctor.code, 1);
+    assert.ok(doctor.out.includes(text), doctor.out);
+    assert.equal(readFileSync(target, 'utf8'), 'precious');
   });
 
   it('a database that is none, by its file', async () => {

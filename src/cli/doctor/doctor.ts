@@ -53,6 +53,7 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
 async function checkServer(config: Config): Promise<Finding> {
   if (existsSync(join(config.dataDir, 'serve.lock'))) {
     const lock = lockDataDir(config.dataDir);
+    if ('fault' in lock) return wrong('server', lock.fault);
     if (!('release' in lock)) return ok('server', `runs as process ${lock.pid ?? 'unknown'}`);
     lock.release();
   }

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from '../engine/engine-errors.ts';
@@ -17,35 +17,79 @@ export interface ServerLockHeld {
   readonly pid: number | null;
 }
 
+/** Something else stands where the lock or its process id belongs: what it is, and what to do. */
+export interface ServerLockFault {
+  readonly fault: string;
+}
+
 /**
- * Takes the lock of a data directory: one server at a time. The lock is SQLite's own on a file that holds nothing else, so the
+ * Takes the lock of a data directory: one server at a time. It is a lock of SQLite on a file that holds nothing else, so the
  * kernel takes it back when the process ends, however it ends (docs/adr/0018-one-server-per-data-directory.md).
  *
  * No other code of this process may open the lock file: closing it would give the lock up (POSIX advisory locks).
  */
-export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld {
-  const db = new DatabaseSync(join(dataDir, LOCK_FILE), { timeout: 0 });
+export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld | ServerLockFault {
+  const lockFile = join(dataDir, LOCK_FILE);
+  const pidFile = join(dataDir, PID_FILE);
+  // A link would lock, and the process id overwrite, a file somewhere else.
+  const strange = [lockFile, pidFile].find(
+    (path) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === false,
+  );
+  if (strange !== undefined) return { fault: `${strange} is not a regular file. Remove it.` };
+  let db: DatabaseSync | null = null;
   try {
+    db = new DatabaseSync(lockFile, { timeout: 0 });
     db.exec('begin exclusive');
+    const taken = db;
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    return {
+      release() {
+        rmSync(pidFile, { force: true });
+        taken.close();
+      },
+    };
   } catch (error) {
-    db.close();
-    if (isBusy(error)) return { pid: readPid(dataDir) };
-    throw error;
+    db?.close();
+    if (isBusy(error)) return { pid: readPid(pidFile) };
+    const fault = faultText(error, lockFile);
+    if (fault === null) throw error;
+    return { fault };
   }
-  writeFileSync(join(dataDir, PID_FILE), `${process.pid}\n`, { mode: 0o600 });
-  return {
-    release() {
-      rmSync(join(dataDir, PID_FILE), { force: true });
-      db.close();
-    },
-  };
 }
 
-function readPid(dataDir: string): number | null {
+/** Result codes of SQLite and of the system for a lock file that cannot be used; null for other errors. */
+function faultText(error: unknown, lockFile: string): string | null {
+  const { errcode, code } = error as NodeJS.ErrnoException & { readonly errcode?: number };
+  switch (typeof errcode === 'number' ? errcode & 0xff : code) {
+    case 26: // SQLITE_NOTADB. A held lock would have been busy before its content was read.
+      return `${lockFile} has content, and the file of a lock is empty. No server holds it. Remove it.`;
+    case 8: // SQLITE_READONLY
+    case 14: // SQLITE_CANTOPEN
+    case 'EACCES':
+      return `${lockFile} cannot be opened. Let this user read and write the files of the directory.`;
+    case 13: // SQLITE_FULL
+    case 'ENOSPC':
+      return `${lockFile} cannot be written: the disk is full. Make room.`;
+    default:
+      return null;
+  }
+}
+
+/** The process id in the file, if such a process runs: the file of a killed server stays. */
+function readPid(pidFile: string): number | null {
   try {
-    const pid = Number(readFileSync(join(dataDir, PID_FILE), 'utf8'));
-    return Number.isSafeInteger(pid) && pid > 0 ? pid : null;
+    const pid = Number(readFileSync(pidFile, 'utf8').slice(0, 20));
+    return Number.isSafeInteger(pid) && pid > 0 && isRunning(pid) ? pid : null;
   } catch {
     return null;
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
