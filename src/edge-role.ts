@@ -16,7 +16,7 @@ import type { EdgePorts } from './edge/node/settings.ts';
 import { keyCopy, sharedKeys } from './edge/node/shared-keys.ts';
 import { geoipPaths, isDatabase } from './edge/services/geoip/files.ts';
 import { loadPlaces } from './edge/services/places/table.ts';
-import { connectDesk } from './edge/services/providers/link.ts';
+import { connectWorker } from './edge/services/providers/worker/connect-worker.ts';
 import { openProviders } from './edge/services/providers/open.ts';
 import { createConnectionMemory, releaseConnections } from './edge/transport/connections/connection-table.ts';
 import { createRateMemory } from './edge/transport/rate-limit/rate-table.ts';
@@ -171,7 +171,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       places: loadPlaces(),
       viewPath,
       dataDir: config.dataDir,
-      feeds: providers.hub.offered,
+      feeds: providers.client.offered,
       freshness: freshness.buffer,
       stats: options.stats,
       cookieKey: options.cookieKey,
@@ -180,7 +180,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       rates: createRateMemory(),
       connections,
     },
-    connect: () => connectDesk(providers.hub),
+    connect: () => connectWorker(providers.client),
     workers: config.workers,
     events: {
       died(worker) {

@@ -19,7 +19,7 @@ export interface PoolOptions {
   readonly entry: URL;
   /** Everything but what differs from worker to worker. */
   readonly settings: Omit<WorkerSettings, 'worker' | 'providers'>;
-  /** A port of its own for each thread, to the hub of data providers. */
+  /** A port of its own for each thread, to the provider client. */
   readonly connect: () => MessagePort;
   /** Number of workers, at least 1. */
   readonly workers: number;

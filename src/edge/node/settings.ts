@@ -4,7 +4,7 @@ import type { CertificatePair } from '../../core/tls.ts';
 import type { Transport, UdpChoice, UdpPath } from '../../core/transport.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import type { SigningMode } from '../dnssec/signing/signer.ts';
-import type { FeedName } from '../services/providers/feeds.ts';
+import type { FeedName } from '../services/providers/sources/feeds.ts';
 
 /** Ports in use; 0 in a request means any free one. */
 export interface EdgePorts {
@@ -41,7 +41,7 @@ export interface WorkerSettings {
   readonly places: SharedArrayBuffer;
   readonly viewPath: string;
   readonly dataDir: string;
-  /** The line to the hub that asks data providers for all workers; moved into the thread. */
+  /** The port to the provider client of the main thread; it moves into the worker. */
   readonly providers: MessagePort;
   /** Feeds that have a provider. */
   readonly feeds: readonly FeedName[];

@@ -12,7 +12,7 @@ import { publish } from '../schema/publish.ts';
 import { watchDatabase } from '../services/geoip/files.ts';
 import { makeServices } from '../services/list.ts';
 import { openPlaces } from '../services/places/table.ts';
-import { openDesk } from '../services/providers/desk.ts';
+import { openWorkerProviders } from '../services/providers/worker/worker-providers.ts';
 import { watchExchangeMap } from '../services/stock/map-file.ts';
 import { ConnectionTable, connectionShare } from '../transport/connections/connection-table.ts';
 import { listenDoh } from '../transport/doh/listener.ts';
@@ -74,7 +74,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const services = makeServices({
     places: openPlaces(settings.places),
     geoip,
-    providers: openDesk({ port: settings.providers, offered: settings.feeds }),
+    providers: openWorkerProviders({ port: settings.providers, offered: settings.feeds }),
     exchanges: exchanges.current,
     btc: settings.btc,
   });

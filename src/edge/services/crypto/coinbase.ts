@@ -1,6 +1,6 @@
-import { call, join } from '../providers/call.ts';
-import { at, jsonOf } from '../providers/parse.ts';
-import type { Source, SourceContext } from '../providers/source.ts';
+import { call, join } from '../providers/sources/call.ts';
+import { at, jsonOf } from '../providers/sources/parse.ts';
+import type { Source, SourceContext } from '../providers/sources/source.ts';
 import { type Market, marketOf } from './market.ts';
 
 /** Coinbase Exchange, `/products/BTC-USD/stats`: the last 24 hours of a product, numbers as strings. No key. */

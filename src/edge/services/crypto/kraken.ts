@@ -1,6 +1,6 @@
-import { call, join } from '../providers/call.ts';
-import { at, jsonOf } from '../providers/parse.ts';
-import type { Fetched, Source, SourceContext } from '../providers/source.ts';
+import { call, join } from '../providers/sources/call.ts';
+import { at, jsonOf } from '../providers/sources/parse.ts';
+import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
 import { coinOf, type Market, marketOf } from './market.ts';
 
 /** Kraken's own names of two coins. */

@@ -1,5 +1,5 @@
 import { PERCENT_PLACES, rounded } from '../flat.ts';
-import { difference, positive, within } from '../providers/parse.ts';
+import { difference, positive, within } from '../providers/sources/parse.ts';
 
 /** What is told of a market, in units of the quote. */
 export interface Market {

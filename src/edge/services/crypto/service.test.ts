@@ -6,7 +6,7 @@ import {
   freshReading,
 } from '../../../../test/support/edge/services/providers/fake-providers.ts';
 import { fixture, openRig, sends } from '../../../../test/support/edge/services/providers/rig.ts';
-import { jsonOf } from '../providers/parse.ts';
+import { jsonOf } from '../providers/sources/parse.ts';
 import { parseCoinbase } from './coinbase.ts';
 import { parseKraken } from './kraken.ts';
 import { makeCrypto } from './service.ts';

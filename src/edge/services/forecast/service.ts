@@ -1,7 +1,7 @@
 import { type FlatFields, type FlatValue, rounded } from '../flat.ts';
 import { isLocationFault, locationFault, type Place, type Places, parseLocation } from '../places/place.ts';
-import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Providers } from '../providers/worker/worker-providers.ts';
 import type { Service } from '../service.ts';
 import { cellKey, fahrenheit, type Meteo } from '../weather/meteo.ts';
 import { FORECAST_ABOUT } from './schema.ts';

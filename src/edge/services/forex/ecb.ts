@@ -1,6 +1,6 @@
-import { call, join } from '../providers/call.ts';
-import { dateOf, positive } from '../providers/parse.ts';
-import type { Fetched, Source, SourceContext } from '../providers/source.ts';
+import { call, join } from '../providers/sources/call.ts';
+import { dateOf, positive } from '../providers/sources/parse.ts';
+import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
 import { pairOf, type Rate } from './pair.ts';
 
 /** Units of each currency for one euro, on a date. */

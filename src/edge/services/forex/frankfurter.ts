@@ -1,6 +1,6 @@
-import { call, join } from '../providers/call.ts';
-import { at, dateOf, jsonOf, positive } from '../providers/parse.ts';
-import type { Source, SourceContext } from '../providers/source.ts';
+import { call, join } from '../providers/sources/call.ts';
+import { at, dateOf, jsonOf, positive } from '../providers/sources/parse.ts';
+import type { Source, SourceContext } from '../providers/sources/source.ts';
 import { type Pair, pairOf, type Rate } from './pair.ts';
 
 /** By these it says that it does not know a currency. */

@@ -1,6 +1,6 @@
 import { malformed, notEnabled, notFound } from '../answers.ts';
-import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Providers } from '../providers/worker/worker-providers.ts';
 import type { Service } from '../service.ts';
 import { pairKey, parsePair } from './pair.ts';
 import { FOREX_ABOUT } from './schema.ts';

@@ -3,11 +3,11 @@ import type { Clock } from '../../../core/clock.ts';
 import { makeResolve } from '../../../outbound/connection/resolver.ts';
 import { createOutboundClient } from '../../../outbound/outbound-client.ts';
 import { operatorOrigins } from '../../../outbound/target/target-policy.ts';
-import type { Endpoints } from './endpoints.ts';
-import { makeFeeds } from './feeds.ts';
-import { makeHub, type ProviderHub } from './hub.ts';
-import { readSnapshot, writeSnapshot } from './snapshot.ts';
-import type { OnCall } from './source.ts';
+import { makeProviderClient, type ProviderClient } from './client/provider-client.ts';
+import { readSnapshot, writeSnapshot } from './client/snapshot.ts';
+import type { Endpoints } from './sources/endpoints.ts';
+import { makeFeeds } from './sources/feeds.ts';
+import type { OnCall } from './sources/source.ts';
 
 export interface ProvidersOptions {
   readonly endpoints: Endpoints;
@@ -23,7 +23,7 @@ export interface ProvidersOptions {
 }
 
 export interface OpenProviders {
-  readonly hub: ProviderHub;
+  readonly client: ProviderClient;
   /** Writes the snapshot a last time. */
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export interface OpenProviders {
 const DEADLINE_MS = 4000;
 const SNAPSHOT_MS = 60_000;
 
-/** The hub of a process, with what it knew when it last stopped. */
+/** Opens the provider client of a process, with the cache and budgets of its last stop. */
 export async function openProviders(options: ProvidersOptions): Promise<OpenProviders> {
   const { endpoints, ownBases, resolvers, agent, dataDir, clock, onCall } = options;
   const door = createOutboundClient({
@@ -40,19 +40,19 @@ export async function openProviders(options: ProvidersOptions): Promise<OpenProv
     resolve: makeResolve(resolvers),
     deadlineMs: DEADLINE_MS,
   });
-  const hub = makeHub({ feeds: makeFeeds(endpoints, { door, agent }), clock, onCall });
+  const client = makeProviderClient({ feeds: makeFeeds(endpoints, { door, agent }), clock, onCall });
   const path = join(dataDir, 'providers.json');
   const state = await readSnapshot(path);
-  if (state !== null) hub.restore(state);
-  let written = hub.changes();
+  if (state !== null) client.restore(state);
+  let written = client.changes();
   let writing: Promise<void> = Promise.resolve();
 
   async function save(): Promise<void> {
-    const now = hub.changes();
+    const now = client.changes();
     if (now === written) return;
     written = now;
-    // Without the file a restart asks again what it knew: no reason to fail.
-    await writeSnapshot(path, hub.state()).catch(() => {});
+    // Without the file a restart repeats calls. That is no reason to fail.
+    await writeSnapshot(path, client.state()).catch(() => {});
   }
 
   const timer = setInterval(() => {
@@ -60,7 +60,7 @@ export async function openProviders(options: ProvidersOptions): Promise<OpenProv
   }, SNAPSHOT_MS);
   timer.unref();
   return {
-    hub,
+    client,
     async stop() {
       clearInterval(timer);
       await writing;

@@ -8,13 +8,13 @@ const PAST_TTL = 30;
 /** Least RR TTL of a value within its lifetime, seconds. */
 const FRESH_TTL_MIN = 5;
 /**
- * The RR TTL falls in steps of a 120th of the lifetime, at least a second: no cache of this server holds an answer for
- * longer than one step, and a popular name costs one signature for each step.
+ * The TTL falls in steps of a 120th of the lifetime, at least a second. No cache of this server holds an answer for longer than
+ * one step, and a popular name costs one signature for each step.
  */
 const STEPS = 120;
 
 /**
- * What a reading looks like to the one who asked (decisions, section 5, Providers).
+ * The outcome of a query from a reading (docs/SERVICES.md, Providers).
  *
  * @param ttl RR TTL of a value that was fetched just now, seconds
  */
@@ -61,12 +61,12 @@ function falling(at: number, freshUntil: number, now: number, ttl: number): Time
   };
 }
 
-/** Past its lifetime: another value is on its way, or none is to be had. */
+/** The times of a value past its lifetime: the next one is being fetched, or all sources are down. */
 function past(until: number, now: number, ttl: number): Times {
   return { ttl: Math.min(ttl, PAST_TTL), until: Math.max(until, now), stale: true };
 }
 
-/** `then` for what is most often here already. */
+/** Like `then`, but synchronous where the reading is here already. */
 export function after<T>(
   reading: Reading<T> | Promise<Reading<T>>,
   then: (reading: Reading<T>) => Outcome,

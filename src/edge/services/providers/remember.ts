@@ -5,8 +5,8 @@ import type { Service } from '../service.ts';
 const LABELS_MAX = 4096;
 
 /**
- * The service, keeping its answers by label for as long as each is true: popular questions that differ in their surroundings
- * (letters, EDNS, zone) miss the packet cache, and need neither place nor envelope made again.
+ * The service with a cache of its answers by label, each until its end. Questions that differ only in case, EDNS options or zone
+ * miss the packet cache; here they find the place and the envelope already made.
  */
 export function remembered(service: Service): Service {
   const kept = new Map<string, Extract<Outcome, { kind: 'answer' }>>();

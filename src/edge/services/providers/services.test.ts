@@ -23,7 +23,7 @@ import type { Service } from '../service.ts';
 import { makeStock } from '../stock/service.ts';
 import { makeWeather } from '../weather/service.ts';
 import { remembered } from './remember.ts';
-import type { SourceName } from './source.ts';
+import type { SourceName } from './sources/source.ts';
 
 const LONDON: Place = { name: 'London', country: 'GB', lat: 51.50853, lon: -0.12574 };
 const PLACES: Places = { find: (name) => (name.toLowerCase() === 'london' ? LONDON : null) };

@@ -1,21 +1,17 @@
-import { call, join } from '../providers/call.ts';
-import type { KeyedEndpoint } from '../providers/endpoints.ts';
-import { at, jsonOf, numberOf, positive, secondsOf } from '../providers/parse.ts';
-import type { Fetched, Source, SourceContext } from '../providers/source.ts';
+import type { KeyedEndpoint } from '../providers/sources/endpoints.ts';
+import { at, numberOf, positive, secondsOf } from '../providers/sources/parse.ts';
+import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
+import { keyedQuotes } from './keyed-quote.ts';
 import type { Quote } from './quote.ts';
 
-/** Finnhub, `/quote`. Needs a key; free for personal use. It tells no volume. */
-export function finnhub({ base, key: apiKey }: KeyedEndpoint, { door, agent }: SourceContext): Source<Quote> {
-  return {
+/** Finnhub, `/quote`. Needs a key; free for personal use. It reports no volume. */
+export function finnhub(endpoint: KeyedEndpoint, context: SourceContext): Source<Quote> {
+  return keyedQuotes(endpoint, context, {
     name: 'finnhub',
     limits: [{ calls: 60, perMs: 60_000 }],
-    async load(key, _validator, now) {
-      const query = `symbol=${encodeURIComponent(key)}&token=${encodeURIComponent(apiKey)}`;
-      const called = await call(join(base, `/quote?${query}`), { door, agent, now });
-      if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
-      return parseFinnhub(jsonOf(called.text));
-    },
-  };
+    keyParameter: 'token',
+    parse: parseFinnhub,
+  });
 }
 
 /** `{"c":182.63,"d":1.85,"dp":1.02,"h":..,"l":..,"o":..,"pc":..,"t":1700000000}`; zeros for a symbol it does not know. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { dateOf } from '../providers/parse.ts';
+import { dateOf } from '../providers/sources/parse.ts';
 import { type ExchangeMap, isCurrent, TAG } from './exchange-map.ts';
 import { writeExchangeMap } from './map-file.ts';
 import { DirectoryError, parseSymbolDirectory } from './symbol-directory.ts';

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { at, dateOf, jsonOf } from '../providers/parse.ts';
+import { at, dateOf, jsonOf } from '../providers/sources/parse.ts';
 import { type ExchangeMap, isMic, type Mic, TAG } from './exchange-map.ts';
 
 /** How often the file is looked at, milliseconds. */

@@ -6,7 +6,7 @@ import {
   freshReading,
 } from '../../../../test/support/edge/services/providers/fake-providers.ts';
 import { fixture, openRig, sends } from '../../../../test/support/edge/services/providers/rig.ts';
-import { jsonOf } from '../providers/parse.ts';
+import { jsonOf } from '../providers/sources/parse.ts';
 import { type ExchangeMap, isCurrent, MICS, type Mic } from './exchange-map.ts';
 import { parseFinnhub } from './finnhub.ts';
 import type { Quote } from './quote.ts';

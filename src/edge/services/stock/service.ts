@@ -1,7 +1,7 @@
 import { malformed, malformedTold } from '../answers.ts';
 import { type FlatFields, PERCENT_PLACES, rounded } from '../flat.ts';
-import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Providers } from '../providers/worker/worker-providers.ts';
 import type { Service } from '../service.ts';
 import { type ExchangeMap, isCurrent } from './exchange-map.ts';
 import type { Quote } from './quote.ts';

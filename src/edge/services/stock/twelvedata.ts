@@ -1,39 +1,35 @@
-import { call, join } from '../providers/call.ts';
-import type { KeyedEndpoint } from '../providers/endpoints.ts';
-import { at, jsonOf, numberOf, positive, secondsOf, within } from '../providers/parse.ts';
-import type { Fetched, Source, SourceContext } from '../providers/source.ts';
+import type { KeyedEndpoint } from '../providers/sources/endpoints.ts';
+import { at, numberOf, positive, secondsOf, within } from '../providers/sources/parse.ts';
+import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
+import { keyedQuotes } from './keyed-quote.ts';
 import type { Quote } from './quote.ts';
 
 /** Statuses, and codes in a body, by which it says that it does not know a symbol. */
-const MISSING: readonly unknown[] = [400, 404];
+const MISSING: readonly number[] = [400, 404];
 const LIMITED = 429;
 /** Its credits come back with the minute. */
 const WAIT_MS = 60_000;
 const CURRENCY = 'USD';
 
 /** Twelve Data, `/quote`. Needs a key; the limits are those of the free plan. */
-export function twelveData({ base, key: apiKey }: KeyedEndpoint, context: SourceContext): Source<Quote> {
-  const { door, agent } = context;
-  return {
+export function twelveData(endpoint: KeyedEndpoint, context: SourceContext): Source<Quote> {
+  return keyedQuotes(endpoint, context, {
     name: 'twelvedata',
     limits: [
       { calls: 8, perMs: 60_000 },
       { calls: 800, perMs: 86_400_000 },
     ],
-    async load(key, _validator, now) {
-      const query = `symbol=${encodeURIComponent(key)}&apikey=${encodeURIComponent(apiKey)}`;
-      const called = await call(join(base, `/quote?${query}`), { door, agent, now, missing: [400, 404] });
-      if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
-      return parseTwelveData(jsonOf(called.text));
-    },
-  };
+    keyParameter: 'apikey',
+    missing: MISSING,
+    parse: parseTwelveData,
+  });
 }
 
 /** A quote, or an error that came with status 200: `{"code":404,"message":"...","status":"error"}`. */
 export function parseTwelveData(data: unknown): Fetched<Quote> {
   if (at(data, 'status') === 'error') {
     const code = at(data, 'code');
-    if (MISSING.includes(code)) return { kind: 'missing' };
+    if (typeof code === 'number' && MISSING.includes(code)) return { kind: 'missing' };
     return code === LIMITED ? { kind: 'limited', waitMs: WAIT_MS } : { kind: 'failed' };
   }
   // A symbol of another country's exchange is another company's.
@@ -61,9 +57,9 @@ export function parseTwelveData(data: unknown): Fetched<Quote> {
   return { kind: 'value', value, time: quoteTime(data) };
 }
 
-/** `last_quote_at` is the last quote; `timestamp` begins the trading day, and alone where a plan has no other. */
+/** `last_quote_at` is the time of the last quote. `timestamp` is the begin of the trading day; some plans send it alone. */
 function quoteTime(data: unknown): number | undefined {
   const times = [secondsOf(at(data, 'timestamp')), secondsOf(at(data, 'last_quote_at'))];
-  const told = times.filter((time) => time !== undefined);
-  return told.length === 0 ? undefined : Math.max(...told);
+  const given = times.filter((time) => time !== undefined);
+  return given.length === 0 ? undefined : Math.max(...given);
 }

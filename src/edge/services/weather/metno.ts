@@ -1,6 +1,6 @@
-import { call, join, timeOf } from '../providers/call.ts';
-import { at, jsonOf, within } from '../providers/parse.ts';
-import type { Source, SourceContext } from '../providers/source.ts';
+import { call, join, timeOf } from '../providers/sources/call.ts';
+import { at, jsonOf, within } from '../providers/sources/parse.ts';
+import type { Source, SourceContext } from '../providers/sources/source.ts';
 import { CELSIUS_MAX, CELSIUS_MIN, cellOf, DAYS, type Day, type Meteo } from './meteo.ts';
 import { wmoCode } from './symbols.ts';
 

@@ -1,6 +1,6 @@
-import { call, join } from '../providers/call.ts';
-import { at, dateOf, jsonOf, within } from '../providers/parse.ts';
-import type { Source, SourceContext } from '../providers/source.ts';
+import { call, join } from '../providers/sources/call.ts';
+import { at, dateOf, jsonOf, within } from '../providers/sources/parse.ts';
+import type { Source, SourceContext } from '../providers/sources/source.ts';
 import { CELSIUS_MAX, CELSIUS_MIN, cellOf, DAYS, type Day, type Meteo } from './meteo.ts';
 
 const LOCAL_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?$/;

@@ -8,7 +8,7 @@ import {
 import { fixture, openRig, sends } from '../../../../test/support/edge/services/providers/rig.ts';
 import { makeForecast } from '../forecast/service.ts';
 import type { Place, Places } from '../places/place.ts';
-import { jsonOf } from '../providers/parse.ts';
+import { jsonOf } from '../providers/sources/parse.ts';
 import { cellKey, cellOf, fahrenheit, type Meteo } from './meteo.ts';
 import { parseMetno } from './metno.ts';
 import { currentTime, parseOpenMeteo } from './openmeteo.ts';

@@ -1,7 +1,7 @@
 import { rounded } from '../flat.ts';
 import { isLocationFault, locationFault, type Places, parseLocation } from '../places/place.ts';
-import type { Providers } from '../providers/desk.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
+import type { Providers } from '../providers/worker/worker-providers.ts';
 import type { Service } from '../service.ts';
 import { cellKey, fahrenheit } from './meteo.ts';
 import { WEATHER_ABOUT } from './schema.ts';

@@ -1,11 +1,11 @@
 import type { Market } from '../../../../../src/edge/services/crypto/market.ts';
-import type { Feed, Feeds } from '../../../../../src/edge/services/providers/feeds.ts';
+import type { Feed, Feeds } from '../../../../../src/edge/services/providers/sources/feeds.ts';
 import type {
   Fetched,
   RateLimit,
   Source,
   SourceName,
-} from '../../../../../src/edge/services/providers/source.ts';
+} from '../../../../../src/edge/services/providers/sources/source.ts';
 
 /** A source that a test answers for. */
 export class FakeSource implements Source<Market> {

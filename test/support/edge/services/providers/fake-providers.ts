@@ -1,8 +1,8 @@
-import type { Providers } from '../../../../../src/edge/services/providers/desk.ts';
-import type { FeedName, FeedValues } from '../../../../../src/edge/services/providers/feeds.ts';
 import type { Reading } from '../../../../../src/edge/services/providers/reading.ts';
+import type { FeedName, FeedValues } from '../../../../../src/edge/services/providers/sources/feeds.ts';
+import type { Providers } from '../../../../../src/edge/services/providers/worker/worker-providers.ts';
 
-/** A desk that has one word for everything, and notes what it was asked. */
+/** Providers that give one reading for everything, and record what they were asked. */
 export interface FakeProviders extends Providers {
   readonly asked: string[];
 }

@@ -3,12 +3,15 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
-import { openDesk, type Providers } from '../../../../../src/edge/services/providers/desk.ts';
-import type { Endpoints } from '../../../../../src/edge/services/providers/endpoints.ts';
-import { makeFeeds } from '../../../../../src/edge/services/providers/feeds.ts';
-import { makeHub } from '../../../../../src/edge/services/providers/hub.ts';
-import { connectDesk } from '../../../../../src/edge/services/providers/link.ts';
-import type { SourceName } from '../../../../../src/edge/services/providers/source.ts';
+import { makeProviderClient } from '../../../../../src/edge/services/providers/client/provider-client.ts';
+import type { Endpoints } from '../../../../../src/edge/services/providers/sources/endpoints.ts';
+import { makeFeeds } from '../../../../../src/edge/services/providers/sources/feeds.ts';
+import type { SourceName } from '../../../../../src/edge/services/providers/sources/source.ts';
+import { connectWorker } from '../../../../../src/edge/services/providers/worker/connect-worker.ts';
+import {
+  openWorkerProviders,
+  type Providers,
+} from '../../../../../src/edge/services/providers/worker/worker-providers.ts';
 import { makeResolve } from '../../../../../src/outbound/connection/resolver.ts';
 import { createOutboundClient } from '../../../../../src/outbound/outbound-client.ts';
 import { operatorOrigins } from '../../../../../src/outbound/target/target-policy.ts';
@@ -25,13 +28,13 @@ export interface Hit {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** All providers on one local server, each below `/<its name>`, with hub and desk between them and a test. */
+/** All providers on one local server, each below `/<its name>`, with a provider client and a worker's side between them and a test. */
 export interface Rig {
   readonly providers: Providers;
   /** What each provider answers from now on; one without an entry fails with 503. */
   readonly replies: Map<SourceName, RequestListener>;
   readonly hits: Hit[];
-  /** The time of hub and sources. */
+  /** The clock of the provider client and its sources. */
   now: number;
   close(): void;
 }
@@ -78,10 +81,13 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     deadlineMs: options.deadlineMs ?? 10_000,
   });
   const rig = { now: START };
-  const hub = makeHub({ feeds: makeFeeds(endpoints, { door, agent: 'uqrp (test)' }), clock: () => rig.now });
-  const port: MessagePort = connectDesk(hub);
+  const client = makeProviderClient({
+    feeds: makeFeeds(endpoints, { door, agent: 'uqrp (test)' }),
+    clock: () => rig.now,
+  });
+  const port: MessagePort = connectWorker(client);
   const { patienceMs = 5000 } = options;
-  const providers = openDesk({ port, offered: hub.offered, patienceMs });
+  const providers = openWorkerProviders({ port, offered: client.offered, patienceMs });
   return Object.assign(rig, {
     providers,
     replies,

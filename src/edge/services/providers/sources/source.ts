@@ -1,4 +1,4 @@
-import type { OutboundClient } from '../../../outbound/outbound-client.ts';
+import type { OutboundClient } from '../../../../outbound/outbound-client.ts';
 
 /** Providers, each with a budget and a breaker of its own. */
 export const SOURCES = [
@@ -13,7 +13,7 @@ export const SOURCES = [
 ] as const;
 export type SourceName = (typeof SOURCES)[number];
 
-/** So many calls in any period of that length: what a provider states, not what we use of it. */
+/** Calls in any period of this length, as the provider states the limit. `budget.ts` uses 90 % of it. */
 export interface RateLimit {
   readonly calls: number;
   readonly perMs: number;
@@ -24,23 +24,23 @@ export type Fetched<T> =
   | {
       readonly kind: 'value';
       readonly value: T;
-      /** The source's own time of the value, milliseconds since the epoch; left out where the source tells none. */
+      /** The source's own time of the value, milliseconds since the epoch; left out where the source gives none. */
       readonly time?: number | undefined;
-      /** The provider does not want to be asked again before: milliseconds since the epoch. */
+      /** The provider asked for no call before this time, milliseconds since the epoch. */
       readonly notBefore?: number | undefined;
-      /** What to send with the next call, so that an unchanged answer can be left out (RFC 9110 §13.1.3). */
+      /** Sent with the next call; the provider then answers 304 when nothing changed (RFC 9110 §13.1.3). */
       readonly validator?: string | undefined;
     }
   /** The value of the previous call still holds. */
   | { readonly kind: 'unchanged'; readonly notBefore?: number | undefined }
   /** There is no such thing. */
   | { readonly kind: 'missing' }
-  /** We have been told to wait so long, milliseconds. */
+  /** The provider asked for a pause of this length, milliseconds. */
   | { readonly kind: 'limited'; readonly waitMs: number }
-  /** Unreachable, too slow, or not what was agreed. */
+  /** Unreachable, too slow, or an unexpected response. */
   | { readonly kind: 'failed' };
 
-/** Told of each call that was made to a provider, once it has ended. Calls that were held back do not count. */
+/** Called after each call to a provider. Calls that budget or breaker held back are not reported. */
 export type OnCall = (source: SourceName, outcome: Fetched<unknown>['kind']) => void;
 
 /** What every source is made with. */
@@ -55,7 +55,7 @@ export interface Source<T> {
   readonly name: SourceName;
   readonly limits: readonly RateLimit[];
   /**
-   * @param key in the feed's own spelling
+   * @param key in the spelling of the feed
    * @param validator of the value that is held, when it came from this source
    * @param now milliseconds since the epoch
    */

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type HubState, readSnapshot, writeSnapshot } from './snapshot.ts';
+import { type ProviderState, readSnapshot, writeSnapshot } from './snapshot.ts';
 
 describe('the snapshot', () => {
   const directory = mkdtempSync(join(tmpdir(), 'uqrp-snapshot-'));
@@ -11,7 +11,7 @@ describe('the snapshot', () => {
   after(() => rmSync(directory, { recursive: true, force: true }));
 
   const TIMES = { time: 0, at: 1, freshUntil: 2, notBefore: 0 };
-  const state: HubState = {
+  const state: ProviderState = {
     entries: [
       ['crypto A', { value: { price: 1 }, ...TIMES, source: 'kraken', validator: null }],
       ['forex B', { value: null, ...TIMES, source: 'ecb', validator: 'Thu, 01 Jan 2026' }],

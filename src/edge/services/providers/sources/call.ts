@@ -1,7 +1,8 @@
-import type { OutboundClient } from '../../../outbound/outbound-client.ts';
-import type { OutboundResponse } from '../../../outbound/request.ts';
+import type { OutboundClient } from '../../../../outbound/outbound-client.ts';
+import type { OutboundResponse } from '../../../../outbound/request.ts';
+import { parseRetryAfter } from '../../../../outbound/retry-after.ts';
 
-/** What came back, judged by its status alone. */
+/** A response, classified by its status alone. */
 export type Called =
   | { readonly kind: 'body'; readonly text: string; readonly headers: OutboundResponse['headers'] }
   | { readonly kind: 'unchanged'; readonly headers: OutboundResponse['headers'] }
@@ -9,20 +10,20 @@ export type Called =
   | { readonly kind: 'limited'; readonly waitMs: number }
   | { readonly kind: 'failed' };
 
-/** Largest response, octets: some five times that of the largest that any provider sends. */
+/** Largest response, octets: about five times the largest that a provider sends. */
 const RESPONSE_MAX = 262_144;
-/** When a provider says 429 and not how long, milliseconds. */
+/** Wait after a 429 without a usable `Retry-After`, milliseconds. */
 const WAIT_MS = 60_000;
 const WAIT_MIN_MS = 1000;
 
 interface CallOptions {
   readonly door: OutboundClient;
-  /** Who we are; some providers refuse the anonymous. */
+  /** The `User-Agent`: some providers refuse requests without one. */
   readonly agent: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses by which this provider says that there is no such thing. */
+  /** Statuses by which this provider reports that there is no such thing. */
   readonly missing?: readonly number[];
 }
 
@@ -37,7 +38,7 @@ export async function call(url: string, options: CallOptions): Promise<Called> {
   });
   if (result.kind === 'failed') return { kind: 'failed' };
   const { status } = result;
-  // 203: MET Norway says so that a version is about to end.
+  // MET Norway sends 203 when a version of its API is about to end.
   if (status === 200 || status === 203) return read(result);
   if (status === 304) return { kind: 'unchanged', headers: result.headers };
   if (status === 429) return { kind: 'limited', waitMs: waitOf(result.headers['retry-after'], now) };
@@ -46,19 +47,18 @@ export async function call(url: string, options: CallOptions): Promise<Called> {
 
 function read({ headers, body }: OutboundResponse): Called {
   const encoding = headers['content-encoding'];
-  // We asked for none: what is compressed all the same cannot be bounded by its size.
+  // None was asked for, and the size of a compressed body says nothing about its content.
   if (encoding !== undefined && encoding !== 'identity') return { kind: 'failed' };
   return { kind: 'body', text: body.toString('utf8'), headers };
 }
 
-/** `Retry-After` as seconds or as a date (RFC 9110 §10.2.3). */
+/** Milliseconds to wait, from `Retry-After`. */
 function waitOf(value: string | readonly string[] | undefined, now: number): number {
-  if (typeof value !== 'string') return WAIT_MS;
-  const wait = /^[0-9]{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
-  return Number.isNaN(wait) ? WAIT_MS : Math.max(WAIT_MIN_MS, wait);
+  const seconds = typeof value === 'string' ? parseRetryAfter(value, now) : null;
+  return seconds === null ? WAIT_MS : Math.max(WAIT_MIN_MS, seconds * 1000);
 }
 
-/** The header's time (RFC 9110 §5.6.7); undefined when there is none, or it is none. */
+/** The time in a header (RFC 9110 §5.6.7); undefined when it is missing or no time. */
 export function timeOf(header: string | readonly string[] | undefined): number | undefined {
   if (typeof header !== 'string') return undefined;
   const time = Date.parse(header);

@@ -1,15 +1,15 @@
-import type { RateLimit } from './source.ts';
+import type { RateLimit } from '../sources/source.ts';
 
 /** Plain data, for the snapshot. */
 export interface BudgetState {
-  /** One a limit. */
+  /** One number for each limit. */
   readonly tokens: readonly number[];
   readonly at: number;
 }
 
 /**
- * The share of a limit that is used. A bucket admits at most its capacity and one refill in any period of its length, so
- * half of this share is the capacity, and the other half comes back during the period.
+ * The share of a limit that is used. In any period a bucket admits at most its capacity and one refill. So half of this share
+ * is the capacity, and the other half is refilled during the period.
  */
 const SHARE = 0.9;
 
@@ -48,7 +48,7 @@ export class Budget {
     return { tokens: this.buckets.map(({ tokens }) => tokens), at: this.at };
   }
 
-  /** Takes over what was left at an earlier time; the passing of time since then counts. */
+  /** Restores an earlier state and refills the buckets for the time since then. */
   restore(state: BudgetState, now: number): void {
     if (state.tokens.length !== this.buckets.length || state.at > now) return;
     for (const [i, bucket] of this.buckets.entries()) {
@@ -59,7 +59,7 @@ export class Budget {
   }
 
   private fill(now: number): void {
-    // A clock that goes back gives nothing, and takes nothing.
+    // A clock that was set back refills nothing and removes nothing.
     const elapsed = Math.max(0, now - this.at);
     this.at = now;
     for (const bucket of this.buckets) {

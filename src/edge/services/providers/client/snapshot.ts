@@ -1,25 +1,25 @@
-/** What the hub knows, in a file: a restart asks no provider for what it had, and forgets no budget that was used. */
+/** The cache and the budgets of the provider client in a file, so that a restart repeats no call and keeps to the limits. */
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { at, jsonOf } from '../sources/parse.ts';
+import type { SourceName } from '../sources/source.ts';
 import type { BudgetState } from './budget.ts';
-import type { Entry } from './cache.ts';
-import { at, jsonOf } from './parse.ts';
-import type { SourceName } from './source.ts';
+import type { CachedReading } from './reading-cache.ts';
 
-export interface HubState {
+export interface ProviderState {
   /** By id, the least recently used one first. */
-  readonly entries: readonly (readonly [string, Entry])[];
+  readonly entries: readonly (readonly [string, CachedReading])[];
   readonly budgets: readonly (readonly [SourceName, BudgetState])[];
 }
 
-/** Another number with every change of what a feed's values or an entry look like: an older file is not read. */
+/** Changes with the form of values and entries: a file of another format is not read. */
 const FORMAT = 2;
 const MODE = 0o600;
 
-/** The file's state, or null: none there, of another format, or not whole. */
-export async function readSnapshot(path: string): Promise<HubState | null> {
+/** The state in the file; null when there is none, or it is damaged or of another format. */
+export async function readSnapshot(path: string): Promise<ProviderState | null> {
   const text = await readFile(path, 'utf8').catch(() => null);
   const data = text === null ? undefined : jsonOf(text);
   if (at(data, 'format') !== FORMAT) return null;
@@ -27,13 +27,13 @@ export async function readSnapshot(path: string): Promise<HubState | null> {
   const budgets = at(data, 'budgets');
   if (!Array.isArray(entries) || !Array.isArray(budgets)) return null;
   return {
-    entries: entries.filter((row) => isPair(row) && isEntry(row[1])) as HubState['entries'],
-    budgets: budgets.filter((row) => isPair(row) && isBudget(row[1])) as HubState['budgets'],
+    entries: entries.filter((row) => isPair(row) && isEntry(row[1])) as ProviderState['entries'],
+    budgets: budgets.filter((row) => isPair(row) && isBudget(row[1])) as ProviderState['budgets'],
   };
 }
 
-/** Written whole under another name and moved into place. Rejects with the system's error. */
-export async function writeSnapshot(path: string, state: HubState): Promise<void> {
+/** Writes a draft beside the file and renames it. @throws the error of the file system */
+export async function writeSnapshot(path: string, state: ProviderState): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await mkdir(dirname(path), { recursive: true });
   try {

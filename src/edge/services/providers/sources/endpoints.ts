@@ -1,4 +1,4 @@
-/** A base address; null: the provider is not asked. */
+/** Base URL of a provider; null: it is not used. */
 export type Base = string | null;
 
 export interface KeyedEndpoint {
@@ -6,7 +6,7 @@ export interface KeyedEndpoint {
   readonly key: string;
 }
 
-/** Where the providers are. */
+/** Base URLs and keys of all providers. */
 export interface Endpoints {
   readonly openmeteo: Base;
   readonly metno: Base;

@@ -5,7 +5,7 @@ const DECIMAL = /^-?[0-9]{1,16}(?:\.[0-9]{1,18})?$/;
 const SECONDS_MAX = 253_402_300_799;
 const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
 
-/** The member of a parsed JSON value along a path of its own names and indexes; undefined where there is none. */
+/** The member of a parsed JSON value along a path of names and indexes; undefined where there is none. */
 export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
   let here: unknown = value;
   for (const step of path) {
@@ -64,7 +64,7 @@ export function dateOf(value: unknown): string | null {
   return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== value ? null : value;
 }
 
-/** Parsed JSON; undefined, which no JSON text means, when it is none. */
+/** Parsed JSON; undefined for text that is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,16 +1,16 @@
+import type { Fetched, OnCall, Source } from '../sources/source.ts';
 import { type Breaker, CLOSED, failedAt, mayCall, succeeded } from './breaker.ts';
 import { Budget } from './budget.ts';
-import type { Fetched, OnCall, Source } from './source.ts';
 
-/** Calls of one source that are out at the same time. */
+/** Calls to one source at the same time. */
 const CALLS_MAX = 16;
-/** What an asker is told to wait when all of those are out, milliseconds. */
+/** Wait that a caller is given while all of them are in use, milliseconds. */
 const BUSY_MS = 1000;
-/** The longest that a provider can make us wait, milliseconds. */
+/** Longest wait that a provider can ask for, milliseconds. */
 const WAIT_MAX_MS = 3_600_000;
 
-/** A call that was not made counts as `limited` or, where the source has failed too often, as `failed`. */
-export class Gatekeeper<T> {
+/** A source with its budget and breaker. A call that they hold back is `limited`, or `failed` while the breaker is open. */
+export class GuardedSource<T> {
   readonly source: Source<T>;
   readonly budget: Budget;
   private breaker: Breaker = CLOSED;
@@ -25,7 +25,7 @@ export class Gatekeeper<T> {
     this.budget = new Budget(source.limits, now);
   }
 
-  /** Calls the source if everything allows it. Never rejects. */
+  /** Calls the source if budget and breaker allow it. Never rejects. */
   async load(key: string, validator: string | null, clock: () => number): Promise<Fetched<T>> {
     const now = clock();
     if (now < this.blockedUntil) return { kind: 'limited', waitMs: this.blockedUntil - now };

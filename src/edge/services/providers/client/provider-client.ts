@@ -1,63 +1,63 @@
-import type { Clock } from '../../../core/clock.ts';
-import { type Entry, EntryCache } from './cache.ts';
-import type { Feed, FeedName, Feeds, FeedValues } from './feeds.ts';
-import { Gatekeeper } from './gatekeeper.ts';
-import type { Reading } from './reading.ts';
-import type { HubState } from './snapshot.ts';
-import type { Fetched, OnCall, SourceName } from './source.ts';
+import type { Clock } from '../../../../core/clock.ts';
+import type { Reading } from '../reading.ts';
+import type { Feed, FeedName, Feeds, FeedValues } from '../sources/feeds.ts';
+import type { Fetched, OnCall, SourceName } from '../sources/source.ts';
+import { GuardedSource } from './guarded-source.ts';
+import { type CachedReading, ReadingCache } from './reading-cache.ts';
+import type { ProviderState } from './snapshot.ts';
 
-/** The one place of a process where providers are asked. */
-export interface ProviderHub {
+/** Asks providers, for the whole process: workers ask it, so that many workers make one call. */
+export interface ProviderClient {
   /** Feeds that have a source. */
   readonly offered: readonly FeedName[];
-  /** At once where something can be said at once; else when the fetch has ended, however long that takes. Never rejects. */
+  /** Returns at once where the cache has a usable value, else a promise that ends with the fetch. Never rejects. */
   ask<F extends FeedName>(feed: F, key: string): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
   /** Entries held at present. */
   size(): number;
   /** Fetches that have ended since the start. */
   changes(): number;
-  /** What a restart should not forget. */
-  state(): HubState;
-  restore(state: HubState): void;
+  /** What a restart keeps. */
+  state(): ProviderState;
+  restore(state: ProviderState): void;
 }
 
-export interface HubOptions {
+export interface ProviderClientOptions {
   readonly feeds: Feeds;
   readonly clock: Clock;
   readonly onCall?: OnCall;
-  /** How long an asker is kept from a value that is old but usable, milliseconds. */
+  /** How long a caller waits for a fresh value before it gets a stale one, milliseconds. */
   readonly patienceMs?: number;
   readonly entriesMax?: number;
 }
 
-/** A little less than what a desk waits (see `desk.ts`), so that an old value is still in time. */
+/** Less than the patience of a worker (`worker-providers.ts`), so that the stale value still reaches it in time. */
 const PATIENCE_MS = 1300;
 const ENTRIES_MAX = 20_000;
-/** Entries that a snapshot holds: a file of a megabyte or two. */
+/** Entries that a snapshot holds: one to two megabytes. */
 const SNAPSHOT_MAX = 5000;
-/** How long "there is no such thing" is believed (decisions, section 5). */
+/** How long the answer "there is no such thing" is kept. */
 const MISSING_MS = 600_000;
-/** After a fetch that failed, an old value is served for so long without another try. */
+/** After a failed fetch a stale value is served for this long without another call. */
 const REST_MS = 5000;
 
 type Unavailable = Extract<Reading<never>, { kind: 'limited' | 'down' }>;
-type Fetching = Promise<Entry | Unavailable>;
+type Fetching = Promise<CachedReading | Unavailable>;
 
 const DOWN: Unavailable = { kind: 'down' };
 
 /** Cache, single flight, budgets and breakers over all feeds. */
-export function makeHub(options: HubOptions): ProviderHub {
+export function makeProviderClient(options: ProviderClientOptions): ProviderClient {
   const { feeds, clock, onCall = () => {}, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
-  const entries = new EntryCache(entriesMax);
+  const entries = new ReadingCache(entriesMax);
   const flights = new Map<string, Fetching>();
-  /** By id of an entry: no further try before. */
+  /** By id of an entry: no call before this time, milliseconds since the epoch. */
   const resting = new Map<string, number>();
   let fetches = 0;
   const names = Object.keys(feeds) as FeedName[];
-  const gatekeepers = new Map<SourceName, Gatekeeper<unknown>>(
+  const guarded = new Map<SourceName, GuardedSource<unknown>>(
     names.flatMap((name) =>
       feeds[name].sources.map(
-        (source) => [source.name, new Gatekeeper<unknown>(source, clock(), onCall)] as const,
+        (source) => [source.name, new GuardedSource<unknown>(source, clock(), onCall)] as const,
       ),
     ),
   );
@@ -79,7 +79,7 @@ export function makeHub(options: HubOptions): ProviderHub {
   }
 
   /** The new value in time, or the old one. */
-  async function patiently(flight: Fetching, entry: Entry): Promise<Reading<unknown>> {
+  async function patiently(flight: Fetching, entry: CachedReading): Promise<Reading<unknown>> {
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<null>((resolve) => {
       timer = setTimeout(resolve, patienceMs, null);
@@ -90,7 +90,7 @@ export function makeHub(options: HubOptions): ProviderHub {
     return reading(entry, clock() + 1000);
   }
 
-  function start(id: string, feed: Feed<unknown>, key: string, entry: Entry | null): Fetching {
+  function start(id: string, feed: Feed<unknown>, key: string, entry: CachedReading | null): Fetching {
     const flight = fetchFirst(feed, key, entry).then((result) => {
       flights.delete(id);
       fetches++;
@@ -107,17 +107,17 @@ export function makeHub(options: HubOptions): ProviderHub {
     return flight;
   }
 
-  /** Asks the sources in their order until one has an answer. Only the first can say that there is none. */
-  async function fetchFirst(feed: Feed<unknown>, key: string, entry: Entry | null): Fetching {
+  /** Asks the sources in their order until one has an answer. Only the first can report that there is none. */
+  async function fetchFirst(feed: Feed<unknown>, key: string, entry: CachedReading | null): Fetching {
     let waitMs = Number.POSITIVE_INFINITY;
-    let missing: Entry | null = null;
+    let missing: CachedReading | null = null;
     for (const [index, source] of feed.sources.entries()) {
       const isHolder = entry?.source === source.name;
-      // The source has said that it has nothing newer yet.
+      // The source said that it has nothing newer yet.
       if (isHolder && clock() < entry.notBefore) continue;
-      const gatekeeper = gatekeepers.get(source.name)!;
+      const guard = guarded.get(source.name)!;
       const validator = isHolder ? entry.validator : null;
-      const fetched = await gatekeeper.load(key, validator, clock);
+      const fetched = await guard.load(key, validator, clock);
       const found = entryOf(fetched, feed, source.name, entry, clock());
       if (found !== null && found.value !== null) return found;
       if (found !== null && index === 0) {
@@ -134,12 +134,12 @@ export function makeHub(options: HubOptions): ProviderHub {
 
   return {
     offered: names.filter((name) => feeds[name].sources.length > 0),
-    ask: ask as ProviderHub['ask'],
+    ask: ask as ProviderClient['ask'],
     size: () => entries.size,
     changes: () => fetches,
     state: () => ({
       entries: entries.latest(SNAPSHOT_MAX),
-      budgets: Array.from(gatekeepers, ([name, { budget }]) => [name, budget.state()] as const),
+      budgets: Array.from(guarded, ([name, { budget }]) => [name, budget.state()] as const),
     }),
     restore(state) {
       const now = clock();
@@ -147,26 +147,26 @@ export function makeHub(options: HubOptions): ProviderHub {
         const feed = feeds[id.split(' ', 1)[0] as FeedName] as Feed<unknown> | undefined;
         if (feed !== undefined && usable(entry, feed, now) !== null) entries.set(id, entry);
       }
-      for (const [name, budget] of state.budgets) gatekeepers.get(name)?.budget.restore(budget, now);
+      for (const [name, budget] of state.budgets) guarded.get(name)?.budget.restore(budget, now);
     },
   };
 }
 
-/** The entry, unless it is too old to be served, or from a future that a clock set back has made. */
-function usable(entry: Entry | null, feed: Feed<unknown>, now: number): Entry | null {
+/** The entry, unless it is too old, or lies in the future because the clock was set back. */
+function usable(entry: CachedReading | null, feed: Feed<unknown>, now: number): CachedReading | null {
   if (entry === null || entry.at > now) return null;
   const end = entry.value === null ? entry.freshUntil : Math.max(entry.freshUntil, entry.at + feed.staleMs);
   return now < end ? entry : null;
 }
 
-function reading(entry: Entry, until = entry.freshUntil): Reading<unknown> {
+function reading(entry: CachedReading, until = entry.freshUntil): Reading<unknown> {
   const { value, time, at, freshUntil } = entry;
   return value === null ? { kind: 'missing', until } : { kind: 'value', value, time, at, freshUntil, until };
 }
 
 /**
- * Lifetimes for which a source can keep us from asking it again: two hours of weather. The value's own lifetime does not
- * grow by that: past it the value is stale, and the other source is asked.
+ * How many lifetimes a source can forbid further calls: two hours of weather. The lifetime of the value stays: after it the
+ * value is stale, and the other source is asked.
  */
 const NOT_BEFORE_MAX = 12;
 
@@ -174,9 +174,9 @@ function entryOf(
   fetched: Fetched<unknown>,
   feed: Feed<unknown>,
   source: SourceName,
-  previous: Entry | null,
+  previous: CachedReading | null,
   now: number,
-): Entry | null {
+): CachedReading | null {
   if (fetched.kind === 'missing') {
     const freshUntil = now + MISSING_MS;
     return { value: null, time: now, at: now, freshUntil, notBefore: 0, source, validator: null };
@@ -187,7 +187,7 @@ function entryOf(
   const times = { at: now, freshUntil, notBefore };
   if (fetched.kind === 'value') {
     const { value, validator = null } = fetched;
-    // A clock of the source that goes ahead of ours does not date a value into the future.
+    // The clock of the source may be ahead: no value is dated into the future.
     return { value, time: Math.min(fetched.time ?? now, now), ...times, source, validator };
   }
   return previous === null || previous.source !== source ? null : { ...previous, ...times };

@@ -1,15 +1,15 @@
-import { coinbase } from '../crypto/coinbase.ts';
-import { kraken } from '../crypto/kraken.ts';
-import type { Market } from '../crypto/market.ts';
-import { ecb } from '../forex/ecb.ts';
-import { frankfurter } from '../forex/frankfurter.ts';
-import type { Rate } from '../forex/pair.ts';
-import { finnhub } from '../stock/finnhub.ts';
-import type { Quote } from '../stock/quote.ts';
-import { twelveData } from '../stock/twelvedata.ts';
-import type { Meteo } from '../weather/meteo.ts';
-import { metno } from '../weather/metno.ts';
-import { openMeteo } from '../weather/openmeteo.ts';
+import { coinbase } from '../../crypto/coinbase.ts';
+import { kraken } from '../../crypto/kraken.ts';
+import type { Market } from '../../crypto/market.ts';
+import { ecb } from '../../forex/ecb.ts';
+import { frankfurter } from '../../forex/frankfurter.ts';
+import type { Rate } from '../../forex/pair.ts';
+import { finnhub } from '../../stock/finnhub.ts';
+import type { Quote } from '../../stock/quote.ts';
+import { twelveData } from '../../stock/twelvedata.ts';
+import type { Meteo } from '../../weather/meteo.ts';
+import { metno } from '../../weather/metno.ts';
+import { openMeteo } from '../../weather/openmeteo.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Source, SourceContext } from './source.ts';
 
@@ -24,11 +24,11 @@ export interface FeedValues {
 export type FeedName = keyof FeedValues;
 
 export interface Feed<T> {
-  /** A value is fresh so long, milliseconds: the RR TTL of decisions, section 5. */
+  /** How long a value is fresh, milliseconds: the TTL of the answer (docs/SERVICES.md). */
   readonly ttlMs: number;
-  /** When no source can be had it is still served up to this age, milliseconds, marked as stale. */
+  /** While all sources are down a value is served up to this age, milliseconds, marked as stale. */
   readonly staleMs: number;
-  /** Whether a second source knows things that the first does not, and is asked when the first says "missing". */
+  /** Whether the second source is asked when the first reports `missing`: it may know more things. */
   readonly asksNextWhenMissing: boolean;
   /** In the order in which they are asked; none: the feed is off. */
   readonly sources: readonly Source<T>[];
@@ -41,7 +41,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The feeds of a node: lifetimes, and what is configured of their sources. */
+/** The feeds of a node, with the sources that are configured. */
 export function makeFeeds(endpoints: Endpoints, context: SourceContext): Feeds {
   const { openmeteo: meteoBase, metno: metBase, frankfurter: ratesBase, ecb: ecbBase } = endpoints;
   const { coinbase: coinbaseBase, kraken: krakenBase, twelvedata, finnhub: finnhubEnd } = endpoints;
@@ -54,7 +54,7 @@ export function makeFeeds(endpoints: Endpoints, context: SourceContext): Feeds {
     },
     forex: {
       ttlMs: 15 * MINUTE,
-      // Rates come once a working day: over a long weekend the last ones are still the last ones.
+      // Rates are published once a working day: a long weekend has none.
       staleMs: 4 * DAY,
       asksNextWhenMissing: false,
       sources: known(ratesBase && frankfurter(ratesBase, context), ecbBase && ecb(ecbBase, context)),

@@ -7,30 +7,30 @@ import {
   STALE_MS,
   TTL_MS,
   value,
-} from '../../../../test/support/edge/services/providers/fake-feeds.ts';
-import type { Market } from '../crypto/market.ts';
-import { makeHub, type ProviderHub } from './hub.ts';
-import type { Reading } from './reading.ts';
-import type { Fetched } from './source.ts';
+} from '../../../../../test/support/edge/services/providers/fake-feeds.ts';
+import type { Market } from '../../crypto/market.ts';
+import type { Reading } from '../reading.ts';
+import type { Fetched } from '../sources/source.ts';
+import { makeProviderClient, type ProviderClient } from './provider-client.ts';
 
 const START = Date.UTC(2026, 0, 1);
 /** The longest that "there is no such thing" is believed. */
 const MISSING_MS = 600_000;
 
-describe('the hub', () => {
+describe('the provider client', () => {
   let now: number;
   let first: FakeSource;
   let second: FakeSource;
-  let hub: ProviderHub;
+  let client: ProviderClient;
 
   beforeEach(() => {
     now = START;
     first = new FakeSource('coinbase');
     second = new FakeSource('kraken');
-    hub = makeHub({ feeds: feedsOf([first, second]), clock: () => now, patienceMs: 1 });
+    client = makeProviderClient({ feeds: feedsOf([first, second]), clock: () => now, patienceMs: 1 });
   });
 
-  const ask = async (key = 'A'): Promise<Reading<Market>> => await hub.ask('crypto', key);
+  const ask = async (key = 'A'): Promise<Reading<Market>> => await client.ask('crypto', key);
   const fresh = (price: number, at = now): Reading<Market> => ({
     kind: 'value',
     value: market(price),
@@ -43,8 +43,8 @@ describe('the hub', () => {
     reading.kind === 'value' && reading.freshUntil <= now && reading.until > now;
 
   it('says which feeds have a source', async () => {
-    assert.deepEqual(hub.offered, ['crypto']);
-    assert.deepEqual(await hub.ask('stock', 'A'), { kind: 'off' });
+    assert.deepEqual(client.offered, ['crypto']);
+    assert.deepEqual(await client.ask('stock', 'A'), { kind: 'off' });
   });
 
   it('asks once for a key and a lifetime, however many ask', async () => {
@@ -52,7 +52,7 @@ describe('the hub', () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => ask()));
     for (const reading of all) assert.deepEqual(reading, fresh(1));
     now += TTL_MS - 1;
-    assert.deepEqual(hub.ask('crypto', 'A'), fresh(1, START), 'at once');
+    assert.deepEqual(client.ask('crypto', 'A'), fresh(1, START), 'at once');
     assert.deepEqual(first.calls, [{ key: 'A', validator: null }]);
     await ask('B');
     assert.equal(first.calls.length, 2);
@@ -62,7 +62,7 @@ describe('the hub', () => {
     first.answers = [value(1), value(2)];
     await ask();
     now += TTL_MS;
-    const old = hub.ask('crypto', 'A');
+    const old = client.ask('crypto', 'A');
     assert.deepEqual(old, { ...fresh(1, START), until: now + 1000 });
     await new Promise(setImmediate);
     assert.deepEqual(await ask(), fresh(2));
@@ -78,7 +78,7 @@ describe('the hub', () => {
     assert.ok(isStale(stale));
     assert.ok(stale.kind === 'value' && stale.value.price === 2);
     const calls = first.calls.length;
-    assert.ok(!(hub.ask('crypto', 'A') instanceof Promise), 'and does not try again at once');
+    assert.ok(!(client.ask('crypto', 'A') instanceof Promise), 'and does not try again at once');
     assert.equal(first.calls.length, calls);
     now += 5000;
     await ask();
@@ -130,7 +130,7 @@ describe('the hub', () => {
   });
 
   it('asks the second as well where it may know more', async () => {
-    hub = makeHub({ feeds: feedsOf([first, second], true), clock: () => now });
+    client = makeProviderClient({ feeds: feedsOf([first, second], true), clock: () => now });
     first.answers = [{ kind: 'missing' }];
     second.answers = [value(2), { kind: 'missing' }];
     assert.deepEqual(await ask('A'), fresh(2));
@@ -142,7 +142,7 @@ describe('the hub', () => {
     second = new FakeSource('kraken', [{ calls: 3, perMs: 10_000 }]);
     first.answers = [value(1)];
     second.answers = [value(2)];
-    hub = makeHub({ feeds: feedsOf([first, second]), clock: () => now });
+    client = makeProviderClient({ feeds: feedsOf([first, second]), clock: () => now });
     assert.deepEqual(await ask('A'), fresh(1));
     assert.deepEqual(await ask('B'), fresh(2));
     assert.deepEqual(await ask('C'), { kind: 'limited', retryAfter: 10 });
@@ -152,7 +152,7 @@ describe('the hub', () => {
 
   it('tells of every call that it made and how it ended, and of none that was held back', async () => {
     const told: string[] = [];
-    hub = makeHub({
+    client = makeProviderClient({
       feeds: feedsOf([first]),
       clock: () => now,
       onCall: (source, outcome) => told.push(`${source} ${outcome}`),
@@ -171,7 +171,7 @@ describe('the hub', () => {
   });
 
   it('leaves a source alone for as long as it says', async () => {
-    hub = makeHub({ feeds: feedsOf([first]), clock: () => now });
+    client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });
     first.answers = [{ kind: 'limited', waitMs: 7500 }, value(1)];
     assert.deepEqual(await ask(), { kind: 'limited', retryAfter: 8 });
     now += 7499;
@@ -182,7 +182,7 @@ describe('the hub', () => {
   });
 
   it('leaves a source alone that failed five times, then tries once', async () => {
-    hub = makeHub({ feeds: feedsOf([first]), clock: () => now });
+    client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });
     for (let i = 0; i < 8; i++) assert.deepEqual(await ask(`k${i}`), { kind: 'down' });
     assert.equal(first.calls.length, 5);
     now += 15_000;
@@ -207,7 +207,7 @@ describe('the hub', () => {
   it('does not call a value fresh for longer because its source does not want to be asked: another is', async () => {
     first.answers = [{ kind: 'failed' }];
     second.answers = [value(2, { notBefore: START + 13 * TTL_MS }), value(3)];
-    hub = makeHub({ feeds: feedsOf([first, second]), clock: () => now });
+    client = makeProviderClient({ feeds: feedsOf([first, second]), clock: () => now });
     assert.deepEqual(await ask(), fresh(2));
     now = START + TTL_MS;
     assert.ok(isStale(await ask()));
@@ -225,12 +225,12 @@ describe('the hub', () => {
   });
 
   it('holds no more entries than it may', async () => {
-    hub = makeHub({ feeds: feedsOf([first]), clock: () => now, entriesMax: 3 });
+    client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now, entriesMax: 3 });
     first.answers = [value(1)];
     for (const key of ['A', 'B', 'C']) await ask(key);
     await ask('A');
     await ask('D');
-    assert.equal(hub.size(), 3);
+    assert.equal(client.size(), 3);
     await ask('A');
     assert.equal(first.calls.length, 4, 'the least recently used one went');
     await ask('B');
@@ -240,18 +240,18 @@ describe('the hub', () => {
   it('knows after a restart what it knew, and what it had used up', async () => {
     first = new FakeSource('coinbase', [{ calls: 5, perMs: 60_000 }]);
     first.answers = [value(1)];
-    hub = makeHub({ feeds: feedsOf([first]), clock: () => now });
+    client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });
     await ask('A');
     await ask('B');
-    const state = hub.state();
+    const state = client.state();
     now += 1000;
-    hub = makeHub({ feeds: feedsOf([first]), clock: () => now });
-    hub.restore(state);
+    client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });
+    client.restore(state);
     assert.deepEqual(await ask('A'), fresh(1, START));
     assert.equal((await ask('C')).kind, 'limited');
     now = START + STALE_MS;
-    hub = makeHub({ feeds: feedsOf([first]), clock: () => now });
-    hub.restore(state);
-    assert.equal(hub.size(), 0);
+    client = makeProviderClient({ feeds: feedsOf([first]), clock: () => now });
+    client.restore(state);
+    assert.equal(client.size(), 0);
   });
 });

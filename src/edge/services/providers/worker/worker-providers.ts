@@ -1,15 +1,15 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { FeedName, FeedValues } from './feeds.ts';
-import type { Reading } from './reading.ts';
+import type { Reading } from '../reading.ts';
+import type { FeedName, FeedValues } from '../sources/feeds.ts';
 
-/** What a service asks: the desk of its thread. */
+/** What a service asks for data of providers, in its thread. */
 export interface Providers {
   /** Whether the feed has a source. */
   has(feed: FeedName): boolean;
   /**
-   * What is known of a key, at once where this thread knows it. Never rejects.
+   * The reading of a key, at once where this thread has it. Never rejects.
    *
-   * @param key in the feed's own spelling, so that one thing has one key
+   * @param key in the spelling of the feed: one thing has one key
    * @param now milliseconds since the epoch
    */
   ask<F extends FeedName>(
@@ -19,33 +19,33 @@ export interface Providers {
   ): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
 }
 
-/** From a desk to the hub. */
+/** From a worker to the provider client. */
 export interface Question {
   readonly id: number;
   readonly feed: FeedName;
   readonly key: string;
 }
 
-/** And back. */
+/** From the provider client to a worker. */
 export interface Answer {
   readonly id: number;
   readonly reading: Reading<unknown>;
 }
 
-export interface DeskOptions {
+export interface WorkerProvidersOptions {
   readonly port: MessagePort;
   readonly offered: readonly FeedName[];
-  /** How long an asker waits, milliseconds. */
+  /** How long a question waits, milliseconds. */
   readonly patienceMs?: number;
   readonly entriesMax?: number;
-  /** Questions a second for keys that this thread has not seen. */
+  /** Questions a second for keys that are not in the cache of this thread. */
   readonly newPerSecond?: number;
 }
 
-/** A cold question waits so long, then gets E011 (decisions, section 5). */
+/** A question that no cache answers waits this long, then gets E011 (docs/SERVICES.md). */
 const PATIENCE_MS = 1500;
 const ENTRIES_MAX = 8192;
-/** A flood of unheard-of keys costs the main thread no more than this. */
+/** Bounds what a flood of unknown keys costs the main thread. */
 const NEW_PER_SECOND = 200;
 
 const LATE: Reading<never> = { kind: 'late' };
@@ -57,8 +57,8 @@ interface Local {
   readonly until: number;
 }
 
-/** The desk of one thread. Questions for the same key wait together; values are kept as long as they hold. */
-export function openDesk(options: DeskOptions): Providers {
+/** The providers as one worker sees them: a small cache, and one question at a time for each key. */
+export function openWorkerProviders(options: WorkerProvidersOptions): Providers {
   const { port, offered } = options;
   const { patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX, newPerSecond = NEW_PER_SECOND } = options;
   const feeds: ReadonlySet<FeedName> = new Set(offered);
@@ -73,7 +73,7 @@ export function openDesk(options: DeskOptions): Providers {
     waiting.get(id)?.(reading);
     waiting.delete(id);
   });
-  // The sockets of a thread keep it alive, not this line.
+  // The sockets of a worker keep it alive, not this port.
   port.unref();
 
   function ask(feed: FeedName, key: string, now: number): Reading<unknown> | Promise<Reading<unknown>> {
@@ -96,7 +96,7 @@ export function openDesk(options: DeskOptions): Providers {
     return ++newOnes <= newPerSecond;
   }
 
-  /** What the hub says, or `late`: for all who ask from the first moment of waiting to the hub's word. */
+  /** The reading of the provider client, or `late`. All who ask for the key meanwhile get the same promise. */
   function question(name: string, feed: FeedName, key: string): Promise<Reading<unknown>> {
     const id = ++lastId;
     const answer = new Promise<Reading<unknown>>((resolve) => {
