@@ -1,11 +1,13 @@
+import type { StockMapOptions } from '../actions/stock-map.ts';
 import { type Builder, examples, group } from '../builder.ts';
-import type { StockMapOptions } from '../stock-map.ts';
 
 export function addDataCommands({ program, command, clock, json }: Builder): void {
   const geoip = group(program, 'geoip', 'replace the database of addresses');
   command(geoip, 'update', 'answer from another MaxMind DB file; running servers take it up within seconds')
     .requiredOption('--file <file>', 'the file, which is copied')
-    .action(async (options: { file: string }) => (await import('../geoip.ts')).geoipUpdate(options, json()));
+    .action(async (options: { file: string }) =>
+      (await import('../actions/geoip.ts')).geoipUpdate(options, json()),
+    );
 
   const stockMap = group(program, 'stock-map', 'replace the listing exchanges of tickers');
   command(stockMap, 'import', 'take over a symbol directory file; running servers see it within a second')
@@ -17,18 +19,18 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
       examples('uqrp stock-map import nasdaqtraded.txt --asof 2026-11-20 --tag nasdaqtrader'),
     )
     .action(async (file: string, options: StockMapOptions) =>
-      (await import('../stock-map.ts')).stockMapImport(clock, file, options, json()),
+      (await import('../actions/stock-map.ts')).stockMapImport(clock, file, options, json()),
     );
 
   command(program, 'export', 'print the records of a namespace as JSON lines')
     .argument('<namespace>', 'the namespace')
     .addHelpText('after', examples('uqrp export acme > acme.jsonl'))
-    .action(async (name: string) => (await import('../transfer.ts')).exportNamespace(clock, name));
+    .action(async (name: string) => (await import('../actions/transfer.ts')).exportNamespace(clock, name));
   command(program, 'import', 'store the records of a JSON lines file, replacing those with the same key')
     .argument('<namespace>', 'the namespace, which must exist')
     .argument('<file>', 'the file; - is standard input')
     .addHelpText('after', examples('uqrp import acme acme.jsonl'))
     .action(async (name: string, file: string) =>
-      (await import('../transfer.ts')).importNamespace(clock, name, file, json()),
+      (await import('../actions/transfer.ts')).importNamespace(clock, name, file, json()),
     );
 }

@@ -1,7 +1,7 @@
+import type { DnssecOptions, RolloverOptions } from '../actions/dnssec.ts';
 import { type Builder, examples, group } from '../builder.ts';
-import type { DnssecOptions, RolloverOptions } from '../dnssec.ts';
 
-const load = () => import('../dnssec.ts');
+const load = () => import('../actions/dnssec.ts');
 const ZONE = ['--zone <zone>', 'one zone instead of all'] as const;
 
 export function addKeyCommands({ program, command, clock, json }: Builder): void {

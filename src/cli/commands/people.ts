@@ -1,6 +1,6 @@
 import { type Builder, examples, group } from '../builder.ts';
 
-const load = () => import('../operator.ts');
+const load = () => import('../actions/operator.ts');
 const TIER = 'free, pro, team or enterprise';
 
 export function addPeopleCommands({ program, command, clock, json }: Builder): void {

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
+import type { QueryOptions } from '../actions/query.ts';
 import { type Builder, examples } from '../builder.ts';
-import type { QueryOptions } from '../query.ts';
 
 export function addQueryCommand({ program, command, json }: Builder): void {
   command(
@@ -25,6 +25,6 @@ export function addQueryCommand({ program, command, json }: Builder): void {
       ),
     )
     .action(async (name: string, options: QueryOptions) =>
-      (await import('../query.ts')).query(name, { ...options, json: json() }),
+      (await import('../actions/query.ts')).query(name, { ...options, json: json() }),
     );
 }

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
+import type { PutOptions } from '../actions/records.ts';
 import { type Builder, examples } from '../builder.ts';
-import type { PutOptions } from '../records.ts';
 
-const load = () => import('../records.ts');
+const load = () => import('../actions/records.ts');
 const KEY = ['<key>', '[<params>.]<resource>.<namespace>.<version>, for example greeting.acme.v1'] as const;
 
 export function addRecordCommands({ program, command, clock, json }: Builder): void {

@@ -9,7 +9,7 @@ export function addServerCommands({ program, command, clock, json, takeSignals }
     )
     .action(async (options: { acceptNewStore?: boolean }) => {
       const signals = takeSignals();
-      const { serveCommand } = await import('../serve.ts');
+      const { serveCommand } = await import('../actions/serve.ts');
       await serveCommand(clock, json(), options, signals);
     });
 

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type CommandLine, type Config, loadConfig } from '../config/config.ts';
-import { readEnvironment } from '../config/env.ts';
-import type { Clock } from '../core/clock.ts';
-import { type ServerPorts, serve } from '../main.ts';
-import { createLog } from '../telemetry/log.ts';
-import { inUrl, reachable } from './address.ts';
-import { EXIT, goOnWithoutReader, print } from './output.ts';
-import type { Signals } from './signals.ts';
+import { type CommandLine, type Config, loadConfig } from '../../config/config.ts';
+import { readEnvironment } from '../../config/env.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type ServerPorts, serve } from '../../main.ts';
+import { createLog } from '../../telemetry/log.ts';
+import { inUrl, reachable } from '../address.ts';
+import { EXIT, goOnWithoutReader, print } from '../output.ts';
+import type { Signals } from '../signals.ts';
 
 /** Milliseconds. A stop that takes longer is cut short, with exit code 1: the store is safe at any moment. */
 const STOP_LIMIT_MS = 9500;

@@ -1,7 +1,7 @@
-import type { Clock } from '../core/clock.ts';
-import { importExchangeMap } from '../edge/services/stock/import.ts';
-import { configWithData } from './context.ts';
-import { print, UsageError } from './output.ts';
+import type { Clock } from '../../core/clock.ts';
+import { importExchangeMap } from '../../edge/services/stock/import.ts';
+import { configWithData } from '../context.ts';
+import { print, UsageError } from '../output.ts';
 
 export interface StockMapOptions {
   readonly asof: string;

@@ -1,20 +1,20 @@
-import type { Config } from '../config/config.ts';
-import type { Actor } from '../control/accounts/actor.ts';
-import { createUser } from '../control/accounts/users.ts';
-import { createNamespace } from '../control/namespaces/namespaces.ts';
-import { setPublicRead } from '../control/namespaces/operator.ts';
-import { customerActor, ownerActor } from '../control/namespaces/owner.ts';
-import { parseBulk, writeBulk } from '../control/records/bulk.ts';
-import { findNamespacesByName } from '../control/store/tables/namespaces.ts';
-import { findOwner } from '../control/store/webhooks/owners.ts';
-import type { Clock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
-import type { JsonObject } from '../core/input/fields.ts';
-import { LIMITS } from '../core/limits.ts';
-import { namespaceNameFault } from '../core/names/namespace-name.ts';
-import { reachable } from './address.ts';
-import { type CliContext, withStore } from './context.ts';
-import { InputError, print, UsageError } from './output.ts';
+import type { Config } from '../../config/config.ts';
+import type { Actor } from '../../control/accounts/actor.ts';
+import { createUser } from '../../control/accounts/users.ts';
+import { createNamespace } from '../../control/namespaces/namespaces.ts';
+import { setPublicRead } from '../../control/namespaces/operator.ts';
+import { customerActor, ownerActor } from '../../control/namespaces/owner.ts';
+import { parseBulk, writeBulk } from '../../control/records/bulk.ts';
+import { findNamespacesByName } from '../../control/store/tables/namespaces.ts';
+import { findOwner } from '../../control/store/webhooks/owners.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/input/fields.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { namespaceNameFault } from '../../core/names/namespace-name.ts';
+import { reachable } from '../address.ts';
+import { type CliContext, withStore } from '../context.ts';
+import { InputError, print, UsageError } from '../output.ts';
 
 export interface PutOptions {
   /** Media type of the value. */

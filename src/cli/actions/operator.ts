@@ -1,9 +1,9 @@
-import { createUser, issueToken, listUsers, setTier } from '../control/accounts/users.ts';
-import { listAllNamespaces, setPublicRead, setSuspended } from '../control/namespaces/operator.ts';
-import type { Clock } from '../core/clock.ts';
-import { isTier, TIERS, type Tier } from '../core/tiers.ts';
-import { withStore } from './context.ts';
-import { print, table, UsageError } from './output.ts';
+import { createUser, issueToken, listUsers, setTier } from '../../control/accounts/users.ts';
+import { listAllNamespaces, setPublicRead, setSuspended } from '../../control/namespaces/operator.ts';
+import type { Clock } from '../../core/clock.ts';
+import { isTier, TIERS, type Tier } from '../../core/tiers.ts';
+import { withStore } from '../context.ts';
+import { print, table, UsageError } from '../output.ts';
 
 export async function userCreate(clock: Clock, email: string, tier: string, json: boolean): Promise<void> {
   const user = await withStore(clock, ({ deps }) => createUser(deps, email, parseTier(tier)), {

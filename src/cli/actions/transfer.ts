@@ -1,15 +1,15 @@
 import { createReadStream } from 'node:fs';
-import { ownerActor } from '../control/namespaces/owner.ts';
-import { writeBulk } from '../control/records/bulk.ts';
-import { streamRecords } from '../control/records/list.ts';
-import type { RecordResource } from '../control/records/record.ts';
-import type { Clock } from '../core/clock.ts';
-import { AppError } from '../core/errors.ts';
-import { LIMITS } from '../core/limits.ts';
-import { foldCase } from '../core/names/labels.ts';
-import { withStore } from './context.ts';
-import { readLines } from './lines.ts';
-import { InputError, print } from './output.ts';
+import { ownerActor } from '../../control/namespaces/owner.ts';
+import { writeBulk } from '../../control/records/bulk.ts';
+import { streamRecords } from '../../control/records/list.ts';
+import type { RecordResource } from '../../control/records/record.ts';
+import type { Clock } from '../../core/clock.ts';
+import { AppError } from '../../core/errors.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { foldCase } from '../../core/names/labels.ts';
+import { withStore } from '../context.ts';
+import { readLines } from '../lines.ts';
+import { InputError, print } from '../output.ts';
 
 /** Prints every record of a namespace, one JSON object a line, in the form that `import` and the API take. */
 export async function exportNamespace(clock: Clock, namespace: string): Promise<void> {

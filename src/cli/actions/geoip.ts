@@ -1,6 +1,6 @@
-import { updateDatabase } from '../edge/services/geoip/update.ts';
-import { configWithData } from './context.ts';
-import { print, UsageError } from './output.ts';
+import { updateDatabase } from '../../edge/services/geoip/update.ts';
+import { configWithData } from '../context.ts';
+import { print, UsageError } from '../output.ts';
 
 /** Puts a database of addresses in the place of the one in use; running servers of this data directory take it up. */
 export function geoipUpdate({ file }: { readonly file: string }, json: boolean): void {

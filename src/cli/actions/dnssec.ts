@@ -1,11 +1,11 @@
-import { loadConfig } from '../config/config.ts';
-import { readEnvironment } from '../config/env.ts';
-import { deriveKey } from '../config/secrets.ts';
-import type { Clock } from '../core/clock.ts';
-import type { KeyRole } from '../edge/dnssec/keys/algorithms.ts';
-import { dsLines } from '../edge/dnssec/keys/ds.ts';
-import { SEALING_KEY } from '../edge/dnssec/keys/key-encryption.ts';
-import { generateKey, type KeySet } from '../edge/dnssec/keys/key-set.ts';
+import { loadConfig } from '../../config/config.ts';
+import { readEnvironment } from '../../config/env.ts';
+import { deriveKey } from '../../config/secrets.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { KeyRole } from '../../edge/dnssec/keys/algorithms.ts';
+import { dsLines } from '../../edge/dnssec/keys/ds.ts';
+import { SEALING_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
+import { generateKey, type KeySet } from '../../edge/dnssec/keys/key-set.ts';
 import {
   advance,
   type Confirmation,
@@ -14,13 +14,13 @@ import {
   type NextStep,
   ROLLOVER_TIMES,
   type RolloverOutcome,
-} from '../edge/dnssec/keys/rollover.ts';
-import { fileZoneKeys } from '../zone-keys/file-keys.ts';
-import { openZoneKeys } from '../zone-keys/open.ts';
-import type { ZoneKeys } from '../zone-keys/port.ts';
-import { refuseSecret } from '../zone-keys/refuse-secret.ts';
-import { configWithData, withStore } from './context.ts';
-import { print, table, UsageError } from './output.ts';
+} from '../../edge/dnssec/keys/rollover.ts';
+import { fileZoneKeys } from '../../zone-keys/file-keys.ts';
+import { openZoneKeys } from '../../zone-keys/open.ts';
+import type { ZoneKeys } from '../../zone-keys/port.ts';
+import { refuseSecret } from '../../zone-keys/refuse-secret.ts';
+import { configWithData, withStore } from '../context.ts';
+import { print, table, UsageError } from '../output.ts';
 
 export interface DnssecOptions {
   readonly zone?: string;
