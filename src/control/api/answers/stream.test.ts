@@ -4,6 +4,7 @@ import { createServer, get, type IncomingMessage } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createManualTimers } from '../../../../test/support/lifecycle/manual-timers.ts';
+import { oneTickEach } from './one-tick-each.ts';
 import { jsonArrayStream } from './stream.ts';
 
 const IDLE = 10_000;
@@ -27,7 +28,7 @@ describe('a streamed array', () => {
   let ended = 0;
   let source = handedOut();
   const server = createServer((request, response) => {
-    const options = { idleMs: IDLE, totalMs: TOTAL, timers, onEnd: () => ended++ };
+    const options = { idleMs: IDLE, totalMs: TOTAL, timers, tick: oneTickEach(), onEnd: () => ended++ };
     if (request.url === '/handed-out') {
       jsonArrayStream(source.batches, response, options).pipe(response);
       return;

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { setImmediate as nextTick } from 'node:timers/promises';
 import type { Timers } from '../../../lifecycle/timers.ts';
 
 /** Octets of JSON that leave together, at most. Each one taken counts as progress of the reader. */
@@ -17,6 +16,8 @@ interface StreamOptions {
   /** Milliseconds in which the reader must take the whole array; after that its connection is closed. */
   readonly totalMs: number;
   readonly timers: Timers;
+  /** Waits for a tick of the event loop, before each batch. */
+  readonly tick: () => Promise<void>;
   /** Called once, when the answer has ended or the connection is gone. */
   readonly onEnd: () => void;
 }
@@ -30,7 +31,7 @@ interface StreamOptions {
 export function jsonArrayStream(
   batches: Batches,
   response: ServerResponse,
-  { idleMs, totalMs, timers, onEnd }: StreamOptions,
+  { idleMs, totalMs, timers, tick, onEnd }: StreamOptions,
 ): Readable {
   const cutOff = (): void => void response.destroy();
   const cancelTotal = timers.after(totalMs, cutOff);
@@ -41,7 +42,7 @@ export function jsonArrayStream(
     if (hasEnded) return;
     cancelIdle = timers.after(idleMs, cutOff);
   };
-  const stream = Readable.from(watched(batches, wait), { objectMode: false, highWaterMark: CHUNK });
+  const stream = Readable.from(watched(batches, tick, wait), { objectMode: false, highWaterMark: CHUNK });
   const end = (): void => {
     if (hasEnded) return;
     hasEnded = true;
@@ -56,14 +57,18 @@ export function jsonArrayStream(
   return stream;
 }
 
-async function* watched(batches: Batches, onTaken: () => void): AsyncGenerator<Buffer> {
+async function* watched(
+  batches: Batches,
+  tick: StreamOptions['tick'],
+  onTaken: () => void,
+): AsyncGenerator<Buffer> {
+  await tick();
   for await (const octets of arrayOctets(batches)) {
     for (let at = 0; at < octets.length; at += CHUNK) {
       onTaken();
       yield octets.subarray(at, at + CHUNK);
     }
-    // Other requests are answered between two batches: pages of the embedded engine are read synchronously.
-    await nextTick();
+    await tick();
   }
   onTaken();
 }

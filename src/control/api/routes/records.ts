@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
 import { LIMITS } from '../../../core/limits.ts';
@@ -10,6 +9,7 @@ import { parseListing } from '../../records/listing-query.ts';
 import { type RecordResource, recordTag, withSentData } from '../../records/record.ts';
 import { createRecord, deleteRecord, getRecord, patchRecord } from '../../records/records.ts';
 import { created, nextLink } from '../answers/links.ts';
+import { oneTickEach } from '../answers/one-tick-each.ts';
 import { type Batches, jsonArrayStream } from '../answers/stream.ts';
 import type { ApiDeps } from '../deps.ts';
 import { actorOf } from '../requests/guard.ts';
@@ -20,7 +20,7 @@ import { ifMatch, isNotModified, onlyIfNew } from '../requests/preconditions.ts'
 export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const listings = createConcurrency({ perKey: LIMITS.listingsPerCustomer, total: LIMITS.listings });
   const pages = createConcurrency({ perKey: LIMITS.pagesPerCustomer, total: LIMITS.pages });
-  const ownTurn = turns();
+  const tick = oneTickEach();
   app.get('/records', async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
     const { filter, page } = parseListing(query);
@@ -28,13 +28,13 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const actor = actorOf(request);
     const send = (batches: Batches, totalMs: number, onEnd: () => void): FastifyReply => {
       const { timers } = deps;
-      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, onEnd };
+      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, tick, onEnd };
       return reply.send(jsonArrayStream(batches, reply.raw, options));
     };
     reply.type('application/json; charset=utf-8');
     if (page !== null) {
       const leave = enter(pages, actor, reply);
-      await ownTurn();
+      await tick();
       const { batches, next } = await pageRecords(deps, actor, filter, page);
       if (next !== null)
         reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
@@ -85,18 +85,6 @@ function enter(readers: Concurrency, { customerId }: Actor, { raw }: FastifyRepl
   raw.once('finish', leave);
   raw.once('close', leave);
   return leave;
-}
-
-/**
- * Gives each caller a turn of the event loop of its own. A page of full records is some milliseconds of work: with many asked
- * for at once, other requests are answered in between.
- */
-function turns(): () => Promise<void> {
-  let last = Promise.resolve();
-  return () => {
-    last = last.then(() => nextTurn());
-    return last;
-  };
 }
 
 type Tagged = Pick<RecordResource, 'updated_at'>;
