@@ -136,14 +136,20 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     request: DnsRequest,
     answer: () => Uint8Array | Promise<Uint8Array>,
     isForgeable: boolean,
+    share: number,
   ): Uint8Array | Promise<Uint8Array> {
     if (isForgeable) {
       observe.signing('truncated');
       return truncated(writeReply(request, finishZoneless(blankBody())), request.questionEnd);
     }
-    const waiting = budget.wait(answer);
-    observe.signing(waiting === null ? 'refused' : 'waited');
-    return waiting ?? writeReply(request, finishZoneless(busyBody())).bytes;
+    const refuse = (): Uint8Array => {
+      observe.signing('refused');
+      return writeReply(request, finishZoneless(busyBody())).bytes;
+    };
+    const waiting = budget.wait(answer, refuse, share);
+    if (waiting === null) return refuse();
+    observe.signing('waited');
+    return waiting;
   }
 
   return {
@@ -156,7 +162,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       else observe.cacheHit();
       return octets;
     },
-    slow(packet, transport, proven) {
+    slow(packet, transport, proven, share = 0) {
       const request = decodeRequest(packet, packet.length);
       if (request === null) return null;
       if (isRequestFault(request)) return writeFault(request);
@@ -164,7 +170,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       const to = route(request, generation.zones);
       const now = () => answer(packet, request, to, generation, transport);
       return mayNeedSignatures(request, to) && !budget.isOpen
-        ? postponed(request, now, transport === 'udp' && !proven)
+        ? postponed(request, now, transport === 'udp' && !proven, share)
         : now();
     },
   };

@@ -56,8 +56,13 @@ describe('the budget of fresh signatures', () => {
   /** A question that nobody asked before; its reply has one fresh signature, that of its NSEC record. */
   const ask = (
     asking: Asking = {},
-    { transport = 'udp', proven = false }: { transport?: Transport; proven?: boolean } = {},
-  ) => handler.slow(queryOf(`x${unique++}.acme.v1.uqrp.net`, { qtype: 1, ...asking }), transport, proven);
+    {
+      transport = 'udp',
+      proven = false,
+      share = 0,
+    }: { transport?: Transport; proven?: boolean; share?: number } = {},
+  ) =>
+    handler.slow(queryOf(`x${unique++}.acme.v1.uqrp.net`, { qtype: 1, ...asking }), transport, proven, share);
   const now = (reply: ReturnType<typeof ask>): Message => {
     assert.ok(reply instanceof Uint8Array, 'answered at once');
     return messageOf(reply);
@@ -133,6 +138,43 @@ describe('the budget of fresh signatures', () => {
     for (const message of await Promise.all(waiting)) assert.equal(rrsigsIn(message.authority).length, 4);
     assert.deepEqual(order, [...Array(QUEUE).keys()]);
     assert.deepEqual(counts, { waited: QUEUE, refused: 1 });
+  });
+
+  test('a stream client of another source is answered at the next refill while one source floods the queue', async () => {
+    spendAll();
+    const [flood, other] = [1, 2].map((share) => ({ transport: 'doh', proven: true, share }) as const);
+    const flooding = Array.from({ length: QUEUE }, () => ask({}, flood!));
+    assert.equal(now(ask({}, flood!)).rcode, SERVFAIL, 'the queue is full for the source that filled it');
+    const waiting = ask({}, other!);
+    assert.ok(waiting instanceof Promise, 'not for another one');
+    await timers.advance(5);
+    const reply = messageOf(await waiting);
+    assert.equal(reply.rcode, 0);
+    assert.ok(isSignedBy(reply, keys));
+    // It took the place of the newest question of the flood, whose reply says so.
+    assert.equal(messageOf((await flooding.at(-1)) ?? null).rcode, SERVFAIL);
+    await timers.advance((1000 * QUEUE) / BUDGET + 20);
+    const rcodes = (await Promise.all(flooding)).map((late) => messageOf(late).rcode);
+    assert.equal(rcodes.filter((rcode) => rcode === 0).length, QUEUE - 1);
+    assert.deepEqual(counts, { waited: QUEUE + 1, refused: 2 });
+  });
+
+  test('two sources that flood are answered alternately, and neither holds the whole queue', async () => {
+    spendAll();
+    const order: number[] = [];
+    let refused = 0;
+    const replies = [1, 2].flatMap((share) =>
+      Array.from({ length: QUEUE }, async () => {
+        const { rcode } = messageOf(await ask({}, { transport: 'tcp', proven: true, share }));
+        if (rcode === SERVFAIL) refused++;
+        else order.push(share);
+      }),
+    );
+    await timers.advance((1000 * QUEUE) / BUDGET + 20);
+    await Promise.all(replies);
+    assert.equal(order.length + refused, 2 * QUEUE);
+    assert.equal(order.length, QUEUE);
+    for (let i = 2; i < QUEUE; i++) assert.equal(order[i], order[i - 2], `question ${i}`);
   });
 
   test('a reload does not fill it, and those that wait are signed by the keys with which they began', async () => {

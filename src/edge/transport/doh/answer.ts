@@ -4,6 +4,7 @@ import { LIMITS } from '../../../core/limits.ts';
 import type { ReplyDecorator } from '../edns/decorator.ts';
 import type { JsonApi } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
+import { queueShare } from '../shared/queue-share.ts';
 import { cacheSeconds } from './cache-seconds.ts';
 import type { Headers, HttpReply } from './exchange.ts';
 import { DNS_MESSAGE, type DohError, type ResourceRequest } from './route.ts';
@@ -168,7 +169,7 @@ function ask(
     return Buffer.copyBytesFrom(scratch, 0, octets);
   }
   const askedAt = clock();
-  return thenMap(handler.slow(message, 'doh', true), (reply) => {
+  return thenMap(handler.slow(message, 'doh', true, queueShare(peer())), (reply) => {
     if (reply === null) return null;
     const own = finished(message, reply, decorator, peer);
     observe.reply('doh', own.length, headerRcode(own), (clock() - askedAt) / 1000);

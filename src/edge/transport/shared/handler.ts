@@ -1,5 +1,8 @@
 import type { Transport } from '../../../core/transport.ts';
 
+/** Shares of the queue in which questions wait for a signature. A source uses one of them. */
+export const QUEUE_SHARES = 64;
+
 /**
  * One query in, one reply out. It is told the transport (size limits and some EDNS options differ) and never an address.
  * Neither method throws or rejects.
@@ -18,12 +21,14 @@ export interface PacketHandler {
    *
    * @param proven the peer has proved that it receives what is sent to its address: by a valid server cookie (RFC 7873),
    *   or by having opened a stream
+   * @param share where the question queues if it has to wait, 0 to QUEUE_SHARES - 1; see `queueShare`. Absent: 0
    * @returns the reply, or null for silence (RFC 8906: only what is no query at all)
    */
   slow(
     request: Uint8Array,
     transport: Transport,
     proven: boolean,
+    share?: number,
   ): Uint8Array | null | Promise<Uint8Array | null>;
 }
 

@@ -4,6 +4,7 @@ import { backgroundTimers, type Timers } from '../../../lifecycle/timers.ts';
 import type { ReplyDecorator } from '../edns/decorator.ts';
 import type { QueryMeter } from '../rate-limit/rate-limit.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
+import { queueShare } from '../shared/queue-share.ts';
 import { FrameSplitter, frame } from './framing.ts';
 
 /** Reading pauses while a socket holds this much that its peer has not taken. Also the socket's high-water mark. */
@@ -170,7 +171,7 @@ export class StreamConnection {
         observe.reply(transport, octets, headerRcode(scratch), 0);
         return frame(scratch, octets);
       }
-      const reply = handler.slow(query, transport, true);
+      const reply = handler.slow(query, transport, true, queueShare(this.#address));
       if (!(reply instanceof Promise)) return this.#framed(query, reply, askedAt);
       this.inFlight++;
       reply.then(

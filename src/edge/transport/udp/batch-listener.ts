@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import { type Listener, once } from '../shared/listener.ts';
+import { queueShare } from '../shared/queue-share.ts';
 import type { UdpAddon, UdpEndpoint, UdpLayout } from './addon.ts';
 import { type Miss, MissQueue } from './miss-queue.ts';
 import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './reply-finisher.ts';
@@ -112,7 +113,10 @@ class UdpBatches {
       this.#options.observe.missDropped();
       return;
     }
-    const answer = this.#options.handler.slow(query, 'udp', screened === PROVEN);
+    const proven = screened === PROVEN;
+    // An unproven question never waits for a signature, so it needs no share.
+    const share = proven ? queueShare(peer.ip) : 0;
+    const answer = this.#options.handler.slow(query, 'udp', proven, share);
     if (!(answer instanceof Promise)) {
       this.#keep(this.#take(miss, answer, reply), peer);
       return;

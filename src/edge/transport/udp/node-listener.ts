@@ -1,6 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { type Listener, once } from '../shared/listener.ts';
+import { queueShare } from '../shared/queue-share.ts';
 import { type Miss, MissQueue } from './miss-queue.ts';
 import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './reply-finisher.ts';
 
@@ -114,7 +115,10 @@ class UdpReplies {
       observe.missDropped();
       return;
     }
-    const reply = handler.slow(query, 'udp', screened === PROVEN);
+    const proven = screened === PROVEN;
+    // An unproven question never waits for a signature, so it needs no share.
+    const share = proven ? queueShare(peer.address) : 0;
+    const reply = handler.slow(query, 'udp', proven, share);
     if (reply instanceof Promise) this.#misses.wait(reply, (late) => this.#sendSlow(miss, late));
     else this.#sendSlow(miss, reply);
   }
