@@ -1,5 +1,5 @@
 /**
- * Checks the table of who may import whom (import-rules.ts) with dependency-cruiser, and what a graph cannot see by
+ * Checks the table of allowed imports (import-rules.ts) with dependency-cruiser, and what a graph cannot see by
  * reading the files. Prints every fault and exits 1; exits 0 with a count of what was seen.
  */
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Who may import whom. docs/ARCHITECTURE.md prints the table of modules, and check-imports.ts compares the two. Paths are
+ * Which modules a module may import. docs/ARCHITECTURE.md prints the table of modules, and check-imports.ts compares the two. Paths are
  * regular expressions over paths from the project's root.
  */
 

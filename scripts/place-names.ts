@@ -7,7 +7,7 @@ type PlaceName = readonly [name: string, place: string, country: string];
 
 /**
  * Current English names of places that GeoNames lists under a local or longer name. Such a name counts as the place's own,
- * so that the most populous place of that name answers (decisions, section 7).
+ * so that the most populous place of that name answers.
  */
 export const ENGLISH_NAMES: readonly PlaceName[] = [
   ['Geneva', 'Geneve', 'CH'],

@@ -113,7 +113,7 @@ export function portUses(config: Config): PortUse[] {
   ];
 }
 
-/** @throws StartError for the first port that cannot be had */
+/** @throws StartError for the first port that cannot be opened */
 export async function checkPorts(uses: readonly PortUse[]): Promise<void> {
   const fault = await findPortFault(uses);
   if (fault === null) return;

@@ -3,10 +3,10 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import Stripe from 'stripe';
-import { BODY, HEADER, HEX, NOW, OTHER, SECRET, signed, T, verdict, WRONG } from './testing/verdict.ts';
+import { BODY, HEADER, HEX, NOW, OTHER, SECRET, signed, T, check, WRONG } from './testing/check.ts';
 import { verifyWebhook, WebhookVerificationError, type WebhookVerificationReason } from './verify-webhook.ts';
 
-function stripeVerdict(body: string, header: string, secret: string, now: number): boolean {
+function stripeAccepts(body: string, header: string, secret: string, now: number): boolean {
   try {
     return Stripe.webhooks.signature?.verifyHeader(body, header, secret, 300, undefined, now) ?? false;
   } catch (error) {
@@ -19,7 +19,7 @@ describe('verifyWebhook: against the stripe package', () => {
   const now = NOW + 1000;
   const decoded = createHmac('sha256', Buffer.from(SECRET, 'hex')).update(`${T}.${BODY}`).digest('hex');
   const hashed = createHash('sha256').update(SECRET).digest('hex');
-  const cases: readonly [string, string, string, string, number, ReturnType<typeof verdict>][] = [
+  const cases: readonly [string, string, string, string, number, ReturnType<typeof check>][] = [
     ['ours', BODY, HEADER, SECRET, now, 'passed'],
     ['the key decoded from hexadecimal', BODY, `t=${T},v1=${decoded}`, SECRET, now, 'no_match'],
     ['the key hashed', BODY, signed(BODY, T, hashed), SECRET, now, 'no_match'],
@@ -39,8 +39,8 @@ describe('verifyWebhook: against the stripe package', () => {
   ];
   for (const [name, body, header, secret, at, expected] of cases) {
     it(`${name}: both say ${expected}`, () => {
-      assert.equal(verdict(body, header, secret, { now: at }), expected);
-      assert.equal(stripeVerdict(body, header, secret, at), expected === 'passed');
+      assert.equal(check(body, header, secret, { now: at }), expected);
+      assert.equal(stripeAccepts(body, header, secret, at), expected === 'passed');
     });
   }
 
@@ -52,8 +52,8 @@ describe('verifyWebhook: against the stripe package', () => {
         const header = Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp });
         assert.equal(header, signed(payload, timestamp));
         // No event, so it is turned down; but only after signature and age were found to be right.
-        assert.equal(verdict(payload, header, SECRET, { now: timestamp * 1000 }), 'malformed_body');
-        assert.ok(stripeVerdict(payload, signed(payload, timestamp), SECRET, timestamp * 1000));
+        assert.equal(check(payload, header, SECRET, { now: timestamp * 1000 }), 'malformed_body');
+        assert.ok(stripeAccepts(payload, signed(payload, timestamp), SECRET, timestamp * 1000));
       }),
     );
   });
@@ -66,7 +66,7 @@ describe('verifyWebhook: properties', () => {
       verifyWebhook(BODY, HEADER, SECRET, { now: NOW }),
     );
     const within = new Uint8Array([1, ...Buffer.from(BODY), 2]).subarray(1, -1);
-    assert.equal(verdict(within, HEADER), 'passed');
+    assert.equal(check(within, HEADER), 'passed');
   });
 
   it('no body with a flipped bit passes', () => {
@@ -75,7 +75,7 @@ describe('verifyWebhook: properties', () => {
       fc.property(bits, (bit) => {
         const body = Buffer.from(BODY);
         body.writeUInt8(body.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-        assert.equal(verdict(body, HEADER), 'no_match');
+        assert.equal(check(body, HEADER), 'no_match');
       }),
     );
   });
@@ -85,7 +85,7 @@ describe('verifyWebhook: properties', () => {
     fc.assert(
       fc.property(place, fc.string({ minLength: 1, maxLength: 1 }), (at, letter) => {
         fc.pre(letter !== HEADER[at]);
-        assert.notEqual(verdict(BODY, HEADER.slice(0, at) + letter + HEADER.slice(at + 1)), 'passed');
+        assert.notEqual(check(BODY, HEADER.slice(0, at) + letter + HEADER.slice(at + 1)), 'passed');
       }),
     );
   });
@@ -95,7 +95,7 @@ describe('verifyWebhook: properties', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), soup), fc.string(), (header, body) => {
         fc.pre(!header.includes(HEX));
-        assert.ok(['malformed_header', 'no_match'].includes(verdict(body, header)));
+        assert.ok(['malformed_header', 'no_match'].includes(check(body, header)));
       }),
     );
   });

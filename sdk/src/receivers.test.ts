@@ -44,7 +44,7 @@ describe('the guide: receivers', () => {
         receiver = await startReceiver(program, path, SECRET);
       });
       after(() => receiver?.stop());
-      it('takes what is genuine and turns down the rest', { skip }, () => judgeAll(receiver.port));
+      it('takes what is genuine and turns down the rest', { skip }, () => checkAll(receiver.port));
     });
   }
 
@@ -99,7 +99,7 @@ function send(port: number, body: string, signature = sign(body)): Promise<numbe
   return post(port, body, { ...JSON_TYPE, 'X-Service-Signature': signature });
 }
 
-async function judgeAll(port: number): Promise<void> {
+async function checkAll(port: number): Promise<void> {
   const body = upserted(1, UMLAUT);
   const t = Math.floor(Date.now() / 1000);
   const decoded = createHmac('sha256', Buffer.from(SECRET, 'hex')).update(`${t}.${body}`).digest('hex');

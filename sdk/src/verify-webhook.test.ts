@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BODY, HEADER, HEX, NOW, OTHER, SECRET, signed, T, verdict, WRONG } from './testing/verdict.ts';
+import { BODY, HEADER, HEX, NOW, OTHER, SECRET, signed, T, check, WRONG } from './testing/check.ts';
 import { type VerifyOptions, verifyWebhook } from './verify-webhook.ts';
 
 type HeaderCase = readonly [
   name: string,
   header: string | readonly string[] | undefined,
-  expected: ReturnType<typeof verdict>,
+  expected: ReturnType<typeof check>,
 ];
 
 describe('verifyWebhook: headers', () => {
@@ -54,18 +54,18 @@ describe('verifyWebhook: headers', () => {
     ['another v1', `t=${T},v1=${WRONG}`, 'no_match'],
   ];
   for (const [name, header, expected] of cases) {
-    it(`${name}: ${expected}`, () => assert.equal(verdict(BODY, header), expected));
+    it(`${name}: ${expected}`, () => assert.equal(check(BODY, header), expected));
   }
 
   it('many v1 that do not fit are all looked at', () => {
     const many = Array.from({ length: 12 }, () => `v1=${WRONG}`).join(',');
-    assert.equal(verdict(BODY, `t=${T},${many},v1=${HEX}`), 'passed');
-    assert.equal(verdict(BODY, `t=${T},${many}`), 'no_match');
+    assert.equal(check(BODY, `t=${T},${many},v1=${HEX}`), 'passed');
+    assert.equal(check(BODY, `t=${T},${many}`), 'no_match');
   });
 });
 
 describe('verifyWebhook: secrets', () => {
-  const cases: readonly [string, string, ReturnType<typeof verdict>][] = [
+  const cases: readonly [string, string, ReturnType<typeof check>][] = [
     ['the signing secret', SECRET, 'passed'],
     ['another', OTHER, 'no_match'],
     ['empty', '', 'malformed_secret'],
@@ -76,12 +76,12 @@ describe('verifyWebhook: secrets', () => {
     ['with a prefix', `whsec_${SECRET}`, 'malformed_secret'],
   ];
   for (const [name, secret, expected] of cases) {
-    it(`${name}: ${expected}`, () => assert.equal(verdict(BODY, HEADER, secret), expected));
+    it(`${name}: ${expected}`, () => assert.equal(check(BODY, HEADER, secret), expected));
   }
 });
 
 describe('verifyWebhook: age', () => {
-  const sides: readonly [number, VerifyOptions, ReturnType<typeof verdict>][] = [
+  const sides: readonly [number, VerifyOptions, ReturnType<typeof check>][] = [
     [300, {}, 'passed'],
     [-300, {}, 'passed'],
     [300.999, {}, 'passed'],
@@ -103,17 +103,17 @@ describe('verifyWebhook: age', () => {
   for (const [age, options, expected] of sides) {
     it(`${age} s, tolerance ${options.toleranceSeconds ?? 'not given'}: ${expected}`, () => {
       const now = NOW + age * 1000;
-      assert.equal(verdict(BODY, HEADER, SECRET, { ...options, now }), expected);
-      assert.equal(verdict(BODY, HEADER, SECRET, { ...options, now: () => now }), expected);
+      assert.equal(check(BODY, HEADER, SECRET, { ...options, now }), expected);
+      assert.equal(check(BODY, HEADER, SECRET, { ...options, now: () => now }), expected);
     });
   }
 
-  it('is judged by the clock of the machine unless another is given', () => {
+  it('is compared with the clock of the machine unless another is given', () => {
     const t = Math.floor(Date.now() / 1000);
     for (const options of [{}, { now: undefined }]) {
-      assert.equal(verdict(BODY, signed(BODY, t), SECRET, options), 'passed');
-      assert.equal(verdict(BODY, signed(BODY, t - 3600), SECRET, options), 'outside_tolerance');
-      assert.equal(verdict(BODY, signed(BODY, t + 3600), SECRET, options), 'outside_tolerance');
+      assert.equal(check(BODY, signed(BODY, t), SECRET, options), 'passed');
+      assert.equal(check(BODY, signed(BODY, t - 3600), SECRET, options), 'outside_tolerance');
+      assert.equal(check(BODY, signed(BODY, t + 3600), SECRET, options), 'outside_tolerance');
     }
   });
 
@@ -124,11 +124,11 @@ describe('verifyWebhook: age', () => {
   });
 });
 
-describe('verifyWebhook: what is judged first', () => {
+describe('verifyWebhook: the order of the checks', () => {
   const old = { now: NOW + 301_000 };
-  it('the signature before the age', () => assert.equal(verdict(BODY, HEADER, OTHER, old), 'no_match'));
+  it('the signature before the age', () => assert.equal(check(BODY, HEADER, OTHER, old), 'no_match'));
   it('the age before the body', () =>
-    assert.equal(verdict('no JSON', signed('no JSON'), SECRET, old), 'outside_tolerance'));
-  it('the signature before the body', () => assert.equal(verdict('no JSON', HEADER), 'no_match'));
-  it('the secret before the header', () => assert.equal(verdict(BODY, '', 'short'), 'malformed_secret'));
+    assert.equal(check('no JSON', signed('no JSON'), SECRET, old), 'outside_tolerance'));
+  it('the signature before the body', () => assert.equal(check('no JSON', HEADER), 'no_match'));
+  it('the secret before the header', () => assert.equal(check(BODY, '', 'short'), 'malformed_secret'));
 });

@@ -95,7 +95,7 @@ export interface VerifyOptions {
 }
 
 /**
- * Checks that a request came from the service, unchanged and lately, and reads it. The signature is judged first, then the
+ * Checks that a request came from the service, unchanged and lately, and reads it. The signature is checked first, then the
  * age, and the body is parsed only after both.
  *
  * @param rawBody the request's body exactly as it arrived, before anything has parsed it

@@ -170,7 +170,7 @@ describe('loadConfig', () => {
   });
 
   for (const [name, good, bad] of VALUES) {
-    it(`judges ${name}`, () => {
+    it(`checks ${name}`, () => {
       for (const value of good) assert.deepEqual(faultsOf({ [name]: value }), [], value);
       const fault = `${name} must be ${ENVIRONMENT[name].expects}`;
       for (const value of bad) assert.deepEqual(faultsOf({ [name]: value }), [fault], value);
@@ -261,7 +261,7 @@ describe('loadConfig', () => {
     );
   });
 
-  it('judges combinations', () => {
+  it('checks combinations', () => {
     const together = 'UQRP_TLS_CERT and UQRP_TLS_KEY must be given together';
     assert.deepEqual(faultsOf({ UQRP_TLS_CERT: 'c' }), [together]);
     assert.deepEqual(faultsOf({ UQRP_TLS_KEY: 'k' }), [together]);

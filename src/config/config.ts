@@ -64,7 +64,7 @@ export interface Config {
   readonly logFormat: LogFormat | null;
   readonly workers: number;
   readonly providers: ProviderSettings;
-  /** Name servers of the outbound door; empty: those of the system. */
+  /** Name servers of the outbound clients; empty: those of the system. */
   readonly resolvers: readonly string[];
   /** Seconds before each attempt of a webhook delivery. */
   readonly webhookSchedule: readonly number[];
@@ -120,7 +120,7 @@ type Values = { readonly [N in VariableName]: ValueOf<N> };
  */
 export function loadConfig(env: Environment, line: CommandLine = {}): Config {
   const { values, faults } = parseAll(env);
-  // Combinations are judged over the values that parsed, so that one start shows everything.
+  // Combinations are checked over the values that parsed, so that one start shows every fault.
   faults.push(...combinationFaults(values));
   if (faults.length > 0) throw new ConfigError(faults);
   const v = values as Values;

@@ -29,7 +29,7 @@ const SWITCH = 'on or off';
 export const ROLES = ['all', 'control', 'edge'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Whether and how answers are signed (decisions, section 5). */
+/** Whether and how answers are signed. */
 export const SIGNING = ['full', 'split', 'off'] as const;
 export type Signing = (typeof SIGNING)[number];
 

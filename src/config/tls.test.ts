@@ -60,7 +60,7 @@ describe('loadTls, self-signed', () => {
     assert.equal(load({ clock: () => notAfter - 30 * DAY }).origin, 'renewed');
   });
 
-  it('makes a pair anew when the files do not belong together or are damaged', () => {
+  it('makes another pair when the files do not belong together or are damaged', () => {
     const key = join(dataDir, 'tls', 'key.pem');
     load();
     for (const content of ['', 'damaged', makeSelfSigned({ hosts: ['localhost'], now: NOW }).key]) {

@@ -37,7 +37,7 @@ const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 const UNSPECIFIED: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /**
- * The certificate that TLS listeners present. Call it again to read the operator's files anew, or to renew.
+ * The certificate that TLS listeners present. Call it again to read the operator's files again, or to renew.
  *
  * @throws ConfigError when the operator's files cannot be read, parsed, or do not belong together
  */

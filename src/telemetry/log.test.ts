@@ -25,7 +25,7 @@ describe('createLog', () => {
       event: 'feed.failing',
       reason: 'source',
       seconds: 3,
-      msg: 'the edge view does not follow its source',
+      msg: EVENTS['feed.failing'].message,
     });
   });
 
@@ -37,7 +37,7 @@ describe('createLog', () => {
     log.event('store.failing', {}, Object.assign(new TypeError(TOKEN), { code: 'ECONNREFUSED' }));
     assert.equal(
       lines[0],
-      '08:00:00.123 ERROR the edge view does not follow its source (event=feed.failing reason=source seconds=3)\n',
+      `08:00:00.123 ERROR ${EVENTS['feed.failing'].message} (event=feed.failing reason=source seconds=3)\n`,
     );
     assert.match(
       lines[1] ?? '',

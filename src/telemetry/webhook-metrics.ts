@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DeliveryError, DeliveryStatus } from '../core/webhooks.ts';
 
-/** What the write wing tells of webhooks: numbers and words of closed sets, no name and no address. */
+/** What the control side tells of webhooks: numbers and words of closed sets, no name and no address. */
 export interface WebhookMetrics {
   /** Deliveries that wait to be attempted, and those dropped before (`unwritten`: which no history shows). */
   enqueued(counts: { readonly waiting: number; readonly dropped: number; readonly unwritten: number }): void;

@@ -47,7 +47,7 @@ describe('a server between two states', () => {
       await eventually(async () => {
         assert.equal((await read(server, 'get.temp.acme.v1')).payload, 'hello');
         assert.ok(await ready());
-        // Built anew: the first file is not made again.
+        // A later file: the first one is not made again.
         return existsSync(join(view, '2.mdb')) || existsSync(join(view, '3.mdb'));
       }, 20_000);
       await server.stop();

@@ -71,7 +71,7 @@ async function withPool(at: World, scenario: (pool: WorkerPool) => Promise<void>
 }
 
 describe('the pool of DNS workers', () => {
-  it('starts a worker anew when one dies, and the port is answered all the while', async () => {
+  it('starts another worker when one dies, and the port is answered all the while', async () => {
     const at = world();
     await withPool(at, async (pool) => {
       const { dns } = pool.ports;

@@ -21,7 +21,7 @@ const RECORDS = 2000;
 const WARM = 0.4;
 /** Growth of the peak from then on that is no leak, MB: the collectors swing by tens of them, and a short run is not warm yet. */
 const SWING = MINUTES >= 10 ? 128 : 192;
-/** From so many minutes on the slope is judged: before, the swing of the collectors hides it. */
+/** From so many minutes on the slope counts: before, the swing of the collectors hides it. */
 const SLOPE_MINUTES = 30;
 /** Greatest slope, MB a minute. */
 const SLOPE_MAX = 1;

@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
 const MINUTES = Number(process.argv[2] ?? 10);
-/** Short, so that the loop is compiled anew many times, on-stack replacement included. */
+/** Short, so that the loop is compiled again many times, on-stack replacement included. */
 const LIFE_MS = 3000;
 const SILENCE_MS = 30_000;
 const COMPILERS = [

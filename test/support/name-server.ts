@@ -17,7 +17,7 @@ const HEADER = 12;
 const RESPONSE = 0x8180;
 const NXDOMAIN = 3;
 
-/** A recursive name server as the outbound door sees it: answers A and AAAA over UDP from a function. */
+/** A recursive name server as the outbound client sees it: answers A and AAAA over UDP from a function. */
 export async function startNameServer(
   address: string,
   port: number,

@@ -17,7 +17,7 @@ import { start, stop } from '../support/process.ts';
 import type { Daemon, Setup } from './daemons.ts';
 
 /** What a validator made of an answer. */
-export interface Verdict {
+export interface Validation {
   readonly status: 'secure' | 'insecure' | 'failed';
   /** Decoded payload of a TXT answer, or null. */
   readonly payload: string | null;
@@ -30,9 +30,9 @@ export interface Verdict {
 }
 
 export interface Validator {
-  /** Of a resolver its own, at 127.0.0.1; of a program that asks by itself, that of whom it asks. */
+  /** Of a resolver its own, at 127.0.0.1; of a program that asks by itself, that of the server it asks. */
   readonly port: number;
-  ask(name: string, type: keyof typeof RRTYPE): Promise<Verdict>;
+  ask(name: string, type: keyof typeof RRTYPE): Promise<Validation>;
   stop(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ async function tryDaemon(daemon: Daemon, where: Parameters<typeof startDaemon>[1
     throw new Error(`${daemon.program} does not answer:\n${log}`);
   }
   const { port } = setup;
-  return { port, ask: (name, type) => verdictOf(name, type, port), stop: end };
+  return { port, ask: (name, type) => resultOf(name, type, port), stop: end };
 }
 
 /** Ports that were given to a resolver, which may not have opened its own yet. */
@@ -131,7 +131,7 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-async function verdictOf(name: string, type: keyof typeof RRTYPE, port: number): Promise<Verdict> {
+async function resultOf(name: string, type: keyof typeof RRTYPE, port: number): Promise<Validation> {
   const reply = await ask(nameFromText(name)!, RRTYPE[type], {
     server: { host: '127.0.0.1', port, ca: null },
     transport: 'udp',

@@ -1,4 +1,4 @@
-/** A resolver's own port and files, and whom it asks. */
+/** A resolver's own port and files, and the server it asks. */
 export interface Setup {
   readonly dir: string;
   readonly port: number;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnvelope } from '../../src/core/query/envelope.ts';
-import type { Validator, Verdict } from './daemon.ts';
+import type { Validator, Validation } from './daemon.ts';
 import { bindAnchors } from './daemons.ts';
 
 /** A program that asks, validates one answer, prints what it thinks, and ends. */
@@ -19,7 +19,7 @@ export interface OneShot {
   /** How the trust anchors are written into its file. */
   readonly anchors: (lines: readonly string[]) => string;
   readonly args: (options: OneShotQuestion) => readonly string[];
-  readonly read: (output: string, type: string) => Verdict;
+  readonly read: (output: string, type: string) => Validation;
 }
 
 interface OneShotQuestion {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case, Expected } from './cases.ts';
-import type { Validator, Verdict } from './daemon.ts';
+import type { Validator, Validation } from './daemon.ts';
 import { LARGE, SMALL } from './world.ts';
 
 export interface PlayOptions {
@@ -14,7 +14,7 @@ export interface PlayOptions {
   readonly isBlind?: boolean;
 }
 
-const CHECKS: Readonly<Record<Expected, (verdict: Verdict) => boolean>> = {
+const CHECKS: Readonly<Record<Expected, (validation: Validation) => boolean>> = {
   small: ({ status, payload }) => status === 'secure' && payload === SMALL,
   large: ({ status, payload }) => status === 'secure' && payload === LARGE,
   denied: ({ status, records }) => status === 'secure' && records === 0,
@@ -34,10 +34,10 @@ export async function play(
   for (const { name, type, expected, isPrivate } of cases) {
     const { zone, token, minTtl = 0, declines = [], isBlind = false } = options;
     if (declines.includes(type)) continue;
-    const verdict = await validator.ask(fullName(name, zone, token), type);
+    const validation = await validator.ask(fullName(name, zone, token), type);
     const check = isBlind && (expected === 'small' || expected === 'large') ? 'some' : expected;
-    const { status, records, ttl, detail } = verdict;
-    if (!CHECKS[check](verdict)) {
+    const { status, records, ttl, detail } = validation;
+    if (!CHECKS[check](validation)) {
       wrong.push(`${name || '@'} ${type}: ${status}, ${records} records (${detail}), not ${expected}`);
     } else if (isPrivate && ttl !== null && ttl > minTtl) {
       wrong.push(`${name} ${type}: TTL ${ttl}`);

@@ -33,7 +33,7 @@ export async function skipWithoutNetwork(): Promise<string | false> {
 export interface Tree {
   /** DS of the root's key: all that a resolver has to trust. */
   readonly anchors: readonly string[];
-  /** Sets the DS rrsets of our zones at their parents, signs those anew, and resolves when they are served. */
+  /** Sets the DS rrsets of our zones at their parents, signs those again, and resolves when they are served. */
   delegate(ds: ReadonlyMap<string, readonly string[]>): Promise<void>;
   stop(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import type { Signals } from '../signals.ts';
 /** Milliseconds. A stop that takes longer is cut short, with exit code 1: the store is safe at any moment. */
 const STOP_LIMIT_MS = 9500;
 
-/** Runs the server until SIGTERM or SIGINT, also during the start. SIGHUP reads the certificate anew. */
+/** Runs the server until SIGTERM or SIGINT, also during the start. SIGHUP reads the certificate again. */
 export async function serveCommand(
   clock: Clock,
   json: boolean,
@@ -21,7 +21,7 @@ export async function serveCommand(
 ): Promise<void> {
   const config = loadConfig(readEnvironment(), line);
   const log = createLog({ clock, format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json') });
-  // The server outlives whoever reads its summary or its log.
+  // The server runs on when the reader of its output ends.
   goOnWithoutReader();
   signals.stop.addEventListener('abort', () => {
     setTimeout(() => process.exit(EXIT.failed), STOP_LIMIT_MS).unref();

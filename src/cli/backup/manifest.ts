@@ -27,7 +27,7 @@ export interface Manifest {
   readonly files: readonly BackupFile[];
 }
 
-/** Everything of a data directory that a backup takes. What is not here is made anew. */
+/** Everything of a data directory that a backup takes. What is not here is made again. */
 const PATHS = [
   /^uqrp\.sqlite$/,
   /^secret$/,

@@ -28,7 +28,7 @@ export function restore(folder: string, json: boolean): void {
 /**
  * Puts a backup into the data directory, which must be empty. Every file is compared with the manifest before the first one is
  * written. A restore that fails removes what it wrote. One that is killed leaves `UNFINISHED_RESTORE`, which no start and no
- * command accepts, and which lets the next restore begin anew.
+ * command accepts, and which lets the next restore begin again.
  *
  * @param onWritten called after each file, with the number of files so far: tests end the process there
  */

@@ -1,7 +1,7 @@
 import { type Builder, examples } from '../builder.ts';
 
 export function addServerCommands({ program, command, clock, json, takeSignals }: Builder): void {
-  command(program, 'serve', 'run the server until SIGTERM or SIGINT; SIGHUP reads the certificate anew')
+  command(program, 'serve', 'run the server until SIGTERM or SIGINT; SIGHUP reads the certificate again')
     .option('--accept-new-store', 'start although the database is another than the one of the last start')
     .addHelpText(
       'after',

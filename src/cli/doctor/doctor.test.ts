@@ -6,7 +6,7 @@ import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
 import { openStore } from '../../control/store/open.ts';
 import { isSecretOfStore } from '../../control/store/secret-check.ts';
 import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
-import { checkStore, judgeStore } from './store.ts';
+import { checkStore, storeFinding } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -25,7 +25,7 @@ describe('the checks of doctor', () => {
     }
   });
 
-  it('judge the free room of the disk', () => {
+  it('check the free space of the disk', () => {
     for (const [free, state] of [
       [1024 * MB, 'ok'],
       [1024 * MB - 1, 'note'],
@@ -48,7 +48,7 @@ describe('the checks of doctor', () => {
     assert.match(checkRights(['/data/view']).text, /reach \/data\/view\./);
   });
 
-  it('judge the time of a certificate and show its names', () => {
+  it('check the dates of a certificate and show its names', () => {
     const day = 86_400_000;
     const { cert, key } = makeSelfSigned({ hosts: ['localhost'], now: NOW });
     const first = checkCertificate(cert, key, NOW + day);
@@ -89,7 +89,7 @@ describe('the checks of doctor', () => {
       ['0008-c', 'own', /^schema 0008-c is newer than this program/],
       ['none', null, /^schema none, this program needs 0007-b/],
     ] as const) {
-      const finding = judgeStore({ schema, fingerprint }, '0007-b', 'own');
+      const finding = storeFinding({ schema, fingerprint }, '0007-b', 'own');
       assert.match(finding.text, text);
       assert.equal(finding.state, finding.text.startsWith('answers') ? 'ok' : 'wrong');
     }

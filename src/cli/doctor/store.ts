@@ -22,7 +22,7 @@ export async function checkStore(config: StoreConfig, clock: Clock): Promise<Fin
   const { dataDir, databaseUrl, secret } = config;
   try {
     const facts = databaseUrl === null ? sqliteFacts(dataDir) : await postgresFacts(config, clock);
-    return judgeStore(facts, LATEST_MIGRATION, secretFingerprint(loadSecret(dataDir, secret, false)));
+    return storeFinding(facts, LATEST_MIGRATION, secretFingerprint(loadSecret(dataDir, secret, false)));
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
     const what = message || code || 'it does not answer';
@@ -50,7 +50,7 @@ async function postgresFacts({ dataDir, databaseUrl }: StoreConfig, clock: Clock
 }
 
 /** @param latest schema that this program brings */
-export function judgeStore({ schema, fingerprint }: StoreFacts, latest: string, own: string): Finding {
+export function storeFinding({ schema, fingerprint }: StoreFacts, latest: string, own: string): Finding {
   if (schema > latest && schema !== 'none') {
     return wrong(
       'database',

@@ -27,8 +27,7 @@ export interface SchemaReply {
 }
 
 /**
- * `GET /schema?q=<query name>`: of the name only resource, namespace and version count (specification, Schema discovery;
- * errors: decisions, section 6).
+ * `GET /schema?q=<query name>`: of the name only resource, namespace and version count.
  *
  * @returns a function of `q`, null where the parameter is missing
  */

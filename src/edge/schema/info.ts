@@ -2,14 +2,14 @@ import { ENVELOPE_VERSION } from '../../core/brand.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
 
-/** Of the record and of the envelope's hint, seconds (specification, Schema over DNS). */
+/** Of the record and of the envelope's hint, seconds. */
 export const INFO_TTL = 3600;
 
 const NOT_ASCII = /[^\x20-\x7e]/g;
 
 /**
  * A value as JSON in one TXT record. Neither the JSON nor the record may exceed 3,500 bytes; a greater one is SERVFAIL, and
- * `GET /schema` is for it (specification, Schema over DNS; Limits).
+ * `GET /schema` is for it.
  */
 export function infoOutcome(value: object): Outcome {
   return plainOutcome('json', asciiJson(value));

@@ -4,7 +4,7 @@ import type { MalformedCause } from '../../core/query/malformed.ts';
 import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
 import { type FlatFields, flatEnvelope } from './flat.ts';
 
-/** RR TTL of an error envelope, seconds; a rate limit and a timeout have 0 (decisions, sections 5 and 8). */
+/** RR TTL of an error envelope, seconds; a rate limit and a timeout have 0. */
 const ERROR_TTL = 30;
 
 interface AnswerTimes {
@@ -35,7 +35,7 @@ export function constant(fields: FlatFields, ttl: number): Outcome {
   return { kind: 'answer', text: flatEnvelope(fields), ttl, until: FOREVER };
 }
 
-/** NOERROR with an error envelope: what was asked for cannot be had, though it was asked for rightly. */
+/** NOERROR with an error envelope: the query is valid and has no value. */
 function told(code: EnvelopeErrorCode, now: number): Outcome {
   const text = Buffer.from(errorEnvelope(code));
   return { kind: 'answer', text, ttl: ERROR_TTL, until: now + ERROR_TTL * 1000 };
@@ -61,7 +61,7 @@ export function malformed(cause: MalformedCause): Outcome {
   return { kind: 'malformed', code: 'E005', cause };
 }
 
-/** FORMERR with envelope E005, where the specification asks for one (Stock). */
+/** FORMERR with envelope E005 (docs/SERVICES.md, stock). */
 export function malformedTold(cause: MalformedCause, until: number): Outcome {
   return { kind: 'malformed', code: 'E005', cause, text: Buffer.from(errorEnvelope('E005')), until };
 }

@@ -6,7 +6,7 @@ import type { FlatFields } from './flat.ts';
 export const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** RR TTLs of an answer for a date that was named, and for today (decisions, section 5). */
+/** RR TTLs of an answer for a date that was named, and for today. */
 const NAMED_TTL = 86_400;
 const TODAY_TTL = 3600;
 

@@ -10,11 +10,11 @@ const HEAD = `v=${ENVELOPE_VERSION};s=ok;t=data`;
 const NAME = /^[a-z][a-z0-9]*$/;
 /** What would end a field, begin an escape, or not come through as one ASCII character. */
 const UNSAFE = /[^\x20-\x24\x26-\x3a\x3c-\x7e]/gu;
-/** Places after the point of a percentage (decisions, section 8). */
+/** Places after the point of a percentage. */
 export const PERCENT_PLACES = 2;
 
 /**
- * The TXT value of a computed answer: flat fields, no `d` (specification, TXT envelope). In a text `;`, `%`, control
+ * The TXT value of a computed answer: flat fields, no `d`. In a text `;`, `%`, control
  * characters and all that is not ASCII are percent-encoded as UTF-8 (RFC 3986 §2.1), so that no value can end its field.
  *
  * @throws RangeError on a field name that is none, or a number that is not finite: faults of the service

@@ -11,7 +11,7 @@ import type { Service } from './service.ts';
 
 const services = allServices();
 
-test('every service of the specification is there, once', () => {
+test('every service is there, once', () => {
   const names = services.map(({ resource }) => resource).sort();
   const wanted = 'btc crypto forecast forex geoip moon stock sun units weather'.split(' ');
   assert.deepEqual(names, wanted);

@@ -1,6 +1,6 @@
 import { BRAND } from '../../core/brand.ts';
 
-/** One field of an answer. `example` is what the specification calls it (Schema document); the rest is JSON Schema. */
+/** One field of an answer. `example` is our own; the rest is JSON Schema. */
 export interface FieldSchema {
   readonly type: 'string' | 'number' | 'integer';
   readonly description: string;
@@ -11,7 +11,7 @@ export interface FieldSchema {
   readonly maximum?: number;
 }
 
-/** JSON Schema, draft 2020-12, of the fields of an answer (specification, Schema document). */
+/** JSON Schema, draft 2020-12, of the fields of an answer. */
 export interface ServiceSchema {
   readonly $schema: 'https://json-schema.org/draft/2020-12/schema';
   readonly $id: string;

@@ -5,8 +5,7 @@ import type { ServiceSchema } from './schema.ts';
 /**
  * A public service: a pure or provider-backed function from the labels of a query to an outcome.
  *
- * The labels and the time are all that it is ever given, so no answer can depend on who asks (specification,
- * Explicit-parameter principle). A service that needs more (places, a database, a provider) is handed it when it is made.
+ * The labels and the time are all that it is ever given, so no answer can depend on who asks. A service that needs more (places, a database, a provider) is handed it when it is made.
  */
 export interface Service {
   /** The label that selects it: `get.<params>.<resource>.public.v1`. */
@@ -38,7 +37,7 @@ export interface ServiceDescription {
   readonly examples: readonly [string, ...string[]];
   /** The TXT value that the first example might get. */
   readonly exampleResponse: string;
-  /** RR TTL of an answer at its longest, seconds (decisions, section 5). */
+  /** RR TTL of an answer at its longest, seconds. */
   readonly ttl: number;
   readonly errors: readonly ServiceError[];
 }

@@ -8,7 +8,7 @@ const START_HEIGHT = 930_000;
 const BLOCK_MS = 600_000;
 const FEE = 3;
 
-/** `get.btc.public.v1`: reserved; off it says so, on it answers with mock data (specification, What the service does, 4). */
+/** `get.btc.public.v1`: reserved; off it says so, on it answers with mock data. */
 export function makeBtc(enabled: boolean): Service {
   return {
     resource: 'btc',

@@ -4,12 +4,12 @@ import type { Source, SourceContext } from '../providers/sources/source.ts';
 import { type Market, marketOf } from './market.ts';
 
 /** Coinbase Exchange, `/products/BTC-USD/stats`: the last 24 hours of a product, numbers as strings. No key. */
-export function coinbase(base: string, { door, agent }: SourceContext): Source<Market> {
+export function coinbase(base: string, { outbound, agent }: SourceContext): Source<Market> {
   return {
     name: 'coinbase',
     limits: [{ calls: 10, perMs: 1000 }],
     async load(key, _validator, now) {
-      const called = await call(join(base, `/products/${key}/stats`), { door, agent, now, missing: [404] });
+      const called = await call(join(base, `/products/${key}/stats`), { outbound, agent, now, missing: [404] });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
       const value = parseCoinbase(jsonOf(called.text));
       return value === null ? { kind: 'failed' } : { kind: 'value', value };

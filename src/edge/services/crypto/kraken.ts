@@ -15,14 +15,14 @@ const LIMITED = /^(?:EAPI:Rate limit|EGeneral:Too many requests)/;
 const WAIT_MS = 30_000;
 
 /** Kraken, `/0/public/Ticker?pair=XBTUSD`. No key. `o` is the opening price of the UTC day. No price of 24 hours before is told. */
-export function kraken(base: string, { door, agent }: SourceContext): Source<Market> {
+export function kraken(base: string, { outbound, agent }: SourceContext): Source<Market> {
   return {
     name: 'kraken',
     limits: [{ calls: 10, perMs: 10_000 }],
     async load(key, _validator, now) {
       const { sym, quote } = coinOf(key);
       const pair = [sym, quote].map((name) => OWN_NAMES.get(name) ?? name).join('');
-      const called = await call(join(base, `/0/public/Ticker?pair=${pair}`), { door, agent, now });
+      const called = await call(join(base, `/0/public/Ticker?pair=${pair}`), { outbound, agent, now });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
       return parseKraken(jsonOf(called.text));
     },

@@ -33,7 +33,7 @@ function dayFields(i: number): readonly [string, FieldSchema][] {
 
 const days = Array.from({ length: DAYS }, (_, i) => i);
 
-/** What is told of `forecast` (decisions, section 7). */
+/** What is told of `forecast`. */
 export const FORECAST_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'forecast',

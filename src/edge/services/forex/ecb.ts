@@ -20,13 +20,13 @@ const RETRY_MS = 30_000;
 const DIGITS = 6;
 
 /** The ECB's reference rates, one XML file of about thirty currencies a working day. Free with credit. */
-export function ecb(base: string, { door, agent }: SourceContext): Source<Rate> {
+export function ecb(base: string, { outbound, agent }: SourceContext): Source<Rate> {
   let table: Promise<Fetched<EuroTable>> | null = null;
   let keptUntil = 0;
 
   async function fetchTable(now: number): Promise<Fetched<EuroTable>> {
     const url = join(base, '/stats/eurofxref/eurofxref-daily.xml');
-    const called = await call(url, { door, agent, now });
+    const called = await call(url, { outbound, agent, now });
     if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
     const value = parseEcb(called.text);
     return value === null ? { kind: 'failed' } : { kind: 'value', value };

@@ -7,7 +7,7 @@ import { type Pair, pairOf, type Rate } from './pair.ts';
 const MISSING = [404, 422];
 
 /** Frankfurter v2, `/v2/rate/BASE/QUOTE`: daily rates of central banks. No key, use with credit. */
-export function frankfurter(base: string, { door, agent }: SourceContext): Source<Rate> {
+export function frankfurter(base: string, { outbound, agent }: SourceContext): Source<Rate> {
   return {
     name: 'frankfurter',
     // None is stated; this is what a guest should not go beyond.
@@ -18,7 +18,7 @@ export function frankfurter(base: string, { door, agent }: SourceContext): Sourc
     async load(key, _validator, now) {
       const pair = pairOf(key);
       const url = join(base, `/v2/rate/${pair.base}/${pair.quote}`);
-      const called = await call(url, { door, agent, now, missing: MISSING });
+      const called = await call(url, { outbound, agent, now, missing: MISSING });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
       const value = parseFrankfurter(jsonOf(called.text), pair);
       return value === null ? { kind: 'failed' } : { kind: 'value', value };

@@ -32,7 +32,7 @@ const PERIOD_MS = 1000;
 
 /**
  * Where to look for a database: the operator's own file alone, where one is named; else the one that `geoip update` put in the
- * data directory, and then the one in the box.
+ * data directory, and then the one that ships with the package.
  */
 export function geoipPaths(dataDir: string, named: string | null): readonly string[] {
   if (named !== null) return [named];
@@ -62,15 +62,15 @@ function pathInTheBox(): string | null {
 
 /** Opens the database and looks every second whether another file has taken its place. */
 export function watchDatabase(options: WatchOptions): WatchedSource {
-  let seen = stampOf(options.paths);
+  let seen = stateOf(options.paths);
   let database = openFirst(options);
   let checking: Promise<void> | null = null;
 
   async function swap(): Promise<void> {
-    const stamp = stampOf(options.paths);
-    if (stamp === seen) return;
+    const state = stateOf(options.paths);
+    if (state === seen) return;
     const next = await readFirst(options);
-    seen = stamp;
+    seen = state;
     // What is there cannot be read: better the old one than none.
     if (next === 'faulty') return;
     if (next === null && database === null) return;
@@ -88,7 +88,7 @@ export function watchDatabase(options: WatchOptions): WatchedSource {
 }
 
 /** Changes whenever one of the files does. */
-function stampOf(paths: readonly string[]): string {
+function stateOf(paths: readonly string[]): string {
   return paths
     .map((path) => {
       const stat = statSync(path, { throwIfNoEntry: false });

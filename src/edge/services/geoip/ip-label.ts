@@ -5,8 +5,7 @@ const IPV4 = /^(?:[0-9]{1,3}-){3}[0-9]{1,3}$/;
 const IPV6 = /^[0-9a-f-]+$/i;
 
 /**
- * The address in a label: `ip-` and hyphens in place of the dots of IPv4 or the colons of IPv6 (specification, Parameter
- * encodings; decisions, section 7). Neither leading zeros in IPv4 nor zones in IPv6.
+ * The address in a label: `ip-` and hyphens in place of the dots of IPv4 or the colons of IPv6. Neither leading zeros in IPv4 nor zones in IPv6.
  *
  * @returns the address in its usual signs, or null
  */

@@ -6,7 +6,7 @@ export const GEOIP_ABOUT: ServiceDescription = {
     resource: 'geoip',
     title: 'Location of an address',
     description:
-      'Where an explicit IP address is used, as far as the database of this server knows. Never the address of whoever asks.',
+      'Where an explicit IP address is used, as far as the database of this server knows. Never the address of the client.',
     attribution: ['countries in the default database from NRO (https://www.nro.net), CC BY 4.0'],
     properties: {
       ip: { type: 'string', description: 'The address', example: '8.8.8.8' },

@@ -201,7 +201,7 @@ test('rows of either kind of database', () => {
   }
 });
 
-test('the database in the box knows both kinds of address', installed, async () => {
+test('the database that ships with the package knows both kinds of address', installed, async () => {
   const service = makeGeoip(watch([inTheBox!]));
   for (const [name, cc] of [
     ['geoip.ip-193-0-6-139.public.v1', 'NL'],

@@ -13,7 +13,7 @@ import { type AddressDatabase, openDatabase } from './database.ts';
 import { GEOIP_FILE } from './files.ts';
 
 /**
- * Puts a database into the data directory, once it has been seen to open. Whoever looks finds the old file or the new one,
+ * Puts a database into the data directory, once it has been seen to open. A reader finds the old file or the new one,
  * never a part. Running servers notice within seconds.
  *
  * @throws Error when the file cannot be read, is no database, or cannot be written; then nothing has changed

@@ -35,7 +35,7 @@ const LON_MAX = 180;
 
 /**
  * Words by which someone may mean the address that a query came from. None is a place, whatever is called so: a query that
- * asks for the asker's own location is rejected (specification, Explicit-parameter principle).
+ * asks for the asker's own location is rejected.
  */
 const ASKER: ReadonlySet<string> = new Set([
   'asker',
@@ -67,7 +67,7 @@ const ASKER: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the location of a query: exactly one label, a city or `<lat>_<lon>` (specification, Public services). A missing
+ * Reads the location of a query: exactly one label, a city or `<lat>_<lon>`. A missing
  * location, one that means the asker, and an address are malformed.
  *
  * @param params decoded labels
@@ -78,7 +78,7 @@ export function parseLocation(params: readonly string[], places: Places): Place 
   if (params.length > 1) return 'malformed';
   const pair = COORDINATES.exec(label);
   if (pair !== null) return coordinates(pair[1]!, pair[2]!);
-  // Nothing but coordinates holds this sign (specification, Query name structure).
+  // Nothing but coordinates holds this sign.
   if (label.includes('_')) return 'malformed';
   if (ASKER.has(label.toLowerCase()) || parseIpLabel(label) !== null) return 'malformed';
   return places.find(label) ?? 'unknown';

@@ -16,7 +16,7 @@ const SHORT_FORMS: ReadonlyMap<string, string> = new Map([['dc', 'washington-dc'
 /** Longest text that is looked at: a label decoded. */
 const NAME_MAX = 100;
 
-/** The table in the box, in memory that all threads can share. @throws when the file is damaged */
+/** The table that ships with the package, in memory that all threads can share. @throws when the file is damaged */
 export function loadPlaces(): SharedArrayBuffer {
   const bytes = zstdDecompressSync(readFileSync(FILE));
   const shared = new SharedArrayBuffer(bytes.length);

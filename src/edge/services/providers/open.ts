@@ -35,12 +35,12 @@ const SNAPSHOT_MS = 60_000;
 /** Opens the provider client of a process, with the cache and budgets of its last stop. */
 export async function openProviders(options: ProvidersOptions): Promise<OpenProviders> {
   const { endpoints, ownBases, resolvers, agent, dataDir, clock, onCall } = options;
-  const door = createOutboundClient({
+  const outbound = createOutboundClient({
     policy: operatorOrigins(ownBases),
     resolve: makeResolve(resolvers),
     deadlineMs: DEADLINE_MS,
   });
-  const client = makeProviderClient({ feeds: makeFeeds(endpoints, { door, agent }), clock, onCall });
+  const client = makeProviderClient({ feeds: makeFeeds(endpoints, { outbound, agent }), clock, onCall });
   const path = join(dataDir, 'providers.json');
   const state = await readSnapshot(path);
   if (state !== null) client.restore(state);

@@ -1,4 +1,4 @@
-/** ISO 10383 codes of the exchanges that a ticker can be pinned to (specification, Stock). */
+/** ISO 10383 codes of the exchanges that a ticker can be pinned to. */
 export const MICS = ['XNAS', 'XNYS', 'XASE', 'ARCX', 'BATS', 'IEXG'] as const;
 export type Mic = (typeof MICS)[number];
 
@@ -17,7 +17,7 @@ export interface ExchangeMap {
 }
 
 const DAY_MS = 86_400_000;
-/** Days after which a snapshot says nothing any more (specification, Limits). */
+/** Days after which a snapshot says nothing any more. */
 export const MAP_DAYS_MAX = 120;
 /** Somebody's today may be tomorrow here. */
 const DAYS_AHEAD = 1;

@@ -15,7 +15,7 @@ interface QuoteApi extends Pick<Source<Quote>, 'name' | 'limits'> {
 /** A source of quotes that answers `GET /quote?symbol=...` with JSON and takes its key as a query parameter. */
 export function keyedQuotes(
   { base, key: apiKey }: KeyedEndpoint,
-  { door, agent }: SourceContext,
+  { outbound, agent }: SourceContext,
   { name, limits, keyParameter, missing = [], parse }: QuoteApi,
 ): Source<Quote> {
   return {
@@ -23,7 +23,7 @@ export function keyedQuotes(
     limits,
     async load(key, _validator, now) {
       const query = `symbol=${encodeURIComponent(key)}&${keyParameter}=${encodeURIComponent(apiKey)}`;
-      const called = await call(join(base, `/quote?${query}`), { door, agent, now, missing });
+      const called = await call(join(base, `/quote?${query}`), { outbound, agent, now, missing });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
       return parse(jsonOf(called.text));
     },

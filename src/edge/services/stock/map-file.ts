@@ -49,12 +49,12 @@ export interface ExchangeMapWatch {
 
 export function watchExchangeMap(dataDir: string): ExchangeMapWatch {
   const path = mapFile(dataDir);
-  let seen = stampOf(path);
+  let seen = stateOf(path);
   let map = readExchangeMap(dataDir);
   const timer = setInterval(() => {
-    const stamp = stampOf(path);
-    if (stamp === seen) return;
-    seen = stamp;
+    const state = stateOf(path);
+    if (state === seen) return;
+    seen = state;
     map = readExchangeMap(dataDir);
   }, LOOK_MS);
   timer.unref();
@@ -62,7 +62,7 @@ export function watchExchangeMap(dataDir: string): ExchangeMapWatch {
 }
 
 /** A file that is replaced whole is another file, even within one tick of its clock. */
-function stampOf(path: string): string | null {
+function stateOf(path: string): string | null {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? null : `${stat.ino}:${stat.mtimeNs}`;
 }

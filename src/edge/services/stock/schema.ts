@@ -3,10 +3,10 @@ import { serviceSchema } from '../schema.ts';
 import type { ServiceDescription } from '../service.ts';
 import { MICS } from './exchange-map.ts';
 
-/** RR TTL, and the `ttl` of the envelope, seconds (decisions, section 5). */
+/** RR TTL, and the `ttl` of the envelope, seconds. */
 export const STOCK_TTL = 30;
 
-/** What is told of `stock` (specification, Stock). */
+/** What is told of `stock`. */
 export const STOCK_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'stock',

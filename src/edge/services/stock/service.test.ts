@@ -134,7 +134,7 @@ describe('stock', () => {
       assert.equal((await service.answer(params, NOW)).kind, 'malformed', params.join('.'));
   });
 
-  it('is off without a key, but judges an exchange all the same', async () => {
+  it('is off without a key, but checks an exchange all the same', async () => {
     const off = makeStock({ has: () => false, ask: () => ({ kind: 'off' }) }, () => map(dayAt(0)));
     assert.equal(off.enabled, false);
     assert.equal(codeOf(await off.answer(['aapl'], NOW)), 'E013');

@@ -13,7 +13,7 @@ const FAULT_MS = 1000;
 
 /**
  * The quote of a US share: `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so that it
- * does not tell which one it was (specification, Stock).
+ * does not tell which one it was.
  *
  * @param exchanges the reference snapshot, where there is one
  */

@@ -11,7 +11,7 @@ export interface StockLabel {
 
 /** In a label a hyphen stands for the dot; text that was encoded may hold the dot itself. */
 const TICKER = /^([A-Z][A-Z0-9]{0,5})(?:[.-]([A-Z]{1,2}))?$/;
-/** Between a ticker and the exchange that it is pinned to (specification, Stock). */
+/** Between a ticker and the exchange that it is pinned to. */
 const PIN = '-X-';
 /** A pin without an exchange: a label cannot end with a hyphen. */
 const BARE_PIN = '-X';

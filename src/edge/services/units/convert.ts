@@ -1,7 +1,7 @@
 import type { Decimal } from './exact.ts';
 import { CONVERSIONS, type Conversion, UNITS } from './units.ts';
 
-/** `[n]` then digits with optional `d` digits, or `d` digits (specification, Units). */
+/** `[n]` then digits with optional `d` digits, or `d` digits. */
 const VALUE = /^(n?)([0-9]*)(?:d([0-9]+))?$/;
 const EXPRESSION = /^([^-]+)-(([a-z0-9]{1,8})-to-([a-z0-9]{1,8}))$/;
 const LEADING_ZEROS = /^0+(?=.)/;

@@ -8,7 +8,7 @@ export interface Decimal {
   readonly places: number;
 }
 
-/** Significant digits of a number in an answer (decisions, section 7). */
+/** Significant digits of a number in an answer. */
 export const DIGITS = 12;
 /** Integers of so many digits are exact in a 64-bit float. */
 const FLOAT_DIGITS = 15;

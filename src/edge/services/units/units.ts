@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<Category, readonly Row[]>> = {
   ],
 };
 
-/** The closed table, by slug (specification, Units; decisions, section 7). */
+/** The closed table, by slug. */
 export const UNITS: ReadonlyMap<string, Unit> = new Map(
   CATEGORIES.flatMap((category) =>
     ROWS[category].map(([slug, numerator, denominator, offset = NO_OFFSET]): [string, Unit] => [

@@ -22,7 +22,7 @@ export interface Meteo {
   readonly days: readonly Day[];
 }
 
-/** Days of a forecast (decisions, section 7). */
+/** Days of a forecast. */
 export const DAYS = 3;
 
 /** Air temperatures outside these, degrees Celsius, have never been measured: a fault of the source. */
@@ -38,7 +38,7 @@ export interface Cell {
   readonly lon: number;
 }
 
-/** The key of the 0.1 degree grid cell that a place lies in (decisions, section 5, Providers): `407_-740`. */
+/** The key of the 0.1 degree grid cell that a place lies in: `407_-740`. */
 export function cellKey({ lat, lon }: Pick<Place, 'lat' | 'lon'>): string {
   const row = Math.round(lat * GRID);
   const column = Math.round(lon * GRID);

@@ -21,7 +21,7 @@ interface Step {
  * MET Norway, Locationforecast 2.0 `compact`. NLOD 2.0 and CC BY 4.0. Its terms: an identifying `User-Agent`, at most four
  * decimals, nothing asked again before `Expires`, and then with `If-Modified-Since`.
  */
-export function metno(base: string, { door, agent }: SourceContext): Source<Meteo> {
+export function metno(base: string, { outbound, agent }: SourceContext): Source<Meteo> {
   return {
     name: 'metno',
     // 20 a second for all installations of an application together: this one takes a tenth.
@@ -30,7 +30,7 @@ export function metno(base: string, { door, agent }: SourceContext): Source<Mete
       const { lat, lon } = cellOf(key);
       const url = join(base, `/weatherapi/locationforecast/2.0/compact?lat=${lat}&lon=${lon}`);
       const headers: Record<string, string> = validator === null ? {} : { 'if-modified-since': validator };
-      const called = await call(url, { door, agent, now, headers });
+      const called = await call(url, { outbound, agent, now, headers });
       if (called.kind === 'unchanged')
         return { kind: 'unchanged', notBefore: timeOf(called.headers.expires) };
       if (called.kind !== 'body') return called;
@@ -55,8 +55,7 @@ export interface Forecast {
 }
 
 /**
- * Now is the last step of the series that has begun. Days are those of UTC, because the source knows no time zones (decisions,
- * section 8); the extremes of today are those of the steps that the series has of it. Null for anything else than such a
+ * Now is the last step of the series that has begun. Days are those of UTC, because the source knows no time zones; the extremes of today are those of the steps that the series has of it. Null for anything else than such a
  * series.
  */
 export function parseMetno(data: unknown, now: number): Forecast | null {

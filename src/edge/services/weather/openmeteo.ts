@@ -9,7 +9,7 @@ const OFFSET_MAX = 86_400;
 const DAILY = 'weather_code,temperature_2m_max,temperature_2m_min,precipitation_probability_max';
 
 /** Open-Meteo, `/v1/forecast`. Free of charge for non-commercial use, CC BY 4.0. */
-export function openMeteo(base: string, { door, agent }: SourceContext): Source<Meteo> {
+export function openMeteo(base: string, { outbound, agent }: SourceContext): Source<Meteo> {
   return {
     name: 'openmeteo',
     limits: [
@@ -21,7 +21,7 @@ export function openMeteo(base: string, { door, agent }: SourceContext): Source<
       const { lat, lon } = cellOf(key);
       const asked = `latitude=${lat}&longitude=${lon}&current=temperature_2m&daily=${DAILY}`;
       const url = join(base, `/v1/forecast?${asked}&forecast_days=${DAYS}&timezone=auto`);
-      const called = await call(url, { door, agent, now });
+      const called = await call(url, { outbound, agent, now });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
       const data = jsonOf(called.text);
       const value = parseOpenMeteo(data);

@@ -23,7 +23,7 @@ export const METEO_ERRORS: readonly ServiceError[] = [
   { code: 'E011', description: 'Still being fetched, ask again' },
 ];
 
-/** What is told of `weather` (specification, Public services). */
+/** What is told of `weather`. */
 export const WEATHER_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'weather',

@@ -14,12 +14,12 @@ import type { Service, ServiceDescription } from '../../../../src/edge/services/
 /** The time at which examples are made: 2026-01-01T00:00:00Z. */
 export const NOW = Date.UTC(2026, 0, 1);
 
-/** Fields that every envelope may have, which no service's schema describes (specification, TXT envelope). */
+/** Fields that every envelope may have, which no service's schema describes. */
 const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(['v', 's', 't', 'e', 'f', 'ttl', 'ts']);
 
 type Fields = Readonly<Record<string, string | number>>;
 
-/** A validator in draft 2020-12, strict but for `example`, which the specification adds. */
+/** A validator in draft 2020-12, strict but for `example`, which this project adds. */
 export function makeAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   ajv.addKeyword('example');

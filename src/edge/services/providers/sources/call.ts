@@ -17,7 +17,7 @@ const WAIT_MS = 60_000;
 const WAIT_MIN_MS = 1000;
 
 interface CallOptions {
-  readonly door: OutboundClient;
+  readonly outbound: OutboundClient;
   /** The `User-Agent`: some providers refuse requests without one. */
   readonly agent: string;
   /** Milliseconds since the epoch. */
@@ -29,8 +29,8 @@ interface CallOptions {
 
 /** One GET. Never rejects. */
 export async function call(url: string, options: CallOptions): Promise<Called> {
-  const { door, agent, now, headers = {}, missing = [] } = options;
-  const result = await door({
+  const { outbound, agent, now, headers = {}, missing = [] } = options;
+  const result = await outbound({
     method: 'GET',
     url: new URL(url),
     headers: { accept: '*/*', 'user-agent': agent, ...headers },

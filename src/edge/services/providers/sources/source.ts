@@ -45,7 +45,7 @@ export type OnCall = (source: SourceName, outcome: Fetched<unknown>['kind']) => 
 
 /** What every source is made with. */
 export interface SourceContext {
-  readonly door: OutboundClient;
+  readonly outbound: OutboundClient;
   /** The `User-Agent` of every call. */
   readonly agent: string;
 }

@@ -74,7 +74,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
     finnhub: { base: base('finnhub'), key: KEY },
     ...options.endpoints,
   };
-  const door = createOutboundClient({
+  const outbound = createOutboundClient({
     policy: operatorOrigins([origin]),
     // Nobody answers there: every name is one that cannot be resolved.
     resolve: makeResolve(['127.0.0.1:1']),
@@ -82,7 +82,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
   });
   const rig = { now: START };
   const client = makeProviderClient({
-    feeds: makeFeeds(endpoints, { door, agent: 'uqrp (test)' }),
+    feeds: makeFeeds(endpoints, { outbound, agent: 'uqrp (test)' }),
     clock: () => rig.now,
   });
   const port: MessagePort = connectWorker(client);

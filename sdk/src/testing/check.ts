@@ -34,7 +34,7 @@ export function signed(body: string, t = T, secret = SECRET): string {
 }
 
 /** What becomes of a request: a reason, or `passed`. */
-export function verdict(
+export function check(
   body: string | Uint8Array,
   header: string | readonly string[] | undefined,
   secret = SECRET,
