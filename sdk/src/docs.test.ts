@@ -107,7 +107,7 @@ describe('the guide: numbers', () => {
     `rests for ${growing.join(', ')} and from then on ${LIMITS.webhookRestMaxMs / 1000} seconds`,
     `**${LIMITS.webhookFailures} failed attempts in a row disable it.** With those rests that takes ${minutes} minutes`,
     `shows ${LIMITS.webhookHistoryDays} days of history`,
-    `it keeps ${LIMITS.webhookDroppedKept.toLocaleString('en')} dropped ones`,
+    `It keeps at most ${LIMITS.webhookDroppedKept.toLocaleString('en')} dropped deliveries`,
     `**Within ${LIMITS.webhookDeadlineMs / 1000} seconds**`,
     `| attempts of a webhook in any hour | ${LIMITS.webhookAttemptsPerHour} |`,
     `| deliveries of a webhook that wait | ${LIMITS.webhookPending.toLocaleString('en')} |`,

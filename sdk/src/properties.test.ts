@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import Stripe from 'stripe';
-import { BODY, HEADER, HEX, NOW, OTHER, SECRET, signed, T, check, WRONG } from './testing/check.ts';
+import { BODY, check, HEADER, HEX, NOW, OTHER, SECRET, signed, T, WRONG } from './testing/check.ts';
 import { verifyWebhook, WebhookVerificationError, type WebhookVerificationReason } from './verify-webhook.ts';
 
 function stripeAccepts(body: string, header: string, secret: string, now: number): boolean {

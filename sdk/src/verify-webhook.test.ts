@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { BODY, HEADER, HEX, NOW, OTHER, SECRET, signed, T, check, WRONG } from './testing/check.ts';
+import { BODY, check, HEADER, HEX, NOW, OTHER, SECRET, signed, T, WRONG } from './testing/check.ts';
 import { type VerifyOptions, verifyWebhook } from './verify-webhook.ts';
 
 type HeaderCase = readonly [

@@ -40,7 +40,11 @@ export const EVENTS = {
     fields: { signal: SIGNALS },
   },
   'server.stopped': { level: 'info', message: 'the server has stopped', fields: { seconds: 'number' } },
-  'server.failed': { level: 'error', message: 'the server could not start or run on. The error says why; the process ends', fields: {} },
+  'server.failed': {
+    level: 'error',
+    message: 'the server could not start or run on. The error says why; the process ends',
+    fields: {},
+  },
   'tls.loaded': {
     level: 'info',
     message: 'a TLS certificate was loaded',
@@ -64,10 +68,15 @@ export const EVENTS = {
   },
   'keys.waiting': {
     level: 'error',
-    message: 'there are no signing keys, in the database or as a copy. Start a process with the role control; DNS is served once they exist',
+    message:
+      'there are no signing keys, in the database or as a copy. Start a process with the role control; DNS is served once they exist',
     fields: {},
   },
-  'keys.failing': { level: 'error', message: 'changed signing keys could not be loaded. The earlier ones stay in use', fields: {} },
+  'keys.failing': {
+    level: 'error',
+    message: 'changed signing keys could not be loaded. The earlier ones stay in use',
+    fields: {},
+  },
   'listener.failing': {
     level: 'error',
     message: 'a listening socket reported an error',
@@ -100,13 +109,21 @@ export const EVENTS = {
     fields: {},
   },
   'store.failing': { level: 'error', message: 'the database reported an error', fields: {} },
-  'sweeper.failing': { level: 'error', message: 'expired records could not be deleted. It is tried again', fields: {} },
+  'sweeper.failing': {
+    level: 'error',
+    message: 'expired records could not be deleted. It is tried again',
+    fields: {},
+  },
   'outbound.exited': {
     level: 'error',
     message: 'a thread that sends webhooks ended. Another one is started',
     fields: {},
   },
-  'fanout.failing': { level: 'error', message: 'webhook deliveries could not be enqueued. It is tried again', fields: {} },
+  'fanout.failing': {
+    level: 'error',
+    message: 'webhook deliveries could not be enqueued. It is tried again',
+    fields: {},
+  },
   'dispatcher.failing': {
     level: 'error',
     message: 'webhook deliveries could not be leased or finished. It is tried again',
@@ -114,7 +131,8 @@ export const EVENTS = {
   },
   'webhook.disabled': {
     level: 'warn',
-    message: 'a webhook failed too often in a row and was disabled. Its owner gets a mail where mail is configured',
+    message:
+      'a webhook failed too often in a row and was disabled. Its owner gets a mail where mail is configured',
     fields: { mail: ['sent', 'failed', 'none'] },
   },
   'feed.state': {
@@ -124,7 +142,8 @@ export const EVENTS = {
   },
   'feed.failing': {
     level: 'error',
-    message: 'the edge view is not up to date: changes cannot be read or applied. DNS is answered from the view as it is',
+    message:
+      'the edge view is not up to date: changes cannot be read or applied. DNS is answered from the view as it is',
     fields: { reason: FEED_FAULTS, seconds: 'number' },
   },
   'view.discarded': {

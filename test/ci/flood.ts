@@ -130,14 +130,14 @@ async function main(): Promise<void> {
   probe.close();
   const server = await startUqrp({ UQRP_WORKERS: '1', UQRP_DNS_RATE: '200' });
   try {
-    for (const networks of [1, 200]) await measure(server, networks, perSecond, seconds);
+    for (const networks of [1, 200]) await checkLoss(server, networks, perSecond, seconds);
     process.stdout.write(`${await counters(server)}\n`);
   } finally {
     await server.remove();
   }
 }
 
-async function measure(server: Uqrp, networks: number, perSecond: number, seconds: number): Promise<void> {
+async function checkLoss(server: Uqrp, networks: number, perSecond: number, seconds: number): Promise<void> {
   for (let attempt = 1; attempt <= TRIES; attempt++) {
     // From its second asking on a reply is cached.
     await ask(server.ports.dns, 0.1);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnvelope } from '../../src/core/query/envelope.ts';
-import type { Validator, Validation } from './daemon.ts';
+import type { Validation, Validator } from './daemon.ts';
 import { bindAnchors } from './daemons.ts';
 
 /** A program that asks, validates one answer, prints what it thinks, and ends. */

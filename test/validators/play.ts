@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Case, Expected } from './cases.ts';
-import type { Validator, Validation } from './daemon.ts';
+import type { Validation, Validator } from './daemon.ts';
 import { LARGE, SMALL } from './world.ts';
 
 export interface PlayOptions {

@@ -9,7 +9,12 @@ export function coinbase(base: string, { outbound, agent }: SourceContext): Sour
     name: 'coinbase',
     limits: [{ calls: 10, perMs: 1000 }],
     async load(key, _validator, now) {
-      const called = await call(join(base, `/products/${key}/stats`), { outbound, agent, now, missing: [404] });
+      const called = await call(join(base, `/products/${key}/stats`), {
+        outbound,
+        agent,
+        now,
+        missing: [404],
+      });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
       const value = parseCoinbase(jsonOf(called.text));
       return value === null ? { kind: 'failed' } : { kind: 'value', value };
