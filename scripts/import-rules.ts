@@ -37,10 +37,10 @@ export const MODULES: readonly ModuleRow[] = [
   { module: 'feed', may: ['core', 'lifecycle', 'edge/hosted/view.ts'] },
   { module: 'control/store', may: ['core', 'lifecycle', FEED_PORT, KEYS_PORT] },
   { module: 'control/limits', may: ['core', 'control/store'] },
-  ...USE_CASES.map((module) => ({
-    module,
-    may: ['core', 'lifecycle', 'control/store', ...USE_CASES.filter((other) => other !== module)],
-  })),
+  { module: 'control/accounts', may: ['core', 'control/store'] },
+  { module: 'control/keys', may: ['core', 'control/store', 'control/accounts'] },
+  { module: 'control/namespaces', may: ['core', 'lifecycle', 'control/store', 'control/accounts'] },
+  { module: 'control/records', may: ['core', 'lifecycle', 'control/store', 'control/accounts'] },
   { module: 'control/webhooks', may: ['core', 'lifecycle', 'outbound', 'control/store', 'control/accounts'] },
   { module: 'control/idempotency', may: ['core', 'control/store', 'control/accounts'] },
   {

@@ -2,14 +2,29 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from './config/config.ts';
 import type { Secret } from './config/secrets.ts';
-import type { Deps } from './control/accounts/deps.ts';
+import type {
+  HasClock,
+  HasIds,
+  HasRandom,
+  HasSessions,
+  HasStore,
+  HasZoneLength,
+} from './control/accounts/deps.ts';
 import { openSessions } from './control/accounts/sessions.ts';
 import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
 import { timeOrderedUuids } from './core/text/uuid.ts';
 
+/** Enough for every use case but those of webhooks. Only composition roots hold all of it. */
+export interface UseCaseDeps extends HasStore, HasClock, HasRandom, HasIds, HasZoneLength, HasSessions {}
+
 /** The dependencies of the use cases, for the server and for the operator's commands. */
-export function makeDeps(config: Pick<Config, 'zones'>, store: Store, secret: Secret, clock: Clock): Deps {
+export function makeDeps(
+  config: Pick<Config, 'zones'>,
+  store: Store,
+  secret: Secret,
+  clock: Clock,
+): UseCaseDeps {
   const newId = timeOrderedUuids(clock);
   return {
     store,

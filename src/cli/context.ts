@@ -2,14 +2,13 @@ import { type Config, loadConfig } from '../config/config.ts';
 import { prepareDataDir, requireDataDir } from '../config/data-dir.ts';
 import { readEnvironment } from '../config/env.ts';
 import { loadSecret, type Secret } from '../config/secrets.ts';
-import type { Deps } from '../control/accounts/deps.ts';
 import type { Clock } from '../core/clock.ts';
 import { openCheckedStore } from '../start-checks.ts';
-import { makeDeps } from '../use-case-deps.ts';
+import { makeDeps, type UseCaseDeps } from '../use-case-deps.ts';
 
 export interface CliContext {
   readonly config: Config;
-  readonly deps: Deps;
+  readonly deps: UseCaseDeps;
   readonly secret: Secret;
 }
 

@@ -20,6 +20,8 @@ export const LIMITS = {
   contentType: 127,
   apiKeyName: 100,
   apiKeyNamespaces: 100,
+  /** Items of `scopes.operations` in a request, repetitions included. */
+  scopeOperations: 100,
   queryTokenName: 100,
   queryTokenDaysMax: 365,
   queryTokenDaysDefault: 30,
@@ -67,6 +69,8 @@ export const LIMITS = {
   webhookName: 100,
   webhookUrl: 2048,
   webhookNamespaces: 100,
+  /** Items of `events` in a request, repetitions included. */
+  webhookEvents: 100,
   /** A delivery's body; above it the delivery is dropped. */
   webhookBody: 16_384,
   /** Deliveries of one webhook that wait; above it further ones are dropped. */

@@ -13,7 +13,7 @@ import {
 } from '../store/tables/users.ts';
 import { pauseWebhooksAbove } from '../store/webhooks/webhooks.ts';
 import { type Actor, requireSession } from './actor.ts';
-import type { Deps } from './deps.ts';
+import type { HasClock, HasIds, HasSessions, HasStore } from './deps.ts';
 import type { IssuedToken } from './sessions.ts';
 
 /** The current user as the API shows it (specification, Current user). */
@@ -56,14 +56,14 @@ function userResource(user: UserWithCounts): UserResource {
 }
 
 /** GET /me. @throws AppError 403 for an API key */
-export async function currentUser({ store }: Deps, actor: Actor): Promise<UserResource> {
+export async function currentUser({ store }: HasStore, actor: Actor): Promise<UserResource> {
   requireSession(actor);
   const user = await findUserWithCounts(store.read, actor.customerId);
   if (user === null) throw notFound('User');
   return userResource(user);
 }
 
-type CreateDeps = Pick<Deps, 'store' | 'clock' | 'newId'>;
+type CreateDeps = HasStore & HasClock & HasIds;
 
 /** Opens an account; for the operator. @throws AppError 422 for an address that is none or is taken */
 export async function createUser(deps: CreateDeps, email: string, tier: Tier): Promise<UserListing> {
@@ -88,7 +88,7 @@ export async function createUser(deps: CreateDeps, email: string, tier: Tier): P
  * @throws AppError 404
  */
 export async function setTier(
-  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  { store, clock }: HasStore & HasClock,
   email: string,
   tier: Tier,
 ): Promise<void> {
@@ -101,14 +101,14 @@ export async function setTier(
 }
 
 /** Every customer, oldest first; for the operator. */
-export async function listUsers({ store }: Pick<Deps, 'store'>): Promise<UserListing[]> {
+export async function listUsers({ store }: HasStore): Promise<UserListing[]> {
   const users = await listUsersWithCounts(store.read);
   return users.map((user) => ({ ...userResource(user), tier: user.tier }));
 }
 
 /** Signs a customer in on the operator's word: a JWT and its session. @throws AppError 404 */
 export async function issueToken(
-  { store, sessions }: Pick<Deps, 'store' | 'sessions'>,
+  { store, sessions }: HasStore & HasSessions,
   email: string,
 ): Promise<IssuedToken> {
   const user = await findUserByEmail(store.read, foldCase(email.trim()));

@@ -1,11 +1,12 @@
 import type { HttpObservation } from '../../core/http-observation.ts';
 import type { Timers } from '../../lifecycle/timers.ts';
+import type { HasSessions, HasZoneLength } from '../accounts/deps.ts';
 import type { AnswerEncryption } from '../idempotency/once.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { WebhookDeps } from '../webhooks/ports.ts';
 import type { OnFailure } from './answers/errors.ts';
 
-export interface ApiDeps extends WebhookDeps {
+export interface ApiDeps extends WebhookDeps, HasZoneLength, HasSessions {
   /** Encrypts the answers that a repeated POST gets again. */
   readonly answers: AnswerEncryption;
   readonly timers: Timers;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError, invalid } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import type { Actor } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/tables/idempotency-keys.ts';
 
@@ -16,7 +16,7 @@ export interface AnswerEncryption {
   decrypt(id: string, encrypted: Uint8Array): string;
 }
 
-export type OnceDeps = Pick<Deps, 'store' | 'clock'> & { readonly answers: AnswerEncryption };
+export type OnceDeps = HasStore & HasClock & { readonly answers: AnswerEncryption };
 
 export interface RepeatableRequest {
   readonly actor: Actor;

@@ -1,4 +1,4 @@
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { forgetAnswers } from '../store/tables/idempotency-keys.ts';
 import { ANSWER_KEPT } from './once.ts';
 
@@ -9,7 +9,7 @@ const BATCH = 500;
 export const SWEEP_EVERY = 60_000;
 
 /** Deletes answers older than ANSWER_KEPT. */
-export async function sweepAnswers({ store, clock }: Pick<Deps, 'store' | 'clock'>): Promise<void> {
+export async function sweepAnswers({ store, clock }: HasStore & HasClock): Promise<void> {
   const before = clock() - ANSWER_KEPT;
   while ((await store.write((tx) => forgetAnswers(tx, before, BATCH))) === BATCH);
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import { type Actor, type ApiOperation, requireSession } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
 import {
   type ApiKeyRow,
   countApiKeys,
@@ -50,7 +50,11 @@ function apiKeyResource(row: ApiKeyRow): ApiKeyResource {
 }
 
 /** @throws AppError 403 for an API key; 422 for faults, namespaces that are not the customer's, too many keys */
-export async function createApiKey(deps: Deps, actor: Actor, body: JsonObject): Promise<CreatedApiKey> {
+export async function createApiKey(
+  deps: HasStore & HasClock & HasRandom & HasIds,
+  actor: Actor,
+  body: JsonObject,
+): Promise<CreatedApiKey> {
   requireSession(actor);
   const now = deps.clock();
   const { name, operations, namespaces, expiresAt } = parseNewApiKey(body, now);
@@ -81,13 +85,13 @@ export async function createApiKey(deps: Deps, actor: Actor, body: JsonObject): 
 }
 
 /** Oldest first. @throws AppError 403 for an API key */
-export async function listOwnApiKeys(deps: Deps, actor: Actor): Promise<ApiKeyResource[]> {
+export async function listOwnApiKeys(deps: HasStore, actor: Actor): Promise<ApiKeyResource[]> {
   requireSession(actor);
   return (await listApiKeys(deps.store.read, actor.customerId)).map(apiKeyResource);
 }
 
 /** Revokes a key at once and for good. @throws AppError 403 for an API key, 404 */
-export async function deleteOwnApiKey(deps: Deps, actor: Actor, id: string): Promise<void> {
+export async function deleteOwnApiKey(deps: HasStore, actor: Actor, id: string): Promise<void> {
   requireSession(actor);
   const deleted = await deps.store.write((tx) => deleteApiKey(tx, id, actor.customerId));
   if (!deleted) throw notFound('API key');

@@ -1,5 +1,5 @@
 import type { Actor, ApiOperation } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { findLiveApiKey, touchApiKey } from '../store/tables/api-keys.ts';
 import { apiKeyDigest } from './api-keys.ts';
 
@@ -22,7 +22,7 @@ export interface ApiKeys {
  * @param onError told of a last use that could not be noted, which delays and fails no request
  */
 export function openApiKeys(
-  { store, clock }: Pick<Deps, 'store' | 'clock'>,
+  { store, clock }: HasStore & HasClock,
   onError: (error: unknown) => void,
 ): ApiKeys {
   const touched = new Map<string, number>();

@@ -1,5 +1,5 @@
 import { invalid } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
+import { Faults, Fields, isText, type JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { isLabel } from '../../core/names/labels.ts';
 import type { ApiOperation } from '../accounts/actor.ts';
@@ -29,21 +29,12 @@ export function parseNewApiKey(body: JsonObject, now: number): NewApiKey {
 
 function readScopes(scopes: JsonObject, faults: Faults): Pick<NewApiKey, 'operations' | 'namespaces'> {
   const fields = new Fields(scopes, ['operations', 'namespaces'], faults, 'scopes');
-  const operations = fields.list('operations', LIMITS.apiKeyNamespaces) ?? [];
-  if (!operations.every(isOperation)) fields.fault('operations', 'must have only read and write');
-  const namespaces = fields.list('namespaces', LIMITS.apiKeyNamespaces) ?? [];
-  if (!namespaces.every(isText)) fields.fault('namespaces', 'must have only strings');
-  else if (!namespaces.every(isLabel)) fields.fault('namespaces', 'has a namespace that does not exist');
-  return {
-    operations: [...new Set(operations.filter(isOperation))],
-    namespaces: [...new Set(namespaces.filter(isText))],
-  };
+  const operations = fields.listOf('operations', LIMITS.scopeOperations, isOperation, 'read and write') ?? [];
+  const namespaces = fields.listOf('namespaces', LIMITS.apiKeyNamespaces, isText, 'strings') ?? [];
+  if (!namespaces.every(isLabel)) fields.fault('namespaces', 'has a namespace that does not exist');
+  return { operations, namespaces };
 }
 
 function isOperation(value: unknown): value is ApiOperation {
   return value === 'read' || value === 'write';
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }

@@ -1,6 +1,6 @@
 import { notFound } from '../../core/errors.ts';
 import type { Actor } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import type { Tx } from '../store/store.ts';
 import {
@@ -27,7 +27,7 @@ export const DELETION_UNIT = 250;
  *
  * @throws AppError 404; 403 outside the key's allowlist, for a namespace-scoped key, and for a namespace that is suspended
  */
-export async function deleteNamespace(deps: Deps, actor: Actor, id: string): Promise<void> {
+export async function deleteNamespace(deps: HasStore & HasClock, actor: Actor, id: string): Promise<void> {
   requireDeletable(actor, await ownNamespace(deps, actor, id));
   const now = deps.clock();
   await deps.store.write(async (tx) => {

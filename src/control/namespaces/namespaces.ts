@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/limits.ts';
 import { namespaceNameFault } from '../../core/names/namespace-name.ts';
 import { formatTime } from '../../core/text/time.ts';
 import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import {
   countNamespaces,
@@ -54,7 +54,7 @@ export function namespaceChange(row: NamespaceRow): NewChange {
 
 /** @throws AppError 422 for a name that may not be had or an account with too many; 403 for a namespace-scoped key */
 export async function createNamespace(
-  deps: Deps,
+  deps: HasStore & HasClock & HasIds,
   actor: Actor,
   body: JsonObject,
 ): Promise<NamespaceResource> {
@@ -94,13 +94,13 @@ function parseName(body: JsonObject): string {
 }
 
 /** Those within the actor's reach, by name. */
-export async function listOwnNamespaces(deps: Deps, actor: Actor): Promise<NamespaceResource[]> {
+export async function listOwnNamespaces(deps: HasStore, actor: Actor): Promise<NamespaceResource[]> {
   const rows = await listNamespaces(deps.store.read, actor.customerId);
   return rows.filter((row) => reaches(actor, row.name)).map(namespaceResource);
 }
 
 /** @throws AppError 404, or 403 outside the key's allowlist */
-export async function getNamespace(deps: Deps, actor: Actor, id: string): Promise<NamespaceResource> {
+export async function getNamespace(deps: HasStore, actor: Actor, id: string): Promise<NamespaceResource> {
   return namespaceResource(await ownNamespace(deps, actor, id));
 }
 
@@ -121,7 +121,7 @@ export function requireNotSuspended({ suspended }: Pick<NamespaceRow, 'suspended
 }
 
 /** The customer's namespace. @throws AppError 404, or 403 outside the key's allowlist */
-export async function ownNamespace({ store }: Deps, actor: Actor, id: string): Promise<NamespaceRow> {
+export async function ownNamespace({ store }: HasStore, actor: Actor, id: string): Promise<NamespaceRow> {
   const row = await findNamespace(store.read, id, actor.customerId);
   if (row === null) throw notFound('Namespace');
   requireReach(actor, row.name);

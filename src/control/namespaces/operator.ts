@@ -1,6 +1,6 @@
 import { notFound } from '../../core/errors.ts';
 import { foldCase } from '../../core/names/labels.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { appendChanges } from '../store/log/change-log.ts';
 import {
   listNamespacesWithOwners,
@@ -10,7 +10,7 @@ import {
 import { type NamespaceResource, namespaceChange, namespaceResource } from './namespaces.ts';
 
 /** What the operator needs to set a flag; there is no actor, for the operator is not a customer. */
-type OperatorDeps = Pick<Deps, 'store' | 'clock'>;
+type OperatorDeps = HasStore & HasClock;
 
 /** Makes a namespace readable without a token, or private again. @throws AppError 404 */
 export function setPublicRead(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
@@ -31,7 +31,7 @@ export interface NamespaceListing extends Omit<NamespaceResource, 'suspended'> {
 }
 
 /** Every namespace of every customer, by name. */
-export async function listAllNamespaces({ store }: Pick<Deps, 'store'>): Promise<NamespaceListing[]> {
+export async function listAllNamespaces({ store }: HasStore): Promise<NamespaceListing[]> {
   const rows = await listNamespacesWithOwners(store.read);
   return rows.map((row) => ({
     ...namespaceResource(row),

@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/limits.ts';
 import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../core/query/query-token.ts';
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import type { Actor } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
 import { appendChanges } from '../store/log/change-log.ts';
 import { lockNamespace } from '../store/tables/namespaces.ts';
 import {
@@ -50,7 +50,7 @@ function tokenResource(row: QueryTokenRow): QueryTokenResource {
 
 /** @throws AppError 404 or 403 for the namespace, 403 while it is suspended, 422 for faults in the body or too many live tokens */
 export async function mintQueryToken(
-  deps: Deps,
+  deps: HasStore & HasClock & HasRandom & HasIds,
   actor: Actor,
   namespaceId: string,
   body: JsonObject,
@@ -96,7 +96,7 @@ function parseMint(body: JsonObject): { readonly name: string; readonly days: nu
 
 /** Oldest first, ended ones included. @throws AppError 404 or 403 for the namespace */
 export async function listOwnQueryTokens(
-  deps: Deps,
+  deps: HasStore,
   actor: Actor,
   namespaceId: string,
 ): Promise<QueryTokenResource[]> {
@@ -106,7 +106,7 @@ export async function listOwnQueryTokens(
 
 /** Ends a token at once; one that is revoked already stays so. @throws AppError 404, or 403 for the namespace */
 export async function revokeOwnQueryToken(
-  deps: Deps,
+  deps: HasStore & HasClock,
   actor: Actor,
   namespaceId: string,
   tokenId: string,

@@ -3,7 +3,7 @@ import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import type { RecordsTable } from '../store/schema.ts';
 import type { Tx } from '../store/store.ts';
@@ -69,7 +69,11 @@ function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, a
  * @throws AppError 422 for faults, namespaces that are not the customer's, a full account; 403 outside the key's allowlist
  *   or while a namespace is suspended
  */
-export async function writeBulk(deps: Deps, actor: Actor, body: JsonObject): Promise<BulkResult> {
+export async function writeBulk(
+  deps: HasStore & HasClock & HasIds & HasZoneLength,
+  actor: Actor,
+  body: JsonObject,
+): Promise<BulkResult> {
   const now = deps.clock();
   const bulk = parseBulk(body, { now, zoneLength: deps.zoneLength });
   return deps.store.write(async (tx) => {

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../core/limits.ts';
 import { type Actor, reaches } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import type { RecordsTable } from '../store/schema.ts';
 import { listNamespaces, type NamespaceRow } from '../store/tables/namespaces.ts';
 import { listTogether, type RecordPosition, readSpan } from '../store/tables/record-listing.ts';
@@ -24,7 +24,7 @@ export interface RecordPage {
 
 /** One page of the records that the actor may read. It is read at once, before the first batch is taken. */
 export async function pageRecords(
-  deps: Deps,
+  deps: HasStore & HasClock,
   actor: Actor,
   filter: ListingFilter,
   { limit, after }: { readonly limit: number; readonly after: ListingPosition | null },
@@ -56,7 +56,7 @@ function resourcesOf(rows: readonly RecordRow[]): readonly RecordResource[] {
  * asks for it, so a consumer that stops costs one page.
  */
 export async function* streamRecords(
-  deps: Deps,
+  deps: HasStore & HasClock,
   actor: Actor,
   filter: ListingFilter,
 ): AsyncGenerator<readonly RecordResource[]> {
@@ -83,7 +83,11 @@ function fitPage(rows: readonly RecordRow[]): number {
 }
 
 /** The customer's namespaces that the listing covers, by name. */
-async function inScope({ store }: Deps, actor: Actor, { namespace }: ListingFilter): Promise<NamespaceRow[]> {
+async function inScope(
+  { store }: HasStore,
+  actor: Actor,
+  { namespace }: ListingFilter,
+): Promise<NamespaceRow[]> {
   const all = await listNamespaces(store.read, actor.customerId);
   return all.filter(
     ({ name, records_count }) =>
@@ -96,7 +100,7 @@ async function inScope({ store }: Deps, actor: Actor, { namespace }: ListingFilt
  * otherwise each of many would cost a statement.
  */
 async function readOn(
-  deps: Deps,
+  deps: HasStore & HasClock,
   namespaces: readonly NamespaceRow[],
   filter: ListingFilter,
   after: ListingPosition | null,
@@ -118,7 +122,7 @@ async function readOn(
 
 /** Up to `count` records of one namespace after `start`, in statements of bounded work. */
 async function readOne(
-  { store, clock }: Deps,
+  { store, clock }: HasStore & HasClock,
   { id, name }: NamespaceRow,
   filter: ListingFilter,
   start: RecordPosition | null,
@@ -136,7 +140,7 @@ async function readOne(
 
 /** @returns null when the namespaces now have more than `count` records that match: one has grown since it was counted */
 async function readTogether(
-  { store, clock }: Deps,
+  { store, clock }: HasStore & HasClock,
   namespaces: readonly NamespaceRow[],
   filter: ListingFilter,
   count: number,

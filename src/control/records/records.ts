@@ -2,7 +2,7 @@ import { AppError, invalid, malformed, namespaceSuspended, notFound } from '../.
 import type { JsonObject } from '../../core/input/fields.ts';
 import { TIERS } from '../../core/tiers.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import type { RecordsTable } from '../store/schema.ts';
 import type { Tx } from '../store/store.ts';
@@ -49,7 +49,7 @@ interface CreateOptions {
  *   403 for a namespace outside the key's allowlist or suspended; 412 for a key that is taken with `onlyIfNew`
  */
 export async function createRecord(
-  deps: Deps,
+  deps: HasStore & HasClock & HasIds & HasZoneLength,
   actor: Actor,
   body: JsonObject,
   { onlyIfNew = false }: CreateOptions = {},
@@ -100,7 +100,11 @@ async function replaceExpired(
 }
 
 /** @throws AppError 404, or 403 for a namespace outside the key's allowlist */
-export async function getRecord(deps: Deps, actor: Actor, id: string): Promise<RecordResource> {
+export async function getRecord(
+  deps: HasStore & HasClock,
+  actor: Actor,
+  id: string,
+): Promise<RecordResource> {
   const row = await ownRecord(deps, actor, id);
   return recordResource(row, row.namespace);
 }
@@ -112,7 +116,7 @@ export async function getRecord(deps: Deps, actor: Actor, id: string): Promise<R
  * @throws AppError 404; 403 outside the key's allowlist or in a suspended namespace; 422; 412
  */
 export async function patchRecord(
-  deps: Deps,
+  deps: HasStore & HasClock,
   actor: Actor,
   id: string,
   body: JsonObject,
@@ -139,7 +143,7 @@ export async function patchRecord(
  * @throws AppError 404; 403 outside the key's allowlist or in a suspended namespace; 412
  */
 export async function deleteRecord(
-  deps: Deps,
+  deps: HasStore & HasClock,
   actor: Actor,
   id: string,
   condition?: TagCondition,
@@ -172,7 +176,11 @@ async function holdWritable(
   }
 }
 
-async function ownRecord({ store, clock }: Deps, actor: Actor, id: string): Promise<OwnRecordRow> {
+async function ownRecord(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  id: string,
+): Promise<OwnRecordRow> {
   const row = await findRecord(store.read, id, actor.customerId, clock());
   if (row === null) throw notFound('Record');
   requireReach(actor, row.namespace);

@@ -1,5 +1,5 @@
 import type { DeliveryError, DeliveryEvent } from '../../core/webhooks.ts';
-import type { Deps } from '../accounts/deps.ts';
+import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
 
 /** One request to an endpoint. */
 export interface AttemptRequest {
@@ -35,7 +35,7 @@ export interface SecretEncryption {
 }
 
 /** What the use cases of webhooks depend on. */
-export interface WebhookDeps extends Deps {
+export interface WebhookDeps extends HasStore, HasClock, HasIds, HasRandom {
   readonly encryption: SecretEncryption;
   readonly sendAttempt: SendAttempt;
   /**

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Faults, Fields, isOneLine } from './fields.ts';
+import { Faults, Fields, isOneLine, isText } from './fields.ts';
 
 function read(object: Record<string, unknown>, use: (fields: Fields) => void, at = ''): string[] {
   const faults = new Faults();
   use(new Fields(object, ['a', 'b'], faults, at));
   return faults.messages;
 }
+
+const texts = (fields: Fields): unknown => fields.listOf('a', 2, isText, 'strings');
 
 test('nothing is coerced, and every fault is named', () => {
   const cases: readonly (readonly [unknown, (fields: Fields) => unknown, string | null])[] = [
@@ -21,9 +23,17 @@ test('nothing is coerced, and every fault is named', () => {
     [1.5, (it) => it.integer('a', 0, 60), 'a must be an integer'],
     [Number.POSITIVE_INFINITY, (it) => it.integer('a', 0, 60), 'a must be an integer'],
     [true, (it) => it.integer('a', 0, 60), 'a must be an integer'],
-    [[1, 2], (it) => it.list('a', 2), null],
-    [[1, 2, 3], (it) => it.list('a', 2), 'a must have at most 2 items'],
-    [{}, (it) => it.list('a', 2), 'a must be an array'],
+    [true, (it) => it.boolean('a'), null],
+    [false, (it) => it.boolean('a'), null],
+    [0, (it) => it.boolean('a'), 'a must be true or false'],
+    ['true', (it) => it.boolean('a'), 'a must be true or false'],
+    [null, (it) => it.boolean('a'), 'a must be true or false'],
+    [[], texts, null],
+    [['x', 'y'], texts, null],
+    [['x', 'x', 'x'], texts, 'a must have at most 2 items'],
+    [['x', 1], texts, 'a must have only strings'],
+    [{}, texts, 'a must be an array'],
+    ['xy', texts, 'a must be an array'],
     [{}, (it) => it.object('a'), null],
     [[], (it) => it.object('a'), 'a must be an object'],
     [null, (it) => it.object('a'), 'a must be an object'],
@@ -42,6 +52,17 @@ test('nothing is coerced, and every fault is named', () => {
     });
     assert.deepEqual(messages, fault === null ? [] : [fault]);
   }
+});
+
+test('a list is read without its repetitions, and a required one must be there', () => {
+  read({ a: ['y', 'x', 'y'] }, (fields) =>
+    assert.deepEqual(fields.requiredListOf('a', 3, isText, 'strings'), ['y', 'x']),
+  );
+  assert.deepEqual(
+    read({}, (fields) => fields.requiredListOf('a', 3, isText, 'strings')),
+    ['a is required'],
+  );
+  assert.deepEqual(read({}, texts), []);
 });
 
 test('an unknown field is called by its name, or by its position where the name cannot be repeated', () => {

@@ -1,19 +1,23 @@
 import { LIMITS } from '../limits.ts';
 import { NOT_A_TIME, parseTime } from '../text/time.ts';
 
-/** An upper bound on the messages of one response: a body of nothing but faults must not come back many times its size. */
+/** The most messages in one response: an answer must not be many times as long as the body that it refuses. */
 const FAULTS_MAX = 1000;
 
-/** Names of fields and parameters that a message repeats as they came (decisions, section 8). */
+/** Names of fields and parameters that a message may repeat. */
 const PRINTABLE_NAME = /^[ -~]{1,64}$/;
 
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
-/** A JSON object as it came from outside. */
+/** A JSON object of a request, not validated yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 /** Whether text fits a one-line name: not blank, well-formed Unicode, no control characters. */
@@ -52,7 +56,7 @@ export class Faults {
 
 /**
  * Reads the fields of one JSON object, strictly: nothing is coerced, a field that is not known is a fault, and every
- * message begins with the field's name (decisions, section 2). A reading method returns undefined both for a field that is
+ * message begins with the field's name. A reading method returns undefined both for a field that is
  * absent and for one that was faulty; the fault has then been recorded.
  */
 export class Fields {
@@ -93,7 +97,7 @@ export class Fields {
   }
 
   text(name: string): string | undefined {
-    return this.#read(name, 'must be a string', (value) => typeof value === 'string');
+    return this.#read(name, 'must be a string', isText);
   }
 
   requiredText(name: string): string | undefined {
@@ -129,11 +133,44 @@ export class Fields {
     return undefined;
   }
 
+  boolean(name: string): boolean | undefined {
+    return this.#read(name, 'must be true or false', (value) => typeof value === 'boolean');
+  }
+
   list(name: string, max: number): readonly unknown[] | undefined {
-    const value = this.#read(name, 'must be an array', (it): it is unknown[] => Array.isArray(it));
-    if (value === undefined || value.length <= max) return value;
+    const items = this.#read(name, 'must be an array', (it): it is unknown[] => Array.isArray(it));
+    if (items === undefined || items.length <= max) return items;
     this.fault(name, `must have at most ${max} items`);
     return undefined;
+  }
+
+  /**
+   * A list of at most `max` items, repetitions included, all accepted by `is`.
+   *
+   * @param only what the message says that the items must be: `strings`, or the members of an enumeration
+   * @returns the items without repetitions, in the order of the request
+   */
+  listOf<T>(
+    name: string,
+    max: number,
+    is: (item: unknown) => item is T,
+    only: string,
+  ): readonly T[] | undefined {
+    const items = this.list(name, max);
+    if (items === undefined) return undefined;
+    if (items.every(is)) return [...new Set(items)];
+    this.fault(name, `must have only ${only}`);
+    return undefined;
+  }
+
+  /** As `listOf`, and the field must be there. */
+  requiredListOf<T>(
+    name: string,
+    max: number,
+    is: (item: unknown) => item is T,
+    only: string,
+  ): readonly T[] | undefined {
+    return this.#require(name) ? this.listOf(name, max, is, only) : undefined;
   }
 
   object(name: string): JsonObject | undefined {

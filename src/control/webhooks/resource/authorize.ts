@@ -1,6 +1,6 @@
 import { forbidden, notFound } from '../../../core/errors.ts';
 import { type Actor, reaches } from '../../accounts/actor.ts';
-import type { Deps } from '../../accounts/deps.ts';
+import type { HasStore } from '../../accounts/deps.ts';
 import type { Tx } from '../../store/store.ts';
 import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import { namespacesOf } from './webhook-resource.ts';
@@ -15,7 +15,7 @@ export function withinReach(actor: Actor, namespaces: readonly string[]): boolea
 }
 
 /** The customer's webhook. @throws AppError 404, or 403 outside the key's allowlist */
-export async function findAuthorized({ store }: Deps, actor: Actor, id: string): Promise<WebhookRow> {
+export async function findAuthorized({ store }: HasStore, actor: Actor, id: string): Promise<WebhookRow> {
   return authorize(actor, await findWebhook(store.read, id, actor.customerId));
 }
 

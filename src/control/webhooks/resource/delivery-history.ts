@@ -1,6 +1,6 @@
 import { invalid, notFound } from '../../../core/errors.ts';
 import type { Actor } from '../../accounts/actor.ts';
-import type { Deps } from '../../accounts/deps.ts';
+import type { HasClock, HasStore } from '../../accounts/deps.ts';
 import { listDeliveries, lockDelivery, makeDue } from '../../store/webhooks/deliveries.ts';
 import { updateWebhook } from '../../store/webhooks/webhooks.ts';
 import { findAuthorized, lockAuthorized } from './authorize.ts';
@@ -25,7 +25,7 @@ export interface DeliveryPage {
  * @throws AppError 404 or 403 for the webhook, 400 for the parameters
  */
 export async function pageDeliveries(
-  deps: Deps,
+  deps: HasStore,
   actor: Actor,
   webhookId: string,
   query: Readonly<Record<string, unknown>>,
@@ -50,7 +50,7 @@ export async function pageDeliveries(
  * @throws AppError 404, 403; 422 once the delivery has ended, for then there is nothing left to send
  */
 export async function redeliver(
-  deps: Deps,
+  deps: HasStore & HasClock,
   actor: Actor,
   webhookId: string,
   deliveryId: string,

@@ -1,4 +1,4 @@
-import { type Faults, Fields, type JsonObject } from '../../../core/input/fields.ts';
+import { type Faults, Fields, isText, type JsonObject } from '../../../core/input/fields.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { isLabel } from '../../../core/names/labels.ts';
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks.ts';
@@ -17,6 +17,7 @@ export interface WebhookInput {
 
 const NEW_FIELDS = ['name', 'url', 'events', 'scopes'];
 const PATCH_FIELDS = [...NEW_FIELDS, 'enabled'];
+const EVENT_NAMES = Object.keys(WEBHOOK_EVENTS).join(', ');
 
 export const NO_SUCH_NAMESPACE = 'scopes.namespaces has a namespace that does not exist';
 const OUT_OF_REACH = 'scopes.namespaces must name namespaces within reach of the API key';
@@ -41,7 +42,7 @@ export function readWebhookPatch(body: JsonObject, actor: Actor, faults: Faults)
   const events = readEvents(fields);
   const scopes = fields.object('scopes');
   const namespaces = scopes && readNamespaces(scopes, actor, faults);
-  const enabled = readFlag(body, fields, 'enabled');
+  const enabled = fields.boolean('enabled');
   if (Object.keys(body).length === 0) faults.add(`webhook must have one of ${PATCH_FIELDS.join(', ')}`);
   return { name, url, events, namespaces, enabled };
 }
@@ -54,36 +55,18 @@ function readUrl(fields: Fields, url: string | undefined): string | undefined {
 }
 
 function readEvents(fields: Fields): readonly WebhookEvent[] | undefined {
-  // As many as anybody could mean, repetitions included.
-  const events = fields.list('events', LIMITS.webhookNamespaces);
-  if (events === undefined) return undefined;
-  if (events.length === 0) fields.fault('events', 'must not be empty');
-  else if (!events.every(isWebhookEvent)) {
-    fields.fault('events', `must have only ${Object.keys(WEBHOOK_EVENTS).join(', ')}`);
-  } else return [...new Set(events)];
+  const events = fields.listOf('events', LIMITS.webhookEvents, isWebhookEvent, EVENT_NAMES);
+  if (events?.length !== 0) return events;
+  fields.fault('events', 'must not be empty');
   return undefined;
 }
 
 function readNamespaces(scopes: JsonObject, actor: Actor, faults: Faults): readonly string[] | undefined {
   const fields = new Fields(scopes, ['namespaces'], faults, 'scopes');
-  if (!fields.has('namespaces')) fields.fault('namespaces', 'is required');
-  const namespaces = fields.list('namespaces', LIMITS.webhookNamespaces);
+  const namespaces = fields.requiredListOf('namespaces', LIMITS.webhookNamespaces, isText, 'strings');
   if (namespaces === undefined) return undefined;
-  if (!namespaces.every(isText)) fields.fault('namespaces', 'must have only strings');
-  else if (!withinReach(actor, namespaces)) faults.add(OUT_OF_REACH);
+  if (!withinReach(actor, namespaces)) faults.add(OUT_OF_REACH);
   else if (!namespaces.every(isLabel)) faults.add(NO_SUCH_NAMESPACE);
-  else return [...new Set(namespaces)];
+  else return namespaces;
   return undefined;
-}
-
-function readFlag(body: JsonObject, fields: Fields, name: string): boolean | undefined {
-  if (!fields.has(name)) return undefined;
-  const value = body[name];
-  if (typeof value === 'boolean') return value;
-  fields.fault(name, 'must be true or false');
-  return undefined;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }

@@ -13,7 +13,10 @@ interface NewSecrets {
   readonly stored: Pick<WebhookRow, 'secret_digest' | 'signing_secret'>;
 }
 
-export function makeSecrets({ random, encryption }: WebhookDeps, webhookId: string): NewSecrets {
+export function makeSecrets(
+  { random, encryption }: Pick<WebhookDeps, 'random' | 'encryption'>,
+  webhookId: string,
+): NewSecrets {
   const secret = Buffer.from(random(SECRET_OCTETS)).toString('hex');
   const signingSecret = Buffer.from(random(SECRET_OCTETS)).toString('hex');
   return {
@@ -32,7 +35,7 @@ export function makeSecrets({ random, encryption }: WebhookDeps, webhookId: stri
  * @throws AppError 404, 403
  */
 export async function regenerateSecrets(
-  deps: WebhookDeps,
+  deps: Pick<WebhookDeps, 'store' | 'clock' | 'random' | 'encryption'>,
   actor: Actor,
   id: string,
 ): Promise<WebhookResource & WebhookSecrets> {

@@ -14,7 +14,11 @@ import { requireWebhooks } from './webhooks.ts';
  *
  * @throws AppError 404, 403; 422 for a tier without webhooks, or when the URL is no longer allowed
  */
-export async function sendTest(deps: WebhookDeps, actor: Actor, id: string): Promise<DeliveryResource> {
+export async function sendTest(
+  deps: Omit<WebhookDeps, 'random'>,
+  actor: Actor,
+  id: string,
+): Promise<DeliveryResource> {
   const webhook = await findAuthorized(deps, actor, id);
   requireWebhooks(actor);
   const urlFault = await deps.checkUrl(webhook.url);

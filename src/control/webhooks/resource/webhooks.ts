@@ -4,7 +4,7 @@ import { Faults, type JsonObject } from '../../../core/input/fields.ts';
 import { TIERS } from '../../../core/tiers.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
-import type { Deps } from '../../accounts/deps.ts';
+import type { HasStore } from '../../accounts/deps.ts';
 import type { Tx } from '../../store/store.ts';
 import { findNamespacesByName } from '../../store/tables/namespaces.ts';
 import { lockUser } from '../../store/tables/users.ts';
@@ -36,7 +36,7 @@ const BATCH = 500;
 
 /** @throws AppError 422 for a tier without webhooks or with no more of them, and for faults in the body */
 export async function createWebhook(
-  deps: WebhookDeps,
+  deps: Omit<WebhookDeps, 'sendAttempt'>,
   actor: Actor,
   body: JsonObject,
 ): Promise<WebhookResource & WebhookSecrets> {
@@ -73,19 +73,19 @@ export async function createWebhook(
 }
 
 /** Those within the actor's reach, oldest first. */
-export async function listAuthorized({ store }: Deps, actor: Actor): Promise<WebhookResource[]> {
+export async function listAuthorized({ store }: HasStore, actor: Actor): Promise<WebhookResource[]> {
   const rows = await listWebhooks(store.read, actor.customerId);
   return rows.filter((row) => withinReach(actor, namespacesOf(row))).map(webhookResource);
 }
 
 /** @throws AppError 404, 403 */
-export async function getWebhook(deps: Deps, actor: Actor, id: string): Promise<WebhookResource> {
+export async function getWebhook(deps: HasStore, actor: Actor, id: string): Promise<WebhookResource> {
   return webhookResource(await findAuthorized(deps, actor, id));
 }
 
 /** Changes the supplied fields. @throws AppError 404, 403, 422 */
 export async function patchWebhook(
-  deps: WebhookDeps,
+  deps: Pick<WebhookDeps, 'store' | 'clock' | 'checkUrl'>,
   actor: Actor,
   id: string,
   body: JsonObject,
@@ -112,7 +112,7 @@ export async function patchWebhook(
 }
 
 /** Closes a webhook at once; its history goes in later units of work (`cleanup.ts`). @throws AppError 404, 403 */
-export async function deleteWebhook({ store }: Deps, actor: Actor, id: string): Promise<void> {
+export async function deleteWebhook({ store }: HasStore, actor: Actor, id: string): Promise<void> {
   await store.write(async (tx) => {
     await lockAuthorized(tx, actor, id);
     await closeWebhook(tx, id);
@@ -163,7 +163,7 @@ async function inBatches(run: () => Promise<number>): Promise<void> {
 
 /** What only the resolver and the database know. Before the unit of work: a name may take seconds to resolve. */
 async function judgeOutside(
-  { store, checkUrl }: WebhookDeps,
+  { store, checkUrl }: Pick<WebhookDeps, 'store' | 'checkUrl'>,
   { customerId }: Actor,
   { url, namespaces = [] }: WebhookInput,
   faults: Faults,

@@ -16,6 +16,10 @@ const REFUSED: readonly (readonly [object, ...string[]])[] = [
   [{ name: 'x', scopes: { operations: 'read' } }, 'scopes.operations must be an array'],
   [{ name: 'x', scopes: { operations: ['admin'] } }, OPERATIONS],
   [{ name: 'x', scopes: { operations: ['READ'] } }, OPERATIONS],
+  [
+    { name: 'x', scopes: { operations: Array(LIMITS.scopeOperations + 1).fill('read') } },
+    'scopes.operations must have at most 100 items',
+  ],
   [{ name: 'x', scopes: { namespaces: [1] } }, 'scopes.namespaces must have only strings'],
   [
     { name: 'x', scopes: { namespaces: Array.from({ length: 101 }, (_, i) => `n${i}`) } },
@@ -42,7 +46,10 @@ export const apiKeyScenarios: Scenarios = {
     const { name } = await customer.namespace();
     const body = {
       name: 'deploy',
-      scopes: { operations: ['read', 'write', 'read'], namespaces: [name, name] },
+      scopes: {
+        operations: [...Array(LIMITS.scopeOperations - 1).fill('read'), 'write'],
+        namespaces: [name, name],
+      },
       expires_at: '2026-06-01T00:00:00Z',
     };
     const key = created(await customer.post('/api_keys', { api_key: body }));

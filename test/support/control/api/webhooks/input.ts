@@ -28,7 +28,7 @@ const FIELDS: readonly (readonly [object, string])[] = [
   [{ events: ['toString'] }, EVENTS],
   [{ events: [1] }, EVENTS],
   [{ events: [['record.deleted']] }, EVENTS],
-  [{ events: Array.from({ length: 101 }, () => 'record.deleted') }, 'events must have at most 100 items'],
+  [{ events: Array(LIMITS.webhookEvents + 1).fill('record.deleted') }, 'events must have at most 100 items'],
   [{ scopes: [] }, 'scopes must be an object'],
   [{ scopes: null }, 'scopes must be an object'],
   [{ scopes: { namespaces: 'x' } }, 'scopes.namespaces must be an array'],
@@ -127,6 +127,9 @@ export const webhookInputScenarios: Scenarios = {
     const scopes = { namespaces: [first, first] };
     const patched = await customer.patch(`/webhooks/${webhook.id}`, { webhook: { scopes } });
     assert.deepEqual(patched.json.scopes, { namespaces: [first] });
+    const events = Array(LIMITS.webhookEvents).fill('record.deleted');
+    const renewed = await customer.patch(`/webhooks/${webhook.id}`, { webhook: { events } });
+    assert.deepEqual(renewed.json.events, ['record.deleted']);
     await world.close();
   },
 

@@ -1,14 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Actor } from '../../../../../src/control/accounts/actor.ts';
-import type { Deps } from '../../../../../src/control/accounts/deps.ts';
 import { openSessions } from '../../../../../src/control/accounts/sessions.ts';
 import { appendChanges } from '../../../../../src/control/store/log/change-log.ts';
 import type { Store } from '../../../../../src/control/store/store.ts';
+import type { UseCaseDeps } from '../../../../../src/use-case-deps.ts';
 import type { Home } from '../fixtures.ts';
 import { upsert } from '../fixtures.ts';
 
 /** What the use cases are handed, over a store that a test opened. */
-export function testDeps(store: Store, clock: () => number = () => 1): Deps {
+export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDeps {
   const newId = (): string => randomUUID();
   return {
     store,
