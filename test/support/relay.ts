@@ -6,6 +6,8 @@ export interface DatabaseRelay {
   readonly url: string;
   cut(): Promise<void>;
   restore(): Promise<void>;
+  /** As a server that hangs: connections stay open, new ones are accepted, and nothing passes any more. Ended by `cut`. */
+  hang(): void;
 }
 
 /** @param url of the test server: its `host` parameter is the directory of the socket */
@@ -13,8 +15,14 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
   const target = new URL(url);
   const path = `${target.searchParams.get('host')}/.s.PGSQL.5432`;
   const open = new Set<Socket>();
+  let hangs = false;
   const make = () =>
     createServer((client) => {
+      if (hangs) {
+        open.add(client);
+        client.on('error', () => {});
+        return;
+      }
       const server = dial(path);
       for (const [one, other] of [
         [client, server],
@@ -35,7 +43,12 @@ export async function relayTo(url: string): Promise<DatabaseRelay> {
   const { port } = relay.address() as AddressInfo;
   return {
     url: `postgres://uqrp@127.0.0.1:${port}${target.pathname}`,
+    hang() {
+      hangs = true;
+      for (const socket of open) socket.unpipe().pause();
+    },
     async cut() {
+      hangs = false;
       relay.close();
       for (const socket of open) socket.destroy();
     },
