@@ -66,8 +66,9 @@ async function* snapshot(): AsyncIterable<readonly ChangeBody[]> {
 const source: ChangeSource = {
   bounds: async () => ({ epoch: 'bench', oldest: 1, head: RECORDS }),
   since: async () => [],
-  snapshot,
+  openSnapshot: async () => ({ epoch: 'bench', seq: RECORDS, pages: snapshot() }),
   onChange: () => () => {},
+  heardAt: Date.now,
 };
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -10,10 +10,8 @@ interface ModuleRow {
 }
 
 const USE_CASES = ['control/accounts', 'control/keys', 'control/namespaces', 'control/records'] as const;
-/** The part of the feed that both sides import. */
-const FEED_PORT = 'feed/change-source.ts';
-/** Where the signing keys of an edge come from. */
-const KEYS_PORT = 'feed/node-keys.ts';
+/** What the control side implements of the feed's protocol. */
+const CONTROL_PORTS = ['feed/change-codec.ts', 'feed/change-source.ts', 'feed/node-keys.ts'] as const;
 /** The parts of the view that are types and counters, not an implementation. */
 const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/freshness.ts'] as const;
 const EDGE = [
@@ -34,8 +32,8 @@ export const MODULES: readonly ModuleRow[] = [
   { module: 'config', may: ['core'] },
   { module: 'outbound', may: ['core', 'lifecycle'] },
   { module: 'telemetry', may: ['core'] },
-  { module: 'feed', may: ['core', 'lifecycle', 'edge/hosted/view.ts'] },
-  { module: 'control/store', may: ['core', 'lifecycle', FEED_PORT, KEYS_PORT] },
+  { module: 'feed', may: ['core', 'lifecycle'] },
+  { module: 'control/store', may: ['core', 'lifecycle', ...CONTROL_PORTS] },
   { module: 'control/limits', may: ['core', 'control/store'] },
   { module: 'control/accounts', may: ['core', 'control/store'] },
   { module: 'control/keys', may: ['core', 'control/store', 'control/accounts'] },
@@ -50,7 +48,7 @@ export const MODULES: readonly ModuleRow[] = [
   { module: 'edge/wire', may: ['core/address.ts', 'core/fnv.ts'] },
   { module: 'edge/dnssec', may: ['core', 'edge/wire'] },
   { module: 'edge/transport', may: ['core', 'lifecycle', 'edge/wire'] },
-  { module: 'edge/hosted', may: ['core', 'lifecycle', FEED_PORT] },
+  { module: 'edge/hosted', may: ['core', 'lifecycle', 'feed/view-writer.ts'] },
   {
     module: 'edge/query',
     may: ['core', 'lifecycle', 'edge/wire', 'edge/transport/shared/handler.ts', ...VIEW_PORTS],
@@ -59,9 +57,15 @@ export const MODULES: readonly ModuleRow[] = [
   { module: 'edge/schema', may: ['core', 'edge/services', 'edge/query/operations'] },
   {
     module: 'edge/node',
-    may: ['core', 'lifecycle', 'telemetry', KEYS_PORT, ...EDGE.filter((module) => module !== 'edge/node')],
+    may: [
+      'core',
+      'lifecycle',
+      'telemetry',
+      'feed/node-keys.ts',
+      ...EDGE.filter((module) => module !== 'edge/node'),
+    ],
   },
-  { module: 'zone-keys', may: ['core', 'config', 'control/store', 'edge/dnssec'] },
+  { module: 'zone-keys', may: ['core', 'config', 'feed/node-keys.ts', 'control/store', 'edge/dnssec'] },
   { module: 'client', may: ['core', 'edge/wire'] },
   { module: 'outbound-worker.ts', may: ['core', 'outbound'] },
   { module: 'edge-worker.ts', may: ['core', 'lifecycle', 'telemetry', ...EDGE] },

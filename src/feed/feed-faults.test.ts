@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ChangeFormatError } from './change-codec.ts';
 import { createFailureReports, faultOf, OtherStoreError } from './feed-faults.ts';
 
 describe('reports of a feed that fails', () => {
@@ -24,5 +25,6 @@ describe('reports of a feed that fails', () => {
     assert.equal(faultOf(full, 'source'), 'source');
     assert.equal(faultOf(new Error('any'), 'view'), 'view');
     assert.equal(faultOf(new OtherStoreError(), 'source'), 'other_store');
+    assert.equal(faultOf(new ChangeFormatError(7, 'version'), 'source'), 'format');
   });
 });

@@ -1,10 +1,12 @@
 import type { Clock } from '../core/clock.ts';
+import { ChangeFormatError } from './change-codec.ts';
 
 /**
  * What keeps a view from following. `source`: the source cannot be reached or reports a fault. `view`: the view cannot be
- * written. `disk_full`: its disk has no room. `other_store`: the source is another database than the one the view was built from.
+ * written. `disk_full`: its disk is full. `other_store`: the source is another database than the one the view was built from.
+ * `format`: the log has a change that this release cannot read.
  */
-export type FeedFault = 'source' | 'view' | 'disk_full' | 'other_store';
+export type FeedFault = 'source' | 'view' | 'disk_full' | 'other_store' | 'format';
 
 /** The log does not continue where the view ends: changes are missing. */
 export class LogGapError extends Error {
@@ -28,6 +30,7 @@ export class OtherStoreError extends Error {
 /** @param at what was called when the error came */
 export function faultOf(error: unknown, at: 'source' | 'view'): FeedFault {
   if (error instanceof OtherStoreError) return 'other_store';
+  if (error instanceof ChangeFormatError) return 'format';
   if (at === 'view' && (error as { code?: unknown } | null)?.code === 'ENOSPC') return 'disk_full';
   return at;
 }

@@ -14,8 +14,8 @@ import {
 import { createFakeSource } from '../../test/support/feed/fake-source.ts';
 import { createRig, type Rig } from '../../test/support/feed/follower-rig.ts';
 import type { ChangeBody } from '../core/change.ts';
-import type { ViewWriter } from '../edge/hosted/view.ts';
 import { startFollower } from './follower.ts';
+import type { ViewWriter } from './view-writer.ts';
 
 describe('follower, when things go wrong', () => {
   let rig: Rig;
@@ -24,12 +24,12 @@ describe('follower, when things go wrong', () => {
   });
   afterEach(() => rig.stop());
 
-  for (const call of ['bounds', 'since', 'snapshot'] as const) {
+  for (const call of ['bounds', 'since', 'openSnapshot', 'page'] as const) {
     it(`goes on after a source that fails at ${call}`, async () => {
       rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'));
       let faults = 2;
       rig.source.before = (at, page) => {
-        if (at === call && (call !== 'snapshot' || page === 1) && faults-- > 0) throw new Error('source');
+        if (at === call && (call !== 'page' || page === 1) && faults-- > 0) throw new Error('source');
       };
       await rig.start().ready;
       rig.assertSame();

@@ -16,7 +16,7 @@ describe('follower and the health of the feed', () => {
     const { bounds } = rig.source.calls;
     await rig.until(() => rig.source.calls.bounds > bounds + 1);
     assert.deepEqual([rig.follower?.lag().seconds, rig.follower?.isStale()], [0, false]);
-    assert.equal(rig.follower?.heardAt(), 60_000);
+    assert.equal(rig.follower?.currentAt(), 60_000);
     rig.source.before = () => {
       throw new Error('source');
     };
@@ -78,11 +78,11 @@ describe('follower and another database', () => {
     await rig.follower?.stop();
     rig.source.epoch = 'second';
     rig.source.write(upserted('b.ns.v1'));
-    const { snapshot, since } = rig.source.calls;
+    const { openSnapshot, since } = rig.source.calls;
     const follower = rig.start();
     await assert.rejects(follower.ready, /--accept-new-store/);
     assert.deepEqual(rig.faults, ['other_store']);
-    assert.deepEqual([rig.source.calls.snapshot, rig.source.calls.since], [snapshot, since]);
+    assert.deepEqual([rig.source.calls.openSnapshot, rig.source.calls.since], [openSnapshot, since]);
     assert.equal(rig.view.cursor(), 2);
     assert.equal(rig.view.epoch(), 'first');
   });
@@ -113,7 +113,7 @@ describe('follower and another database', () => {
     await rig.start({ pollMs: 5 }).ready;
     let pages = 0;
     rig.source.before = (call) => {
-      if (call === 'snapshot') pages++;
+      if (call === 'page') pages++;
       assert.notEqual(rig.view.record('a.ns.v1'), null);
       assert.equal(rig.follower?.hasView(), true);
     };

@@ -37,11 +37,11 @@ describe('follower', () => {
     rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'));
     await rig.start().ready;
     await rig.follower?.stop();
-    const { snapshot } = rig.source.calls;
+    const { openSnapshot } = rig.source.calls;
     rig.source.write(upserted('b.ns.v1'), upserted('c.ns.v1'));
     await rig.start().ready;
     rig.assertSame();
-    assert.equal(rig.source.calls.snapshot, snapshot);
+    assert.equal(rig.source.calls.openSnapshot, openSnapshot);
     assert.deepEqual(rig.applied, [3, 4]);
     assert.deepEqual(rig.states, ['following']);
   });
@@ -103,10 +103,10 @@ describe('follower', () => {
       rig.source.write(deleted('a.ns.v1'), upserted('c.ns.v1'), upserted('d.ns.v1'));
       change();
       rig.states = [];
-      const { snapshot } = rig.source.calls;
+      const { openSnapshot } = rig.source.calls;
       await rig.start().ready;
       rig.assertSame();
-      assert.ok(rig.source.calls.snapshot > snapshot);
+      assert.ok(rig.source.calls.openSnapshot > openSnapshot);
       assert.equal(rig.states.at(-1), 'following');
     });
   }
@@ -115,12 +115,12 @@ describe('follower', () => {
     rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'));
     await rig.start().ready;
     await rig.follower?.stop();
-    const { snapshot } = rig.source.calls;
+    const { openSnapshot } = rig.source.calls;
     rig.source.write(upserted('b.ns.v1'));
     rig.source.prune(2);
     await rig.start().ready;
     rig.assertSame();
-    assert.equal(rig.source.calls.snapshot, snapshot);
+    assert.equal(rig.source.calls.openSnapshot, openSnapshot);
   });
 
   it('makes the view anew when the source is restored while it runs', async () => {
@@ -200,7 +200,7 @@ describe('follower', () => {
 
     rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'), upserted('c.ns.v1'));
     rig.source.before = (call) => {
-      if (call === 'snapshot') void rig.follower?.stop();
+      if (call === 'page') void rig.follower?.stop();
     };
     rig.view.lose();
     const { ready } = rig.start();

@@ -1,10 +1,9 @@
 import type { Change } from '../core/change.ts';
 import type { Clock } from '../core/clock.ts';
-import type { ViewRebuild, ViewWriter } from '../edge/hosted/view.ts';
 import type { Backoff } from '../lifecycle/backoff.ts';
 import { loop } from '../lifecycle/loop.ts';
 import { createWaker } from '../lifecycle/waker.ts';
-import type { ChangeSource, LogBounds } from './change-source.ts';
+import type { ChangeSource, LogBounds, Snapshot } from './change-source.ts';
 import {
   createFailureReports,
   type FeedFault,
@@ -13,6 +12,7 @@ import {
   OtherStoreError,
 } from './feed-faults.ts';
 import { createFeedHealth } from './feed-health.ts';
+import type { ViewRebuild, ViewWriter } from './view-writer.ts';
 
 /** `rebuilding`: another view is being built, the present one serves meanwhile. `failing`: the last attempt failed, another will follow. */
 export type FollowerState = 'rebuilding' | 'following' | 'failing';
@@ -28,7 +28,7 @@ export interface FollowerOptions {
   readonly onApplied?: (changes: readonly Change[], cursor: number) => void;
   /** @param seq of the last change in the view, 0 for none */
   readonly onState?: (state: FollowerState, seq: number) => void;
-  /** The first failed attempt, each with another cause, and then ever fewer: after 1, 2, 4 ... minutes. */
+  /** A failed attempt: the first, each with another cause, and then after 1, 2, 4 ... minutes. */
   readonly onFailing?: (fault: FeedFault, seconds: number, error: unknown) => void;
   /** The longest that a lost wake-up goes unnoticed. */
   readonly pollMs?: number;
@@ -48,8 +48,8 @@ export interface Follower {
   /** False until a view is there for the first time. */
   hasView(): boolean;
   isStale(): boolean;
-  /** When the view last was up to date, milliseconds since the epoch; null: not since the start. */
-  heardAt(): number | null;
+  /** When the view was last known to be up to date, milliseconds since the epoch; null: not since the start. */
+  currentAt(): number | null;
   state(): FollowerState;
   /** Resolves when nothing writes to the view any more. */
   stop(): Promise<void>;
@@ -73,7 +73,7 @@ export function startFollower(options: FollowerOptions): Follower {
   const ready = Promise.withResolvers<void>();
   ready.promise.catch(() => {});
   const attempted = Promise.withResolvers<void>();
-  const health = createFeedHealth(clock);
+  const health = createFeedHealth(clock, () => source.heardAt());
   const reports = createFailureReports(clock);
   let cursor = view.cursor();
   let head = cursor ?? 0;
@@ -92,7 +92,6 @@ export function startFollower(options: FollowerOptions): Follower {
 
   /** Those that follow `from`, without what came before. @throws LogGapError when one is missing */
   function following(from: number, found: readonly Change[]): readonly Change[] {
-    health.answered();
     const changes = found.filter((change) => change.seq > from);
     changes.forEach((change, i) => {
       if (change.seq !== from + 1 + i) throw new LogGapError();
@@ -110,27 +109,29 @@ export function startFollower(options: FollowerOptions): Follower {
     onApplied?.(changes, next);
   }
 
-  /** The bounds were read first: whatever changes while the pages are read comes after their head in the log. */
-  async function fill(rebuild: ViewRebuild, bounds: LogBounds): Promise<void> {
-    for await (const page of source.snapshot()) {
-      health.answered();
+  async function fill(rebuild: ViewRebuild, { pages, seq, epoch }: Snapshot): Promise<void> {
+    for await (const page of pages) {
       if (signal.aborted) return;
       at = 'view';
       await rebuild.load(page);
       at = 'source';
     }
-    const changes = following(bounds.head, await source.since(bounds.head, batch));
-    const next = bounds.head + changes.length;
-    await write(changes, next, () => rebuild.finish(changes, next, bounds.epoch));
+    const changes = following(seq, await source.since(seq, batch));
+    const next = seq + changes.length;
+    await write(changes, next, () => rebuild.finish(changes, next, epoch));
   }
 
-  async function buildAnew(bounds: LogBounds): Promise<void> {
+  /** @param epoch of the log that was compared with the view: a snapshot of another one is not taken */
+  async function buildView(epoch: string): Promise<void> {
     enter('rebuilding');
+    const snapshot = await source.openSnapshot();
+    if (snapshot.epoch !== epoch) throw new LogGapError();
+    head = Math.max(head, snapshot.seq);
     at = 'view';
     const rebuild = await view.rebuild();
     at = 'source';
     try {
-      await fill(rebuild, bounds);
+      await fill(rebuild, snapshot);
     } finally {
       await rebuild.discard();
     }
@@ -149,7 +150,6 @@ export function startFollower(options: FollowerOptions): Follower {
 
   async function readBounds(): Promise<LogBounds> {
     const bounds = await source.bounds();
-    health.answered();
     head = bounds.head;
     checkedAt = clock();
     return bounds;
@@ -163,7 +163,7 @@ export function startFollower(options: FollowerOptions): Follower {
     const isOther = cursor !== null && view.epoch() !== bounds.epoch;
     if (isOther && !accepts) throw new OtherStoreError();
     if (isOther || cursor === null || cursor < bounds.oldest - 1 || cursor > head || view.isLost()) {
-      await buildAnew(bounds);
+      await buildView(bounds.epoch);
     } else if (cursor < head) health.heardOf(clock());
   }
 
@@ -178,7 +178,7 @@ export function startFollower(options: FollowerOptions): Follower {
       await follow();
     } catch (error) {
       if (!(error instanceof LogGapError)) throw error;
-      await buildAnew(await readBounds());
+      await buildView((await readBounds()).epoch);
       await follow();
     }
     if (signal.aborted) return 0;
@@ -223,7 +223,7 @@ export function startFollower(options: FollowerOptions): Follower {
     lag: () => ({ seq: Math.max(0, head - (cursor ?? 0)), seconds: health.lagSeconds() }),
     hasView: () => cursor !== null,
     isStale: () => health.isStale(),
-    heardAt: () => health.heardAt(),
+    currentAt: () => health.currentAt(),
     state: () => state,
     async stop() {
       halt();

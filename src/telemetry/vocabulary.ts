@@ -7,7 +7,7 @@ export type SigningEvent = (typeof SIGNING_EVENTS)[number];
 export const FEED_STATES = ['rebuilding', 'following', 'failing'] as const;
 
 /** What keeps the view from following its source (`feed/feed-faults.ts`). */
-export const FEED_FAULTS = ['source', 'view', 'disk_full', 'other_store'] as const;
+export const FEED_FAULTS = ['source', 'view', 'disk_full', 'other_store', 'format'] as const;
 
 /** Why a view is thrown away at start. */
 export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;

@@ -18,7 +18,7 @@ it('upkeep prunes what is too old, scrubs, survives failures and stops when told
         owner: null,
         cause: 'direct',
         namespace: 'acme',
-        digest: 'a',
+        digest: 'a'.repeat(64),
       };
       await store.write((tx) => appendChanges(tx, Array<NewChange>(2_500).fill(change), 100));
       await store.write((tx) => appendChanges(tx, [change], 101));

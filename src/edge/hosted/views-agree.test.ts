@@ -15,9 +15,10 @@ import {
   upserted,
 } from '../../../test/support/edge/hosted/view-changes.ts';
 import type { ChangeBody } from '../../core/change.ts';
+import type { ViewWriter } from '../../feed/view-writer.ts';
 import { openLmdbReader } from './lmdb/reader.ts';
 import { openLmdbWriter } from './lmdb/writer.ts';
-import type { HostedView, ViewWriter } from './view.ts';
+import type { HostedView } from './view.ts';
 
 it('the LMDB view holds after any sequence of changes what the memory view holds', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'views-agree-'));

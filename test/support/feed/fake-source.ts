@@ -1,8 +1,9 @@
 import type { Change, ChangeBody } from '../../../src/core/change.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import type { ChangeSource, LogBounds } from '../../../src/feed/change-source.ts';
 import { createMemoryView, type MemoryState } from '../edge/hosted/memory-view.ts';
 
-type Call = 'bounds' | 'since' | 'snapshot';
+type Call = 'bounds' | 'since' | 'openSnapshot' | 'page';
 
 /** A change source in memory, whose faults are the test's to choose. */
 export interface FakeSource extends ChangeSource {
@@ -28,16 +29,18 @@ export interface FakeSource extends ChangeSource {
 }
 
 /** @param pageSize bodies of a page of the snapshot */
-export function createFakeSource(pageSize = 2): FakeSource {
+export function createFakeSource(pageSize = 2, clock: Clock = () => 0): FakeSource {
   let log: Change[] = [];
   let oldest = 1;
-  const calls = { bounds: 0, since: 0, snapshot: 0 };
+  const calls = { bounds: 0, since: 0, openSnapshot: 0, page: 0 };
+  let heardAt: number | null = null;
   const listeners = new Set<(seq: number) => void>();
   const head = (): number => log.length;
 
   const called = async (call: Call, page = 0): Promise<void> => {
     calls[call]++;
     await source.before(call, page);
+    heardAt = clock();
   };
   const stateAt = (seq: number): MemoryState => {
     const view = createMemoryView();
@@ -50,7 +53,7 @@ export function createFakeSource(pageSize = 2): FakeSource {
   /** Rows in the order of their keys, looked at page by page: writes between two pages show in the later ones. */
   async function* pages(rows: (state: MemoryState) => [string, ChangeBody][]): AsyncGenerator<ChangeBody[]> {
     for (let after = '', page = 0; ; page++) {
-      await called('snapshot', page);
+      await called('page', page);
       const next = rows(stateAt(head()))
         .filter(([id]) => id > after)
         .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -60,6 +63,12 @@ export function createFakeSource(pageSize = 2): FakeSource {
       yield next.map(([, body]) => body);
       after = last[0];
     }
+  }
+
+  async function* allPages(): AsyncGenerator<ChangeBody[]> {
+    yield* pages(namespaceRows);
+    yield* pages(tokenRows);
+    yield* pages(recordRows);
   }
 
   const source: FakeSource = {
@@ -90,11 +99,11 @@ export function createFakeSource(pageSize = 2): FakeSource {
       await called('since');
       return source.bend(log.filter((change) => change.seq > seq && change.seq >= oldest).slice(0, limit));
     },
-    async *snapshot() {
-      yield* pages(namespaceRows);
-      yield* pages(tokenRows);
-      yield* pages(recordRows);
+    async openSnapshot() {
+      await called('openSnapshot');
+      return { epoch: source.epoch, seq: head(), pages: allPages() };
     },
+    heardAt: () => heardAt,
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

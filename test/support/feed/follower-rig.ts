@@ -35,7 +35,7 @@ export interface Rig {
 }
 
 export function createRig(): Rig {
-  const source = createFakeSource();
+  const source = createFakeSource(2, () => rig.now);
   const view = createMemoryView();
   const rig: Rig = {
     source,

@@ -1,7 +1,6 @@
-import type { Insertable } from 'kysely';
-import type { Change, ChangeBody, ChangeCause } from '../../../core/change.ts';
+import type { ChangeBody, ChangeCause } from '../../../core/change.ts';
+import { encodeChange } from '../../../feed/change-codec.ts';
 import { markChange } from '../engine/unit-marks.ts';
-import type { ChangeLogTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
 
 /** A Change before it is written: `seq` and `at` are given by the log. */
@@ -18,6 +17,7 @@ const CHUNK = 200;
  *
  * @param at milliseconds since the epoch
  * @returns the `seq` of the last of them; the present head when there are none
+ * @throws ChangeFormatError when a view could not read one of them; none is written
  */
 export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: number): Promise<number> {
   const { seq: last } = await tx
@@ -30,7 +30,7 @@ export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: n
   for (let start = 0; start < changes.length; start += CHUNK) {
     const rows = changes
       .slice(start, start + CHUNK)
-      .map((change, index) => rowOf(change, first + start + index, at));
+      .map((change, index) => encodeChange({ ...change, seq: first + start + index, at }));
     await tx.insertInto('change_log').values(rows).execute();
   }
   if (changes.length > 0) markChange(tx, last);
@@ -65,31 +65,6 @@ export async function pruneLog(tx: Tx, beforeAt: number, limit: number): Promise
     .where('seq', '<=', last.seq)
     .executeTakeFirstOrThrow();
   return Number(numDeletedRows);
-}
-
-function rowOf(change: NewChange, seq: number, at: number): Insertable<ChangeLogTable> {
-  const { owner, cause, type, namespace, ...rest } = change;
-  const { key = null, data = null, ...body } = rest as { key?: string; data?: string | null };
-  return {
-    seq,
-    at,
-    owner,
-    cause,
-    type,
-    namespace,
-    key,
-    body: JSON.stringify(body),
-    data: data === null ? null : Buffer.from(data, 'base64'),
-  };
-}
-
-/** The Change that a row of the log stands for. */
-export function changeOf(row: ChangeLogTable): Change {
-  const { seq, at, owner, cause, type, namespace, key, body, data } = row;
-  const fixed = { seq, at, owner, cause, type, namespace };
-  const more: object = JSON.parse(body);
-  if (type === 'record.upserted') return { ...fixed, key, ...more, data: base64(data) } as Change;
-  return (key === null ? { ...fixed, ...more } : { ...fixed, key, ...more }) as Change;
 }
 
 /** Standard Base64 of a stored payload; null stays null. */

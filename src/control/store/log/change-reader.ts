@@ -1,21 +1,33 @@
 import { sql } from 'kysely';
 import type { Change, ChangeBody } from '../../../core/change.ts';
 import type { Clock } from '../../../core/clock.ts';
-import type { ChangeSource, LogBounds } from '../../../feed/change-source.ts';
+import { decodeChange } from '../../../feed/change-codec.ts';
+import type { ChangeSource, LogBounds, Snapshot } from '../../../feed/change-source.ts';
 import type { StoreSignals } from '../engine/signals.ts';
 import type { Reader } from '../store.ts';
-import { base64, changeOf } from './change-log.ts';
+import { base64 } from './change-log.ts';
 
 /** Rows of a page of the snapshot. */
 const PAGE = 500;
 
 /** The log and the tables as the follower sees them. */
 export function changeSource(read: Reader, signals: StoreSignals, clock: Clock): ChangeSource {
+  let heardAt: number | null = null;
+  /** Every answer of the database is current at the moment when it comes. */
+  const heard = <T>(answer: T): T => {
+    heardAt = clock();
+    return answer;
+  };
   return {
-    bounds: () => bounds(read),
-    since: (seq, limit) => since(read, seq, limit),
-    snapshot: () => snapshot(read, clock),
+    bounds: async () => heard(await bounds(read)),
+    since: async (seq, limit) => heard(await since(read, seq, limit)),
+    async openSnapshot(): Promise<Snapshot> {
+      // First: what changes while the pages are read comes after this head in the log.
+      const { epoch, head } = heard(await bounds(read));
+      return { epoch, seq: head, pages: snapshotPages(read, clock, heard) };
+    },
     onChange: (listener) => signals.onChange(listener),
+    heardAt: () => heardAt,
   };
 }
 
@@ -42,13 +54,18 @@ async function since(read: Reader, seq: number, limit: number): Promise<readonly
     .orderBy('seq')
     .limit(limit)
     .execute();
-  return rows.map(changeOf);
+  return rows.map(decodeChange);
 }
 
-async function* snapshot(read: Reader, clock: Clock): AsyncIterable<readonly ChangeBody[]> {
-  yield* pages((after) => namespaces(read, after));
-  yield* pages((after) => tokens(read, after, clock()));
-  yield* pages((after) => records(read, after));
+/** @param heard is called with each page that the database gave */
+async function* snapshotPages(
+  read: Reader,
+  clock: Clock,
+  heard: (page: Item[]) => Item[],
+): AsyncIterable<readonly ChangeBody[]> {
+  yield* pages(async (after) => heard(await namespaces(read, after)));
+  yield* pages(async (after) => heard(await tokens(read, after, clock())));
+  yield* pages(async (after) => heard(await records(read, after)));
 }
 
 interface Item {

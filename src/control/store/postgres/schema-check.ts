@@ -36,10 +36,11 @@ export function afterMigration(read: Reader, changes: ChangeSource): ChangeSourc
       await check();
       return changes.since(seq, limit);
     },
-    async *snapshot() {
+    async openSnapshot() {
       await check();
-      yield* changes.snapshot();
+      return changes.openSnapshot();
     },
     onChange: (listener) => changes.onChange(listener),
+    heardAt: () => changes.heardAt(),
   };
 }

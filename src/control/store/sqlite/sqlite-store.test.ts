@@ -11,10 +11,11 @@ import { sql } from 'kysely';
 import { storeConformance } from '../../../../test/support/control/store/conformance.ts';
 import { putRecord, settle } from '../../../../test/support/control/store/fixtures.ts';
 import { type SqliteDatabase, sqliteDatabase } from '../../../../test/support/control/store/sqlite.ts';
+import { LIMITS } from '../../../core/limits.ts';
 import { sweepExpired } from '../../records/expiry.ts';
 import { isDiskFull } from '../engine/engine-errors.ts';
 import { eraseSuperseded } from '../log/erasure.ts';
-import type { Store } from '../store.ts';
+import type { Store, Tx } from '../store.ts';
 import { advanceCursor } from '../webhooks/fan-out.ts';
 
 storeConformance('SQLite', sqliteDatabase);
@@ -95,15 +96,17 @@ describe('embedded engine', () => {
       const bound = (pages: number) =>
         store.write((tx) => sql.raw(`pragma max_page_count = ${pages}`).execute(tx));
       await bound(1);
-      const large = { data: Buffer.alloc(200_000, 1) };
-      await assert.rejects(
-        store.write((tx) => putRecord(tx, home, 'large', large)),
-        (error: unknown) => isDiskFull(error),
-      );
+      const large = async (tx: Tx): Promise<void> => {
+        for (let i = 0; i < 100; i++) {
+          await putRecord(tx, home, `large-${i}`, { data: Buffer.alloc(LIMITS.recordData, 1) });
+        }
+      };
+      await assert.rejects(store.write(large), (error: unknown) => isDiskFull(error));
       assert.equal((await store.changes.bounds()).head, 1);
       assert.equal((await store.read.selectFrom('records').select('key').execute()).length, 1);
       await bound(1_000_000);
-      assert.equal(await store.write((tx) => putRecord(tx, home, 'large', large)), 2);
+      await store.write(large);
+      assert.equal((await store.changes.bounds()).head, 101);
     },
   );
 
@@ -132,7 +135,7 @@ describe('embedded engine', () => {
     const home = await settle(store);
     const found = (text: string): string[] =>
       readdirSync(dataDir).filter((name) => readFileSync(join(dataDir, name)).includes(text));
-    const payload = (name: string): Buffer => Buffer.from(`${name} `.repeat(250));
+    const payload = (name: string): Buffer => Buffer.from(`${name} `.repeat(200));
     await store.write(async (tx) => {
       await putRecord(tx, home, 'short', { data: payload('short-lived'), expires_at: 10 });
       await putRecord(tx, home, 'long', { data: payload('long-lived') });

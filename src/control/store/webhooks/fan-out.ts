@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { Change } from '../../../core/change.ts';
 import type { Tier } from '../../../core/tiers.ts';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
+import { decodeChange } from '../../../feed/change-codec.ts';
 import { markWork } from '../engine/unit-marks.ts';
-import { changeOf } from '../log/change-log.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
@@ -68,7 +68,7 @@ export async function changesOf(
     .orderBy('seq')
     .limit(limit)
     .execute();
-  return rows.map(changeOf);
+  return rows.map(decodeChange);
 }
 
 /** An enabled webhook, as far as it matters what is enqueued for it. */

@@ -87,7 +87,7 @@ describe('the loop of the fan-out', () => {
     await loop.stop();
     assert.deepEqual(errors.map(String), ['Error: disk']);
     assert.ok(failures < 0);
-    assert.deepEqual(await world.toldOf(store, hook), ['1 record.deleted a']);
+    assert.deepEqual(await world.toldOf(store, hook), ['1 record.deleted a.doc.acme.v1']);
   });
 
   scenario('stops at once when it is told to, before it began as well', async (store) => {
@@ -158,10 +158,11 @@ describe('what one unit is about', () => {
         ['one whose webhook is disabled', { owner: gamma.userId }, []],
         ['one of nobody', { owner: null }, []],
         ['expiry', { cause: 'expiry' }, []],
-        ['a token', { type: 'token.revoked' }, []],
+        ['a token', { type: 'token.revoked', key: undefined, digest: 'a'.repeat(64) } as object, []],
       ];
       for (const [what, more, owners] of table) {
-        const last = await world.append(store, [event, { ...event, ...more } as NewChange]);
+        const other = { ...event, ...more } as NewChange;
+        const last = await world.append(store, [event, other]);
         const span = { after: last - 1, until: last, owners, isLast: true };
         assert.deepEqual(await nextSpan(store.read, last - 1), span, what);
       }

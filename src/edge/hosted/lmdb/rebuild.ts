@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ViewRebuild } from '../../../feed/view-writer.ts';
 import { perform, snapshotOperations, viewOperations } from '../apply.ts';
-import type { ViewRebuild } from '../view.ts';
 import { createSorter, type Entry } from './sorter.ts';
 import { emitEntries, treeTarget } from './target.ts';
 import { createNew, syncToDisk, type Tree } from './tree.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ViewRebuild, ViewWriter } from '../../../feed/view-writer.ts';
 import { perform, viewOperations } from '../apply.ts';
 import type { FreshnessCounters } from '../freshness.ts';
-import type { ViewRebuild, ViewWriter } from '../view.ts';
 import { startLmdbRebuild } from './rebuild.ts';
 import { treeTarget } from './target.ts';
 import { createNew, openExisting, syncToDisk, type Tree, type UnusableReason } from './tree.ts';

@@ -10,8 +10,8 @@ import type {
   HostedRecord,
   HostedToken,
   HostedView,
-  ViewWriter,
 } from '../../../../src/edge/hosted/view.ts';
+import type { ViewWriter } from '../../../../src/feed/view-writer.ts';
 
 /** What a memory view holds; handed to a second one, it plays the file that outlives a process. */
 export interface MemoryState {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { ChangeBody } from '../../../../src/core/change.ts';
-import type { HostedView, ViewWriter } from '../../../../src/edge/hosted/view.ts';
+import type { HostedView } from '../../../../src/edge/hosted/view.ts';
+import type { ViewWriter } from '../../../../src/feed/view-writer.ts';
 import {
   deleted,
   digestOf,

@@ -32,8 +32,15 @@ const EVERY_TYPE: readonly NewChange[] = [
     ttlSeconds: 0,
     expiresAt: 253_402_300_799_999,
   },
-  { type: 'token.minted', owner: 'customer', cause: 'direct', namespace: 'acme', digest: 'ab', expiresAt: 9 },
-  { type: 'token.revoked', owner: 'customer', cause: 'cascade', namespace: 'acme', digest: 'ab' },
+  {
+    type: 'token.minted',
+    owner: 'customer',
+    cause: 'direct',
+    namespace: 'acme',
+    digest: 'ab'.repeat(32),
+    expiresAt: 9,
+  },
+  { type: 'token.revoked', owner: 'customer', cause: 'cascade', namespace: 'acme', digest: 'ab'.repeat(32) },
   { type: 'record.deleted', owner: 'customer', cause: 'expiry', key: 'a.doc.acme.v1', namespace: 'acme' },
   { type: 'namespace.deleted', owner: 'customer', cause: 'direct', namespace: 'acme', id: 'n' },
 ];
@@ -55,6 +62,7 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
     scenario('a large unit is numbered without a gap', async (store) => {
       const many = Array.from({ length: 1_001 }, (_, index) => ({
         ...EVERY_TYPE[4]!,
+        key: `a.doc.n${index}.v1`,
         namespace: `n${index}`,
       }));
       assert.equal(await store.write((tx) => appendChanges(tx, many, 1)), 1_001);

@@ -55,15 +55,15 @@ export function snapshotConformance(create: () => Promise<TestDatabase>): void {
       await store.write(async (tx) => {
         for (let index = 0; index < 1_201; index++) await putRecord(tx, home, `k${index}`);
       });
-      const { head } = await store.changes.bounds();
+      const { seq, pages } = await store.changes.openSnapshot();
       const seen: string[] = [];
       let late = 0;
-      for await (const page of store.changes.snapshot()) {
+      for await (const page of pages) {
         for (const body of page) if (body.type === 'record.upserted') seen.push(body.key);
         await store.write((tx) => putRecord(tx, home, `late${late++}`));
       }
       assert.equal(new Set(seen).size, seen.length);
-      for (const change of await store.changes.since(head, 100)) {
+      for (const change of await store.changes.since(seq, 100)) {
         if (change.type === 'record.upserted') seen.push(change.key);
       }
       assert.equal(new Set(seen).size, 1_201 + late);
@@ -73,7 +73,8 @@ export function snapshotConformance(create: () => Promise<TestDatabase>): void {
 
 async function all(store: Store): Promise<ChangeBody[]> {
   const bodies: ChangeBody[] = [];
-  for await (const page of store.changes.snapshot()) bodies.push(...page);
+  const { pages } = await store.changes.openSnapshot();
+  for await (const page of pages) bodies.push(...page);
   return bodies;
 }
 

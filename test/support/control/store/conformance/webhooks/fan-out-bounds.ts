@@ -26,7 +26,10 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       await world.append(store, world.deletions(home, world.numbered(900, 'l')));
       const fanout = world.testFanout(store, { limits: { waiting: 5, droppedKept: 3, rows: 4 } });
       await fanout.pass(false);
-      assert.deepEqual(await world.toldOf(store, theirs), ['1 record.deleted x', '2 record.deleted y']);
+      assert.deepEqual(await world.toldOf(store, theirs), [
+        '1 record.deleted x.doc.beta.v1',
+        '2 record.deleted y.doc.beta.v1',
+      ]);
       for (const hook of hooks) {
         const rows = await world.deliveriesOf(store, hook);
         assert.deepEqual(
@@ -117,7 +120,9 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
         fanout.units.map((unit) => unit.waiting),
         [1_000, 1_000, 500],
       );
-      const expected = world.numbered(25).map((key, index) => `${index + 1} record.deleted ${key}`);
+      const expected = world
+        .numbered(25)
+        .map((key, index) => `${index + 1} record.deleted ${world.keyIn('acme', key)}`);
       assert.deepEqual(await world.toldOf(store, hooks[99]!), expected);
     });
 
@@ -166,7 +171,10 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       });
       await fanout.pass(false);
       assert.equal(fanout.errors.length, 2);
-      assert.deepEqual(await world.toldOf(store, hook), ['1 record.deleted a', '2 record.deleted b']);
+      assert.deepEqual(await world.toldOf(store, hook), [
+        '1 record.deleted a.doc.acme.v1',
+        '2 record.deleted b.doc.acme.v1',
+      ]);
       await fanout.pass(false);
       assert.equal(fanout.errors.length, 2);
     });
@@ -177,7 +185,10 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       await world.append(store, world.deletions(home, world.numbered(1_203)));
       await store.write((tx) => tx.deleteFrom('change_log').where('seq', '<=', 1_201).execute());
       await world.testFanout(store).pass(false);
-      assert.deepEqual(await world.toldOf(store, hook), ['1 record.deleted k1202', '2 record.deleted k1203']);
+      assert.deepEqual(await world.toldOf(store, hook), [
+        '1 record.deleted k1202.doc.acme.v1',
+        '2 record.deleted k1203.doc.acme.v1',
+      ]);
     });
 
     scenario('what was not judged yet is not pruned, however old', async (store) => {

@@ -46,10 +46,19 @@ export async function addHook(store: Store, home: Home, more: Partial<WebhooksTa
 export const setHook = (store: Store, id: string, change: Partial<WebhooksTable>): Promise<unknown> =>
   store.write((tx) => tx.updateTable('webhooks').set(change).where('id', '=', id).execute());
 
-/** Deletes of records by a customer, named one by one; in one unit of work. */
-export function deletions(home: Home, keys: readonly string[]): NewChange[] {
+/** The key of the record of this name in a namespace. */
+export const keyIn = (namespace: string, name: string): string => `${name}.doc.${namespace}.v1`;
+
+/** Deletes of the records of these names by a customer; in one unit of work. */
+export function deletions(home: Home, names: readonly string[]): NewChange[] {
   const { userId: owner, namespace } = home;
-  return keys.map((key) => ({ type: 'record.deleted', owner, cause: 'cascade', key, namespace }));
+  return names.map((name) => ({
+    type: 'record.deleted',
+    owner,
+    cause: 'cascade',
+    key: keyIn(namespace, name),
+    namespace,
+  }));
 }
 
 export const append = (store: Store, changes: readonly NewChange[], at = 1_000): Promise<number> =>

@@ -14,6 +14,9 @@ import { startFanOut } from '../../../../../../src/control/webhooks/fan-out/fan-
 import { putRecord, type TestDatabase, withStore } from '../../fixtures.ts';
 import * as world from './fan-out-world.ts';
 
+/** Hex SHA-256 of a token. */
+const DIGEST = 'ab'.repeat(32);
+
 /** From the log to deliveries: order, numbers, filters, and each event once, whoever dies when. */
 export function fanOutConformance(create: () => Promise<TestDatabase>): void {
   const scenario = (title: string, run: Parameters<typeof withStore>[1]): void => {
@@ -104,7 +107,9 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
         await assert.rejects(same.pass(false), /died/);
         await same.pass(true);
         await world.testFanout(store, { limits }).pass(false);
-        const expected = world.numbered(9).map((key, index) => `${index + 1} record.deleted ${key}`);
+        const expected = world
+          .numbered(9)
+          .map((key, index) => `${index + 1} record.deleted ${world.keyIn('acme', key)}`);
         assert.deepEqual(await world.toldOf(store, hook), expected);
       },
     );
@@ -125,7 +130,7 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
       await world.append(store, world.deletions(home, world.numbered(3, 'c')));
       await Promise.all([first.pass(true), second.pass(true)]);
       const keys = ['a', 'b', 'c'].flatMap((letter) => world.numbered(3, letter));
-      const expected = keys.map((key, index) => `${index + 1} record.deleted ${key}`);
+      const expected = keys.map((key, index) => `${index + 1} record.deleted ${world.keyIn('acme', key)}`);
       assert.deepEqual(await world.toldOf(store, hook), expected);
     });
 
@@ -143,16 +148,22 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
         free: await world.addHook(store, free),
       };
       const owned = { owner: home.userId, cause: 'direct', namespace: 'acme' } as const;
-      const deleted = (key: string, more: object): NewChange =>
-        ({ ...owned, type: 'record.deleted', key, ...more }) as NewChange;
+      const deleted = (name: string, more: object, namespace = 'acme'): NewChange =>
+        ({
+          ...owned,
+          namespace,
+          type: 'record.deleted',
+          key: world.keyIn(namespace, name),
+          ...more,
+        }) as NewChange;
       await store.write((tx) => putRecord(tx, home, 'a'));
       await world.append(store, [
         deleted('expired', { cause: 'expiry' }),
-        deleted('b', { namespace: 'acme2' }),
-        { ...owned, type: 'token.minted', digest: 'ab', expiresAt: 9 },
-        { ...owned, type: 'token.revoked', digest: 'ab' },
-        deleted('theirs', { owner: other.userId, namespace: 'beta' }),
-        deleted('nobody’s', { owner: null }),
+        deleted('b', {}, 'acme2'),
+        { ...owned, type: 'token.minted', digest: DIGEST, expiresAt: 9 },
+        { ...owned, type: 'token.revoked', digest: DIGEST },
+        deleted('theirs', { owner: other.userId }, 'beta'),
+        deleted('unowned', { owner: null }),
         deleted('unpaid', { owner: free.userId }),
         { ...owned, type: 'namespace.deleted', id: 'n' },
       ]);
@@ -160,17 +171,17 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
       const record = '1 record.upserted a.doc.acme.v1';
       assert.deepEqual(await world.toldOf(store, hooks.all), [
         record,
-        '2 record.deleted b',
+        '2 record.deleted b.doc.acme2.v1',
         '3 namespace.deleted acme',
       ]);
       assert.deepEqual(await world.toldOf(store, hooks.deletes), [
-        '2 record.deleted b',
+        '2 record.deleted b.doc.acme2.v1',
         '3 namespace.deleted acme',
       ]);
-      assert.deepEqual(await world.toldOf(store, hooks.scoped), ['2 record.deleted b']);
+      assert.deepEqual(await world.toldOf(store, hooks.scoped), ['2 record.deleted b.doc.acme2.v1']);
       assert.deepEqual(await world.toldOf(store, hooks.disabled), []);
       assert.deepEqual(await world.toldOf(store, hooks.late), ['3 namespace.deleted acme']);
-      assert.deepEqual(await world.toldOf(store, hooks.other), ['1 record.deleted theirs']);
+      assert.deepEqual(await world.toldOf(store, hooks.other), ['1 record.deleted theirs.doc.beta.v1']);
       assert.deepEqual(await world.deliveriesOf(store, hooks.free), []);
     });
 
@@ -188,11 +199,11 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
       await world.setHook(store, hook, { enabled: 0 });
       const missed = await happens('missed');
       await world.setHook(store, hook, { enabled: 1, starts_after: missed });
-      await happens('told again');
+      await happens('told-again');
       await fanout.pass(true);
       assert.deepEqual(await world.toldOf(store, hook), [
-        '2 record.deleted told',
-        '4 record.deleted told again',
+        '2 record.deleted told.doc.acme.v1',
+        '4 record.deleted told-again.doc.acme.v1',
       ]);
     });
 
@@ -200,7 +211,7 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
       const home = await world.settlePaying(store, 'acme');
       const hook = await world.addHook(store, home);
       await store.write((tx) => putRecord(tx, home, 'a'));
-      await world.append(store, world.deletions(home, ['a.doc.acme.v1']));
+      await world.append(store, world.deletions(home, ['a']));
       await store.write((tx) => eraseSuperseded(tx, 500));
       await world.testFanout(store).pass(false);
       await store.write((tx) => eraseSuperseded(tx, 500));
