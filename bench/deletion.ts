@@ -1,6 +1,7 @@
 /**
- * What the deletion of a large namespace costs others: `node bench/deletion.ts [records] [sqlite|postgres]`. Fills a
- * namespace, deletes it, and meanwhile another customer writes a record every 20 ms.
+ * Measures what the deletion of a large namespace costs others: `node bench/deletion.ts [records] [sqlite|postgres]`. It fills a
+ * namespace and deletes it; meanwhile another customer writes a record every 20 ms. It prints the times of those writes, of the
+ * units of the deletion, and of every statement.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +17,7 @@ import {
 } from '../test/support/control/store/conformance/deletion-world.ts';
 import { putRecord, settle } from '../test/support/control/store/fixtures.ts';
 import { postgresDatabase } from '../test/support/control/store/postgres.ts';
+import { timeStatements } from '../test/support/control/store/statement-times.ts';
 
 const PACE_MS = 20;
 
@@ -27,7 +29,7 @@ const store = await openStore({ dataDir, databaseUrl: database?.url ?? null, clo
 const [large, other] = [await settle(store, 'large'), await settle(store, 'other')];
 await fillNamespace(store, large, records);
 
-/** Milliseconds that one write takes from call to acknowledgement. */
+/** Milliseconds from the call of a write to its acknowledgement. */
 async function write(name: string): Promise<number> {
   const began = performance.now();
   await store.write((tx) => putRecord(tx, other, name));
@@ -53,6 +55,7 @@ for (let i = 0; i < 200; i++) {
 }
 report('alone', before);
 
+const statements = timeStatements();
 const ending = new AbortController();
 let isGone = false;
 const units: number[] = [];
@@ -89,6 +92,8 @@ for (let i = 0; !isGone; i++) {
 print(`${records} records on ${engine} gone after ${((performance.now() - began) / 1000).toFixed(1)} s`);
 report('meanwhile', during);
 print(`units: ${units.length}, p99 ${percentile(units, 0.99)} ms, longest ${percentile(units, 1)} ms`);
+const [p99, longest] = [0.99, 1].map((share) => percentile(statements, share));
+print(`statements: ${statements.length}, p99 ${p99} ms, longest ${longest} ms`);
 ending.abort();
 await loops;
 await store.close();

@@ -4,6 +4,7 @@ import {
   type Driver,
   PostgresDialect,
   PostgresDriver,
+  type QueryResult,
 } from 'kysely';
 import { type CustomTypesConfig, Pool, type PoolConfig, types } from 'pg';
 
@@ -53,7 +54,7 @@ export function newPool(url: string, max: number): Pool {
   return pool;
 }
 
-/** Kysely's dialect over a pool, with errors that tell nothing of what is stored. */
+/** Kysely's dialect over a pool. Its errors do not quote stored values. */
 export class StoreDialect extends PostgresDialect {
   readonly #pool: Pool;
 
@@ -67,22 +68,40 @@ export class StoreDialect extends PostgresDialect {
   }
 }
 
-class StoreDriver extends PostgresDriver {
-  readonly #seen = new WeakSet<DatabaseConnection>();
+/** Kysely's connection of its PostgreSQL driver, a type that it does not export. */
+type PoolConnection = Parameters<PostgresDriver['releaseConnection']>[0];
 
+class StoreDriver extends PostgresDriver {
   override async acquireConnection(): Promise<DatabaseConnection> {
-    const connection = await super.acquireConnection();
-    if (this.#seen.has(connection)) return connection;
-    this.#seen.add(connection);
-    const execute = connection.executeQuery.bind(connection);
-    connection.executeQuery = async <R>(query: CompiledQuery) => {
-      try {
-        return await execute<R>(query);
-      } catch (error) {
-        throw withoutValues(error);
-      }
-    };
-    return connection;
+    return new StoreConnection((await super.acquireConnection()) as PoolConnection);
+  }
+
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    await super.rollbackTransaction((connection as StoreConnection).inner);
+  }
+
+  override async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    await super.releaseConnection((connection as StoreConnection).inner);
+  }
+}
+
+class StoreConnection implements DatabaseConnection {
+  readonly inner: PoolConnection;
+
+  constructor(inner: PoolConnection) {
+    this.inner = inner;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    try {
+      return await this.inner.executeQuery<R>(query);
+    } catch (error) {
+      throw withoutValues(error);
+    }
+  }
+
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('the store does not stream: page by key');
   }
 }
 

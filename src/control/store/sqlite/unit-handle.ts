@@ -1,11 +1,8 @@
 import {
   type CompiledQuery,
-  type ConnectionProvider,
   type DatabaseConnection,
   DefaultQueryExecutor,
-  type DialectAdapter,
   type KyselyProps,
-  type QueryCompiler,
   type QueryResult,
   Transaction,
 } from 'kysely';
@@ -13,9 +10,10 @@ import type { Database } from '../schema.ts';
 import type { Tx } from '../store.ts';
 import { type SqliteConnection, sqliteDialect } from './driver.ts';
 
-/** A transaction handle that goes dead with its unit, so that a forgotten `await` cannot write into another's. */
+/** The Kysely handle of one unit of work. */
 export interface Unit {
   readonly tx: Tx;
+  /** From here on statements on `tx` reject: a forgotten `await` would otherwise write into the next unit. */
   end(): void;
 }
 
@@ -30,29 +28,10 @@ export function unitFactory(connection: SqliteConnection): () => Unit {
     const provider = {
       provideConnection: <T>(use: (connection: DatabaseConnection) => Promise<T>) => use(guard),
     };
-    const executor = new UnitExecutor(compiler, adapter, provider, guard);
+    const executor = new DefaultQueryExecutor(compiler, adapter, provider);
     const props: KyselyProps = { config: { dialect }, dialect, driver, executor };
     return { tx: new Transaction<Database>(props), end: () => guard.end() };
   };
-}
-
-/** A unit has one connection from its beginning to its end: none is asked for with each statement. */
-class UnitExecutor extends DefaultQueryExecutor {
-  readonly #connection: UnitConnection;
-
-  constructor(
-    compiler: QueryCompiler,
-    adapter: DialectAdapter,
-    provider: ConnectionProvider,
-    connection: UnitConnection,
-  ) {
-    super(compiler, adapter, provider);
-    this.#connection = connection;
-  }
-
-  override executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.#connection.executeQuery<R>(query);
-  }
 }
 
 class UnitConnection implements DatabaseConnection {

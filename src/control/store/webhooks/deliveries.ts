@@ -3,7 +3,7 @@ import type { DeliveryStatus, WebhookEvent } from '../../../core/webhooks.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
-/** A delivery without its body, which only who sends it needs. */
+/** A delivery without its body, which only an attempt needs. */
 export type DeliveryRow = Omit<WebhookDeliveriesTable, 'body'>;
 
 const COLUMNS = [
@@ -21,7 +21,7 @@ const COLUMNS = [
   'next_attempt_at',
 ] as const satisfies readonly (keyof DeliveryRow)[];
 
-/** Spelt out, not bound: so an engine sees that the index of waiting deliveries has all of these. */
+/** Written out, not bound: only then the planner uses the partial index of waiting deliveries. */
 export const WAITS = sql<boolean>`status = 'pending'`;
 
 export async function insertDelivery(tx: Tx, delivery: Insertable<WebhookDeliveriesTable>): Promise<void> {

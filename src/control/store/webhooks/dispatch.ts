@@ -1,12 +1,9 @@
 import { type SqlBool, sql, type Updateable } from 'kysely';
 import type { DeliveryEvent } from '../../../core/webhooks.ts';
-import { prepared } from '../engine/prepared.ts';
+import { statement } from '../engine/statement.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 import { WAITS } from './deliveries.ts';
-
-/** Spelt out as well: SQLite plans for one row only when it sees that it is one. */
-const ONE = sql.lit(1);
 
 /** The first waiting delivery of a webhook. */
 export interface WaitingDelivery {
@@ -27,20 +24,10 @@ export interface BegunDelivery {
   readonly body: Uint8Array;
 }
 
-const FIRST_WAITING = prepared((db, p: { webhookId: string }) =>
-  db
-    .selectFrom('webhook_deliveries')
-    .select(['id', 'attempts'])
-    .select((delivery) => [
-      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
-      delivery('body', 'is not', null).as('has_body'),
-    ])
-    .where('webhook_id', '=', p.webhookId)
-    .where(WAITS)
-    .where('next_attempt_at', 'is not', null)
-    .orderBy('next_attempt_at')
-    .orderBy('seq')
-    .limit(ONE),
+const FIRST_WAITING = statement<{ webhookId: string }, WaitingDelivery>(
+  `select id, attempts, next_attempt_at, body is not null as has_body from webhook_deliveries
+  where webhook_id = :webhookId and status = 'pending' and next_attempt_at is not null
+  order by next_attempt_at, seq limit 1`,
 );
 
 /** The waiting delivery of least `(next_attempt_at, seq)`, due or not. */
@@ -54,29 +41,13 @@ interface Begin {
   readonly attemptsMax: number;
 }
 
-const BEGIN_FIRST = prepared((db, p: Begin) =>
-  db
-    .updateTable('webhook_deliveries')
-    .set((delivery) => ({ attempts: delivery('attempts', '+', 1), last_attempt_at: p.now }))
-    .where('id', '=', (delivery) =>
-      delivery
-        .selectFrom('webhook_deliveries')
-        .select('id')
-        .where('webhook_id', '=', p.webhookId)
-        .where(WAITS)
-        .where('next_attempt_at', '<=', p.now)
-        .orderBy('next_attempt_at')
-        .orderBy('seq')
-        .limit(ONE),
-    )
-    .where('attempts', '<', p.attemptsMax)
-    .where('body', 'is not', null)
-    .where(WAITS)
-    .returning(['id', 'event', 'attempts', 'created_at'])
-    .returning((delivery) => [
-      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
-      delivery.ref('body').$notNull().as('body'),
-    ]),
+const BEGIN_FIRST = statement<Begin, BegunDelivery>(
+  `update webhook_deliveries set attempts = attempts + 1, last_attempt_at = :now
+  where id = (select id from webhook_deliveries
+    where webhook_id = :webhookId and status = 'pending' and next_attempt_at <= :now
+    order by next_attempt_at, seq limit 1)
+  and attempts < :attemptsMax and body is not null and status = 'pending'
+  returning id, event, attempts, created_at, next_attempt_at, body`,
 );
 
 /**
@@ -88,17 +59,9 @@ export async function beginFirst(tx: Tx, begin: Begin): Promise<BegunDelivery | 
   return (await BEGIN_FIRST(tx, begin)).rows[0] ?? null;
 }
 
-const BEGUN = prepared((db, p: { id: string }) =>
-  db
-    .selectFrom('webhook_deliveries')
-    .select(['id', 'event', 'attempts', 'created_at'])
-    .select((delivery) => [
-      delivery.ref('next_attempt_at').$notNull().as('next_attempt_at'),
-      delivery.ref('body').$notNull().as('body'),
-    ])
-    .where('id', '=', p.id)
-    .where('body', 'is not', null)
-    .where(WAITS),
+const BEGUN = statement<{ id: string }, BegunDelivery>(
+  `select id, event, attempts, created_at, next_attempt_at, body from webhook_deliveries
+  where id = :id and body is not null and status = 'pending'`,
 );
 
 /** A delivery whose attempt was begun before, as `beginFirst` gave it; null when it has ended meanwhile. */
@@ -122,26 +85,16 @@ export type DeliveryResult = Pick<
   'status' | 'error' | 'response_code' | 'duration_ms' | 'next_attempt_at'
 >;
 
-type Outcome = DeliveryResult & { readonly id: string; readonly attempts: number };
+type AttemptResult = DeliveryResult & { readonly id: string; readonly attempts: number };
 
-const recordWith = (erased: { readonly body?: null }) =>
-  prepared((db, p: Outcome) =>
-    db
-      .updateTable('webhook_deliveries')
-      .set({
-        status: p.status,
-        error: p.error,
-        response_code: p.response_code,
-        duration_ms: p.duration_ms,
-        next_attempt_at: p.next_attempt_at,
-        ...erased,
-      })
-      .where('id', '=', p.id)
-      .where('attempts', '=', p.attempts)
-      .where(WAITS),
+const recordWith = (erase: string) =>
+  statement<AttemptResult>(
+    `update webhook_deliveries set status = :status, error = :error, response_code = :response_code,
+    duration_ms = :duration_ms, next_attempt_at = :next_attempt_at ${erase}
+    where id = :id and attempts = :attempts and status = 'pending'`,
   );
-const RECORD_RETRY = recordWith({});
-const RECORD_END = recordWith({ body: null });
+const RECORD_RETRY = recordWith('');
+const RECORD_END = recordWith(', body = null');
 
 /**
  * Writes how attempt number `attempts` ended. Unless the delivery goes on waiting, its body is erased.

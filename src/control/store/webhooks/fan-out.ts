@@ -7,6 +7,7 @@ import { decodeChange } from '../../../feed/change-codec.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
+import { WAITS } from './deliveries.ts';
 
 /** The row of `feed_cursors` that tells how far the log was judged for webhooks. */
 const CURSOR = 'webhooks';
@@ -113,8 +114,7 @@ export async function countWaiting(tx: Tx, ids: readonly string[]): Promise<Map<
     .selectFrom('webhook_deliveries')
     .select((delivery) => ['webhook_id', delivery.fn.countAll<number>().as('count')])
     .where('webhook_id', 'in', ids)
-    // Spelt out, not bound: so an engine sees that the index of waiting deliveries has all of these.
-    .where(sql<boolean>`status = 'pending'`)
+    .where(WAITS)
     .groupBy('webhook_id')
     .execute();
   return new Map(rows.map((row) => [row.webhook_id, row.count]));

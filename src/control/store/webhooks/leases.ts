@@ -1,5 +1,5 @@
 import type { Tier } from '../../../core/tiers.ts';
-import { prepared } from '../engine/prepared.ts';
+import { statement } from '../engine/statement.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
 
@@ -54,15 +54,10 @@ export function holdClaimable(tx: Tx, now: number, ids: readonly string[]): Prom
   );
 }
 
-const HOLD_CLAIMED = prepared((db, p: { id: string; claim: string }) =>
-  db
-    .selectFrom('webhooks as w')
-    .innerJoin('users as u', 'u.id', 'w.user_id')
-    .select(HELD)
-    .where('w.id', '=', p.id)
-    .where('w.claim', '=', p.claim)
-    .where('w.enabled', '=', 1)
-    .forNoKeyUpdate('w'),
+const HOLD_CLAIMED = statement<{ id: string; claim: string }, HeldWebhook>(
+  `select ${HELD.join(', ')} from webhooks as w inner join users as u on u.id = w.user_id
+  where w.id = :id and w.claim = :claim and w.enabled = 1`,
+  { lock: 'for no key update of w' },
 );
 
 /** Holds a webhook as long as it is leased under this very name; null when it is not, or is gone. */
@@ -101,22 +96,11 @@ type Lease = Pick<
   readonly now: number;
 };
 
-const SAVE_LEASE = prepared((db, p: Lease) =>
-  db
-    .updateTable('webhooks')
-    .set({
-      claim: p.claim,
-      claimed_delivery: p.claimed_delivery,
-      claimed_until: p.claimed_until,
-      served_at: p.now,
-      last_triggered_at: p.now,
-      next_due_at: p.next_due_at,
-      failure_count: p.failure_count,
-      rests_until: p.rests_until,
-      last_attempt_ms: p.last_attempt_ms,
-      attempt_minutes: p.attempt_minutes,
-    })
-    .where('id', '=', p.id),
+const SAVE_LEASE = statement<Lease>(
+  `update webhooks set claim = :claim, claimed_delivery = :claimed_delivery, claimed_until = :claimed_until,
+  served_at = :now, last_triggered_at = :now, next_due_at = :next_due_at, failure_count = :failure_count,
+  rests_until = :rests_until, last_attempt_ms = :last_attempt_ms, attempt_minutes = :attempt_minutes
+  where id = :id`,
 );
 
 /** Leases a webhook that this unit holds, or renews its lease, for an attempt that begins now. */
@@ -131,20 +115,10 @@ type Release = Pick<
   readonly now: number;
 };
 
-const END_LEASE = prepared((db, p: Release) =>
-  db
-    .updateTable('webhooks')
-    .set({
-      claim: null,
-      claimed_delivery: null,
-      claimed_until: 0,
-      served_at: p.now,
-      next_due_at: p.next_due_at,
-      failure_count: p.failure_count,
-      rests_until: p.rests_until,
-      last_attempt_ms: p.last_attempt_ms,
-    })
-    .where('id', '=', p.id),
+const END_LEASE = statement<Release>(
+  `update webhooks set claim = null, claimed_delivery = null, claimed_until = 0, served_at = :now,
+  next_due_at = :next_due_at, failure_count = :failure_count, rests_until = :rests_until,
+  last_attempt_ms = :last_attempt_ms where id = :id`,
 );
 
 /** Gives back the lease of a webhook that this unit holds. */

@@ -7,29 +7,25 @@ import {
   ENGINES,
   webhookOf,
 } from '../../../../test/support/control/webhooks/dispatch-world.ts';
-import { prepared } from './prepared.ts';
+import { statement } from './statement.ts';
 
-const FIND = prepared((db, p: { tier: 'free' | 'pro'; email: string; least: number }) =>
-  db
-    .selectFrom('users')
-    .select(['email', 'tier'])
-    .where('records_count', '>=', p.least)
-    .where('role', '=', 'user')
-    .where('tier', '=', p.tier)
-    .where('email', '=', p.email)
-    .where('created_at', '>=', p.least),
+const FIND = statement<
+  { tier: 'free' | 'pro'; email: string; least: number },
+  { email: string; tier: string }
+>(`select email, tier from users where records_count >= :least and role = 'user'
+  and tier = :tier and email = :email and created_at >= :least`);
+
+const SET = statement<{ id: string; now: number | null }>(
+  'update webhooks set served_at = 7, last_triggered_at = :now, notice_due_at = :now where id = :id',
 );
 
-const SET = prepared((db, p: { id: string; now: number | null }) =>
-  db
-    .updateTable('webhooks')
-    .set({ served_at: 7, last_triggered_at: p.now, notice_due_at: p.now })
-    .where('id', '=', p.id),
-);
+const LOCK = statement<{ email: string }, { id: string }>('select id from users where email = :email', {
+  lock: 'for update',
+});
 
 for (const { name, create, skip } of ENGINES) {
-  describe(`prepared statements, ${name}`, { skip }, () => {
-    it('bind parameters by name, wherever they stand, and keep what is no parameter', () =>
+  describe(`statements as text, ${name}`, { skip }, () => {
+    it('bind parameters by name, also one that occurs twice', () =>
       withStore(create, async (store) => {
         await addCustomer(store, 'one', 'pro');
         await addCustomer(store, 'two', 'free');
@@ -47,7 +43,7 @@ for (const { name, create, skip } of ENGINES) {
         );
       }));
 
-    it('write, tell how many rows they wrote, and take null', () =>
+    it('write, return the number of rows written, and take null', () =>
       withStore(create, async (store) => {
         const id = await addWebhook(store, await addCustomer(store));
         for (const now of [5, null, 6]) {
@@ -60,7 +56,17 @@ for (const { name, create, skip } of ENGINES) {
         assert.equal(none.numAffectedRows, 0n);
       }));
 
-    it('belong to no store: another one runs them as well', () =>
+    it('lock rows on an engine that has row locks, and run on the other', () =>
+      withStore(create, async (store) => {
+        const id = await addCustomer(store, 'one', 'pro');
+        const { rows } = await store.write((tx) => LOCK(tx, { email: 'one@example.org' }));
+        assert.deepEqual(
+          rows.map((row) => row.id),
+          [id],
+        );
+      }));
+
+    it('run on any store', () =>
       withStore(create, (first) =>
         withStore(create, async (second) => {
           await addCustomer(second, 'one', 'pro');
@@ -70,7 +76,7 @@ for (const { name, create, skip } of ENGINES) {
         }),
       ));
 
-    it('are over with the unit they were begun in', () =>
+    it('fail on a unit of work that has ended', () =>
       withStore(create, async (store) => {
         const { unit } = await store.write(async (tx) => ({ unit: tx }));
         await assert.rejects(SET(unit, { id: 'any', now: 1 }));
