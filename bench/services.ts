@@ -95,7 +95,7 @@ async function inProcess(): Promise<void> {
   ];
   const handler = makePacketHandler({
     view,
-    gate: { sync: true, demo: false },
+    access: { sync: true, demo: false },
     services: publish(services),
     zones: [unsignedZone(makeZone(ZONE, servers))],
     identity: 'bench',

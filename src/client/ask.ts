@@ -32,7 +32,7 @@ export interface AskOptions {
  * Asks one question.
  *
  * @param qname wire form
- * @throws Error when no reply comes in time, or one that is no answer to the question
+ * @throws Error when no reply comes in time, or the reply does not belong to the question
  */
 export async function ask(qname: Uint8Array, qtype: number, options: AskOptions): Promise<Message> {
   const id = options.transport === 'doh' ? 0 : randomInt(65_536);
@@ -43,6 +43,6 @@ export async function ask(qname: Uint8Array, qtype: number, options: AskOptions)
   });
   const reply = decodeMessage(await TRANSPORTS[options.transport](query, options.server, options.deadlineMs));
   if (reply === null || !reply.qr || reply.id !== id)
-    throw new Error('the reply is no answer to the question');
+    throw new Error('the reply does not belong to the question');
   return reply;
 }

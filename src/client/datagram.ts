@@ -2,7 +2,7 @@ import { createSocket, type SocketType } from 'node:dgram';
 import { isIP } from 'node:net';
 import type { Server } from './server.ts';
 
-/** One query over UDP. Datagrams with another id are not the reply and are passed over. */
+/** One query over UDP. Datagrams with another id are ignored. */
 export async function exchangeUdp(
   query: Uint8Array,
   server: Server,

@@ -229,7 +229,7 @@ function describeReply(packet: Uint8Array, reply: Uint8Array | null): string {
   assert.equal(id, ID);
   assert.deepEqual({ qr, ra, ad, tc }, { qr: true, ra: false, ad: false, tc: false });
   assert.equal(opcode, (flags >>> 11) & 0xf);
-  // Flags of an operation that is not known mean what nobody knows.
+  // The meaning of flags of an unknown opcode is unknown.
   const isQuery = opcode === 0;
   assert.deepEqual({ rd, cd }, { rd: isQuery && (flags & RD) !== 0, cd: isQuery && (flags & 0x10) !== 0 });
   // Z, the one bit without a name.

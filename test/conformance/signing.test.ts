@@ -15,7 +15,7 @@ const DO = { ttl: '00008000' };
 it('what cannot be signed is a failure, never an unsigned answer (specification, Specific conditions)', async () => {
   const handler = makePacketHandler({
     view: createMemoryView(),
-    gate: { sync: true, demo: true },
+    access: { sync: true, demo: true },
     services: new Map(),
     zones: [
       signedZone(makeZone('uqrp.net', servers), {

@@ -31,7 +31,7 @@ export class TestNode {
     const sync = settings.sync ?? true;
     this.handler = makePacketHandler({
       view: this.view,
-      gate: { sync, demo: settings.demo ?? false },
+      access: { sync, demo: settings.demo ?? false },
       services: new Map((settings.services ?? []).map((service) => [service.resource, service])),
       zones: servedZones({
         zones: [ZONE],

@@ -30,7 +30,7 @@ export interface WorkerSettings {
   readonly keys: readonly KeySetData[];
   /** What the node calls itself. */
   readonly nodeName: string;
-  /** See `GateSettings`. */
+  /** See `AccessSettings`. */
   readonly sync: boolean;
   readonly demo: boolean;
   /** Whether `btc` answers. */

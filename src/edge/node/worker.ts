@@ -80,7 +80,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   });
   const handler = makePacketHandler({
     view,
-    gate: { sync: settings.sync, demo: settings.demo },
+    access: { sync: settings.sync, demo: settings.demo },
     services: publish(services),
     zones: served,
     identity: settings.nodeName,

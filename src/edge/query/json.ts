@@ -59,7 +59,7 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
  * The DNS query that `GET /resolve` asks for. Of a repeated parameter the first counts; unknown ones are ignored, as are
  * `random_padding` and `edns_client_subnet` but for the echo.
  *
- * It carries EDNS always, since only so a reply can say more about a failure than its rcode.
+ * It always carries EDNS: without it a reply cannot have an extended error.
  */
 export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly error: string } {
   const qname = readName(params.get('name'));
@@ -86,7 +86,7 @@ export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly er
 }
 
 function readName(text: string | null): Uint8Array | null {
-  // Names in other scripts have to come as A-labels: which mapping applies is the client's affair (RFC 5891). The length
+  // Names in other scripts have to come as A-labels: the client chooses the mapping (RFC 5891). The length
   // counts escapes as the octets they stand for, so it is the wire form that is too long or not.
   const name = text !== null && PRINTABLE.test(text) ? nameFromText(text) : null;
   return name === null || name.length === ROOT_OCTETS ? null : name;

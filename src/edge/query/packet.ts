@@ -30,14 +30,14 @@ export interface PacketContext extends RespondContext {
   readonly clock: Clock;
   readonly cache?: PacketCacheSettings;
   readonly observe?: CacheObserver;
-  /** For questions that wait for the budget of signatures. */
+  /** Timers of the queue of questions that wait for a signature. */
   readonly timers?: Timers;
 }
 
 /** What the budget of signatures did to a question: cut its reply down to TC, let it wait, or refused it. */
 export type SigningEvent = 'truncated' | 'waited' | 'refused';
 
-/** Counts what happens here; must neither throw nor wait. */
+/** Counts events of the handler. Must not throw or wait. */
 export interface CacheObserver {
   cacheHit(): void;
   cacheMiss(): void;
@@ -54,19 +54,19 @@ export interface ReloadableHandler extends PacketHandler {
 
 const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {}, signing() {} };
 
-/** The stripe of a reply that depends on nothing stored: it never moves. */
+/** The counter of a reply that depends on nothing stored: it never changes. */
 const NO_STRIPE = -1;
-const UNSTAMPED = {
+const UNCOUNTED = {
   namespaceStripe: NO_STRIPE,
-  namespaceStamp: 0,
+  namespaceCount: 0,
   keyStripe: NO_STRIPE,
-  keyStamp: 0,
+  keyCount: 0,
 } as const;
 
-type Stamps = Omit<Validity, 'from' | 'until'>;
-type Stamped = Omit<Validity, 'until'>;
+type Counts = Omit<Validity, 'from' | 'until'>;
+type CountedFrom = Omit<Validity, 'until'>;
 
-/** Bytes to bytes: transports reach everything that answers through this. Never throws, never rejects. */
+/** Makes the handler that all transports call. It never throws or rejects. */
 export function makePacketHandler(options: PacketContext): ReloadableHandler {
   const { clock, freshness, view, observe = UNOBSERVED } = options;
   const nsid: EdnsOption = { code: EDNS_OPTION.NSID, data: Buffer.from(options.identity) };
@@ -76,21 +76,21 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   const budget = new SigningBudget(clock, options.timers ?? realTimers);
 
   /** Read before the view is, so that a change in between makes the reply void. */
-  function stampsOf(to: Route): Stamps {
+  function countersOf(to: Route): Counts {
     const text = to.kind === 'text' || to.kind === 'other' ? to.text : null;
-    if (text?.kind === 'query') return stampedBy(text.query.namespace, text.query.key);
+    if (text?.kind === 'query') return countersBy(text.query.namespace, text.query.key);
     const labels = text?.kind === 'short' ? (text.below?.split('.') ?? []) : [];
-    return labels.length < 2 ? UNSTAMPED : stampedBy(labels.at(-2)!, null);
+    return labels.length < 2 ? UNCOUNTED : countersBy(labels.at(-2)!, null);
   }
 
-  function stampedBy(namespace: string, key: string | null): Stamps {
+  function countersBy(namespace: string, key: string | null): Counts {
     const namespaceStripe = freshness.counterOfNamespace(namespace);
     const keyStripe = key === null ? NO_STRIPE : freshness.counterOfKey(key);
     return {
       namespaceStripe,
-      namespaceStamp: freshness.read(namespaceStripe),
+      namespaceCount: freshness.read(namespaceStripe),
       keyStripe,
-      keyStamp: keyStripe === NO_STRIPE ? 0 : freshness.read(keyStripe),
+      keyCount: keyStripe === NO_STRIPE ? 0 : freshness.read(keyStripe),
     };
   }
 
@@ -99,19 +99,19 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     request: DnsRequest,
     body: FinishedBody,
     { cache }: Generation,
-    stamped: Stamped,
+    counted: CountedFrom,
     transport: Transport,
   ): Uint8Array {
     const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
     budget.spend(body.freshSignatures);
-    cache.store(packet, packet.length, reply, { until: body.until, ...stamped });
+    cache.store(packet, packet.length, reply, { until: body.until, ...counted });
     const fits =
       transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null, LIMITS.udpPayload);
     return fits ? reply.bytes : truncated(reply, request.questionEnd);
   }
 
-  /** Answers a routed request at once, or when the service that it asks for has answered. */
+  /** Answers a routed request: at once, or when its service has answered. */
   function answer(
     packet: Uint8Array,
     request: DnsRequest,
@@ -120,17 +120,17 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     transport: Transport,
   ): Uint8Array | Promise<Uint8Array> {
     const now = clock();
-    const stamped = { from: now, ...stampsOf(to) };
+    const counted = { from: now, ...countersOf(to) };
     view.refresh();
     const body = respond(request, to, options, now, transport);
     return body instanceof Promise
-      ? body.then((late) => send(packet, request, late, generation, stamped, transport))
-      : send(packet, request, body, generation, stamped, transport);
+      ? body.then((late) => send(packet, request, late, generation, counted, transport))
+      : send(packet, request, body, generation, counted, transport);
   }
 
   /**
-   * What becomes of a question for which there is no signature left. A forged source address costs no signature: it is told
-   * to come back over TCP, where the peer has proved its address and waits.
+   * Answers a question for which no signature is left. A source address that may be forged gets TC without a signature. Over
+   * TCP the peer has proved its address, and waits.
    */
   function postponed(
     request: DnsRequest,

@@ -2,24 +2,24 @@ import type { Outcome } from '../../core/query/outcome.ts';
 import type { Query } from '../../core/query/query.ts';
 import type { HostedView } from '../hosted/view.ts';
 import { answerPublic, type Services } from './operations/operations.ts';
-import { type GateSettings, judge } from './records/access.ts';
+import { type AccessSettings, checkAccess } from './records/access.ts';
 import { demoRecord } from './records/demo-records.ts';
 import { hostedOutcome } from './records/hosted-outcome.ts';
 
 export interface ResolveContext {
   readonly view: HostedView;
-  readonly gate: GateSettings;
+  readonly access: AccessSettings;
   readonly services: Services;
 }
 
 const STORAGE_FAILED: Outcome = { kind: 'failed', cause: 'storage' };
 
 /**
- * What becomes of a query: the gate, then the service or the stored record it asks for. Never throws or rejects: a view
- * that cannot be read, or a service that fails, is a failed outcome.
+ * Checks access, then asks the service or reads the stored record. Never throws or rejects: an unreadable view or a failing
+ * service is a failed outcome.
  *
  * @param now milliseconds since the epoch
- * @param zone the zone that was asked, without a trailing dot: public services name it where they describe themselves
+ * @param zone the zone that was asked, without a trailing dot: schemas and help texts of public services contain it
  */
 export function resolve(
   query: Query,
@@ -28,10 +28,10 @@ export function resolve(
   zone: string,
 ): Outcome | Promise<Outcome> {
   try {
-    const verdict = judge(query, context.view, context.gate, now);
-    switch (verdict.kind) {
+    const access = checkAccess(query, context.view, context.access, now);
+    switch (access.kind) {
       case 'refused':
-        return { kind: 'refused', until: verdict.until };
+        return { kind: 'refused', until: access.until };
       case 'public':
         return answerPublic(query, context.services, now, zone);
       case 'demo': {
@@ -41,14 +41,14 @@ export function resolve(
       case 'open':
         return hostedOutcome(context.view.record(query.key), false, now);
       case 'private':
-        return endingBy(verdict.until, hostedOutcome(context.view.record(query.key), true, now));
+        return endingBy(access.until, hostedOutcome(context.view.record(query.key), true, now));
     }
   } catch {
     return STORAGE_FAILED;
   }
 }
 
-/** The outcome, but true no longer than the token that opened it. */
+/** The outcome, valid no longer than the token that gave access. */
 function endingBy(until: number, outcome: Outcome): Outcome {
   return outcome.kind === 'answer' || outcome.kind === 'empty'
     ? { ...outcome, until: Math.min(outcome.until, until) }

@@ -26,25 +26,25 @@ import type { Route, TextRoute } from './route.ts';
 import { type FinishedBody, finish, finishNsec, finishRrsig, finishZoneless } from './signing/secure.ts';
 
 export interface RespondContext extends ResolveContext {
-  /** What a node calls itself in `id.server` and NSID. */
+  /** The node's name in `id.server` and NSID. */
   readonly identity: string;
 }
 
-/** Milliseconds that a denial is kept where it depends on more than one name: names below may come and go. */
+/** Milliseconds for which a denial is cached that depends on more than one name: names below may come and go. */
 const DENIAL_MEMORY_MS = 1000;
 
 /** Types that every name of a signed zone has. */
 const PROOFS: ReadonlySet<number> = new Set([RRTYPE.NSEC, RRTYPE.RRSIG]);
 
-/** What a TXT question at the name got, and what may be told of the name. */
+/** What a TXT question at the name gets, and what NSEC may say of the name. */
 interface Looked {
   readonly body: ReplyBody;
   readonly state: NameState;
 }
 
 /**
- * From a routed request to what the reply says, signed where that was asked for. Never throws or rejects: whatever goes
- * wrong leaves as SERVFAIL, and an answer that could not be signed does not leave (specification, Specific conditions).
+ * From a routed request to what the reply says, signed where that was asked for. Never throws or rejects: every
+ * failure is SERVFAIL, also when an answer could not be signed.
  */
 export function respond(
   request: DnsRequest,
@@ -71,7 +71,7 @@ export function respond(
     case 'other': {
       const memory = denialMemory(request, to.text, context, transport);
       if (!needsLook(request, to)) {
-        // No stamp tells when the namespace of a name that is no query is opened or closed.
+        // No freshness counter moves when the namespace of a name that is no query is opened or closed.
         const until = to.text.kind === 'query' ? FOREVER : now + DENIAL_MEMORY_MS;
         return finish(nodataBody(to.zone, until, memory), null, request, to.zone);
       }
@@ -80,7 +80,7 @@ export function respond(
   }
 }
 
-/** Whether the answer may need a signature, judged before anything is looked up. Refusals by name alone need none. */
+/** Whether the answer may need a signature. Decided before anything is looked up. Refusals by name alone need none. */
 export function mayNeedSignatures(request: DnsRequest, to: Route): boolean {
   if (to.kind !== 'own' && to.kind !== 'text' && to.kind !== 'other') return false;
   if (to.kind === 'text' && (to.text.kind === 'malformed' || to.text.kind === 'refused')) return false;
@@ -136,12 +136,12 @@ function look(
   }
 }
 
-/** An answer that depends on the case of letters is kept by no cache of this server. */
+/** An answer that depends on the case of letters is not cached: the packet cache knows lower case only. */
 function keptFor(query: Query, body: ReplyBody): ReplyBody {
   return dependsOnLetters(query) ? { ...body, until: 0 } : body;
 }
 
-/** The view may fail under the state as it may under the outcome. */
+/** Turns a failure of the view into SERVFAIL. */
 function guarded(look: () => Looked): Looked {
   try {
     return look();
@@ -180,12 +180,12 @@ function other(
   return finish(nodata, types, request, zone);
 }
 
-/** What the NSEC record says of names below is not covered by the stamps of this one. */
+/** The NSEC record also speaks of names below, whose freshness counters are not checked: so a denial is kept for a second. */
 function deniedUntil({ until }: ReplyBody, now: number): number {
   return Math.min(until, now + DENIAL_MEMORY_MS);
 }
 
-/** `then` for what is most often here already. */
+/** `then` that runs at once for a value that is no promise: most answers are none. */
 function after<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -9,7 +9,7 @@ import { checkOperation } from './operations/operations.ts';
 import type { ServedZone } from './zone/served-zone.ts';
 import { findZone, type Rrset, type Zone } from './zone/zones.ts';
 
-/** What a TXT question at a name leads to, judged by the name alone. */
+/** Where a TXT question at a name leads, by the name alone. */
 export type TextRoute =
   /** Too short to be a query: asked by resolvers that minimise names. */
   | { readonly kind: 'short'; readonly zone: ServedZone; readonly below: string | null }
@@ -17,9 +17,9 @@ export type TextRoute =
   | { readonly kind: 'refused'; readonly zone: ServedZone }
   | { readonly kind: 'query'; readonly zone: ServedZone; readonly below: string; readonly query: Query };
 
-/** Where a request leads, judged by its question alone: nothing stored has been looked at. */
+/** Where a request leads, by its question alone: nothing stored has been read. */
 export type Route =
-  /** Outside our zones or our class: not ours to answer. */
+  /** Outside our zones or our class: REFUSED. */
   | { readonly kind: 'outside' }
   /** A zone transfer: refused. */
   | { readonly kind: 'transfer' }
@@ -33,13 +33,13 @@ export type Route =
       readonly types: readonly number[];
     }
   | { readonly kind: 'text'; readonly zone: ServedZone; readonly text: TextRoute }
-  /** Another type at a name where only TXT can be; `text` tells what a TXT question would get. */
+  /** Another type at a name where only TXT can be; `text`: where a TXT question would lead. */
   | { readonly kind: 'other'; readonly zone: ServedZone; readonly qtype: number; readonly text: TextRoute };
 
 const OUTSIDE: Route = { kind: 'outside' };
 const TRANSFER: Route = { kind: 'transfer' };
 
-/** Labels of the shortest query below a zone (specification, Query name structure). */
+/** Labels of the shortest query below a zone. */
 const SHORTEST = 4;
 
 const TRANSFERS: ReadonlySet<number> = new Set([RRTYPE.AXFR, RRTYPE.IXFR]);
@@ -47,7 +47,7 @@ const UNASKABLE: ReadonlySet<number> = new Set([0, RRTYPE.OPT, RRTYPE.TSIG, RRTY
 
 /**
  * Routes a request. The order of the rules matters: resolvers that minimise names ask for every suffix with any type, so
- * only a full-length TXT question can be malformed (decisions, section 5; RFC 9156).
+ * only a full-length TXT question can be malformed (RFC 9156).
  */
 export function route(request: DnsRequest, zones: readonly ServedZone[]): Route {
   const { qtype, qname, qnameLower } = request;

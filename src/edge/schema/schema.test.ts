@@ -18,7 +18,7 @@ const services = allServices();
 const published = publish(services);
 const context = {
   view: createMemoryView(),
-  gate: { sync: true, demo: true },
+  access: { sync: true, demo: true },
   services: published,
 };
 

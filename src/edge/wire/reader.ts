@@ -6,9 +6,8 @@ import { copyOctets, u16At, u32At } from './octets.ts';
 const NOTHING = new Uint8Array(0);
 
 /**
- * Reads fields one after the other. A read past the end, or a malformed name, answers zero or no octets and marks the
- * reader as failed for good, so a parser looks at `complete` or `failed` once instead of at each field.
- * What it hands out is a copy.
+ * Reads fields in order. A read past the end, or a malformed name, returns zero or no octets, and every later read fails too.
+ * So a parser checks `complete` or `failed` once, at the end. Returned octets are copies.
  */
 export class WireReader {
   failed = false;

@@ -35,7 +35,7 @@ export class MessageWriter {
     this.buffer = Buffer.allocUnsafeSlow(capacity);
   }
 
-  /** Forgets everything written; views handed out before show whatever comes next. */
+  /** Starts the next message in the same buffer. Views returned before show its octets. */
   reset(): void {
     this.length = 0;
     if (this.entries > 0) {

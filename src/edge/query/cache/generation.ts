@@ -1,5 +1,5 @@
 import type { ServedZone } from '../zone/served-zone.ts';
-import { PacketCache, type PacketCacheSettings, type ReadStamp } from './packet-cache.ts';
+import { PacketCache, type PacketCacheSettings, type ReadCounter } from './packet-cache.ts';
 
 /**
  * What a reload replaces, as one object. A query takes the current generation when it begins and uses it to its end: its
@@ -12,8 +12,8 @@ export interface Generation {
 
 export function newGeneration(
   zones: readonly ServedZone[],
-  readStamp: ReadStamp,
+  readCounter: ReadCounter,
   settings?: PacketCacheSettings,
 ): Generation {
-  return { zones, cache: new PacketCache(readStamp, settings) };
+  return { zones, cache: new PacketCache(readCounter, settings) };
 }

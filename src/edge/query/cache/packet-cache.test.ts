@@ -14,8 +14,8 @@ import { makeZone } from '../zone/zones.ts';
 import { PacketCache } from './packet-cache.ts';
 
 const ZONE = unsignedZone(makeZone('uqrp.net', [{ label: 'ns1', addresses: ['192.0.2.1'] }]));
-const stamps = new Map<number, number>();
-const VALID = { from: 0, until: 1000, namespaceStripe: 1, namespaceStamp: 0, keyStripe: 2, keyStamp: 0 };
+const counters = new Map<number, number>();
+const VALID = { from: 0, until: 1000, namespaceStripe: 1, namespaceCount: 0, keyStripe: 2, keyCount: 0 };
 const out = Buffer.alloc(4096);
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
@@ -72,8 +72,8 @@ describe('packet cache', () => {
     cache.lookup(packet, packet.length, isUdp, out, now);
 
   beforeEach(() => {
-    stamps.clear();
-    cache = new PacketCache((index) => stamps.get(index) ?? 0);
+    counters.clear();
+    cache = new PacketCache((index) => counters.get(index) ?? 0);
     store(cache, query());
   });
 
@@ -88,16 +88,16 @@ describe('packet cache', () => {
     assert.equal(out.readUInt16BE(2), 0x8500);
   });
 
-  test('it is void from its time on, and by a change of either stamp', () => {
+  test('it is void from its time on, and by a change of either freshness counter', () => {
     assert.ok(look(query(), 999) > 0);
     assert.equal(look(query(), 1000), 0);
     assert.equal(look(query(), 0), 0, 'what was void is gone');
     for (const stripe of [1, 2]) {
       store(cache, query());
       assert.ok(look(query()) > 0);
-      stamps.set(stripe, 1);
+      counters.set(stripe, 1);
       assert.equal(look(query()), 0);
-      stamps.clear();
+      counters.clear();
     }
   });
 
@@ -239,7 +239,7 @@ describe('packet cache', () => {
   });
 
   test('memory is bounded by octets and entries, and a flood spares what is asked again', () => {
-    // Of its 64 entries 25 have room, each with some 800 octets.
+    // 25 of its 64 entries fit, each with some 800 octets.
     cache = new PacketCache(() => 0, { entries: 64, octets: 20_000 });
     const hot = query({ name: 'get.hot.b.v1.uqrp.net' });
     store(cache, hot);

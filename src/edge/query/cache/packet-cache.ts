@@ -17,27 +17,27 @@ import {
 } from '../../wire/skim.ts';
 import type { Reply } from '../reply/reply.ts';
 
-/** Reads a stamp: a counter in memory shared with the follower. */
-export type ReadStamp = (index: number) => number;
+/** Reads a freshness counter, which the follower moves in shared memory. */
+export type ReadCounter = (index: number) => number;
 
 /** What must still hold for a cached reply to be served. */
 export interface Validity {
-  /** Milliseconds since the epoch at which it was made; void before: the clock was set back, by how much nobody knows. */
+  /** Milliseconds since the epoch at which it was made; void before that time, because then the clock was set back. */
   readonly from: number;
-  /** Milliseconds since the epoch; void from then on. 0: never to be remembered. */
+  /** Milliseconds since the epoch; void from then on. 0: not cacheable. */
   readonly until: number;
-  /** Stamp indexes with the values they had before the view was read. */
+  /** Indexes of freshness counters, with the values they had before the view was read. */
   readonly namespaceStripe: number;
-  readonly namespaceStamp: number;
+  readonly namespaceCount: number;
   readonly keyStripe: number;
-  readonly keyStamp: number;
+  readonly keyCount: number;
 }
 
-interface Entry extends Validity, Reply {
+interface CacheEntry extends Validity, Reply {
   readonly hash: number;
   /** Last octet of the key. The others are the question in `bytes`, which is in lower case. */
   readonly edns: number;
-  /** Asked again since it came or since it was last spared. */
+  /** CLOCK reference bit: set on every hit, cleared when replacement passes the entry. */
   used: boolean;
 }
 
@@ -47,11 +47,11 @@ const WAYS = 4;
 const ENTRY_OVERHEAD = 512;
 /** A name, type, class and the EDNS octet. */
 const KEY_MAX = 255 + 5;
-/** Longer requests, which only padding or odd options make, take the slow way: a scan must stay short. */
+/** Longer requests, which only padding or odd options make, are not cached: a scan must stay short. */
 const REQUEST_MAX = 1232;
 const DNSSEC_OK_OCTET = 0x80;
 
-/** EDNS octet of a key: the bits of a question's surroundings that change its answer. */
+/** The last octet of a key. Queries that differ in it get different answers. */
 const NO_EDNS = 0;
 const EDNS = 1;
 const EDNS_DO = 2;
@@ -82,35 +82,36 @@ const SEEN = 65_536;
 
 /**
  * Ready replies by raw question: name without regard to case, type, class, and the EDNS bits that change the answer. Id,
- * letters of the name, RD and CD are patched in; a UDP client whose payload is too small gets the same reply cut down.
+ * case of letters, RD and CD are copied from the query. A UDP client whose payload is too small gets the reply truncated.
  *
- * A reply is kept when its question comes for the second time, and a bucket of four spares what was asked again: a flood
- * of unique names costs no memory and drives out nothing that is hot. A lookup allocates nothing.
+ * A reply is stored when its question comes for the second time, and a bucket of four replaces entries without a hit first. So
+ * a flood of unique names takes no memory and evicts nothing that is in use. A lookup allocates nothing.
  */
 export class PacketCache {
-  private readonly slots: (Entry | null)[];
+  private readonly slots: (CacheEntry | null)[];
   private readonly mask: number;
   private readonly maxOctets: number;
-  private readonly readStamp: ReadStamp;
+  private readonly readCounter: ReadCounter;
   private octets = 0;
   /** Hashes of questions seen once, each in the slot that its low bits choose. */
   private readonly seen = new Uint32Array(SEEN);
-  // What `scan` found. One packet at a time is looked at, so this needs no object.
+  // What `scan` found about the packet of this call. `lookup` and `store` use it before they return, and never wait. Fields in
+  // place of a returned object: a lookup is 250 ns, and must not allocate.
   private readonly key = new Uint8Array(KEY_MAX);
   private keyLength = 0;
   private hash = 0;
   private nameEnd = 0;
   private payload = -1;
 
-  constructor(readStamp: ReadStamp, settings: PacketCacheSettings = PACKET_CACHE_DEFAULTS) {
+  constructor(readCounter: ReadCounter, settings: PacketCacheSettings = PACKET_CACHE_DEFAULTS) {
     const buckets = 2 ** Math.ceil(Math.log2(Math.max(1, settings.entries / WAYS)));
-    this.slots = new Array<Entry | null>(buckets * WAYS).fill(null);
+    this.slots = new Array<CacheEntry | null>(buckets * WAYS).fill(null);
     this.mask = buckets - 1;
     this.maxOctets = settings.octets;
-    this.readStamp = readStamp;
+    this.readCounter = readCounter;
   }
 
-  /** Octets held at present, by the same estimate as the limit. */
+  /** Octets in use, by the same estimate as the limit. */
   get size(): number {
     return this.octets;
   }
@@ -133,8 +134,8 @@ export class PacketCache {
   }
 
   /**
-   * Remembers the reply to `request[0, length)`, if its question was seen before. Requests that `lookup` would not look for
-   * are ignored.
+   * Stores the reply to `request[0, length)`, if its question was seen before. Requests that `lookup` does not look for are
+   * ignored.
    */
   store(request: Uint8Array, length: number, reply: Reply, validity: Validity): void {
     if (validity.until === 0 || !this.scan(request, length)) return;
@@ -144,10 +145,10 @@ export class PacketCache {
       return;
     }
     const size = ENTRY_OVERHEAD + reply.bytes.length;
-    const at = this.place((this.hash & this.mask) * WAYS);
+    const at = this.victim((this.hash & this.mask) * WAYS);
     const old = this.slots[at] ?? null;
     if (old !== null) this.drop(at, old);
-    if (this.octets + size > this.maxOctets && !this.makeRoom(size, at)) return;
+    if (this.octets + size > this.maxOctets && !this.freeOctets(size, at)) return;
     this.octets += size;
     // A copy of its own: the reply came from a pool that would be held along with it.
     const bytes = new Uint8Array(reply.bytes);
@@ -159,25 +160,25 @@ export class PacketCache {
       from: validity.from,
       until: validity.until,
       namespaceStripe: validity.namespaceStripe,
-      namespaceStamp: validity.namespaceStamp,
+      namespaceCount: validity.namespaceCount,
       keyStripe: validity.keyStripe,
-      keyStamp: validity.keyStamp,
+      keyCount: validity.keyCount,
       hash: this.hash,
       edns: this.key[this.keyLength - 1]!,
       used: false,
     };
   }
 
-  private holds(entry: Entry, now: number): boolean {
+  private holds(entry: CacheEntry, now: number): boolean {
     return (
       now >= entry.from &&
       now < entry.until &&
-      this.readStamp(entry.keyStripe) === entry.keyStamp &&
-      this.readStamp(entry.namespaceStripe) === entry.namespaceStamp
+      this.readCounter(entry.keyStripe) === entry.keyCount &&
+      this.readCounter(entry.namespaceStripe) === entry.namespaceCount
     );
   }
 
-  private serve(entry: Entry, request: Uint8Array, isUdp: boolean, out: Uint8Array): number {
+  private serve(entry: CacheEntry, request: Uint8Array, isUdp: boolean, out: Uint8Array): number {
     const { bytes } = entry;
     let length = bytes.length;
     if (isUdp && length > udpLimit(this.payload < 0 ? null : this.payload, LIMITS.udpPayload)) {
@@ -194,7 +195,7 @@ export class PacketCache {
   }
 
   /** Whether the entry is of the scanned question. No name on the wire is the beginning of another, so no length is compared. */
-  private matches({ bytes, edns }: Entry): boolean {
+  private matches({ bytes, edns }: CacheEntry): boolean {
     const { key } = this;
     const last = this.keyLength - 1;
     if (edns !== key[last]) return false;
@@ -204,20 +205,20 @@ export class PacketCache {
     return true;
   }
 
-  /** The slot of a bucket that a newcomer takes. Those that are spared must be asked for again to be spared next time. */
-  private place(base: number): number {
-    let victim = -1;
+  /** The slot of a bucket that a new entry takes: its old version, an empty slot, or one without a hit since the last pass. */
+  private victim(base: number): number {
+    let unused = -1;
     for (let way = 0; way < WAYS; way++) {
       const entry = this.slots[base + way] ?? null;
       if (entry === null || (entry.hash === this.hash && this.matches(entry))) return base + way;
-      if (!entry.used) victim = base + way;
+      if (!entry.used) unused = base + way;
       else entry.used = false;
     }
-    return victim < 0 ? base + (this.hash >>> 30) : victim;
+    return unused < 0 ? base + (this.hash >>> 30) : unused;
   }
 
   /** Frees octets from the buckets after `at`, unused entries only; false when too little came free. */
-  private makeRoom(size: number, at: number): boolean {
+  private freeOctets(size: number, at: number): boolean {
     for (let i = 1; i <= 64; i++) {
       const slot = (at + i) & (this.slots.length - 1);
       const entry = this.slots[slot] ?? null;
@@ -229,14 +230,14 @@ export class PacketCache {
     return false;
   }
 
-  private drop(slot: number, entry: Entry): void {
+  private drop(slot: number, entry: CacheEntry): void {
     this.slots[slot] = null;
     this.octets -= ENTRY_OVERHEAD + entry.bytes.length;
   }
 
   /**
    * Reads an ordinary query in one pass: key, hash, end of the name, payload. False for anything out of the ordinary (other
-   * opcodes and sections, compression, other EDNS versions, trailing octets, options), which takes the slow way.
+   * opcodes and sections, compression, other EDNS versions, trailing octets, options), which `slow` answers.
    */
   private scan(request: Uint8Array, length: number): boolean {
     if (length < HEADER_OCTETS + 5 || length > REQUEST_MAX) return false;
@@ -288,8 +289,8 @@ export class PacketCache {
 }
 
 /**
- * Whether the options are well formed, as the decoder judges it, and none changes what the handler answers. Cookies, padding
- * and keepalive are answered by the transport, client subnets and unknown options by nobody; NSID is the handler's.
+ * Whether the options are well formed, as the decoder checks it, and none changes what the handler answers. The transport
+ * answers cookies, padding and keepalive. Client subnets and unknown options get no answer. NSID is the handler's.
  */
 function ordinaryOptions(request: Uint8Array, start: number, end: number): boolean {
   let isFirstCookie = true;

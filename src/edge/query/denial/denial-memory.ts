@@ -6,11 +6,11 @@ import type { ResolveContext } from '../resolve.ts';
 import type { TextRoute } from '../route.ts';
 
 /**
- * Who may keep a denial:
+ * Which caches may keep a denial:
  *   shared    this server, and resolvers for the TTL of negative answers
- *   once      resolvers alone. This server makes and signs it anew for each question, so that its octets do not tell
+ *   once      resolvers only. This server signs a new one for each question, so its octets do not reveal
  *             whether the name was asked before
- *   no-store  nobody: it leaves with TTL 0 besides
+ *   no-store  none: it has TTL 0 as well
  */
 export type DenialMemory = 'shared' | 'once' | 'no-store';
 
@@ -22,7 +22,7 @@ export type DenialMemory = 'shared' | 'once' | 'no-store';
 export function denialMemory(
   { qname }: DnsRequest,
   to: TextRoute,
-  context: Pick<ResolveContext, 'view' | 'gate'>,
+  context: Pick<ResolveContext, 'view' | 'access'>,
   transport: Transport,
 ): DenialMemory {
   if (to.kind === 'query' && to.query.token === null && to.query.namespace === PUBLIC_NAMESPACE) {
@@ -36,14 +36,14 @@ export function denialMemory(
   return transport === 'doh' ? 'no-store' : 'once';
 }
 
-function isOpen(namespace: string, { view, gate }: Pick<ResolveContext, 'view' | 'gate'>): boolean {
+function isOpen(namespace: string, { view, access }: Pick<ResolveContext, 'view' | 'access'>): boolean {
   if (namespace === PUBLIC_NAMESPACE) return true;
   try {
     const stored = view.namespace(namespace);
     if (stored?.suspended) return false;
-    return (gate.sync && stored?.publicRead === true) || (gate.demo && DEMO_NAMESPACES.has(namespace));
+    return (access.sync && stored?.publicRead === true) || (access.demo && DEMO_NAMESPACES.has(namespace));
   } catch {
-    // The answer is a storage failure anyway.
+    // The answer is a storage failure in any case.
     return false;
   }
 }

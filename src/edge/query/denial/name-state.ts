@@ -11,9 +11,9 @@ import { isServed } from '../operations/operations.ts';
 import type { ResolveContext } from '../resolve.ts';
 
 /**
- * What lies at a name of our zones, as far as anyone may know:
+ * What an NSEC record may say about a name of our zones:
  *   text     a TXT record
- *   closed   refused or malformed: nothing is told, and it is the same whether or not a record is stored
+ *   closed   refused or malformed: the same whether or not a record is stored
  *   between  nothing itself, but a name below it may answer (an empty non-terminal)
  *   absent   nothing there, nothing below
  */
@@ -27,7 +27,7 @@ const TYPES: Readonly<Record<NameState, readonly number[]>> = {
 };
 
 /**
- * Types of the NSEC record at a name (RFC 9824 §3, decisions section 5): the bitmap follows what a TXT question would get, or
+ * Types of the NSEC record at a name (RFC 9824 §3): the bitmap follows what a TXT question would get, or
  * a resolver with aggressive use of NSEC (RFC 8198) denies the record.
  */
 export function typesOf(state: NameState): readonly number[] {
@@ -50,8 +50,8 @@ export function stateOfOutcome(
 }
 
 /**
- * The state of a name too short to be a query. Below the name of a namespace that is not open to everyone there is always
- * something, if only refusals; so it is never called absent, whether or not it exists.
+ * The state of a name too short to be a query. Below the name of a namespace that is not open to everyone there is
+ * always something, at least refusals. So it is never absent, whether or not it exists.
  *
  * @param name the name below the zone, lower case; null for one with octets that no query name has
  */
@@ -67,7 +67,7 @@ export function stateOfShort(name: string | null, context: ResolveContext): Name
   if (resource === undefined) return 'between';
   if (!isLabel(resource) || resource.startsWith(AUTH_PREFIX)) return 'absent';
   const stored = context.view.namespace(namespace);
-  const isOpen = context.gate.sync && stored?.publicRead && !stored.suspended;
+  const isOpen = context.access.sync && stored?.publicRead && !stored.suspended;
   return !isOpen || context.view.anyBelow(name!) ? 'between' : 'absent';
 }
 

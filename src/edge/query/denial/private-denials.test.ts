@@ -67,7 +67,7 @@ function nsecSignatures(message: Message): ReadonlyMap<number, Uint8Array> {
   );
 }
 
-/** Names at which nobody is to see what others asked: with and without a namespace behind them. */
+/** Names at which clients must not see what others asked: with and without a namespace behind them. */
 const PRIVATE: readonly (readonly [name: string, qtype: number])[] = [
   ['acme.v1', 1],
   ['config.acme.v1', 2],
@@ -106,7 +106,7 @@ describe('denials at private names', () => {
         const others = [second!.get(algorithm)!, elsewhere!.get(algorithm)!];
         for (const other of others) {
           assert.equal(readRrsig(rdata).inception, readRrsig(other).inception, label);
-          // ECDSA draws a number for each signature; Ed25519 gives the same octets to whoever asks (RFC 8032 §5.1.6).
+          // ECDSA draws a number for each signature; Ed25519 gives the same octets each time (RFC 8032 §5.1.6).
           assert.equal(Buffer.compare(rdata, other) === 0, algorithm !== P256, label);
         }
         assert.equal(readRrsig(rdata).inception * 1000, START + 4 * HOUR_MS, label);
@@ -192,7 +192,7 @@ test('an NXNAME denial ends when a record is created below the name', async () =
     expiresAt: null,
   } as const;
   await node.view.apply([change], 2);
-  // Its key is not the key of the question, so no stamp of the cached denial moves.
+  // Its key is not the key of the question, so no counter of the cached denial moves.
   clock.now += 1000;
   assert.notEqual(bitmap(), absent);
   assert.equal(messageOf(node.ask('get.get.m.open.v1')).answer[0]?.type, 16);

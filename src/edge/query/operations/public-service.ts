@@ -2,8 +2,8 @@ import type { Outcome } from '../../../core/query/outcome.ts';
 import type { Query } from '../../../core/query/query.ts';
 
 /**
- * A public service. It is given the query, its zone and the time, and nothing of whoever asks (specification, Explicit-parameter
- * principle).
+ * A public service. It gets the query, its zone and the time, and nothing about the client: the answer depends on the name
+ * alone.
  */
 export interface PublicService {
   /** The resource label that selects it. */

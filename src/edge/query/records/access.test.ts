@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { parseQueryName } from '../../../core/names/query-name.ts';
 import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
 import type { HostedView } from '../../hosted/view.ts';
-import { type GateSettings, judge } from './access.ts';
+import { type AccessSettings, checkAccess } from './access.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const spelled = (seed: string): string => spellQueryToken(Buffer.alloc(32, seed));
@@ -20,8 +20,8 @@ const namespaces = new Map([
   ['closed', { publicRead: true, suspended: true }],
 ]);
 
-/** Judges, and tells what the view was asked for: a digest is 64 hexadecimal digits. */
-function judged(name: string, settings: GateSettings = { sync: true, demo: false }) {
+/** The access to a query, and what was read from the view: a digest is 64 hexadecimal digits. */
+function accessTo(name: string, settings: AccessSettings = { sync: true, demo: false }) {
   const reads: string[] = [];
   const view: HostedView = {
     namespace(label) {
@@ -33,16 +33,16 @@ function judged(name: string, settings: GateSettings = { sync: true, demo: false
       reads.push('token');
       return tokens.get(digest) ?? null;
     },
-    record: () => assert.fail('the gate reads no record'),
-    anyBelow: () => assert.fail('the gate reads no record'),
+    record: () => assert.fail('the check reads no record'),
+    anyBelow: () => assert.fail('the check reads no record'),
     refresh() {},
   };
   const parsed = parseQueryName(name);
   assert.ok(parsed.kind === 'query');
-  return { verdict: judge(parsed.query, view, settings, NOW), reads };
+  return { access: checkAccess(parsed.query, view, settings, NOW), reads };
 }
 
-const REFUSED: readonly (readonly [what: string, name: string, settings?: GateSettings])[] = [
+const REFUSED: readonly (readonly [what: string, name: string, settings?: AccessSettings])[] = [
   ['no token, the namespace exists', 'get.temp.acme.v1'],
   ['no token, the namespace does not exist', 'get.temp.nobody.v1'],
   ['an unknown token, the namespace exists', `get.auth-${spelled('unknown')}.temp.acme.v1`],
@@ -58,18 +58,18 @@ const REFUSED: readonly (readonly [what: string, name: string, settings?: GateSe
 
 test('a refusal costs the same whether or not the namespace and the token exist: one look at each', () => {
   for (const [what, name, settings] of REFUSED) {
-    const { verdict, reads } = judged(name, settings);
-    assert.equal(verdict.kind, 'refused', what);
+    const { access, reads } = accessTo(name, settings);
+    assert.equal(access.kind, 'refused', what);
     assert.deepEqual(reads, ['namespace', 'token'], what);
   }
 });
 
 test('what is not refused', () => {
-  assert.deepEqual(judged(`get.auth-${spelled('good')}.temp.acme.v1`).verdict, {
+  assert.deepEqual(accessTo(`get.auth-${spelled('good')}.temp.acme.v1`).access, {
     kind: 'private',
     until: NOW + 1,
   });
-  assert.equal(judged('get.temp.open.v1').verdict.kind, 'open');
-  assert.equal(judged('get.berlin.weather.public.v1').verdict.kind, 'public');
-  assert.equal(judged('get.hello.playground.v1', { sync: true, demo: true }).verdict.kind, 'demo');
+  assert.equal(accessTo('get.temp.open.v1').access.kind, 'open');
+  assert.equal(accessTo('get.berlin.weather.public.v1').access.kind, 'public');
+  assert.equal(accessTo('get.hello.playground.v1', { sync: true, demo: true }).access.kind, 'demo');
 });

@@ -5,38 +5,38 @@ import type { Query } from '../../../core/query/query.ts';
 import { queryTokenDigest } from '../../../core/query/query-token.ts';
 import type { HostedView } from '../../hosted/view.ts';
 
-export interface GateSettings {
-  /** Off: `public_read` is never honoured, whatever the view says (specification, Private hosted read enforcement, 2). */
+export interface AccessSettings {
+  /** Off: no namespace is open, whatever `public_read` says in the view. */
   readonly sync: boolean;
-  /** On: demo namespaces answer. */
+  /** On: demo namespaces answer without a token. */
   readonly demo: boolean;
 }
 
-/** `until` is the millisecond at which a verdict stops being true by time alone. */
-export type Verdict =
+/** How a query may read its namespace. `until`: milliseconds since the epoch at which this ends by time alone. */
+export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'open' }
   | { readonly kind: 'demo' }
   | { readonly kind: 'private'; readonly until: number }
   | { readonly kind: 'refused'; readonly until: number };
 
-/** Looked up where a query has no token. As long as a token, and spelled as none is. */
+/** Looked up for a query without a token. It has the length of a token, and no token is spelled like this. */
 const NO_TOKEN = '-'.repeat(56);
 
-const PUBLIC: Verdict = { kind: 'public' };
-const OPEN: Verdict = { kind: 'open' };
-const DEMO: Verdict = { kind: 'demo' };
-const REFUSED: Verdict = { kind: 'refused', until: FOREVER };
+const PUBLIC: Access = { kind: 'public' };
+const OPEN: Access = { kind: 'open' };
+const DEMO: Access = { kind: 'demo' };
+const REFUSED: Access = { kind: 'refused', until: FOREVER };
 
 /**
- * Decides whether a query may be answered (specification, Private hosted read enforcement, rules 1 to 4 in order).
- * Missing, unknown, expired and revoked tokens, wrong and unknown namespaces all give the same verdict, and the same work
- * leads to it: each refusal reads the namespace and one token, so its time tells nothing of either.
+ * Decides whether a query may read its namespace (docs/PROTOCOL.md, private records).
+ * Missing, unknown, expired and revoked tokens, wrong and unknown namespaces all give the same result after the
+ * same work: each refusal reads the namespace and one token, so its duration reveals neither.
  */
-export function judge(query: Query, view: HostedView, settings: GateSettings, now: number): Verdict {
+export function checkAccess(query: Query, view: HostedView, settings: AccessSettings, now: number): Access {
   if (query.namespace === PUBLIC_NAMESPACE) return PUBLIC;
   const namespace = view.namespace(query.namespace);
-  // An operator's suspension outranks every way to read a namespace.
+  // An operator's suspension overrides every way to read a namespace.
   const isSuspended = namespace?.suspended === true;
   if (!isSuspended && settings.sync && namespace?.publicRead === true) return OPEN;
   const isDemo = DEMO_NAMESPACES.has(query.namespace);

@@ -2,7 +2,7 @@ import { hostedEnvelope } from '../../../core/query/envelope.ts';
 import { FOREVER, type Outcome } from '../../../core/query/outcome.ts';
 import type { HostedRecord } from '../../hosted/view.ts';
 
-/** RR TTL of a public-read answer, seconds, unless the record ends sooner (decisions, section 5). */
+/** RR TTL of a public-read answer, seconds, unless the record ends sooner. */
 const OPEN_TTL = 60;
 
 const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
@@ -10,7 +10,7 @@ const EXPIRED: Outcome = { kind: 'empty', reason: 'expired', until: FOREVER };
 
 /**
  * The outcome for a stored record. A record past its `expiresAt` is gone even when its erasure has not arrived yet
- * (specification, States: lazy expiry answers NODATA).
+ * (it answers NODATA).
  *
  * @param isPrivate RR TTL 0; else at most a minute, and never longer than the record lives
  */

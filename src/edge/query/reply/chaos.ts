@@ -2,7 +2,7 @@ import { RRTYPE } from '../../wire/codes.ts';
 import type { DnsRequest } from '../../wire/message/request.ts';
 import { txtChunks } from '../../wire/rdata/txt.ts';
 
-/** Names that operators ask in class CHAOS, and whether they ask for the program or for the node (RFC 4892 §2). */
+/** Names in class CHAOS: whether they ask for the program or for the node (RFC 4892 §2). */
 const NAMES: ReadonlyMap<string, 'program' | 'node'> = new Map([
   ['version.bind', 'program'],
   ['version.server', 'program'],
@@ -10,7 +10,7 @@ const NAMES: ReadonlyMap<string, 'program' | 'node'> = new Map([
   ['id.server', 'node'],
 ]);
 
-/** What is told of the program: its name. A version would only help whoever looks for old ones. */
+/** The answer to `version.bind`: the name without a version, which would help to find old servers. */
 const PROGRAM = 'uqrp';
 
 /** TXT rdata for a CHAOS question, or null for one that is not answered. */

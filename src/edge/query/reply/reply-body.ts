@@ -21,9 +21,9 @@ export interface ReplyBody {
   readonly ede: EdnsOption | null;
   /** Milliseconds since the epoch after which the reply is no longer true. */
   readonly until: number;
-  /** Its NSEC record is signed for this reply alone (see `DenialMemory`). */
+  /** Its NSEC record is signed for this reply only (see `DenialMemory`). */
   readonly once: boolean;
-  /** The failure is ours (SERVFAIL), whatever was asked. */
+  /** SERVFAIL: the failure is on this side, whatever was asked. */
   readonly isFailure: boolean;
 }
 
@@ -33,9 +33,9 @@ declare const ZONELESS: unique symbol;
 export type ZonelessBody = ReplyBody & { readonly [ZONELESS]: true };
 
 const NONE: readonly Rrset[] = [];
-/** `until` of a reply that is not even true of the next packet. */
+/** `until` of a reply that must not be cached. */
 const UNCACHED = 0;
-/** TTL of an error envelope, seconds (decisions, section 5). */
+/** TTL of an error envelope, seconds. */
 const ERROR_TTL = 30;
 
 const REFUSALS = {
@@ -46,7 +46,7 @@ const REFUSALS = {
 const MALFORMED = Object.fromEntries(
   Object.entries(MALFORMED_TEXTS).map(([cause, text]) => [cause, edeOption(EDE.OTHER, text)]),
 ) as Readonly<Record<MalformedCause, EdnsOption>>;
-/** For people who look around with a name that is too short to be a query. */
+/** Help for people who ask a name that is too short to be a query. */
 const SIGNPOST = edeOption(EDE.OTHER, 'see get.help.public.v1');
 const UNASKABLE = edeOption(EDE.OTHER, 'this type cannot be asked for');
 const NXNAME_ASKED = edeOption(EDE.INVALID_QUERY_TYPE, 'NXNAME cannot be asked for');
@@ -79,24 +79,24 @@ export function failedBody(cause: FailureCause): ZonelessBody {
   return zoneless(body(RCODE.SERVFAIL, { ede: FAILURES[cause], until: UNCACHED, isFailure: true }));
 }
 
-/** No records: what a reply with TC says besides its question. */
+/** No records: the body of a reply with TC. */
 export function blankBody(): ZonelessBody {
   return zoneless(body(RCODE.NOERROR, { aa: true, until: UNCACHED }));
 }
 
-/** The budget of signatures is spent, and too many wait for it already. */
+/** No signature is left, and too many questions wait already. */
 export function busyBody(): ZonelessBody {
   return zoneless(body(RCODE.SERVFAIL, { ede: BUSY, until: UNCACHED, isFailure: true }));
 }
 
-/** @param memory who may keep the denial */
+/** @param memory which caches may keep the denial */
 export function nodataBody(zone: Zone, until = FOREVER, memory: DenialMemory = 'shared'): ReplyBody {
   if (memory === 'shared') return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until });
   const soa = memory === 'no-store' ? { ...zone.soa, ttl: 0 } : zone.soa;
   return body(RCODE.NOERROR, { aa: true, authority: [soa], until: UNCACHED, once: true });
 }
 
-/** An empty answer that tells where help is. */
+/** An empty answer with an extended error that names the help. */
 export function signposted(nodata: ReplyBody): ReplyBody {
   return { ...nodata, ede: SIGNPOST };
 }
@@ -119,7 +119,7 @@ export function chaosBody(request: DnsRequest, rdata: Uint8Array): ZonelessBody 
   return zoneless(body(RCODE.NOERROR, { aa: true, answer }));
 }
 
-/** What an outcome looks like to the one who asked (specification, DNS result conventions). */
+/** The reply for an outcome: response code, records, TTL and extended error (docs/PROTOCOL.md). */
 export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): ReplyBody {
   switch (outcome.kind) {
     case 'answer':

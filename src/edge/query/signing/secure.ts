@@ -7,8 +7,8 @@ import type { Rrset } from '../zone/zones.ts';
 declare const FINISHED: unique symbol;
 
 /**
- * A body that may leave. Only the functions of this file make one, and `writeReply` takes nothing else: so an answer of a
- * signed zone to a client with the DO bit is signed, or it is SERVFAIL.
+ * A body that may be sent. Only the functions of this file make one, and `writeReply` accepts no other type. So an answer of
+ * a signed zone to a client with the DO bit is signed, or it is SERVFAIL.
  */
 export type FinishedBody = ReplyBody & {
   readonly [FINISHED]: true;
@@ -32,7 +32,7 @@ export function finish(
   return orSigningFailure(() => secured(body, request.qname, denied, signing.signer));
 }
 
-/** A body without records of a zone, which nobody could sign. */
+/** Finishes a body that has no record of a zone, so nothing to sign. */
 export function finishZoneless(body: ZonelessBody): FinishedBody {
   return finished(body);
 }
@@ -40,7 +40,7 @@ export function finishZoneless(body: ZonelessBody): FinishedBody {
 /**
  * The answer to a question for NSEC at a name.
  *
- * @param body NODATA, which is the answer of an unsigned zone; the record has its TTL and its life
+ * @param body NODATA, which is the answer of an unsigned zone; the record gets its TTL and expiry
  * @param types those that the record lists
  */
 export function finishNsec(
@@ -60,7 +60,7 @@ export function finishNsec(
 
 /**
  * The answer to a question for RRSIG: the signatures of one rrset at the name for all of them, as with ANY (RFC 8482).
- * Nobody signs signatures (RFC 4035 §2.2), so there is nothing to add with DO.
+ * Signatures are not signed (RFC 4035 §2.2), so DO adds nothing.
  *
  * @param body NODATA, which is the answer of an unsigned zone
  * @param covered the rrset, or the types of the NSEC record where there is no other
@@ -84,7 +84,7 @@ export function finishRrsig(
 
 /**
  * The body with signatures over every rrset of answer and authority, and with the proof of a negative answer. Additional
- * records are left out: nobody validates them, and a reply that fits is worth more (RFC 4035 §3.1.1).
+ * records are left out: validators ignore them, and without them more replies fit (RFC 4035 §3.1.1).
  */
 function secured(
   body: ReplyBody,
@@ -120,12 +120,12 @@ function nsecRrset(
   return { owner: qname, type: RRTYPE.NSEC, ttl, rdata: [signer.nsec(qname, types)] };
 }
 
-/** The SOA record is the same at every name, so its signature tells nothing and is shared. */
+/** The SOA record is the same at every name, so its signature reveals nothing and is shared. */
 function sign(rrset: Rrset, { once }: ReplyBody, signer: ZoneSigner): Signatures {
   return signer.sign(rrset, once && rrset.type === RRTYPE.NSEC);
 }
 
-/** A signer that fails must not end the query: what could not be signed leaves as SERVFAIL. */
+/** A failing signer becomes SERVFAIL. */
 function orSigningFailure(sign: () => FinishedBody): FinishedBody {
   try {
     return sign();

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../core/limits.ts';
 import type { Timers } from '../../../lifecycle/timers.ts';
 import { QUEUE_SHARES } from '../../transport/shared/handler.ts';
 
-/** Shortest sleep of the queue, milliseconds: several questions are released at one time. */
+/** Shortest sleep of the queue, milliseconds: one timer releases several questions. */
 const SLEEP_MS = 5;
 
 /** A question that waits: exactly one of the two is called, once. */

@@ -4,7 +4,7 @@ import type { Rrset, Zone } from './zones.ts';
 export interface Signatures {
   /** RRSIG rdata in wire form. */
   readonly rrsigs: readonly Uint8Array[];
-  /** Milliseconds since the epoch from which they are made anew: nothing signed is cached longer. */
+  /** Milliseconds since the epoch at which new signatures replace these: no cache of this server keeps them longer. */
   readonly renewAt: number;
   /** Made for this reply, not taken from a cache. */
   readonly isFresh: boolean;
@@ -12,13 +12,13 @@ export interface Signatures {
 
 /** Signs online for one zone, with one state of its keys. Throws when it cannot sign. */
 export interface ZoneSigner {
-  /** @param once nothing remembers the signatures, and none that were remembered are used */
+  /** @param once no cache of signatures is read or filled */
   sign(rrset: Rrset, once: boolean): Signatures;
   /** NSEC rdata at `qname` for these types: the next name is the one right after it (RFC 9824 §2). */
   nsec(qname: Uint8Array, types: readonly number[]): Uint8Array;
 }
 
-/** `unsigned` is a setting of the operator. A zone that cannot find its signer does not exist. */
+/** `unsigned` is a setting of the operator. No zone is signed without a signer. */
 export type Signing =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'signed'; readonly signer: ZoneSigner };

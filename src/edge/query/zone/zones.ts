@@ -29,10 +29,10 @@ const NEGATIVE_TTL = 60;
 const STABLE_TTL = 3600;
 
 /**
- * The zone `text` with its SOA, NS and name servers' addresses (decisions, section 5). The serial is constant: all nodes
+ * The zone `text` with its SOA, NS and name servers' addresses. The serial is constant: all nodes
  * agree on it, and transfers, its only use, are refused.
  *
- * @param keys rrsets at the apex that tell of its keys: DNSKEY, CDS, CDNSKEY
+ * @param keys rrsets of the apex for its keys: DNSKEY, CDS, CDNSKEY
  */
 export function makeZone(text: string, servers: readonly NameServer[], keys: readonly Rrset[] = []): Zone {
   const apex = wireName(text);

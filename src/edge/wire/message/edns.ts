@@ -72,7 +72,7 @@ export function findOption(options: readonly EdnsOption[], code: number): EdnsOp
   return null;
 }
 
-/** An extended error (RFC 8914 §2): a code from `EDE` and a text for people, which may be empty. */
+/** An extended error (RFC 8914 §2): a code from `EDE` and a text, which may be empty. */
 export function edeOption(infoCode: number, text: string): EdnsOption {
   const head = Uint8Array.of(infoCode >>> 8, infoCode);
   return { code: EDNS_OPTION.EDE, data: concatOctets([head, Buffer.from(text, 'utf8')]) };

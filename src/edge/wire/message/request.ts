@@ -17,7 +17,7 @@
  * | 9 | no question: with a cookie, else                                   | NOERROR / FORMERR | + OPT | RFC 7873 §5.4, RFC 9619 §4 |
  * | 10| TSIG: we hold no keys                                              | NOTAUTH  | + OPT          | RFC 8945 §5.2.1 |
  *
- * Checks 1 to 3 look at the header alone (`checkHeader`). Whatever an RCODE, Z, AD, TC, RA or AA bit says is ignored.
+ * Checks 1 to 3 look at the header alone (`checkHeader`). RCODE, Z, AD, TC, RA and AA are ignored.
  */
 
 import { EDNS_OPTION, OPCODE, RCODE, RRTYPE } from '../codes.ts';
@@ -80,14 +80,14 @@ const RD = 0x0100;
 const CD = 0x0010;
 const DOT = 0x2e;
 
-/** Lower-case letter, digit, `-` or `_`; 0 for octets that such a name has not. */
+/** Lower-case letter, digit, `-` or `_`; 0 for all other octets. */
 const PLAIN = new Uint8Array(256);
 for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789-_') {
   PLAIN[character.charCodeAt(0)] = character.charCodeAt(0);
   PLAIN[character.toUpperCase().charCodeAt(0)] = character.charCodeAt(0);
 }
 
-/** V8 keeps a typed array of up to so many octets inside its heap; a longer one costs an allocation of its own. */
+/** V8 allocates a typed array of up to this many octets inside its heap; a longer one needs a second allocation. */
 const INLINE_OCTETS = 64;
 const SLAB_OCTETS = 8192;
 let slab = new ArrayBuffer(SLAB_OCTETS);
@@ -214,7 +214,7 @@ function lowerText(bytes: Uint8Array, nameEnd: number): string | null {
   return lower.toString('latin1', 0, written);
 }
 
-/** A copy of the QNAME. Long ones share slabs, 0.1 microseconds instead of 0.4; a request lives too briefly to pin many. */
+/** A copy of the QNAME. Long ones share slabs: 0.1 microseconds instead of 0.4. A request lives too briefly to keep many slabs alive. */
 function copyQname(bytes: Uint8Array, nameEnd: number): Uint8Array {
   const octets = nameEnd - HEADER_OCTETS;
   if (octets <= INLINE_OCTETS) return copyOctets(bytes, HEADER_OCTETS, nameEnd);

@@ -68,7 +68,7 @@ export function signedNode(
   const freshness = createFreshness();
   const handler = makePacketHandler({
     view,
-    gate: { sync: true, demo: false },
+    access: { sync: true, demo: false },
     services: new Map(services.map((service) => [service.resource, service])),
     identity: 'test-node',
     freshness,
