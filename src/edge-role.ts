@@ -177,6 +177,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       cookieKey: options.cookieKey,
       rate: config.dnsRate,
       udp: config.udp,
+      http2: config.http2,
       rates: createRateMemory(),
       connections,
     },

@@ -85,6 +85,7 @@ const VALUES: readonly [VariableName, readonly string[], readonly string[]][] = 
   ],
   ['UQRP_DNS_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
   ['UQRP_UDP', ['auto', 'node'], ['batch', 'AUTO', 'off']],
+  ['UQRP_HTTP2', ['own', 'node'], ['nghttp2', 'OWN', 'auto', 'off']],
   ['UQRP_WORKERS', ['1', '256'], ['0', '257', 'all']],
   [
     'UQRP_OPENMETEO_URL',

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { NameServer } from '../core/name-server.ts';
-import type { UdpChoice } from '../core/transport.ts';
+import type { Http2Choice, UdpChoice } from '../core/transport.ts';
 import {
   ENVIRONMENT,
   type Environment,
@@ -60,6 +60,8 @@ export interface Config {
   readonly nodeName: string;
   /** Whether packets over UDP may come by batches, through native code. */
   readonly udp: UdpChoice;
+  /** The implementation of HTTP/2 for DNS over HTTPS. */
+  readonly http2: Http2Choice;
   /** Null: `pretty` where the log goes to a terminal, else `json`. */
   readonly logFormat: LogFormat | null;
   readonly workers: number;
@@ -153,6 +155,7 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     dnssec: v.UQRP_DNSSEC,
     nodeName: v.UQRP_NODE,
     udp: v.UQRP_UDP,
+    http2: v.UQRP_HTTP2,
     logFormat: v.UQRP_LOG_FORMAT,
     workers: v.UQRP_WORKERS ?? availableParallelism(),
     providers: providerSettings(v),

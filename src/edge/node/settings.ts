@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { NameServer } from '../../core/name-server.ts';
 import type { CertificatePair } from '../../core/tls.ts';
-import type { Transport, UdpChoice, UdpPath } from '../../core/transport.ts';
+import type { Http2Choice, Transport, UdpChoice, UdpPath } from '../../core/transport.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import type { SigningMode } from '../dnssec/signing/signer.ts';
 import type { FeedName } from '../services/providers/sources/feeds.ts';
@@ -54,6 +54,7 @@ export interface WorkerSettings {
   readonly rate: number;
   /** Whether packets over UDP may come by batches, through native code. */
   readonly udp: UdpChoice;
+  readonly http2: Http2Choice;
   /** Open connections by address; see `createConnectionMemory`. */
   readonly connections: SharedArrayBuffer;
   /** Counts of those limits, shared by all workers; see `createRateMemory`. */

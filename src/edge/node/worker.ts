@@ -132,6 +132,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       ...secured,
       port: settings.ports.doh,
       json: jsonApi,
+      http2: settings.http2,
       schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
       limits,
       connections,

@@ -1,4 +1,7 @@
-/** One HTTP request and its reply: the types that HTTP/1.1 and both implementations of HTTP/2 share. */
+/** The types that HTTP/1.1 and both implementations of HTTP/2 share. */
+
+import type { Socket } from 'node:net';
+import type { IdleConnection } from '../connections/admission.ts';
 
 /** The parts of a request's header section that DoH reads. */
 export interface RequestHead {
@@ -34,4 +37,15 @@ export interface Exchange {
   readonly address: () => string;
   /** Sends the reply, unless the peer is gone or already has one. Never throws. */
   respond(reply: HttpReply): void;
+}
+
+/** The connections of one HTTP version. The TLS server hands over a socket once ALPN has chosen that version. */
+export interface HttpConnections {
+  serve(socket: Socket): void;
+  /** The connection that has been without a request for longest; null: none is idle. */
+  oldestIdle(): IdleConnection | null;
+  /** Every connection ends once the requests in flight are answered. */
+  drain(): void;
+  /** Ends the timers. No connection is open any more. */
+  stop(): void;
 }

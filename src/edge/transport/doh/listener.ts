@@ -1,5 +1,6 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../../core/limits.ts';
+import type { Http2Choice } from '../../../core/transport.ts';
 import { guard, type IdleConnection } from '../connections/admission.ts';
 import { ConnectionGate, GATE_LIMITS, type GateLimits } from '../connections/connection-limit.ts';
 import type { ConnectionTable } from '../connections/connection-table.ts';
@@ -26,6 +27,7 @@ import type { Exchange, HttpReply } from './exchange.ts';
 import { Http1Server } from './http1-server.ts';
 import { commonHeaders } from './http2/hpack-encoder.ts';
 import { Http2Server } from './http2/server.ts';
+import { NodeHttp2Server } from './node-http2/server.ts';
 import { BODY_FAULTS, readRequest } from './route.ts';
 
 export interface DohLimits extends GateLimits {
@@ -47,6 +49,8 @@ export const DOH_LIMITS: DohLimits = {
 export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi, 'json' | 'schema'> {
   /** Those not given are the product's. */
   readonly limits?: Partial<DohLimits>;
+  /** The implementation of HTTP/2 (docs/adr/0005-our-own-http2.md); `own` when not given. */
+  readonly http2?: Http2Choice;
   /** Rate limiting: 0 lets a request pass, n answers it 429 with `Retry-After: n` (seconds). */
   readonly admit?: ((address: string) => number) | null;
   /** Connections by address in the whole process; without it this listener counts its own. */
@@ -63,17 +67,19 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
   const limits = { ...DOH_LIMITS, ...options.limits };
   const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
   const context: DohContext = { ...options, decorator };
-  const common = commonHeaders(COMMON_HEADERS);
   const { clock, observe, onFault } = options;
 
   const http1 = new Http1Server({ ...limits, clock, onExchange: (exchange) => serve(exchange, context) });
-  const http2 = new Http2Server({
+  const shared = {
     limits: { ...limits, body: LIMITS.dohBody },
     clock,
-    common,
-    onRequest: (stream) => serve(stream, context),
+    onRequest: (exchange: Exchange) => serve(exchange, context),
     onFault,
-  });
+  };
+  const http2 =
+    options.http2 === 'node'
+      ? new NodeHttp2Server({ ...shared, common: COMMON_HEADERS })
+      : new Http2Server({ ...shared, common: commonHeaders(COMMON_HEADERS) });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
   closeFailedHandshakes(server);
   const guarded = guard(server, {

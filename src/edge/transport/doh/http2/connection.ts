@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../core/clock.ts';
 import { ERROR } from './codes.ts';
 import { FrameReader } from './frame-reader.ts';
-import { OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
+import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
 import { FrameWriter, type Sink } from './output.ts';
 import { Session } from './session.ts';
 import type { StreamOptions } from './stream-table.ts';
@@ -11,9 +11,6 @@ export interface Http2Options extends StreamOptions {
   /** A fault of ours: it costs the connection, and nothing else. */
   readonly onFault: (fault: unknown) => void;
 }
-
-/** A peer that does not answer our goodbye has so long, milliseconds, before it counts as heard. */
-const FAREWELL_MS = 500;
 
 /**
  * One HTTP/2 connection, the server's side (RFC 9113): octets in, octets out, a turn at a time, and its deadlines. Knows no
@@ -89,7 +86,7 @@ export class Http2Connection {
   drain(): void {
     if (this.#over || this.#farewell !== undefined) return;
     this.#session.leave();
-    this.#farewell = setTimeout(() => this.#lastCall(), FAREWELL_MS);
+    this.#farewell = setTimeout(() => this.#lastCall(), GOAWAY_MS);
     this.#farewell.unref();
     this.#flush();
   }

@@ -43,5 +43,20 @@ export const RESETS = { burst: 400, perSecond: 40 } as const;
  * anything in it (CVE-2019-9511 to 9518). Each request earns some: clients that give window back for every reply are no attackers.
  */
 export const OVERHEAD = { burst: 1024, perSecond: 128, perRequest: 4 } as const;
+/** The time between a first and a last GOAWAY when the peer does not answer the PING between them, milliseconds. */
+export const GOAWAY_MS = 500;
+/**
+ * How long the rest of a request may still arrive after its reply, milliseconds. Then RST_STREAM(NO_ERROR) stops it (RFC 9113
+ * §8.1). A reset that follows the reply at once makes some clients lose the reply.
+ */
+export const EARLY_MS = 1000;
+
+/** Deadlines are checked this many times within the shortest of them. */
+const SWEEPS = 4;
+
+/** Milliseconds between two checks of the deadlines. */
+export function sweepMs({ requestMs, idleMs }: Http2Limits): number {
+  return Math.max(10, Math.min(requestMs, idleMs) / SWEEPS);
+}
 /** DATA of less than this, and not the last, counts as overhead. */
 export const SMALL_DATA = 16;

@@ -1,26 +1,32 @@
 import type { Socket } from 'node:net';
+import { every, type Repeating } from '../../../../lifecycle/every.ts';
+import type { IdleConnection } from '../../connections/admission.ts';
+import type { HttpConnections } from '../exchange.ts';
 import { Http2Connection, type Http2Options } from './connection.ts';
+import { sweepMs } from './limits.ts';
 import type { Sink } from './output.ts';
 
 /** A connection that was ended waits so long for its peer to do the same: closing at once would reset unread octets away. */
 const LINGER_MS = 500;
-/** Deadlines are looked at this many times within the shortest of them. */
-const SWEEPS = 4;
 
 export type Http2ServerOptions = Omit<Http2Options, 'address'>;
 
 /** The HTTP/2 connections of a listener: sockets in, requests out. */
-export class Http2Server {
+export class Http2Server implements HttpConnections {
   readonly #options: Http2ServerOptions;
   readonly #open = new Set<Http2Connection>();
-  readonly #sweeper: NodeJS.Timeout;
+  readonly #sweeper: Repeating;
   #closing = false;
 
   constructor(options: Http2ServerOptions) {
     this.#options = options;
-    const { requestMs, idleMs } = options.limits;
-    this.#sweeper = setInterval(() => this.#sweep(), Math.max(10, Math.min(requestMs, idleMs) / SWEEPS));
-    this.#sweeper.unref();
+    this.#sweeper = every({
+      ms: sweepMs(options.limits),
+      task: () => {
+        for (const connection of this.#open) connection.sweep();
+      },
+      onError: options.onFault,
+    });
   }
 
   /** Speaks HTTP/2 over a socket from now on. */
@@ -41,7 +47,7 @@ export class Http2Server {
   }
 
   /** The connection that has been idle longest. */
-  oldestIdle(): { readonly since: number; readonly close: () => void } | null {
+  oldestIdle(): IdleConnection | null {
     let oldest: Http2Connection | null = null;
     let since = Number.POSITIVE_INFINITY;
     for (const connection of this.#open) {
@@ -70,11 +76,7 @@ export class Http2Server {
 
   /** Nothing is open any more. */
   stop(): void {
-    clearInterval(this.#sweeper);
-  }
-
-  #sweep(): void {
-    for (const connection of this.#open) connection.sweep();
+    void this.#sweeper.stop();
   }
 }
 

@@ -1,4 +1,4 @@
-import { Budget } from './budget.ts';
+import { AbuseCounter } from './abuse-counter.ts';
 import { ERROR, FLAG, FRAME, STREAM_ID_MAX } from './codes.ts';
 import { type FrameReader, u31At } from './frame-reader.ts';
 import { type BlockFrame, HeaderBlock } from './header-block.ts';
@@ -27,14 +27,14 @@ export class Session {
   readonly #writer: FrameWriter;
   readonly #heads = new HeadReader();
   readonly #block = new HeaderBlock();
-  readonly #overhead: Budget;
+  readonly #overhead: AbuseCounter;
   #greeted = false;
   #accepting = true;
 
   /** @param onReply see `StreamTable` */
   constructor(writer: FrameWriter, options: StreamOptions, onReply: () => void, now: number) {
     this.#writer = writer;
-    this.#overhead = new Budget(OVERHEAD, now);
+    this.#overhead = new AbuseCounter(OVERHEAD, now);
     this.streams = new StreamTable(writer, options, onReply, now);
     writer.settings(ourSettings(options.limits));
     this.streams.tellWindow();

@@ -1,8 +1,8 @@
 import type { HttpReply, RequestHead } from '../exchange.ts';
-import { Budget } from './budget.ts';
+import { AbuseCounter } from './abuse-counter.ts';
 import { ERROR } from './codes.ts';
 import type { CommonHeaders } from './hpack-encoder.ts';
-import { type Http2Limits, RESETS, RESETS_REMEMBERED, WORK_FACTOR } from './limits.ts';
+import { EARLY_MS, type Http2Limits, RESETS, RESETS_REMEMBERED, WORK_FACTOR } from './limits.ts';
 import type { FrameWriter } from './output.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import { ReplySender } from './reply-sender.ts';
@@ -17,11 +17,6 @@ export interface StreamOptions {
   readonly onRequest: (stream: Http2Stream) => void;
 }
 
-/**
- * What is left of a request that was answered early is let come, and dropped, for so many milliseconds, as far as its
- * window goes; then it is stopped with NO_ERROR (RFC 9113 §8.1). Told at once, some clients lose the answer over it.
- */
-const EARLY_MS = 1000;
 /** Padding is given back to its stream in such pieces. */
 const PADDING_OCTETS = 8192;
 
@@ -40,7 +35,7 @@ export class StreamTable implements StreamOwner {
   readonly #writer: FrameWriter;
   readonly #onReply: () => void;
   readonly #window = new ReceiveWindow();
-  readonly #resets: Budget;
+  readonly #resets: AbuseCounter;
   /** Streams that we reset, oldest first: what was under way to them is no fault. */
   readonly #wasReset = new Set<number>();
   /** Requests that an answer is made for, those among them that nobody waits for any more. */
@@ -53,7 +48,7 @@ export class StreamTable implements StreamOwner {
     this.#onReply = onReply;
     this.address = options.address;
     this.now = now;
-    this.#resets = new Budget(RESETS, now);
+    this.#resets = new AbuseCounter(RESETS, now);
     this.sender = new ReplySender(writer, options.common, (stream) => this.#replied(stream));
   }
 

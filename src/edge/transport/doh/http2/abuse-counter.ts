@@ -1,5 +1,5 @@
-/** An allowance that is spent piece by piece and comes back with time. */
-export class Budget {
+/** Counts what a peer may do a limited number of times: a burst at once, and a number a second after that. */
+export class AbuseCounter {
   readonly #burst: number;
   readonly #perSecond: number;
   #left: number;

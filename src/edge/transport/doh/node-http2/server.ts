@@ -1,0 +1,66 @@
+import type { Socket } from 'node:net';
+import { every, type Repeating } from '../../../../lifecycle/every.ts';
+import type { IdleConnection } from '../../connections/admission.ts';
+import type { HttpConnections } from '../exchange.ts';
+import { sweepMs } from '../http2/limits.ts';
+import { type NodeHttp2Options, NodeHttp2Session } from './session.ts';
+
+export interface NodeHttp2ServerOptions extends NodeHttp2Options {
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** HTTP/2 connections of a listener through `node:http2` (UQRP_HTTP2=node). */
+export class NodeHttp2Server implements HttpConnections {
+  readonly #options: NodeHttp2ServerOptions;
+  readonly #open = new Set<NodeHttp2Session>();
+  readonly #sweeper: Repeating;
+  #closing = false;
+
+  constructor(options: NodeHttp2ServerOptions) {
+    this.#options = options;
+    this.#sweeper = every({
+      ms: sweepMs(options.limits),
+      task: () => {
+        for (const session of this.#open) session.sweep();
+      },
+      onError: options.onFault,
+    });
+  }
+
+  serve(socket: Socket): void {
+    const session = new NodeHttp2Session(socket, this.#options);
+    this.#open.add(session);
+    socket.once('close', () => this.#open.delete(session));
+    if (this.#closing) session.drain();
+  }
+
+  oldestIdle(): IdleConnection | null {
+    let oldest: NodeHttp2Session | null = null;
+    let since = Number.POSITIVE_INFINITY;
+    for (const session of this.#open) {
+      const idleSince = session.idleSince;
+      if (idleSince === null || idleSince >= since) continue;
+      oldest = session;
+      since = idleSince;
+    }
+    if (oldest === null) return null;
+    const session = oldest;
+    return {
+      since,
+      close: () => {
+        // Now, because the 'close' event comes in a later tick and the next call must not find this session.
+        this.#open.delete(session);
+        session.abort();
+      },
+    };
+  }
+
+  drain(): void {
+    this.#closing = true;
+    for (const session of this.#open) session.drain();
+  }
+
+  stop(): void {
+    void this.#sweeper.stop();
+  }
+}
