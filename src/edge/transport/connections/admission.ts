@@ -6,7 +6,7 @@ import type { Transport } from '../../../core/transport.ts';
 import { every } from '../../../lifecycle/every.ts';
 import type { TransportObserver } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';
-import type { ConnectionGate } from './connection-limit.ts';
+import type { ConnectionLimit } from './connection-limit.ts';
 
 /** A connection on which nothing is under way. */
 export interface IdleConnection {
@@ -16,9 +16,9 @@ export interface IdleConnection {
   readonly close: () => void;
 }
 
-export interface GuardOptions {
+export interface AdmissionOptions {
   readonly transport: Transport;
-  readonly gate: ConnectionGate;
+  readonly connectionLimit: ConnectionLimit;
   readonly observe: TransportObserver;
   readonly clock: Clock;
   readonly onFault: (fault: unknown) => void;
@@ -28,7 +28,7 @@ export interface GuardOptions {
   readonly oldestIdle: () => IdleConnection | null;
 }
 
-export interface Guard {
+export interface Admissions {
   /** The open sockets; those of TLS are the ones beneath it. */
   readonly open: ReadonlySet<Socket>;
   /** Closes the server: what it owes is given `graceMs`, then its sockets go, those in a handshake among them. */
@@ -46,11 +46,11 @@ interface Handshake {
 const SWEEPS = 4;
 
 /**
- * Guards a server at the accepting of a socket: for TLS that is before the handshake, which costs most. When the listener is
+ * Admits connections when the server accepts the socket: for TLS that is before the handshake, which costs most. When the listener is
  * full, a newcomer replaces the oldest handshake that is not finished, else the connection that has been idle longest.
  */
-export function guard(server: Server, options: GuardOptions): Guard {
-  const { transport, gate, observe, clock, handshake } = options;
+export function admitConnections(server: Server, options: AdmissionOptions): Admissions {
+  const { transport, connectionLimit, observe, clock, handshake } = options;
   const open = new Set<Socket>();
   const handshakes = new Handshakes();
 
@@ -69,14 +69,14 @@ export function guard(server: Server, options: GuardOptions): Guard {
   server.on('connection', (socket: Socket) => {
     // Undefined for a peer that was gone before it was accepted.
     const address = socket.remoteAddress;
-    const admission = address === undefined ? 'address-full' : gate.check(address);
+    const admission = address === undefined ? 'address-full' : connectionLimit.check(address);
     if (address === undefined || admission === 'address-full' || (admission === 'full' && !evict())) {
       observe.connection(transport, 'refused');
       socket.on('error', () => socket.destroy());
       socket.destroy();
       return;
     }
-    const leave = gate.enter(address);
+    const leave = connectionLimit.enter(address);
     const peer = peerOf(socket);
     open.add(socket);
     if (handshake !== null) handshakes.begin(peer, { socket, since: clock() });
@@ -95,7 +95,8 @@ export function guard(server: Server, options: GuardOptions): Guard {
       ? null
       : every({
           ms: Math.max(10, handshake.crowdedMs / SWEEPS),
-          task: () => handshakes.closeBefore(clock() - (gate.crowded ? handshake.crowdedMs : handshake.ms)),
+          task: () =>
+            handshakes.closeBefore(clock() - (connectionLimit.crowded ? handshake.crowdedMs : handshake.ms)),
           onError: options.onFault,
         });
   const stop = (): void => void sweeper?.stop();

@@ -3,7 +3,7 @@ import { LIMITS } from '../../../core/limits.ts';
 import { u32At } from '../../wire/octets.ts';
 import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
 
-export interface GateLimits {
+export interface ConnectionLimits {
   /** Open connections of this listener. */
   readonly connections: number;
   /**
@@ -16,7 +16,7 @@ export interface GateLimits {
   readonly connectionsPer48: number;
 }
 
-export const GATE_LIMITS: GateLimits = {
+export const CONNECTION_LIMITS: ConnectionLimits = {
   connections: LIMITS.tcpConnections,
   connectionsPerAddress: LIMITS.tcpConnectionsPerAddress,
   connectionsPer56: LIMITS.tcpConnectionsPer56,
@@ -26,7 +26,7 @@ export const GATE_LIMITS: GateLimits = {
 export type Admission = 'admitted' | 'full' | 'address-full';
 
 /** What is counted together: TCP and DoT are one, as queries over them are. */
-export type GateGroup = 'stream' | 'doh';
+export type CountingGroup = 'stream' | 'doh';
 
 /** Above this share of the limit a listener counts as crowded, and idle peers get less patience (RFC 7766 §6.2.3). */
 const CROWDED_SHARE = 0.75;
@@ -46,15 +46,15 @@ interface Key {
 }
 
 /** Counts open connections, in all and by address. Knows nothing of sockets. */
-export class ConnectionGate {
-  readonly #limits: GateLimits;
+export class ConnectionLimit {
+  readonly #limits: ConnectionLimits;
   readonly #table: ConnectionTable;
   readonly #kinds: number;
   readonly #octets = new Uint8Array(IPV6_OCTETS);
   #open = 0;
 
-  /** @param table of all workers; without one this gate counts for itself */
-  constructor(limits: GateLimits, group: GateGroup, table: ConnectionTable | null = null) {
+  /** @param table of all workers; without one this object counts its own connections */
+  constructor(limits: ConnectionLimits, group: CountingGroup, table: ConnectionTable | null = null) {
     this.#limits = limits;
     this.#table = table ?? new ConnectionTable(createConnectionMemory(1), 0);
     this.#kinds = group === 'stream' ? 0 : KINDS;

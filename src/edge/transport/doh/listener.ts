@@ -1,8 +1,12 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../../core/limits.ts';
 import type { Http2Choice } from '../../../core/transport.ts';
-import { guard, type IdleConnection } from '../connections/admission.ts';
-import { ConnectionGate, GATE_LIMITS, type GateLimits } from '../connections/connection-limit.ts';
+import { admitConnections, type IdleConnection } from '../connections/admission.ts';
+import {
+  CONNECTION_LIMITS,
+  ConnectionLimit,
+  type ConnectionLimits,
+} from '../connections/connection-limit.ts';
 import type { ConnectionTable } from '../connections/connection-table.ts';
 import { ReplyDecorator } from '../edns/decorator.ts';
 import { type ListenOptions, once } from '../shared/listener.ts';
@@ -30,7 +34,7 @@ import { Http2Server } from './http2/server.ts';
 import { NodeHttp2Server } from './node-http2/server.ts';
 import { BODY_FAULTS, readRequest } from './route.ts';
 
-export interface DohLimits extends GateLimits {
+export interface DohLimits extends ConnectionLimits {
   /** Milliseconds without a request after which a connection is closed. */
   readonly idleMs: number;
   /** Milliseconds for a request to arrive whole. */
@@ -40,7 +44,7 @@ export interface DohLimits extends GateLimits {
 }
 
 export const DOH_LIMITS: DohLimits = {
-  ...GATE_LIMITS,
+  ...CONNECTION_LIMITS,
   idleMs: 30_000,
   requestMs: 10_000,
   streams: LIMITS.dohStreams,
@@ -82,9 +86,9 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
       : new Http2Server({ ...shared, common: commonHeaders(COMMON_HEADERS) });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
   closeFailedHandshakes(server);
-  const guarded = guard(server, {
+  const guarded = admitConnections(server, {
     transport: 'doh',
-    gate: new ConnectionGate(limits, 'doh', options.connections ?? null),
+    connectionLimit: new ConnectionLimit(limits, 'doh', options.connections ?? null),
     observe,
     clock,
     onFault,

@@ -47,7 +47,7 @@ for (const http2 of HTTP2_CHOICES) {
       await withDoh({ cookies }, async ({ clients }) => {
         const { body } = await clients.h2(posted('hot100', { options: [option(10, CLIENT)] }));
         const cookie = Buffer.from(optionsOf(body)[0]!.slice(3), 'hex');
-        assert.equal(cookies.judge(cookie, cookie.length, '127.0.0.1'), true);
+        assert.equal(cookies.check(cookie, cookie.length, '127.0.0.1'), true);
       });
     });
 

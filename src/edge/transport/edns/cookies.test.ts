@@ -27,7 +27,7 @@ function judge({ cookie, address = ADDRESS, now, secretOf = () => SECRET }: Case
   // The caller keeps the first 24 octets only, and there may be fewer.
   const kept = new Uint8Array(24);
   kept.set(octets.subarray(0, 24));
-  const proven = cookies.judge(kept, octets.length, address);
+  const proven = cookies.check(kept, octets.length, address);
   return { proven, response: Buffer.from(cookies.response).toString('hex') };
 }
 
@@ -140,14 +140,14 @@ describe('server cookies', () => {
       () => now * 1000,
     );
     const client = Buffer.from(CLIENT, 'hex');
-    cookies.judge(client, 8, ADDRESS);
+    cookies.check(client, 8, ADDRESS);
     const old = Buffer.from(cookies.response);
-    assert.equal(cookies.judge(old, 24, ADDRESS), true);
+    assert.equal(cookies.check(old, 24, ADDRESS), true);
     assert.deepEqual(Buffer.from(cookies.response), old);
     now = midnight;
-    assert.equal(cookies.judge(old, 24, ADDRESS), true);
+    assert.equal(cookies.check(old, 24, ADDRESS), true);
     assert.notDeepEqual(Buffer.from(cookies.response), old, 'made with the new secret at once');
-    assert.equal(cookies.judge(Buffer.from(cookies.response), 24, ADDRESS), true);
+    assert.equal(cookies.check(Buffer.from(cookies.response), 24, ADDRESS), true);
     const cookie = Buffer.from(old).toString('hex');
     assert.equal(judge({ cookie, now: midnight, secretOf: (day) => secretOf(day + 1) }).proven, false);
   });

@@ -23,11 +23,11 @@ const RENEWED_AFTER = 1800;
 const DAY_MS = 86_400_000;
 
 /**
- * Judges cookies and makes them. A secret serves for one day, and the one before it is still good (RFC 7873 §7.1 asks for
+ * Checks cookies and makes them. A secret serves for one day, and the one before it is still good (RFC 7873 §7.1 asks for
  * 26 hours at most), so no cookie is cut short: none lives longer than an hour.
  */
 export class ServerCookies {
-  /** The cookie to answer the last `judge` with. */
+  /** The cookie that answers the one last given to `check`; the next `check` overwrites it. */
   readonly response = new Uint8Array(COOKIE_OCTETS);
   readonly #secretOf: (day: number) => Uint8Array;
   readonly #clock: Clock;
@@ -45,14 +45,14 @@ export class ServerCookies {
   }
 
   /**
-   * Judges the content of a COOKIE option, and fills `response`.
+   * Checks the content of a COOKIE option, and fills `response`.
    *
    * @param cookie at least its first 24 octets, or all of it
    * @param octets length of the option
    * @param address the client's
    * @returns whether the client has proved its address: its server cookie is one of ours, not too old, made for it
    */
-  judge(cookie: Uint8Array, octets: number, address: PeerAddress): boolean {
+  check(cookie: Uint8Array, octets: number, address: PeerAddress): boolean {
     const now = this.#clock();
     const day = Math.floor(now / DAY_MS);
     if (day !== this.#day) this.#keep(day);
@@ -63,7 +63,7 @@ export class ServerCookies {
     for (let i = 0; i < CLIENT_OCTETS; i++) this.#message[i] = cookie[i]!;
 
     let proven = false;
-    // Who has no address cannot prove one.
+    // An address that cannot be read proves nothing.
     if (octets === COOKIE_OCTETS && cookie[CLIENT_OCTETS] === VERSION && addressOctets > 0) {
       // Serial number arithmetic (RFC 1982): the 32 bits wrap in 2106.
       const age = (seconds - u32At(cookie, TIMESTAMP_AT)) | 0;

@@ -64,7 +64,7 @@ export class ReplyDecorator {
   /** Judges the cookie, if there is one: whether the peer has proved that it receives what its address is sent. */
   prove(address: PeerAddress): boolean {
     const { cookie, cookieOctets } = this.#asked;
-    return cookieOctets > 0 && this.#cookies !== null && this.#cookies.judge(cookie, cookieOctets, address);
+    return cookieOctets > 0 && this.#cookies !== null && this.#cookies.check(cookie, cookieOctets, address);
   }
 
   /** `prove` and `apply` in one, where the proof has no consequence. */

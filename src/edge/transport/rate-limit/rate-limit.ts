@@ -1,4 +1,4 @@
-/** Rates by the peer's address (decisions, section 5). All of a node's threads count together. */
+/** Rate limits by the peer's address (docs/OPERATIONS.md). All threads of a node count together. */
 
 import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import type { Clock } from '../../../core/clock.ts';
@@ -20,7 +20,7 @@ const LESS_LAST_OCTET = 0xffff_ff00;
 const IPV4_OCTETS = 4;
 /** The second word where there is no more address. */
 const IPV4_LOW = 0;
-/** Every second reply over the limit is sent all the same, cut down: who is real asks again over TCP. */
+/** Every second reply over the limit leaves as a bare TC, so that a real client asks again over TCP. */
 const SLIP = 2;
 const MINUTE = 60;
 

@@ -1,4 +1,4 @@
-/** The reply to a query for which no work is done, because its network has spent its budget of replies. */
+/** The reply to a query for which no work is done, because its network has reached a rate limit. */
 
 import { LIMITS } from '../../../core/limits.ts';
 import { RRTYPE } from '../../wire/codes.ts';

@@ -63,7 +63,7 @@ function secureContext({ tls, ticketKeys }: TlsListenOptions): SecureContextOpti
   return { ...FLOOR, cert: tls.cert, key: tls.key, ...(ticketKeys && { ticketKeys }) };
 }
 
-/** Closes whoever fails in the handshake or does not finish it in time: Node only tells of them, and would let them stay. */
+/** Closes connections whose handshake fails or exceeds its time. Node only reports them and leaves them open. */
 export function closeFailedHandshakes(server: Server): void {
   server.on('tlsClientError', (_fault: Error, socket: TLSSocket) => socket.destroy());
 }

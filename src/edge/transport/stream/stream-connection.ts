@@ -106,18 +106,18 @@ export class StreamConnection {
     this.#turnScheduled = false;
     const ready: Buffer[] = [];
     let octets = 0;
-    let budget = QUERIES_A_TURN;
-    while (!this.#paused && budget > 0 && octets < WRITE_BUFFER_OCTETS) {
+    let left = QUERIES_A_TURN;
+    while (!this.#paused && left > 0 && octets < WRITE_BUFFER_OCTETS) {
       const query = this.#next();
       if (query === null) break;
-      budget--;
+      left--;
       const reply = this.#answer(query);
       if (reply === null) continue;
       ready.push(reply);
       octets += reply.length;
     }
     if (ready.length > 0) this.#write(ready.length === 1 ? ready[0]! : Buffer.concat(ready, octets));
-    this.#steer(budget === 0 || octets >= WRITE_BUFFER_OCTETS);
+    this.#steer(left === 0 || octets >= WRITE_BUFFER_OCTETS);
   }
 
   /** The next query, unless the peer has to wait: then it is kept, and reading stops until the window of its rate turns. */

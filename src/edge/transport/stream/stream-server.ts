@@ -2,8 +2,12 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../../core/limits.ts';
 import type { Transport } from '../../../core/transport.ts';
 import type { Timers } from '../../../lifecycle/timers.ts';
-import { guard, type IdleConnection } from '../connections/admission.ts';
-import { ConnectionGate, GATE_LIMITS, type GateLimits } from '../connections/connection-limit.ts';
+import { admitConnections, type IdleConnection } from '../connections/admission.ts';
+import {
+  CONNECTION_LIMITS,
+  ConnectionLimit,
+  type ConnectionLimits,
+} from '../connections/connection-limit.ts';
 import type { ConnectionTable } from '../connections/connection-table.ts';
 import { ReplyDecorator } from '../edns/decorator.ts';
 import type { QueryMeter } from '../rate-limit/rate-limit.ts';
@@ -11,7 +15,7 @@ import { type Listener, type ListenOptions, once } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';
 import { StreamConnection } from './stream-connection.ts';
 
-export interface StreamLimits extends GateLimits {
+export interface StreamLimits extends ConnectionLimits {
   /** Milliseconds of silence, or for one message to become complete, after which a connection is closed. */
   readonly idleMs: number;
   /** Milliseconds for a full write buffer to empty. */
@@ -21,7 +25,7 @@ export interface StreamLimits extends GateLimits {
 }
 
 export const STREAM_LIMITS: StreamLimits = {
-  ...GATE_LIMITS,
+  ...CONNECTION_LIMITS,
   idleMs: LIMITS.tcpIdleMs,
   drainMs: 10_000,
   pipeline: LIMITS.tcpPipeline,
@@ -57,18 +61,18 @@ export async function serveStreams(
   handshake: HandshakeLimits | null,
 ): Promise<Listener> {
   const limits = { ...STREAM_LIMITS, ...options.limits };
-  const gate = new ConnectionGate(limits, 'stream', options.connections ?? null);
+  const connectionLimit = new ConnectionLimit(limits, 'stream', options.connections ?? null);
   const open = new Map<Socket, StreamConnection>();
-  const idleMs = (): number => (gate.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
+  const idleMs = (): number => (connectionLimit.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
   // What peers are told is what they are held to.
   const decorator = new ReplyDecorator(transport, { cookies: options.cookies ?? null, idleMs });
   const context = { ...options, transport, decorator, pipeline: limits.pipeline };
 
   let closing = false;
   const { clock, observe, onFault } = options;
-  const guarded = guard(server, {
+  const guarded = admitConnections(server, {
     transport,
-    gate,
+    connectionLimit,
     observe,
     clock,
     onFault,

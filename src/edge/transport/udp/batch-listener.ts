@@ -100,7 +100,7 @@ class UdpBatches {
     return 0;
   }
 
-  /** The source is asked for its budget once more: others of its queries may have been answered meanwhile. */
+  /** Checks the rate of the source again: other queries of it may have been answered since. */
   #answerMiss(miss: Miss<SocketAddress>): void {
     const { query, peer } = miss;
     const { reply } = this.#slots[this.#ready]!;

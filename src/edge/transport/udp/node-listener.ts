@@ -102,7 +102,7 @@ class UdpReplies {
     else if (this.#misses.hasRoom(length)) this.#misses.push({ query, peer, askedAt: clock() });
   }
 
-  /** The source is asked for its budget once more: others of its queries may have been answered meanwhile. */
+  /** Checks the rate of the source again: other queries of it may have been answered since. */
   #answerMiss(miss: Miss<RemoteInfo>): void {
     const { query, peer } = miss;
     const { handler, observe } = this.#options;

@@ -13,7 +13,7 @@ export type Fate = 'pass' | 'slip' | 'drop';
 /** Response rate limiting. Each query is counted once: by `screen` when that does not let it pass, else by `admit`. */
 export interface ReplyLimiter {
   /**
-   * Asked before any work is done for a reply. Counts nothing while the network has budget in every class that the reply
+   * Asked before any work is done for a reply. Counts nothing while the network is below its limit in every class that the reply
    * could be in; when one is spent, it counts the query there and decides.
    */
   screen(address: PeerAddress): Fate;
@@ -27,7 +27,7 @@ export interface UdpOptions extends ListenOptions {
   readonly inFlight?: number;
 }
 
-/** Room for a UDP reply (decisions, section 5). */
+/** Memory for one UDP reply, before it is cut to the client's limit. */
 export const UDP_OCTETS = 4096;
 
 /** What `screen` says of a query that is to be answered, and whether its address is proven. */

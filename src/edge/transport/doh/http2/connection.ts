@@ -82,7 +82,7 @@ export class Http2Connection {
     this.#session.streams.abandon();
   }
 
-  /** Serves what is under way, says goodbye in two steps, ends. */
+  /** Serves the open streams, sends GOAWAY in two steps, then closes. */
   drain(): void {
     if (this.#over || this.#farewell !== undefined) return;
     this.#session.leave();
@@ -193,7 +193,7 @@ export class Http2Connection {
     }
   }
 
-  /** The second step of a goodbye. */
+  /** The second GOAWAY, after which the connection ends with its last stream. */
   #lastCall(): void {
     clearTimeout(this.#farewell);
     this.#farewell = undefined;

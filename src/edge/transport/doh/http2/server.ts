@@ -35,7 +35,7 @@ export class Http2Server implements HttpConnections {
     const address = socket.remoteAddress ?? '';
     const connection = new Http2Connection(sinkOf(socket), { ...this.#options, address });
     this.#open.add(connection);
-    // Resets and time-outs of a peer are its own affair; 'close' follows.
+    // 'close' follows. Without this listener a reset by the peer would end the process.
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk: Buffer) => connection.receive(chunk));
     socket.on('drain', () => connection.drained());

@@ -20,7 +20,7 @@ const LEAVING_PING = Buffer.from('leaving!', 'latin1');
 /** What frames mean, one after another: those of the connection here, those of streams in their table (RFC 9113 §6). */
 export class Session {
   readonly streams: StreamTable;
-  /** One side has said goodbye: when the last stream has ended, all is done. */
+  /** A GOAWAY was sent or received: the connection ends with its last stream. */
   leaving = false;
   /** The peer has seen our first GOAWAY. */
   farewell = false;
@@ -81,7 +81,7 @@ export class Session {
     }
   }
 
-  /** The first half of a goodbye (RFC 9113 §6.8): streams that are under way to us are still served. */
+  /** The first of two GOAWAYs (RFC 9113 §6.8): requests that the peer has already sent are still served. */
   leave(): void {
     this.leaving = true;
     this.#writer.goaway(STREAM_ID_MAX, ERROR.none);

@@ -111,7 +111,7 @@ export class Http2Stream {
     }
   }
 
-  /** Whoever waits for the body is told that it will not come. */
+  /** Ends the wait for the body with a fault. */
   giveUp(why: BodyFault): void {
     this.#finish(why);
   }
