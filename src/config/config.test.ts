@@ -148,6 +148,7 @@ describe('loadConfig', () => {
       dnssec: 'full',
       nodeName: 'uqrp',
       udp: 'auto',
+      http2: 'own',
       logFormat: null,
       workers: availableParallelism(),
       providers: {
