@@ -8,7 +8,6 @@ export interface ProgramOptions {
   readonly takeSignals: () => Signals;
 }
 
-/** What the groups of commands are built with. */
 export interface Builder extends ProgramOptions {
   readonly program: Command;
   /** A command below `parent`, by its name and arguments (`'tier <email> <tier>'`). */

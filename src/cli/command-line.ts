@@ -4,7 +4,7 @@ const HELP = new Set(['-h', '--help']);
 
 /**
  * The arguments as commander reads them right: `help user create` becomes `user create --help`, and an unknown command
- * followed by `--help` is told of instead of being answered with the help of its parent.
+ * followed by `--help` is an error instead of the help of its parent.
  */
 export function commandLine(program: Command, args: readonly string[]): readonly string[] {
   const line = args[0] === 'help' ? [...args.slice(1), '--help'] : args;

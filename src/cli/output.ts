@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** What the person did wrong, in words; ends the command with code 2. */
+/** A wrong command line. Ends the command with code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,7 +11,7 @@ export class UsageError extends Error {
   }
 }
 
-/** Input or data say no: a bad line of a file, an answer that is an error. Ends the command with code 1. */
+/** A failure of the input or the data: a bad line of a file, an error as the answer. Ends the command with code 1. */
 export class InputError extends Error {
   constructor(message: string) {
     super(message);
@@ -19,10 +19,7 @@ export class InputError extends Error {
   }
 }
 
-/**
- * A reader of our output that went away (`| head`) ends the process quietly: nobody is left to write for. The server sets
- * another listener, for it goes on.
- */
+/** Ends the process with code 0 when the reader of its output has ended (`| head`). The server replaces this listener. */
 export function stopOnClosedPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -32,7 +29,7 @@ export function stopOnClosedPipe(): void {
   }
 }
 
-/** From now on a reader that went away changes nothing: the process goes on. */
+/** The process runs on when the reader of its output ends. For the server. */
 export function goOnWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners('error');
@@ -73,7 +70,7 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Says what went wrong on stderr, and gives the exit code. */
+/** Prints what went wrong on stderr. @returns the exit code */
 export function report(error: unknown): number {
   if (error instanceof ConfigError) {
     for (const fault of error.faults) process.stderr.write(`${fault}\n`);

@@ -67,7 +67,7 @@ export async function dnssecKeys(clock: Clock, options: DnssecOptions, json: boo
   print(table([['ZONE', 'ROLE', 'TAG', 'ALGORITHM', 'STATE', 'SINCE', 'NEXT'], ...rows]));
 }
 
-/** Takes the next step of a rollover, or says what it waits for. Safe to repeat. With `dryRun` nothing is changed. */
+/** Takes the next step of a rollover, or prints what it waits for. Safe to repeat. With `dryRun` nothing is changed. */
 export async function dnssecRollover(
   clock: Clock,
   role: string,
@@ -102,7 +102,7 @@ function describe(outcome: RolloverOutcome, dryRun: boolean): string {
       ? `${done}; the rollover is complete`
       : `${done}; next: ${describeStep(outcome.next)}`;
   }
-  const waits = outcome.kind === 'wait' ? 'too early' : 'needs your word';
+  const waits = outcome.kind === 'wait' ? 'too early' : 'it needs your confirmation';
   return `nothing changed, ${waits}: ${describeStep(outcome.next)}`;
 }
 

@@ -2,18 +2,18 @@ import type { StockMapOptions } from '../actions/stock-map.ts';
 import { type Builder, examples, group } from '../builder.ts';
 
 export function addDataCommands({ program, command, clock, json }: Builder): void {
-  const geoip = group(program, 'geoip', 'replace the database of addresses');
+  const geoip = group(program, 'geoip', 'replace the address database of the service geoip');
   command(geoip, 'update', 'answer from another MaxMind DB file; running servers take it up within seconds')
     .requiredOption('--file <file>', 'the file, which is copied')
     .action(async (options: { file: string }) =>
       (await import('../actions/geoip.ts')).geoipUpdate(options, json()),
     );
 
-  const stockMap = group(program, 'stock-map', 'replace the listing exchanges of tickers');
-  command(stockMap, 'import', 'take over a symbol directory file; running servers see it within a second')
+  const stockMap = group(program, 'stock-map', 'replace the list of exchanges of the service stock');
+  command(stockMap, 'import', 'read a symbol directory file; running servers use it within a second')
     .argument('<file>', 'nasdaqtraded.txt of Nasdaq Trader')
     .requiredOption('--asof <date>', 'date of the file, YYYY-MM-DD')
-    .requiredOption('--tag <tag>', 'where it comes from, sent as exchsrc')
+    .requiredOption('--tag <tag>', 'source of the file, sent as exchsrc')
     .addHelpText(
       'after',
       examples('uqrp stock-map import nasdaqtraded.txt --asof 2026-11-20 --tag nasdaqtrader'),

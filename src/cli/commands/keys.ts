@@ -10,13 +10,13 @@ export function addKeyCommands({ program, command, clock, json }: Builder): void
     .option(...ZONE)
     .addHelpText('after', examples('uqrp dnssec ds', 'uqrp dnssec ds --zone dns.example.com'))
     .action(async (options: DnssecOptions) => (await load()).dnssecDs(clock, options, json()));
-  command(dnssec, 'keys', 'list the keys and what they wait for')
+  command(dnssec, 'keys', 'list the keys, and the next step of each')
     .option(...ZONE)
     .action(async (options: DnssecOptions) => (await load()).dnssecKeys(clock, options, json()));
-  command(dnssec, 'rollover', 'take the next step of a rollover, or say what it waits for')
+  command(dnssec, 'rollover', 'take the next step of a rollover, or print what it waits for')
     .argument('<zsk|ksk>', 'which key is replaced')
     .option(...ZONE)
-    .option('--confirm <what>', 'ds-added or ds-removed: what you have seen at the parent')
+    .option('--confirm <what>', 'ds-added or ds-removed: what you have checked at the parent')
     .option('--dry-run', 'print the step, and change nothing')
     .addHelpText('after', examples('uqrp dnssec rollover zsk --dry-run', 'uqrp dnssec rollover zsk'))
     .action(async (role: string, options: RolloverOptions) =>

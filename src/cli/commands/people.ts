@@ -4,8 +4,8 @@ const load = () => import('../actions/operator.ts');
 const TIER = 'free, pro, team or enterprise';
 
 export function addPeopleCommands({ program, command, clock, json }: Builder): void {
-  const user = group(program, 'user', 'open accounts and change them');
-  command(user, 'create', 'open an account; makes the data directory where there is none')
+  const user = group(program, 'user', 'create and change accounts');
+  command(user, 'create', 'create an account; makes the data directory where there is none')
     .argument('<email>', 'mail address of the customer')
     .option('--tier <tier>', TIER, 'free')
     .addHelpText('after', examples('uqrp user create you@example.net --tier pro'))
@@ -22,11 +22,7 @@ export function addPeopleCommands({ program, command, clock, json }: Builder): v
     .action(async (email: string, tier: string) => (await load()).userTier(clock, email, tier, json()));
   command(user, 'list', 'list all accounts').action(async () => (await load()).userList(clock, json()));
 
-  const namespace = group(
-    program,
-    'namespace',
-    'list namespaces, and set the flags that only the operator sets',
-  );
+  const namespace = group(program, 'namespace', 'list namespaces, and set what only the operator may set');
   command(namespace, 'list', 'list all namespaces with their owners').action(async () =>
     (await load()).namespaceList(clock, json()),
   );

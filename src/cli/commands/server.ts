@@ -22,7 +22,7 @@ export function addServerCommands({ program, command, clock, json, takeSignals }
     .addHelpText('after', examples('UQRP_DATA_DIR=/var/lib/uqrp uqrp restore /var/backups/uqrp-2026-11-22'))
     .action(async (folder: string) => (await import('../backup/restore.ts')).restore(folder, json()));
 
-  command(program, 'doctor', 'look for what most often goes wrong; exit code 1 when something is').action(
+  command(program, 'doctor', 'check what most often goes wrong; exit code 1 when something is wrong').action(
     async () => (await import('../doctor/doctor.ts')).doctor(clock, json()),
   );
 }

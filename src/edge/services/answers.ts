@@ -4,7 +4,7 @@ import type { MalformedCause } from '../../core/query/malformed.ts';
 import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
 import { type FlatFields, flatEnvelope } from './flat.ts';
 
-/** RR TTL of an error envelope, seconds; a rate limit and a timeout have 0. */
+/** TTL of an error envelope, seconds. A rate limit and a timeout have 0. */
 const ERROR_TTL = 30;
 
 interface AnswerTimes {
@@ -13,7 +13,6 @@ interface AnswerTimes {
   readonly now: number;
   /** When the values change; without it after the TTL. Milliseconds since the epoch. */
   readonly until?: number;
-  /** Past the lifetime of the values. */
   readonly stale?: boolean;
   /** Time of the values, for `ts`; without it now. Milliseconds since the epoch. */
   readonly at?: number;
@@ -36,19 +35,18 @@ export function constant(fields: FlatFields, ttl: number): Outcome {
 }
 
 /** NOERROR with an error envelope: the query is valid and has no value. */
-function told(code: EnvelopeErrorCode, now: number): Outcome {
+function errorAnswer(code: EnvelopeErrorCode, now: number): Outcome {
   const text = Buffer.from(errorEnvelope(code));
   return { kind: 'answer', text, ttl: ERROR_TTL, until: now + ERROR_TTL * 1000 };
 }
 
 /** E004: well-formed, and there is no such thing. */
-export const notFound = (now: number): Outcome => told('E004', now);
-/** E011: the source did not answer in time; it goes on, so asking again helps. */
+export const notFound = (now: number): Outcome => errorAnswer('E004', now);
+/** E011: the provider did not answer in time. The fetch goes on, so a later query finds its value. */
 export function timedOut(now: number): Outcome {
   return { kind: 'answer', text: Buffer.from(errorEnvelope('E011')), ttl: 0, until: now };
 }
-/** E013: the operator has not enabled it. */
-export const notEnabled = (now: number): Outcome => told('E013', now);
+export const notEnabled = (now: number): Outcome => errorAnswer('E013', now);
 
 /** E010. @param retryAfter whole seconds, at least 1 */
 export function rateLimited(retryAfter: number, now: number): Outcome {
@@ -56,7 +54,7 @@ export function rateLimited(retryAfter: number, now: number): Outcome {
   return { kind: 'answer', text, ttl: 0, until: now };
 }
 
-/** FORMERR without an envelope: labels outside the service's grammar. The cause is told as an extended error. */
+/** FORMERR without an envelope: labels outside the service's grammar. The cause is sent as an extended error. */
 export function malformed(cause: MalformedCause): Outcome {
   return { kind: 'malformed', code: 'E005', cause };
 }
@@ -66,10 +64,7 @@ export function malformedTold(cause: MalformedCause, until: number): Outcome {
   return { kind: 'malformed', code: 'E005', cause, text: Buffer.from(errorEnvelope('E005')), until };
 }
 
-/**
- * SERVFAIL: the source is down, and there is nothing to serve in its place. With envelope E009, for those who ask without a
- * resolver between.
- */
+/** SERVFAIL: all sources are down and no value is held. Its envelope E009 reaches only clients without a resolver between. */
 export const PROVIDER_DOWN: Outcome = {
   kind: 'failed',
   cause: 'provider',

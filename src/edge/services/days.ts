@@ -6,7 +6,7 @@ import type { FlatFields } from './flat.ts';
 export const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** RR TTLs of an answer for a date that was named, and for today. */
+/** TTLs of an answer for a date in the query, and for today; seconds. */
 const NAMED_TTL = 86_400;
 const TODAY_TTL = 3600;
 
@@ -14,7 +14,7 @@ const TODAY_TTL = 3600;
 export interface Day {
   /** Milliseconds since the epoch. */
   readonly start: number;
-  /** Not named in the query, so the answer changes when it ends. */
+  /** The query names no date, so the answer changes when the day ends. */
   readonly isToday: boolean;
 }
 

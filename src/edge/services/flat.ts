@@ -8,16 +8,16 @@ export type FlatFields = Readonly<Record<string, FlatValue>>;
 
 const HEAD = `v=${ENVELOPE_VERSION};s=ok;t=data`;
 const NAME = /^[a-z][a-z0-9]*$/;
-/** What would end a field, begin an escape, or not come through as one ASCII character. */
+/** Characters that end a field, begin an escape, or are not printable ASCII. */
 const UNSAFE = /[^\x20-\x24\x26-\x3a\x3c-\x7e]/gu;
 /** Places after the point of a percentage. */
 export const PERCENT_PLACES = 2;
 
 /**
- * The TXT value of a computed answer: flat fields, no `d`. In a text `;`, `%`, control
- * characters and all that is not ASCII are percent-encoded as UTF-8 (RFC 3986 §2.1), so that no value can end its field.
+ * The TXT value of a computed answer: flat fields, no `d`. In a text `;`, `%`, control characters and all that is not ASCII are
+ * percent-encoded as UTF-8 (RFC 3986 §2.1), so that no value can end its field.
  *
- * @throws RangeError on a field name that is none, or a number that is not finite: faults of the service
+ * @throws RangeError for an invalid field name or a number that is not finite: faults of the service
  */
 export function flatEnvelope(fields: FlatFields): Buffer {
   let text = HEAD;
@@ -42,7 +42,7 @@ function percentEncoded(character: string): string {
   return out;
 }
 
-/** Back from `flatEnvelope`'s spelling to text. */
+/** Reverses the escaping of `flatEnvelope`. */
 export function unescaped(value: string): string {
   return value.includes('%') ? decodeURIComponent(value) : value;
 }

@@ -1,6 +1,6 @@
 import { BRAND } from '../../core/brand.ts';
 
-/** One field of an answer. `example` is our own; the rest is JSON Schema. */
+/** One field of an answer. `example` is an addition of this project; the rest is JSON Schema. */
 export interface FieldSchema {
   readonly type: 'string' | 'number' | 'integer';
   readonly description: string;
@@ -28,18 +28,15 @@ interface SchemaParts {
   readonly title: string;
   /** One or two sentences, ASCII. */
   readonly description: string;
-  /** Whose data the answers are made of, with their licence: part of the description, so that every reader sees it. */
+  /** Sources of the data with their licences; they become part of the description. */
   readonly attribution?: readonly string[];
-  /** In the order in which an answer has them. */
+  /** In the order of an answer. */
   readonly properties: Readonly<Record<string, FieldSchema>>;
   /** Fields that an answer may lack. */
   readonly optional?: readonly string[];
 }
 
-/**
- * The schema of a service. `info` sends it as one TXT record, so it has to stay below 3,450 bytes of JSON: short
- * descriptions.
- */
+/** The schema of a service. It must stay below 3,450 bytes of JSON, because `info` sends it as one TXT record. */
 export function serviceSchema(parts: SchemaParts): ServiceSchema {
   const { resource, title, description, attribution = [], properties, optional = [] } = parts;
   const credit = attribution.length === 0 ? '' : ` Data: ${attribution.join('; ')}.`;

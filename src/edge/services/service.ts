@@ -3,37 +3,35 @@ import type { Outcome } from '../../core/query/outcome.ts';
 import type { ServiceSchema } from './schema.ts';
 
 /**
- * A public service: a pure or provider-backed function from the labels of a query to an outcome.
- *
- * The labels and the time are all that it is ever given, so no answer can depend on who asks. A service that needs more (places, a database, a provider) is handed it when it is made.
+ * A public service: a function from the labels of a query to an outcome. It gets the labels and the time and nothing else, so no
+ * answer can depend on the client.
  */
 export interface Service {
   /** The label that selects it: `get.<params>.<resource>.public.v1`. */
   readonly resource: string;
-  /** The one operation that it answers, besides `info`, which is answered for it. */
+  /** The operation that it answers. `info` is answered by `edge/schema`. */
   readonly operation: 'get' | 'geoip';
-  /** Off: it answers E013 to everything, and is missing from the list of services. */
+  /** A disabled service answers E013 to everything, and is missing from the list of services. */
   readonly enabled: boolean;
   readonly about: ServiceDescription;
   /**
    * @param params the labels before the resource, in their order, `b32-`, `hex-` and `b64-` decoded to text (so any
    *   character may occur, capitals too); for `geoip` the one label that holds the address, with its `ip-`
    * @param now milliseconds since the epoch
-   * @returns any label outside the service's grammar is `malformed` (see `answers.ts`). It may throw or reject: that is
-   *   SERVFAIL
+   * @returns `malformed` for a label outside the grammar of the service
+   * @throws anything, or rejects: the reply is then SERVFAIL
    */
   answer(params: readonly string[], now: number): Outcome | Promise<Outcome>;
 }
 
-/** What is told of a service: by `info`, `GET /schema` and docs/SERVICES.md, which are all made from it. */
+/** Source of `info`, `GET /schema` and docs/SERVICES.md. */
 export interface ServiceDescription {
   /** The fields of an answer, less those of every envelope (`v s t e f ttl ts`). */
   readonly schema: ServiceSchema;
   /** The name below the zone with `{placeholders}`, such as `get.{location}.weather.public.v1`. */
   readonly template: string;
-  /** By the names in the template. */
   readonly placeholders: Readonly<Record<string, Placeholder>>;
-  /** Names below the zone that answer, the most telling one first. */
+  /** Names below the zone that answer, the most useful one first. */
   readonly examples: readonly [string, ...string[]];
   /** The TXT value that the first example might get. */
   readonly exampleResponse: string;
