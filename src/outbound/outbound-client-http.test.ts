@@ -24,10 +24,10 @@ const PATIENT_MS = 60_000;
 /** The first deadline that is tried for what only a deadline ends. */
 const SHORT_MS = 200;
 
-type Verdict = OutboundFault | number;
+type Seen = OutboundFault | number;
 
 interface Met {
-  readonly verdict: Verdict;
+  readonly seen: Seen;
   readonly result: OutboundResult;
 }
 
@@ -35,7 +35,7 @@ interface Met {
 async function meet(peer: Peer, deadlineMs: number, body: Uint8Array = Buffer.from('{}')): Promise<Met> {
   const { signal } = new AbortController();
   const signals = [signal];
-  const door = createOutboundClient({
+  const client = createOutboundClient({
     policy: { allows: () => true, admits: () => true },
     resolve: async () => ['127.0.0.1'],
     deadlineMs,
@@ -46,12 +46,12 @@ async function meet(peer: Peer, deadlineMs: number, body: Uint8Array = Buffer.fr
     },
   });
   const url = new URL(`https://${HOST}:${peer.port}/hook?x=1`);
-  const result = await door({ method: 'POST', url, headers: {}, body, maxBytes: 0 }, signal);
+  const result = await client({ method: 'POST', url, headers: {}, body, maxBytes: 0 }, signal);
   await peer.idle();
   const isTooEarly = result.kind === 'failed' && result.fault === 'timeout' && peer.count() === 0;
   assert.ok(isTooEarly || peer.count() === 1, 'one connection, and never another');
   for (const one of signals) assert.equal(getEventListeners(one, 'abort').length, 0);
-  return { result, verdict: result.kind === 'failed' ? result.fault : result.status };
+  return { result, seen: result.kind === 'failed' ? result.fault : result.status };
 }
 
 async function serving(peer: Peer, test: (peer: Peer) => Promise<void>): Promise<void> {
@@ -80,7 +80,7 @@ async function expires(
       isReached = true;
     });
     await serving(peer, async () => {
-      assert.equal((await meet(peer, deadlineMs, body)).verdict, 'timeout', title);
+      assert.equal((await meet(peer, deadlineMs, body)).seen, 'timeout', title);
     });
   }
 }
@@ -96,14 +96,14 @@ const STAGES: Readonly<Record<string, (side: Side, then: () => void) => void>> =
     secure.once('data', () => secure.write('HTTP/1.1 100 Continue\r\n\r\n', then)),
 };
 
-const ENDS: Readonly<Record<string, [end: (side: Side) => void, expected: Verdict]>> = {
+const ENDS: Readonly<Record<string, [end: (side: Side) => void, expected: Seen]>> = {
   'a reset': [({ raw }) => raw.resetAndDestroy(), 'connection_failed'],
   'an end': [({ secure }) => secure.end(), 'connection_failed'],
   'a bare end': [({ raw }) => raw.destroy(), 'connection_failed'],
   silence: [() => {}, 'timeout'],
 };
 
-describe('a door before HTTP servers', () => {
+describe('an outbound client before HTTP servers', () => {
   it('tells how far a server came before it failed, and leaves nothing open', async () => {
     for (const [stage, reach] of Object.entries(STAGES)) {
       for (const [name, [end, expected]] of Object.entries(ENDS)) {
@@ -113,7 +113,7 @@ describe('a door before HTTP servers', () => {
           continue;
         }
         await serving(await startTls((side) => reach(side, () => end(side))), async (peer) => {
-          assert.equal((await meet(peer, PATIENT_MS)).verdict, expected, title);
+          assert.equal((await meet(peer, PATIENT_MS)).seen, expected, title);
         });
       }
     }
@@ -142,7 +142,7 @@ describe('a door before HTTP servers', () => {
           continue;
         }
         await serving(await startTcp((raw) => reach(raw, () => raw[end]())), async (peer) => {
-          assert.equal((await meet(peer, PATIENT_MS)).verdict, expected, title);
+          assert.equal((await meet(peer, PATIENT_MS)).seen, expected, title);
         });
       }
     }
@@ -152,7 +152,7 @@ describe('a door before HTTP servers', () => {
     for (const [name, said, expected] of SAID) {
       const end = ({ secure }: Side): unknown => secure.once('data', () => secure.end(said));
       await serving(await startTls(end), async (peer) => {
-        assert.equal((await meet(peer, PATIENT_MS)).verdict, expected, name);
+        assert.equal((await meet(peer, PATIENT_MS)).seen, expected, name);
       });
     }
   });
@@ -210,14 +210,14 @@ describe('a door before HTTP servers', () => {
 
   it('tells a request whose body cannot be sent', async () => {
     const large = Buffer.alloc(32 << 20, 'x');
-    const table: readonly [string, (side: Side) => unknown, Verdict][] = [
+    const table: readonly [string, (side: Side) => unknown, Seen][] = [
       ['a reset', ({ raw, secure }) => secure.once('data', () => raw.resetAndDestroy()), 'connection_failed'],
       ['an end', ({ raw, secure }) => secure.once('data', () => raw.destroy()), 'connection_failed'],
       ['an answer before the end', says(head('413 Content Too Large', 'Connection: close')), 413],
     ];
     for (const [name, serve, expected] of table) {
       await serving(await startTls((side) => void serve(side)), async (peer) => {
-        assert.equal((await meet(peer, PATIENT_MS, large)).verdict, expected, name);
+        assert.equal((await meet(peer, PATIENT_MS, large)).seen, expected, name);
       });
     }
     const stall = ({ raw, secure }: Side, reached: () => void): void => {
@@ -253,7 +253,7 @@ describe('a door before HTTP servers', () => {
 
   it('ends when its caller does, wherever it is', async () => {
     const peer = await startTls(() => {});
-    const door = createOutboundClient({
+    const client = createOutboundClient({
       policy: { allows: () => true, admits: () => true },
       resolve: async () => ['127.0.0.1'],
       deadlineMs: PATIENT_MS,
@@ -262,7 +262,7 @@ describe('a door before HTTP servers', () => {
     await serving(peer, async () => {
       const controller = new AbortController();
       const url = new URL(`https://${HOST}:${peer.port}/`);
-      const pending = door({ method: 'POST', url, headers: {}, maxBytes: 0 }, controller.signal);
+      const pending = client({ method: 'POST', url, headers: {}, maxBytes: 0 }, controller.signal);
       await new Promise((resolve) => setTimeout(resolve, 50));
       controller.abort();
       assert.deepEqual(await pending, { kind: 'failed', fault: 'timeout' });

@@ -32,7 +32,7 @@ const ATTEMPTS: readonly [answers: readonly string[], expected: OutboundFault | 
 interface Scene {
   readonly vetted: Peer;
   readonly other: Peer;
-  readonly door: OutboundClient;
+  readonly client: OutboundClient;
   readonly asked: string[];
   /** The name in every ClientHello. */
   readonly names: unknown[];
@@ -52,7 +52,7 @@ async function openScene(answers: (nth: number) => readonly string[]): Promise<S
     if (type !== 'A') return [];
     return answers(lookups++).map((data): DnsAnswer => ({ type: 'A', data }));
   });
-  const door = createOutboundClient({
+  const client = createOutboundClient({
     policy: { allows: () => true, admits: (_url, address) => address === VETTED },
     resolve: makeResolve([dns.address]),
     deadlineMs: 20_000,
@@ -61,7 +61,7 @@ async function openScene(answers: (nth: number) => readonly string[]): Promise<S
   const close = (): void => {
     for (const one of [vetted, other, dns]) one.close();
   };
-  return { vetted, other, door, asked: dns.asked, names, close };
+  return { vetted, other, client, asked: dns.asked, names, close };
 }
 
 /** The same port on both addresses; a port that is free on one may be taken on the other. */
@@ -77,13 +77,13 @@ async function startPair(serve: (side: Side) => void): Promise<[vetted: Peer, ot
   }
 }
 
-async function attempt({ door, vetted }: Scene): Promise<OutboundFault | number> {
+async function attempt({ client, vetted }: Scene): Promise<OutboundFault | number> {
   const url = new URL(`https://${HOST}:${vetted.port}/`);
-  const result = await door({ method: 'POST', url, headers: {}, body: Buffer.from('{}'), maxBytes: 0 });
+  const result = await client({ method: 'POST', url, headers: {}, body: Buffer.from('{}'), maxBytes: 0 });
   return result.kind === 'failed' ? result.fault : result.status;
 }
 
-describe('a door under rebinding', () => {
+describe('an outbound client under rebinding', () => {
   it('connects to the address that was vetted and to no other, and asks anew for every attempt', async () => {
     const scene = await openScene((nth) => ATTEMPTS[nth]?.[0] ?? []);
     const { vetted, other, asked, names } = scene;
@@ -122,13 +122,13 @@ describe('a door under rebinding', () => {
     // Or the tests above would prove nothing.
     const scene = await openScene(() => [PRIVATE]);
     try {
-      const door = createOutboundClient({
+      const client = createOutboundClient({
         policy: { allows: () => true, admits: () => true },
         resolve: async () => [PRIVATE],
         deadlineMs: 20_000,
         ca: ROOT_PEM,
       });
-      assert.equal(await attempt({ ...scene, door }), 200);
+      assert.equal(await attempt({ ...scene, client }), 200);
       assert.deepEqual([scene.vetted.count(), scene.other.count()], [0, 1]);
     } finally {
       scene.close();

@@ -138,7 +138,7 @@ const RAW: Readonly<Record<string, [octets: Uint8Array, expected: OutboundFault]
 };
 
 async function meet(peer: Peer, host: string, deadlineMs: number): Promise<OutboundFault | number> {
-  const door = createOutboundClient({
+  const client = createOutboundClient({
     policy: { allows: () => true, admits: () => true },
     resolve: async () => ['127.0.0.1'],
     deadlineMs,
@@ -146,7 +146,7 @@ async function meet(peer: Peer, host: string, deadlineMs: number): Promise<Outbo
   });
   const { signal } = new AbortController();
   const url = new URL(`https://${host}:${peer.port}/`);
-  const result = await door(
+  const result = await client(
     { method: 'POST', url, headers: {}, body: Buffer.from('{}'), maxBytes: 0 },
     signal,
   );
@@ -156,7 +156,7 @@ async function meet(peer: Peer, host: string, deadlineMs: number): Promise<Outbo
   return result.kind === 'failed' ? result.fault : result.status;
 }
 
-describe('a door before TLS servers', () => {
+describe('an outbound client before TLS servers', () => {
   it('tells a certificate or a handshake that is no good, and leaves nothing open', async () => {
     for (const [name, { context, options, host = HOST, expected }] of Object.entries(TABLE)) {
       const peer = await startTls(says(ANSWER), context, options);
@@ -226,7 +226,7 @@ describe('a door before TLS servers', () => {
       side.secure.once('secure', () => resumed.push(side.secure.isSessionReused()));
       says(ANSWER)(side);
     });
-    const door = createOutboundClient({
+    const client = createOutboundClient({
       policy: { allows: () => true, admits: () => true },
       resolve: async () => ['127.0.0.1'],
       deadlineMs: 20_000,
@@ -235,7 +235,7 @@ describe('a door before TLS servers', () => {
     try {
       for (let n = 0; n < 5; n++) {
         const url = new URL(`https://${HOST}:${peer.port}/`);
-        const result = await door({ method: 'POST', url, headers: {}, maxBytes: 0 });
+        const result = await client({ method: 'POST', url, headers: {}, maxBytes: 0 });
         assert.equal(result.kind, 'response');
       }
       await peer.idle();

@@ -38,14 +38,14 @@ function ask(
   more: Ask = {},
 ): Promise<OutboundResult> {
   const { path = '/', method = 'GET', maxBytes = 1000, ...rest } = more;
-  const door = createOutboundClient({
+  const client = createOutboundClient({
     policy: ANYWHERE,
     resolve: LOOPBACK,
     deadlineMs: 5000,
     ca: tls.cert,
     ...options,
   });
-  return door({ method, url: new URL(path, origin), headers: { 'x-test': 'yes' }, maxBytes, ...rest });
+  return client({ method, url: new URL(path, origin), headers: { 'x-test': 'yes' }, maxBytes, ...rest });
 }
 
 const faultOf = (result: OutboundResult): OutboundFault | number =>
@@ -86,7 +86,7 @@ const ROUTES: Readonly<Record<string, RequestListener>> = {
 
 const serve: RequestListener = (request, response) => ROUTES[request.url ?? '']?.(request, response);
 
-describe('a door', () => {
+describe('an outbound client', () => {
   let plain: Server;
   let secure: Server;
   let http: string;
@@ -168,13 +168,13 @@ describe('a door', () => {
   });
 
   it('ends when its caller does', async () => {
-    const door = createOutboundClient({ policy: ANYWHERE, resolve: LOOPBACK, deadlineMs: 60_000 });
+    const client = createOutboundClient({ policy: ANYWHERE, resolve: LOOPBACK, deadlineMs: 60_000 });
     const controller = new AbortController();
     const request = { method: 'GET', url: new URL('/silent', http), headers: {}, maxBytes: 10 } as const;
-    const pending = door(request, controller.signal);
+    const pending = client(request, controller.signal);
     setTimeout(() => controller.abort(), 20);
     assert.equal(faultOf(await pending), 'timeout');
-    assert.equal(faultOf(await door(request, controller.signal)), 'timeout');
+    assert.equal(faultOf(await client(request, controller.signal)), 'timeout');
   });
 
   it('checks the certificate against the name', async () => {

@@ -14,24 +14,24 @@ export interface OutboundClientOptions {
   readonly deadlineMs: number;
   /** Certificates trusted in place of the system's, PEM: for tests. */
   readonly ca?: string;
-  /** TLS sessions to go on with, of this door alone; none: every handshake is a full one. */
+  /** TLS sessions to resume, of this client alone; none: every handshake is a full one. */
   readonly sessions?: TlsSessions;
-  /** Makes the request to a vetted address: for tests, which may not dial public ones. */
+  /** Makes the request to an address that passed: for tests, which may not dial public ones. */
   readonly dial?: typeof pinnedRequest;
 }
 
-/** Makes one request, or says in one word why not. Never rejects. */
+/** Makes one request and returns the response or a fault. Never rejects. */
 export type OutboundClient = (request: OutboundRequest, signal?: AbortSignal) => Promise<OutboundResult>;
 
-/** Without the hybrid of X25519 and ML-KEM, which Node would offer first: it costs a quarter of an attempt. */
+/** Without the hybrid of X25519 and ML-KEM, which Node would offer first: it costs a quarter of an attempt (ADR 0007). */
 const GROUPS = 'X25519:P-256:P-384:P-521';
-/** Addresses of one host that are dialled, one after the other, as long as none connects. */
+/** Addresses of one host that are tried, one after the other, while none connects. */
 const DIALS_MAX = 3;
 
-/** The way out: policy, resolution, vetting of every address, and a connection pinned to one of them. */
+/** A client that applies a policy, resolves the host, checks every address and connects to one of them. */
 export function createOutboundClient(options: OutboundClientOptions): OutboundClient {
   const { policy, resolve, deadlineMs, ca, sessions, dial = pinnedRequest } = options;
-  // One for all requests: a new one each time adds a third to the cost of an attempt.
+  // Shared by all requests: a new one each time adds a third to the CPU of an attempt.
   const secureContext = createSecureContext({
     minVersion: 'TLSv1.2',
     ecdhCurve: GROUPS,
@@ -47,7 +47,7 @@ export function createOutboundClient(options: OutboundClientOptions): OutboundCl
   ): Promise<OutboundResult> {
     let last: PinnedResult = { result: failed('connection_failed'), wasConnected: false };
     for (const [index, address] of addresses.entries()) {
-      // Each gets its share of what is left, so that one that swallows packets does not use up all.
+      // Each gets an equal share of the time that is left: an address that drops packets does not use up all of it.
       const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
       last = await dial(request, { address, secureContext, sessions, connectMs, signal });
       if (last.wasConnected || signal.aborted) break;
@@ -62,7 +62,7 @@ export function createOutboundClient(options: OutboundClientOptions): OutboundCl
       const addresses = await addressesOf(request.url, resolve, signal);
       if (signal.aborted) return failed('timeout');
       if (addresses.length === 0) return failed('dns_failure');
-      // One bad address among good ones is an attack or a mistake; neither deserves a request.
+      // One bad address among good ones is an attack (DNS rebinding) or a mistake.
       if (!addresses.every((address) => policy.admits(request.url, address)))
         return failed('blocked_address');
       return await dialInTurn(request, addresses.slice(0, DIALS_MAX), endsAt, signal);

@@ -1,6 +1,4 @@
-/** What a door is asked, and what it says. */
-
-/** Why there is no response. A closed set: nothing of the peer's own words leaves this folder by an error. */
+/** Why there is no response. A closed set: no text of the peer leaves this folder in an error. */
 export const OUTBOUND_FAULTS = [
   'timeout',
   'dns_failure',
@@ -8,7 +6,7 @@ export const OUTBOUND_FAULTS = [
   'tls_error',
   'blocked_address',
   'too_large',
-  // Our own thread ended: nothing is known of the peer, and the request may or may not have been made.
+  // The outbound thread ended: nothing is known about the peer, and the request may or may not have been made.
   'interrupted',
 ] as const;
 export type OutboundFault = (typeof OUTBOUND_FAULTS)[number];
@@ -33,9 +31,9 @@ export type OutboundResult = OutboundResponse | OutboundFailure;
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** Names in lower case. `host` and `content-length` are made here. */
+  /** Names in lower case. `host` and `content-length` are added by the client. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Octets of the body that are read at most; more is `too_large`. 0: the head is all, and the socket closes after it. */
+  /** Octets of the body that are read at most; more is `too_large`. 0: the socket closes after the head. */
   readonly maxBytes: number;
 }

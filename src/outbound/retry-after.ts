@@ -1,4 +1,4 @@
-/** The longest wait that is told, seconds; what asks for more is told as this. Callers have bounds of their own. */
+/** The longest wait that is returned, seconds; a longer one is cut to this. Callers have limits of their own. */
 export const RETRY_AFTER_MAX = 86_400;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -7,7 +7,7 @@ const LONG_DAY = 'Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday';
 const MONTH = `(?<month>${MONTHS.join('|')})`;
 const TIME = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)`;
 
-/** The three forms of a date in HTTP (RFC 9110 §5.6.7): today's, that of RFC 850, and that of C's asctime. */
+/** The three forms of a date in HTTP (RFC 9110 §5.6.7): IMF-fixdate, that of RFC 850, and that of asctime. */
 const FORMS = [
   new RegExp(String.raw`^(?:${DAY}), (?<day>\d\d) ${MONTH} (?<year>\d{4}) ${TIME} GMT$`),
   new RegExp(String.raw`^(?:${LONG_DAY}), (?<day>\d\d)-${MONTH}-(?<year>\d\d) ${TIME} GMT$`),
@@ -29,8 +29,13 @@ export function parseRetryAfter(value: string, now: number): number | null {
   return Math.min(Math.max(0, Math.ceil((at - now) / 1000)), RETRY_AFTER_MAX);
 }
 
-/** Milliseconds since the epoch; null for what is no date. The name of the day is not compared with the date. */
-function parseHttpDate(text: string, now: number): number | null {
+/**
+ * Reads an HTTP date. The name of the day is not compared with the date.
+ *
+ * @param now milliseconds since the epoch; decides the century of a year with two digits
+ * @returns milliseconds since the epoch; null when it is no HTTP date
+ */
+export function parseHttpDate(text: string, now: number): number | null {
   for (const form of FORMS) {
     const groups = form.exec(text)?.groups;
     if (groups === undefined) continue;
@@ -46,7 +51,7 @@ function parseHttpDate(text: string, now: number): number | null {
   return null;
 }
 
-/** Two digits that would lie more than 50 years ahead are of the century before (RFC 9110 §5.6.7). */
+/** A year of two digits that would lie more than 50 years ahead is in the century before (RFC 9110 §5.6.7). */
 function fullYear(digits: string, now: number): number {
   if (digits.length === 4) return Number(digits);
   const thisYear = new Date(now).getUTCFullYear();

@@ -32,8 +32,8 @@ async function serve(tls: { cert: string; key: string }, port = 0, address = '12
 
 const portOf = ({ server }: Served): number => (server.address() as AddressInfo).port;
 
-function doorTo(port: number, lifeMs?: number, address = () => '127.0.0.1'): () => Promise<unknown> {
-  const door = createOutboundClient({
+function clientTo(port: number, lifeMs?: number, address = () => '127.0.0.1'): () => Promise<unknown> {
+  const client = createOutboundClient({
     policy: { allows: () => true, admits: () => true },
     resolve: async () => [address()],
     deadlineMs: 5000,
@@ -42,7 +42,7 @@ function doorTo(port: number, lifeMs?: number, address = () => '127.0.0.1'): () 
   });
   const url = new URL(`https://${HOST}:${port}/`);
   return async () => {
-    const result = await door({ method: 'POST', url, headers: {}, maxBytes: 0 });
+    const result = await client({ method: 'POST', url, headers: {}, maxBytes: 0 });
     return result.kind === 'failed' ? result.fault : result.status;
   };
 }
@@ -50,7 +50,7 @@ function doorTo(port: number, lifeMs?: number, address = () => '127.0.0.1'): () 
 describe('TLS sessions', () => {
   it('shorten the handshakes of new connections to a host that was checked', async () => {
     const served = await serve(good);
-    const ask = doorTo(portOf(served));
+    const ask = clientTo(portOf(served));
     for (let i = 0; i < 3; i++) assert.equal(await ask(), 204);
     served.server.close();
     assert.deepEqual(served.reused, [false, true, true]);
@@ -59,7 +59,7 @@ describe('TLS sessions', () => {
   it('are used only at the address where the certificate was checked', async () => {
     const served = await serve(good, 0, '0.0.0.0');
     const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.1', '127.0.0.2'];
-    const ask = doorTo(portOf(served), undefined, () => addresses.shift() ?? '');
+    const ask = clientTo(portOf(served), undefined, () => addresses.shift() ?? '');
     for (let i = 0; i < 4; i++) assert.equal(await ask(), 204);
     served.server.close();
     assert.deepEqual(served.reused, [false, false, true, true]);
@@ -67,7 +67,7 @@ describe('TLS sessions', () => {
 
   it('end after their time, counted from the full check', async () => {
     const served = await serve(good);
-    const ask = doorTo(portOf(served), 0);
+    const ask = clientTo(portOf(served), 0);
     for (let i = 0; i < 3; i++) assert.equal(await ask(), 204);
     served.server.close();
     assert.deepEqual(served.reused, [false, false, false]);
@@ -76,7 +76,7 @@ describe('TLS sessions', () => {
   it('help nobody who took the place of the host, and are forgotten over it', async () => {
     const served = await serve(good);
     const port = portOf(served);
-    const ask = doorTo(port);
+    const ask = clientTo(port);
     assert.equal(await ask(), 204);
     served.server.close();
     const impostor = await serve(other, port);

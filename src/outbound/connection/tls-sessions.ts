@@ -1,4 +1,4 @@
-/** TLS sessions to go on with (RFC 8446 §2.2), by the host and port of a URL and the address that was dialled. */
+/** TLS sessions to resume (RFC 8446 §2.2), by the host and port of a URL and the address that was dialled. */
 export interface TlsSessions {
   get(host: string): Buffer | undefined;
   /** @param session of a connection whose certificate was checked in full */
@@ -11,8 +11,8 @@ const LIFE_MS = 300_000;
 const HOSTS_MAX = 1000;
 
 /**
- * Remembers the sessions of handshakes with a full check of the certificate, each for `lifeMs` from then, however often it is used.
- * What goes on with one proves that it has the keys of the peer that passed that check. The one kept longest makes way.
+ * Stores sessions of full handshakes, each for `lifeMs` from the handshake, however often it is resumed. A peer that resumes one
+ * proves that it has the keys of the peer whose certificate was checked. When full, the oldest is removed.
  */
 export function createTlsSessions(lifeMs = LIFE_MS, hostsMax = HOSTS_MAX): TlsSessions {
   const sessions = new Map<string, { readonly session: Buffer; readonly until: number }>();

@@ -100,13 +100,13 @@ describe('hostile URLs', () => {
       assert.ok(looked.length <= 1, label);
 
       const { dial, dialled } = recorder();
-      const door = createOutboundClient({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
+      const client = createOutboundClient({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
       const url = parseWebhookUrl(text);
       const lookedBefore = looked.length;
       const result =
         url === null
           ? 'blocked_address'
-          : wordOf(await door({ method: 'POST', url, headers: {}, maxBytes: 0 }));
+          : wordOf(await client({ method: 'POST', url, headers: {}, maxBytes: 0 }));
       assert.equal(result, delivery, label);
       assert.ok(looked.length - lookedBefore <= 1, `${label} is looked up more than once`);
       assert.equal(dialled.length, /^\d/.test(delivery) ? 1 : 0, `${label} dials ${dialled.join(' ')}`);
@@ -120,8 +120,8 @@ describe('hostile URLs', () => {
       if (url === null) continue;
       const { dial, dialled } = recorder();
       const { resolve, looked } = tableResolve();
-      const door = createOutboundClient({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
-      const result = await door({ method: 'POST', url, headers: {}, maxBytes: 0 });
+      const client = createOutboundClient({ policy: WEBHOOK_TARGETS, resolve, deadlineMs: 5000, dial });
+      const result = await client({ method: 'POST', url, headers: {}, maxBytes: 0 });
       if (webhookUrlFault(url.href) !== null) {
         assert.deepEqual([wordOf(result), looked], ['blocked_address', []], JSON.stringify(text));
       }

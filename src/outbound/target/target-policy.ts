@@ -1,7 +1,7 @@
 import { isPublicAddress } from './public-address.ts';
 import { webhookUrlFault } from './url-rules.ts';
 
-/** Whom a door may call. Both questions are asked, the second of every address that the host resolves to. */
+/** Which targets a client may call. Both methods are called, the second for every address that the host resolves to. */
 export interface TargetPolicy {
   /** Whether the URL may be called at all. */
   allows(url: URL): boolean;

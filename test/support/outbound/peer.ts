@@ -13,7 +13,7 @@ export const intermediate: Certificate = makeCertificate({
   isAuthority: true,
   issuer: root,
 });
-/** What a door of the tests trusts. */
+/** The authority that clients of the tests trust. */
 export const ROOT_PEM: string = root.cert;
 
 /** A leaf below the intermediate, for `HOST` unless told otherwise. */
@@ -54,11 +54,13 @@ export async function startTcp(serve: (raw: Socket) => void, host = '127.0.0.1',
   const server = createServer((raw) => {
     count++;
     open.add(raw);
-    raw.on('error', () => {});
-    raw.on('close', () => {
+    const onEnd = (): void => {
       open.delete(raw);
       events.emit('closed');
-    });
+    };
+    // A reset of a connection that the client has closed gives an error and no close.
+    raw.on('error', onEnd);
+    raw.on('close', onEnd);
     serve(raw);
   });
   server.listen(port, host);

@@ -30,13 +30,13 @@ import { createSendAttempt } from './send-attempt.ts';
 const ANYWHERE: TargetPolicy = { allows: () => true, admits: () => true };
 
 function startReal(run: DispatchRun, endpoint: Endpoint): Started {
-  const door = createOutboundClient({
+  const client = createOutboundClient({
     policy: ANYWHERE,
     resolve: async () => ['127.0.0.1'],
     deadlineMs: 5000,
     ca: endpoint.cert,
   });
-  return run.start({ sendAttempt: createSendAttempt(door, () => run.now) });
+  return run.start({ sendAttempt: createSendAttempt(client, () => run.now) });
 }
 
 function seqOf({ body }: Received): number {

@@ -54,7 +54,7 @@ describe('an attempt', () => {
 
   const make = (
     path: string,
-    door: Partial<OutboundClientOptions> = {},
+    client: Partial<OutboundClientOptions> = {},
     more: Partial<AttemptRequest> = {},
   ) => {
     const options = {
@@ -63,7 +63,7 @@ describe('an attempt', () => {
       deadlineMs: 5000,
       ca: endpoint.cert,
     };
-    const attempt = createSendAttempt(createOutboundClient({ ...options, ...door }), () => NOW);
+    const attempt = createSendAttempt(createOutboundClient({ ...options, ...client }), () => NOW);
     const url = path.startsWith('/') ? endpoint.origin + path : path;
     const request = {
       signingSecret: SECRET,
@@ -152,9 +152,9 @@ describe('an attempt', () => {
       ['no url', {}, 'blocked_address'],
       ['', {}, 'blocked_address'],
     ];
-    for (const [path, door, expected] of table) {
+    for (const [path, client, expected] of table) {
       const more = path === '' ? { url: '' } : {};
-      assert.deepEqual(told(await make(path, door, more)), [expected, null, null], path);
+      assert.deepEqual(told(await make(path, client, more)), [expected, null, null], path);
     }
   });
 

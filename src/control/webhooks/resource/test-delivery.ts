@@ -3,16 +3,22 @@ import { formatTime } from '../../../core/text/time.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { type DeliveryRow, insertDelivery } from '../../store/webhooks/deliveries.ts';
 import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
-import type { WebhookDeps } from '../ports.ts';
+import { AttemptInterruptedError } from '../delivery/send-attempt.ts';
+import type { AttemptRequest, AttemptResult, WebhookDeps } from '../ports.ts';
 import { findAuthorized, lockAuthorized } from './authorize.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
 import { requireWebhooks } from './webhooks.ts';
 
+/** Attempts of one test, when the outbound thread ends during each. */
+const ATTEMPTS_MAX = 3;
+
 /**
- * Sends one `webhook.test` now, to a webhook that is disabled too, and notes how it went. It is never tried again, and moves
- * nothing that real deliveries count. No unit of work is open while the endpoint is waited for.
+ * Sends one `webhook.test` now, also to a disabled webhook, and writes the result to the history. A failed test is not retried
+ * and changes no counter of real deliveries. When the outbound thread ends during the test, which says nothing about the
+ * endpoint, it is sent again under the same id. No unit of work is open while the endpoint answers.
  *
  * @throws AppError 404, 403; 422 for a tier without webhooks, or when the URL is no longer allowed
+ * @throws AttemptInterruptedError when the outbound thread ended `ATTEMPTS_MAX` times: a fault of this server, status 500
  */
 export async function sendTest(
   deps: Omit<WebhookDeps, 'random'>,
@@ -25,7 +31,7 @@ export async function sendTest(
   if (urlFault !== null) throw invalid(urlFault);
   const now = deps.clock();
   const deliveryId = deps.newId();
-  const { error, responseCode, durationMs } = await deps.sendAttempt({
+  const { error, responseCode, durationMs } = await sendUninterrupted(deps, {
     url: webhook.url,
     signingSecret: deps.encryption.decrypt(id, webhook.signing_secret),
     deliveryId,
@@ -53,7 +59,21 @@ export async function sendTest(
   });
 }
 
-/** Specification, Events: `timestamp` in place of `created_at`, and no `seq`. */
+async function sendUninterrupted(
+  { sendAttempt }: WebhookDeps,
+  request: AttemptRequest,
+): Promise<AttemptResult> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sendAttempt(request);
+    } catch (error) {
+      // The next attempt starts another thread, which waits before it starts.
+      if (!(error instanceof AttemptInterruptedError) || attempt >= ATTEMPTS_MAX) throw error;
+    }
+  }
+}
+
+/** A test has `timestamp` in place of `created_at`, and no `seq` (docs/WEBHOOKS.md). */
 function testBody({ id, name }: WebhookRow, now: number): Uint8Array {
   const data = { message: 'This is a test delivery.', webhook_id: id, webhook_name: name };
   return Buffer.from(JSON.stringify({ event: 'webhook.test', timestamp: formatTime(now), data }));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { AttemptInterruptedError } from '../../../../../src/control/webhooks/delivery/send-attempt.ts';
 import type { AttemptResult } from '../../../../../src/control/webhooks/ports.ts';
 import { DELIVERY_ERRORS } from '../../../../../src/core/webhooks.ts';
 import { assertFailure, openWorld, type Scenarios } from '../world.ts';
@@ -80,6 +81,29 @@ export const webhookTestScenarios: Scenarios = {
       .where('user_id', '=', customer.id)
       .execute();
     assert.deepEqual(counter, []);
+    await world.close();
+  },
+
+  'a test during which the outbound thread ends is sent again, three times at most': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.webhook();
+    const end = { interruptions: 2 };
+    world.network.attempt = async () => {
+      if (end.interruptions-- > 0) throw new AttemptInterruptedError();
+      return { error: null, responseCode: 204, durationMs: 7, retryAfter: null };
+    };
+    const answer = await customer.post(`/webhooks/${id}/test`);
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual([answer.json.delivery.status, answer.json.delivery.attempts], ['succeeded', 1]);
+    const ids = world.network.sent.map(({ deliveryId }) => deliveryId);
+    assert.deepEqual(
+      ids,
+      Array.from({ length: 3 }, () => answer.json.delivery.id),
+    );
+    end.interruptions = 3;
+    assertFailure(await customer.post(`/webhooks/${id}/test`), 500, 'server_error', 'Server error');
+    assert.deepEqual([world.network.sent.length, (await storedDeliveries(store, id)).length], [6, 1]);
     await world.close();
   },
 
