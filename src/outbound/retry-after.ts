@@ -35,7 +35,7 @@ export function parseRetryAfter(value: string, now: number): number | null {
  * @param now milliseconds since the epoch; decides the century of a year with two digits
  * @returns milliseconds since the epoch; null when it is no HTTP date
  */
-export function parseHttpDate(text: string, now: number): number | null {
+function parseHttpDate(text: string, now: number): number | null {
   for (const form of FORMS) {
     const groups = form.exec(text)?.groups;
     if (groups === undefined) continue;
