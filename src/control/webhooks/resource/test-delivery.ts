@@ -60,7 +60,7 @@ export async function sendTest(
 }
 
 async function sendUninterrupted(
-  { sendAttempt }: WebhookDeps,
+  { sendAttempt }: Pick<WebhookDeps, 'sendAttempt'>,
   request: AttemptRequest,
 ): Promise<AttemptResult> {
   for (let attempt = 1; ; attempt++) {
