@@ -11,7 +11,7 @@ import { prepareDataDir } from './config/data-dir.ts';
 import type { HostPort } from './config/parsers.ts';
 import { deriveKey, loadSecret } from './config/secrets.ts';
 import { programVersion } from './config/version.ts';
-import { openStore } from './control/store/open.ts';
+import { hasLocalStore, openStore } from './control/store/open.ts';
 import { type StoreProbe, startStoreProbe } from './control/store/probe.ts';
 import type { Store } from './control/store/store.ts';
 import { nodeKeys } from './control/store/tables/key-sets.ts';
@@ -115,7 +115,9 @@ export async function serve(
     opened.push(() => lock.release());
     if (hasEdge) checkOpenFiles(config.workers);
     await checkPorts(portUses(config));
-    const secret = loadSecret(config.dataDir, config.secret);
+    // The data of a database that is there needs the secret that it was written with: another one would open nothing.
+    const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
+    const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
     let store: Store | null = null;
     if (hasControl || config.databaseUrl !== null) {
       const opening = hasControl

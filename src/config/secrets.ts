@@ -34,7 +34,7 @@ export function loadSecret(dataDir: string, fromEnv: string | null, create = tru
   const found = readIfThere(path);
   if (found === null && !create) {
     throw new StartError(
-      `UQRP_SECRET is not set, and there is no ${path}. Set UQRP_SECRET as for the server.`,
+      `UQRP_SECRET is not set, and there is no ${path}. Put this file back, or set UQRP_SECRET to its text.`,
     );
   }
   const held = found ?? makeSecret(dataDir, path);

@@ -2,7 +2,7 @@ import type { Store } from '../control/store/store.ts';
 import { insertKeySet, readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
 import type { Clock } from '../core/clock.ts';
 import type { SealedKeySet } from '../core/sealed-keys.ts';
-import { openKeySet, sealKeySet } from '../edge/dnssec/keys/key-encryption.ts';
+import { isCurrentFormat, openKeySet, sealKeySet } from '../edge/dnssec/keys/key-encryption.ts';
 import {
   generateKeySet,
   KeyError,
@@ -52,8 +52,20 @@ export function databaseZoneKeys(options: DatabaseKeysOptions): ZoneKeys {
     return readKeySet(openKeySet(zone, document, key));
   }
 
+  /** Writes a set of an earlier format again. Where another process changed it meanwhile, that one has written it. */
+  async function renew(sealed: SealedKeySet, keys: KeySet): Promise<void> {
+    if (!options.mayMake || isCurrentFormat(sealed.zone, sealed.document)) return;
+    const next = { ...sealed, document: sealKeySet(keySetData(keys), key) };
+    await store.write((tx) => replaceKeySet(tx, next, clock()));
+  }
+
   return {
-    load: async (zone) => open((await find(zone)) ?? (await create(zone))),
+    async load(zone) {
+      const sealed = (await find(zone)) ?? (await create(zone));
+      const keys = open(sealed);
+      await renew(sealed, keys);
+      return keys;
+    },
     async update(zone, change) {
       const sealed = (await find(zone)) ?? (await create(zone));
       const keys = open(sealed);

@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../test/support/control/store/postgres.ts';
+import { earlierDocument } from '../../test/support/edge/dnssec/earlier-format.ts';
 import { openStore } from '../control/store/open.ts';
 import type { Store } from '../control/store/store.ts';
-import { readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
-import { SealError } from '../edge/dnssec/keys/key-encryption.ts';
+import { insertKeySet, readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
+import { isCurrentFormat, SealError } from '../edge/dnssec/keys/key-encryption.ts';
 import { keyFile, loadKeys } from '../edge/dnssec/keys/key-files.ts';
-import { generateKey, type KeySet, keySetData } from '../edge/dnssec/keys/key-set.ts';
+import { generateKey, generateKeySet, type KeySet, keySetData } from '../edge/dnssec/keys/key-set.ts';
 import { advance, type Confirmation, ROLLOVER_TIMES } from '../edge/dnssec/keys/rollover.ts';
 import { databaseZoneKeys } from './database-keys.ts';
 import { fileZoneKeys } from './file-keys.ts';
@@ -207,6 +208,22 @@ describe('signing keys in a database', () => {
         tags(await databaseZoneKeys({ store, key: KEY, clock, mayMake: true }).load(ZONE)),
         tags(made),
       );
+    }));
+
+  it('of the earlier format are written again by the control side alone, and stay the same keys', () =>
+    inStore(async (store) => {
+      const made = keySetData(generateKeySet(ZONE, clock()));
+      await store.write((tx) => insertKeySet(tx, ZONE, earlierDocument(made, KEY), clock()));
+      const stored = async () => (await readKeySets(store.read, [ZONE]))[0]!;
+      const edge = databaseZoneKeys({ store, key: KEY, clock, mayMake: false });
+      assert.deepEqual(keySetData(await edge.load(ZONE)), made);
+      assert.equal((await stored()).version, 1);
+      const control = databaseZoneKeys({ store, key: KEY, clock, mayMake: true });
+      for (let load = 0; load < 2; load++) assert.deepEqual(keySetData(await control.load(ZONE)), made);
+      const { version, document } = await stored();
+      assert.equal(version, 2);
+      assert.equal(isCurrentFormat(ZONE, document), true);
+      assert.deepEqual(keySetData(await edge.load(ZONE)), made);
     }));
 
   it('are not made by a process of the edge role', () =>

@@ -82,6 +82,7 @@ describe('what stops a start says what it is', () => {
 
   it('a database that is none, by its file', async () => {
     const data = mkdtempSync(join(dir, 'corrupt-'));
+    writeFileSync(join(data, 'secret'), '0'.repeat(64), { mode: 0o600 });
     writeFileSync(
       join(data, 'uqrp.sqlite'),
       'not a database, but long enough to have a header of 100 bytes. '.repeat(4),
@@ -102,6 +103,18 @@ describe('what stops a start says what it is', () => {
       assert.match(errors, /UQRP_SECRET.* is not the secret that this database was made with/);
     }
     assert.equal((await runCli(['user', 'token', 'a@example.net'], settingsFor(data))).code, 0);
+  });
+
+  it('a database without its secret, by the file that is missing, and makes no other secret', async () => {
+    const stopped = await startUqrp({ UQRP_WORKERS: '1' });
+    await stopped.stop();
+    const secret = join(stopped.dataDir, 'secret');
+    rmSync(secret);
+    const { code, errors } = await serve({ UQRP_DATA_DIR: stopped.dataDir });
+    assert.equal(code, 1);
+    assert.ok(errors.includes(`there is no ${secret}. Put this file back`), errors);
+    assert.equal(existsSync(secret), false);
+    await stopped.remove();
   });
 
   it('no data directory, for every command but serve and user create', async () => {

@@ -1,9 +1,11 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
 import { openPostgresStore } from './postgres/postgres-store.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
+
+const SQLITE_FILE = 'uqrp.sqlite';
 
 interface StoreOptions {
   /** Where the embedded engine keeps its file; made for the owner alone when missing. */
@@ -19,5 +21,10 @@ interface StoreOptions {
 export async function openStore({ dataDir, databaseUrl, clock, isFollower }: StoreOptions): Promise<Store> {
   if (databaseUrl !== null) return openPostgresStore(databaseUrl, clock, isFollower);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  return openSqliteStore(join(dataDir, 'uqrp.sqlite'), clock);
+  return openSqliteStore(join(dataDir, SQLITE_FILE), clock);
+}
+
+/** Whether the data directory holds a database of the embedded engine that is not empty. */
+export function hasLocalStore(dataDir: string): boolean {
+  return (statSync(join(dataDir, SQLITE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -1,89 +1,61 @@
-import type { ChangeBody, ChangeType } from '../../core/change.ts';
+import type { ChangeBody } from '../../core/change.ts';
 import { contentFormat } from '../../core/query/envelope.ts';
 import type { HostedNamespace, HostedRecord, HostedToken } from './view.ts';
 
-/** What one change does to a view. */
-export type ViewOperation =
-  | { readonly kind: 'put-record'; readonly key: string; readonly record: HostedRecord }
-  | { readonly kind: 'delete-record'; readonly key: string }
-  | { readonly kind: 'put-namespace'; readonly name: string; readonly namespace: HostedNamespace }
+/** A view under change. */
+export interface ViewTarget {
+  putRecord(key: string, record: HostedRecord): void;
+  deleteRecord(key: string): void;
+  putNamespace(name: string, namespace: HostedNamespace): void;
   /** Removes the namespace, its tokens and every record in it. */
-  | { readonly kind: 'drop-namespace'; readonly name: string }
-  | { readonly kind: 'put-token'; readonly digest: string; readonly token: HostedToken }
-  | { readonly kind: 'delete-token'; readonly digest: string };
-
-type Kind = ViewOperation['kind'];
-
-/** A view under change: one function a kind of operation. */
-export type ViewTarget = {
-  readonly [K in Kind]: (operation: Extract<ViewOperation, { kind: K }>) => void;
-};
-
-type Translation = {
-  readonly [T in ChangeType]: (change: Extract<ChangeBody, { type: T }>) => ViewOperation | null;
-};
-
-const TRANSLATION: Translation = {
-  // A payload that was erased from the log, since a later change replaced or deleted it: that change follows.
-  'record.upserted': ({ key, data, contentType, ttlSeconds, expiresAt }) =>
-    data === null
-      ? null
-      : {
-          kind: 'put-record',
-          key,
-          record: {
-            data: Buffer.from(data, 'base64'),
-            format: contentFormat(contentType),
-            ttlSeconds,
-            expiresAt,
-          },
-        },
-  'record.deleted': ({ key }) => ({ kind: 'delete-record', key }),
-  'namespace.upserted': ({ namespace, publicRead, suspended }) => ({
-    kind: 'put-namespace',
-    name: namespace,
-    namespace: { publicRead, suspended },
-  }),
-  'namespace.closing': ({ namespace }) => ({
-    kind: 'put-namespace',
-    name: namespace,
-    namespace: { publicRead: false, suspended: true },
-  }),
-  // The log holds a record.deleted for each record before it; a view that missed one must still not keep its data.
-  'namespace.deleted': ({ namespace }) => ({ kind: 'drop-namespace', name: namespace }),
-  'token.minted': ({ digest, namespace, expiresAt }) => ({
-    kind: 'put-token',
-    digest,
-    token: { namespace, expiresAt },
-  }),
-  'token.revoked': ({ digest }) => ({ kind: 'delete-token', digest }),
-};
-
-/** The operations of changes, in their order; a record upsert whose payload is blanked has none. */
-export function viewOperations(changes: readonly ChangeBody[]): ViewOperation[] {
-  const operations: ViewOperation[] = [];
-  for (const change of changes) {
-    const translate = TRANSLATION[change.type] as (change: ChangeBody) => ViewOperation | null;
-    const operation = translate(change);
-    if (operation !== null) operations.push(operation);
-  }
-  return operations;
+  dropNamespace(name: string): void;
+  putToken(digest: string, token: HostedToken): void;
+  deleteToken(digest: string): void;
 }
 
-/**
- * The operations of a page of a snapshot.
- *
- * @throws RangeError when a change is not an upsert: the present state has nothing to delete
- */
-export function snapshotOperations(changes: readonly ChangeBody[]): ViewOperation[] {
-  const operations = viewOperations(changes);
-  for (const { kind } of operations) {
-    if (!kind.startsWith('put-')) throw new RangeError('a snapshot is made of upserts');
+/** Does to a view what one change says. A record upsert whose payload was erased does nothing: a later change follows it. */
+export function applyChange(target: ViewTarget, change: ChangeBody): void {
+  switch (change.type) {
+    case 'record.upserted': {
+      const { key, data, contentType, ttlSeconds, expiresAt } = change;
+      if (data === null) return;
+      const format = contentFormat(contentType);
+      target.putRecord(key, { data: Buffer.from(data, 'base64'), format, ttlSeconds, expiresAt });
+      return;
+    }
+    case 'record.deleted':
+      target.deleteRecord(change.key);
+      return;
+    case 'namespace.upserted': {
+      const { namespace, publicRead, suspended } = change;
+      target.putNamespace(namespace, { publicRead, suspended });
+      return;
+    }
+    case 'namespace.closing':
+      target.putNamespace(change.namespace, { publicRead: false, suspended: true });
+      return;
+    case 'namespace.deleted':
+      // The log has a record.deleted for each record before it. A view that missed one must still not keep its data.
+      target.dropNamespace(change.namespace);
+      return;
+    case 'token.minted': {
+      const { digest, namespace, expiresAt } = change;
+      target.putToken(digest, { namespace, expiresAt });
+      return;
+    }
+    case 'token.revoked':
+      target.deleteToken(change.digest);
+      return;
   }
-  return operations;
 }
 
-export function perform(target: ViewTarget, operation: ViewOperation): void {
-  const act = target[operation.kind] as (operation: ViewOperation) => void;
-  act(operation);
+/** The part of a target that a snapshot needs. */
+export type UpsertTarget = Pick<ViewTarget, 'putRecord' | 'putNamespace' | 'putToken'>;
+
+/** A target for the pages of a snapshot: it throws a RangeError for a deletion, because a state has nothing to delete. */
+export function snapshotTarget(upserts: UpsertTarget): ViewTarget {
+  const refuse = (): never => {
+    throw new RangeError('a snapshot is made of upserts');
+  };
+  return { ...upserts, deleteRecord: refuse, dropNamespace: refuse, deleteToken: refuse };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openKeySet, SealError, sealKeySet } from './key-encryption.ts';
+import { earlierDocument } from '../../../../test/support/edge/dnssec/earlier-format.ts';
+import { isCurrentFormat, openKeySet, SealError, sealKeySet } from './key-encryption.ts';
 import { generateKeySet, keySetData } from './key-set.ts';
 
 const ZONE = 'uqrp.net';
@@ -45,4 +46,23 @@ test('a text that is no sealed set of the zone is an error that quotes nothing o
   }
   const one = JSON.stringify({ ...JSON.parse(sealKeySet(set, KEY)), keys: [] });
   assert.throws(() => openKeySet(ZONE, one, KEY), { name: 'KeyError' });
+});
+
+test('a changed role, state or time, and the format named as the earlier one, do not open', () => {
+  const data = JSON.parse(sealKeySet(set, KEY)) as { keys: Record<string, unknown>[] };
+  const [ksk, zsk] = data.keys;
+  const changes = { role: 'zsk', state: 'retired', createdAt: 2, stateSince: 2, dsSeenAt: 3 };
+  for (const [name, value] of Object.entries(changes)) {
+    const changed = JSON.stringify({ ...data, keys: [{ ...ksk, [name]: value }, zsk] });
+    assert.throws(() => openKeySet(ZONE, changed, KEY), SealError, name);
+  }
+  assert.throws(() => openKeySet(ZONE, JSON.stringify({ ...data, version: 1 }), KEY), SealError);
+  const later = JSON.stringify({ ...data, version: 3 });
+  assert.throws(() => openKeySet(ZONE, later, KEY), { name: 'KeyError', message: /unknown version/ });
+});
+
+test('a set of the earlier format opens, and is known as such', () => {
+  assert.deepEqual(openKeySet(ZONE, earlierDocument(set, KEY), KEY), set);
+  assert.equal(isCurrentFormat(ZONE, earlierDocument(set, KEY)), false);
+  assert.equal(isCurrentFormat(ZONE, sealKeySet(set, KEY)), true);
 });

@@ -1,7 +1,9 @@
 /**
- * Key sets with encrypted private keys, for the database and for the copy on a node's disk. States and times are in the clear:
- * they are in public answers anyway. Each private key is encrypted by itself with AES-256-GCM; zone and key tag are authenticated
- * with it, so that a key moved to another row or another place does not open.
+ * Key sets with encrypted private keys, for the database and for the copy on a node's disk. States and times are readable:
+ * public answers show them anyway. Each private key is encrypted by itself with AES-256-GCM. Everything readable about the key is
+ * authenticated with it: a key in another row, and a state or time that was changed, do not open.
+ *
+ * Format 1, of earlier releases, authenticated zone and key tag alone. It is read, and replaced when the control side loads it.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
@@ -15,21 +17,27 @@ export class SealError extends KeyError {}
 
 type SealedKey = Omit<ZoneKeyData, 'privateKey'> & { readonly sealed: string };
 
+/** Format of a document that is written now. */
+const FORMAT = 2;
+const EARLIER_FORMAT = 1;
+/** `KeySetData.version` of a set in the clear, whatever the format that it came in. */
+const SET_VERSION = 1;
+
 const CIPHER = 'aes-256-gcm';
 /** The one length that GCM takes as it is (NIST SP 800-38D §8.2). */
 const NONCE = 12;
 const TAG = 16;
 
 /** @param key 32 octets, used for nothing else */
-export function sealKeySet({ version, zone, keys }: KeySetData, key: Uint8Array): string {
+export function sealKeySet({ zone, keys }: KeySetData, key: Uint8Array): string {
   const sealed = keys.map(({ privateKey, ...facts }): SealedKey => {
     const nonce = randomBytes(NONCE);
     const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG });
-    cipher.setAAD(associatedData(zone, facts.keyTag));
+    cipher.setAAD(associatedData(FORMAT, zone, facts));
     const text = Buffer.concat([cipher.update(privateKey, 'utf8'), cipher.final()]);
     return { ...facts, sealed: Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64') };
   });
-  return JSON.stringify({ version, zone, keys: sealed });
+  return JSON.stringify({ version: FORMAT, zone, keys: sealed });
 }
 
 /**
@@ -39,19 +47,26 @@ export function sealKeySet({ version, zone, keys }: KeySetData, key: Uint8Array)
  */
 export function openKeySet(zone: string, document: string, key: Uint8Array): KeySetData {
   const { version, keys } = parse(zone, document);
+  if (version !== FORMAT && version !== EARLIER_FORMAT) {
+    throw new KeyError(`the keys of ${zone} are of an unknown version`);
+  }
   const opened = keys.map(({ sealed, ...facts }) => ({
     ...facts,
-    privateKey: open(zone, facts.keyTag, sealed, key),
+    privateKey: open(zone, associatedData(version, zone, facts), sealed, key),
   }));
-  const set = readKeySet({ version, zone, keys: opened });
-  return keySetData(set);
+  return keySetData(readKeySet({ version: SET_VERSION, zone, keys: opened }));
 }
 
-function open(zone: string, keyTag: number, sealed: string, key: Uint8Array): string {
+/** Whether a document that opens is of the format that is written now. */
+export function isCurrentFormat(zone: string, document: string): boolean {
+  return parse(zone, document).version === FORMAT;
+}
+
+function open(zone: string, associated: Buffer, sealed: string, key: Uint8Array): string {
   const octets = Buffer.from(sealed, 'base64');
   try {
     const cipher = createDecipheriv(CIPHER, key, octets.subarray(0, NONCE), { authTagLength: TAG });
-    cipher.setAAD(associatedData(zone, keyTag));
+    cipher.setAAD(associated);
     cipher.setAuthTag(octets.subarray(octets.length - TAG));
     const text = cipher.update(octets.subarray(NONCE, octets.length - TAG));
     return Buffer.concat([text, cipher.final()]).toString('utf8');
@@ -71,6 +86,12 @@ function parse(zone: string, document: string): { version: unknown; keys: readon
   throw new KeyError(`the sealed signing keys of ${zone} are not readable`);
 }
 
-function associatedData(zone: string, keyTag: number): Buffer {
-  return Buffer.from(`${zone} ${keyTag}`, 'utf8');
+/** The order of the members is part of the format. */
+function associatedData(format: number, zone: string, facts: Omit<SealedKey, 'sealed'>): Buffer {
+  const { role, keyTag, state, createdAt, stateSince, dsSeenAt } = facts;
+  const text =
+    format === EARLIER_FORMAT
+      ? `${zone} ${keyTag}`
+      : JSON.stringify([format, zone, role, keyTag, state, createdAt, stateSince, dsSeenAt]);
+  return Buffer.from(text, 'utf8');
 }

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ViewRebuild } from '../../../feed/view-writer.ts';
-import { perform, snapshotOperations, viewOperations } from '../apply.ts';
+import { applyChange, snapshotTarget } from '../apply.ts';
 import { createSorter, type Entry } from './sorter.ts';
-import { emitEntries, treeTarget } from './target.ts';
+import { entriesTo, treeTarget } from './target.ts';
 import { createNew, syncToDisk, type Tree } from './tree.ts';
 import { CURSOR_KEY, EPOCH_KEY, FIRST } from './view-keys.ts';
 import { encodeCursor } from './view-values.ts';
@@ -30,6 +30,7 @@ const AT_ONCE = 2000;
 export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
   const { path, sortPath, sortBytes, serve, ended } = options;
   const sorter = createSorter(sortPath, sortBytes);
+  const sorting = snapshotTarget(entriesTo((key, value) => sorter.add(key, value)));
   let isOver = false;
 
   function end(): void {
@@ -41,9 +42,7 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
 
   return {
     async load(changes) {
-      for (const operation of snapshotOperations(changes)) {
-        emitEntries(operation, (key, value) => sorter.add(key, value));
-      }
+      for (const change of changes) applyChange(sorting, change);
     },
     async finish(changes, cursor, epoch) {
       const tree = createNew(path);
@@ -51,7 +50,7 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
         await writeSorted(tree, sorter.entries());
         const target = treeTarget(tree, () => {});
         tree.transactionSync(() => {
-          for (const operation of viewOperations(changes)) perform(target, operation);
+          for (const change of changes) applyChange(target, change);
           tree.putSync(EPOCH_KEY, Buffer.from(epoch));
           tree.putSync(CURSOR_KEY, encodeCursor(cursor));
         });
@@ -70,14 +69,14 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
   };
 }
 
-/** Appends in the order of the keys, in transactions of a bounded size. The stamp, the least of the keys of another kind, is there already. */
+/** Appends in the order of the keys, in transactions of a bounded size. The layout version is there already. */
 async function writeSorted(tree: Tree, entries: Generator<Entry, void>): Promise<void> {
   let next = entries.next();
   while (next.done !== true) {
     tree.transactionSync(() => {
       for (let n = 0; n < AT_ONCE && next.done !== true; n++) {
         const { key, value } = next.value;
-        // The stamp sorts before all of them, so each key is the greatest so far.
+        // The layout version sorts before all of them, so each key is the greatest so far.
         if (!tree.putSync(key, value, { append: key[0] !== FIRST.meta })) {
           throw new Error('the entries of a rebuild are not in order');
         }

@@ -1,4 +1,4 @@
-import type { ViewOperation, ViewTarget } from '../apply.ts';
+import type { UpsertTarget, ViewTarget } from '../apply.ts';
 import type { Tree } from './tree.ts';
 import {
   type Bytes,
@@ -18,58 +18,49 @@ import {
 } from './view-keys.ts';
 import { decodeToken, encodeNamespace, encodeRecord, encodeToken } from './view-values.ts';
 
-/** What an index entry holds: LMDB has no use for an empty value. */
+/** Value of an index entry, whose key says all: LMDB stores no empty value. */
 const PRESENT = Buffer.from([1]);
 
 /** At least as long as any value. */
 const ZEROS = Buffer.alloc(4096);
 
-/** Keys that a range is read by at once, so that the deletion of a large namespace holds few of them. */
+/** Keys of a range that are read at once: it bounds the memory for the deletion of a large namespace. */
 const KEYS_AT_ONCE = 1000;
+
+type Emit = (key: Bytes, value: Uint8Array) => void;
 
 /**
  * Hands over the entries that an upsert writes; key and value are valid until the call returns. A name that no question can
  * ask for has none: one such change must not keep the view from all that follow.
  */
-export function emitEntries(operation: ViewOperation, emit: Emit): void {
-  const put = ENTRIES[operation.kind] as ((operation: ViewOperation, emit: Emit) => void) | undefined;
-  if (put === undefined) throw new RangeError('only an upsert has entries');
-  put(operation, emit);
+export function entriesTo(emit: Emit): UpsertTarget {
+  return {
+    putRecord(key, record) {
+      const at = recordKey(key);
+      if (at === null) return;
+      emit(at, encodeRecord(record));
+      emit(versionKey(key), PRESENT);
+    },
+    putNamespace(name, namespace) {
+      const at = namespaceKey(name);
+      if (at !== null) emit(at, encodeNamespace(namespace));
+    },
+    putToken(digest, token) {
+      const at = tokenKey(digest);
+      if (at === null) return;
+      emit(at, encodeToken(token));
+      emit(tokenOfKey(token.namespace, digest), PRESENT);
+    },
+  };
 }
 
-type Emit = (key: Bytes, value: Uint8Array) => void;
-
-const ENTRIES: {
-  readonly [K in ViewOperation['kind']]?: (
-    operation: Extract<ViewOperation, { kind: K }>,
-    emit: Emit,
-  ) => void;
-} = {
-  'put-record': ({ key, record }, emit) => {
-    const at = recordKey(key);
-    if (at === null) return;
-    emit(at, encodeRecord(record));
-    emit(versionKey(key), PRESENT);
-  },
-  'put-namespace': ({ name, namespace }, emit) => {
-    const at = namespaceKey(name);
-    if (at !== null) emit(at, encodeNamespace(namespace));
-  },
-  'put-token': ({ digest, token }, emit) => {
-    const at = tokenKey(digest);
-    if (at === null) return;
-    emit(at, encodeToken(token));
-    emit(tokenOfKey(token.namespace, digest), PRESENT);
-  },
-};
-
 /**
- * Operations on the tree, each inside the caller's write transaction.
+ * Changes to the tree, each inside the caller's write transaction.
  *
  * A value that goes is overwritten with zeros first: LMDB would leave its bytes in the unused part of a page that stays in
- * use. The page's former copy is seen to by `wipe.ts`.
+ * use. `wipe.ts` overwrites the former copy of the page.
  *
- * @param onErase called when a value went
+ * @param onErase called when a value was removed or replaced
  */
 export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
   const blank = (key: Bytes, length: number): void => {
@@ -91,16 +82,13 @@ export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
     tree.removeSync(key);
     return true;
   };
-  const upsert = (operation: ViewOperation): void => emitEntries(operation, put);
   return {
-    'put-record': upsert,
-    'put-namespace': upsert,
-    'put-token': upsert,
-    'delete-record': ({ key }) => {
+    ...entriesTo(put),
+    deleteRecord(key) {
       if (!remove(recordKey(key))) return;
       if (firstOf(tree, recordsBeside(key)) === null) remove(versionKey(key));
     },
-    'delete-token': ({ digest }) => {
+    deleteToken(digest) {
       const key = tokenKey(digest);
       const bytes = key === null ? undefined : tree.getBinaryFast(key);
       if (bytes === undefined) return;
@@ -108,7 +96,7 @@ export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
       remove(tokenKey(digest));
       remove(tokenOfKey(namespace, digest));
     },
-    'drop-namespace': ({ name }) => {
+    dropNamespace(name) {
       const versions = new Set<string>();
       removeAll(tree, recordsOf(name), (key) => {
         versions.add(textParts(key)[1]!);
@@ -118,7 +106,7 @@ export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
       removeAll(tree, tokensOf(name), (key) => {
         const digest = digestAtEnd(key);
         const bytes = tree.getBinaryFast(tokenKey(digest)!);
-        // Minted anew for another namespace since: that one's own index names it.
+        // It was minted again for another namespace, whose index names it.
         if (bytes !== undefined && decodeToken(bytes).namespace === name) remove(tokenKey(digest));
         remove(key);
       });

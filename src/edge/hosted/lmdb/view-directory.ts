@@ -26,13 +26,19 @@ export function generationPath(directory: string, generation: number): string {
   return join(directory, `${generation}.mdb`);
 }
 
-/** Makes the directory, for its owner alone whatever the umask. A view of an earlier release, a single file, is removed. */
-export function prepareDirectory(directory: string): void {
-  if (statSync(directory, { throwIfNoEntry: false })?.isFile()) {
+/**
+ * Makes the directory, for its owner alone whatever the umask. Removes a view of an earlier release, which was a single file.
+ *
+ * @returns whether there was such a file
+ */
+export function prepareDirectory(directory: string): boolean {
+  const isFile = statSync(directory, { throwIfNoEntry: false })?.isFile() ?? false;
+  if (isFile) {
     for (const file of [directory, `${directory}-lock`, `${directory}-state`]) rmSync(file, { force: true });
   }
   mkdirSync(directory, { recursive: true, mode: MODE_DIRECTORY });
   chmodSync(directory, MODE_DIRECTORY);
+  return isFile;
 }
 
 /** Creates both files before LMDB does, which would make them readable for others (LMDB takes an empty file for a new one). */

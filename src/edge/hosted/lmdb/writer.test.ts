@@ -137,9 +137,9 @@ describe('LMDB view and its file', () => {
     }
   });
 
-  it('removes the readable files that an earlier release left', async () => {
+  it('removes the readable files that an earlier release left, and says so', async () => {
     for (const end of ['', '-lock', '-state']) writeFileSync(path + end, 'secret', { mode: 0o644 });
-    assert.deepEqual(await opened(), { cursor: null, discarded: [] });
+    assert.deepEqual(await opened(), { cursor: null, discarded: ['layout'] });
     assert.deepEqual(readdirSync(directory), ['view']);
   });
 

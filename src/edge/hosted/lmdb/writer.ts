@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ViewRebuild, ViewWriter } from '../../../feed/view-writer.ts';
-import { perform, viewOperations } from '../apply.ts';
+import { applyChange } from '../apply.ts';
 import type { FreshnessCounters } from '../freshness.ts';
 import { startLmdbRebuild } from './rebuild.ts';
 import { treeTarget } from './target.ts';
@@ -56,7 +56,7 @@ interface Serving {
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   const { path: directory, freshness, wipeAfterMs = 1000, sortBytes } = options;
-  prepareDirectory(directory);
+  if (prepareDirectory(directory)) options.onDiscarded?.('layout');
   const opened = openServing(directory, options);
   removeOthers(directory, opened.generation);
   writeState(directory, opened.generation, 'open');
@@ -102,10 +102,9 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     },
     async apply(changes, next) {
       const { tree, target, wiper } = serving;
-      const operations = viewOperations(changes);
       withDiskFault(() =>
         tree.transactionSync(() => {
-          for (const operation of operations) perform(target, operation);
+          for (const change of changes) applyChange(target, change);
           tree.putSync(CURSOR_KEY, encodeCursor(next));
         }),
       );

@@ -1,10 +1,4 @@
-import {
-  perform,
-  snapshotOperations,
-  type ViewOperation,
-  type ViewTarget,
-  viewOperations,
-} from '../../../../src/edge/hosted/apply.ts';
+import { applyChange, snapshotTarget, type ViewTarget } from '../../../../src/edge/hosted/apply.ts';
 import type {
   HostedNamespace,
   HostedRecord,
@@ -13,7 +7,7 @@ import type {
 } from '../../../../src/edge/hosted/view.ts';
 import type { ViewWriter } from '../../../../src/feed/view-writer.ts';
 
-/** What a memory view holds; handed to a second one, it plays the file that outlives a process. */
+/** What a memory view holds; handed to a second one, it acts as the file that outlives a process. */
 export interface MemoryState {
   readonly namespaces: Map<string, HostedNamespace>;
   readonly tokens: Map<string, HostedToken>;
@@ -50,20 +44,22 @@ export function createMemoryView(state: MemoryState = emptyState()): MemoryView 
       isLost = true;
     },
     apply: async (changes, cursor) => {
-      for (const operation of viewOperations(changes)) perform(target, operation);
+      for (const change of changes) applyChange(target, change);
       state.cursor = cursor;
     },
     rebuild: async () => {
-      const staged: ViewOperation[] = [];
+      const staged = emptyState();
+      const loading = snapshotTarget(mapTarget(staged));
       return {
         load: async (changes) => {
-          staged.push(...snapshotOperations(changes));
+          for (const change of changes) applyChange(loading, change);
         },
         // No reader runs between these lines, so the replacement is one step.
         finish: async (changes, cursor, epoch) => {
-          const operations = [...staged, ...viewOperations(changes)];
-          for (const map of [state.namespaces, state.tokens, state.records]) map.clear();
-          for (const operation of operations) perform(target, operation);
+          replaceMap(state.namespaces, staged.namespaces);
+          replaceMap(state.tokens, staged.tokens);
+          replaceMap(state.records, staged.records);
+          for (const change of changes) applyChange(target, change);
           state.cursor = cursor;
           state.epoch = epoch;
           isLost = false;
@@ -75,18 +71,23 @@ export function createMemoryView(state: MemoryState = emptyState()): MemoryView 
   };
 }
 
+function replaceMap<T>(map: Map<string, T>, by: ReadonlyMap<string, T>): void {
+  map.clear();
+  for (const [key, value] of by) map.set(key, value);
+}
+
 function mapTarget({ namespaces, tokens, records }: MemoryState): ViewTarget {
   return {
-    'put-record': ({ key, record }) => records.set(key, record),
-    'delete-record': ({ key }) => records.delete(key),
-    'put-namespace': ({ name, namespace }) => namespaces.set(name, namespace),
-    'drop-namespace': ({ name }) => {
+    putRecord: (key, record) => void records.set(key, record),
+    deleteRecord: (key) => void records.delete(key),
+    putNamespace: (name, namespace) => void namespaces.set(name, namespace),
+    dropNamespace(name) {
       namespaces.delete(name);
       for (const [digest, token] of tokens) if (token.namespace === name) tokens.delete(digest);
       for (const key of records.keys()) if (key.split('.').at(-2) === name) records.delete(key);
     },
-    'put-token': ({ digest, token }) => tokens.set(digest, token),
-    'delete-token': ({ digest }) => tokens.delete(digest),
+    putToken: (digest, token) => void tokens.set(digest, token),
+    deleteToken: (digest) => void tokens.delete(digest),
   };
 }
 
