@@ -6,9 +6,9 @@ import type { Store } from '../store/store.ts';
 import { closingNamespaces } from '../store/tables/namespaces.ts';
 import { deleteSome } from './delete.ts';
 
-/** The longest that a deletion waits which a process that ended left behind, milliseconds. */
+/** Milliseconds between looks for deletions that a process left unfinished. */
 const LOOK_MS = 5_000;
-/** Longest rest between two units, milliseconds: each rests as long as it took, so that others write meanwhile. */
+/** The longest pause after a unit, milliseconds. The pause is as long as the unit took, so that others can write. */
 const REST_MAX_MS = 50;
 /** Namespaces looked up at a time. */
 const PAGE = 100;

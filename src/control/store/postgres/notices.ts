@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type Pool } from 'pg';
+import { type Backoff, backoffMs } from '../../../lifecycle/backoff.ts';
+import { createDrain } from '../../../lifecycle/drain.ts';
 import { joinMarks, type Marks, NO_MARKS } from '../engine/unit-marks.ts';
 import { WORK_TOPICS } from '../engine/work-topics.ts';
 import { connectionConfig } from './driver.ts';
 
 const CHANNEL = 'uqrp_store';
 
-/** Milliseconds between attempts to listen again: doubled each time, between these. */
-const RECONNECT_MIN = 100;
-const RECONNECT_MAX = 1_000;
+/** Between attempts to listen again. */
+const RECONNECT: Backoff = { firstMs: 100, capMs: 1_000 };
 
 /** What a notice says: who sends it, the last change of its units, the work that they left. */
 type Notice = readonly [origin: string, seq: number | null, work: readonly string[]];
@@ -22,7 +23,10 @@ export class Notifier {
   /** Names this store in its notices. */
   readonly origin: string = randomUUID();
   readonly #pool: Pool;
-  #sending: Promise<void> | null = null;
+  readonly #drain = createDrain(
+    () => !isSilent(this.#next),
+    () => this.#send(),
+  );
   #next: Marks = NO_MARKS;
 
   constructor(pool: Pool) {
@@ -33,22 +37,19 @@ export class Notifier {
   tell(marks: Marks): void {
     if (isSilent(marks)) return;
     this.#next = joinMarks([this.#next, marks]);
-    this.#sending ??= this.#send();
+    this.#drain.start();
   }
 
   /** Resolves when no notice is on its way. */
-  async idle(): Promise<void> {
-    while (this.#sending !== null) await this.#sending;
+  idle(): Promise<void> {
+    return this.#drain.idle();
   }
 
   async #send(): Promise<void> {
-    while (!isSilent(this.#next)) {
-      const { seq, work } = this.#next;
-      this.#next = NO_MARKS;
-      const notice: Notice = [this.origin, seq, [...work]];
-      await this.#pool.query('select pg_notify($1, $2)', [CHANNEL, JSON.stringify(notice)]).catch(() => {});
-    }
-    this.#sending = null;
+    const { seq, work } = this.#next;
+    this.#next = NO_MARKS;
+    const notice: Notice = [this.origin, seq, [...work]];
+    await this.#pool.query('select pg_notify($1, $2)', [CHANNEL, JSON.stringify(notice)]).catch(() => {});
   }
 }
 
@@ -78,7 +79,7 @@ export function watchNotices(url: string, self: string, heard: (marks: Marks) =>
   let stopped = false;
   let client: Client | null = null;
   let timer: NodeJS.Timeout | undefined;
-  let delay = RECONNECT_MIN;
+  let failures = 0;
 
   const connect = async (): Promise<void> => {
     const fresh = new Client({ ...connectionConfig(url), statement_timeout: 0 });
@@ -89,9 +90,9 @@ export function watchNotices(url: string, self: string, heard: (marks: Marks) =>
       lost = true;
       void fresh.end().catch(() => {});
       if (stopped) return;
-      timer = setTimeout(() => void connect(), delay);
+      failures++;
+      timer = setTimeout(() => void connect(), backoffMs(failures, RECONNECT));
       timer.unref();
-      delay = Math.min(delay * 2, RECONNECT_MAX);
     };
     fresh.on('error', retry);
     fresh.on('end', retry);
@@ -104,7 +105,7 @@ export function watchNotices(url: string, self: string, heard: (marks: Marks) =>
       await fresh.query(`listen ${CHANNEL}`);
       const { rows } = await fresh.query<{ seq: number }>('select seq from feed_head where id = 1');
       if (stopped) return;
-      delay = RECONNECT_MIN;
+      failures = 0;
       heard({ seq: rows[0]?.seq ?? 0, work: new Set(WORK_TOPICS) });
     } catch {
       retry();

@@ -1,4 +1,5 @@
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDrain } from '../../../lifecycle/drain.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/unit-marks.ts';
 import type { Tx } from '../store.ts';
@@ -35,7 +36,10 @@ export class GroupCommit {
   readonly #now: () => number;
   readonly #queue: Job[] = [];
   readonly #between: (() => void)[] = [];
-  #draining: Promise<void> | null = null;
+  readonly #drain = createDrain(
+    () => this.#queue.length > 0 || this.#between.length > 0,
+    () => this.#step(),
+  );
   #closed = false;
 
   /**
@@ -57,7 +61,7 @@ export class GroupCommit {
     if (this.#closed) return Promise.reject(new Error('the store is closed'));
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run: work, resolve: (value) => resolve(value as T), reject });
-      this.#wake();
+      this.#drain.start();
     });
   }
 
@@ -72,33 +76,19 @@ export class GroupCommit {
           reject(error);
         }
       });
-      this.#wake();
+      this.#drain.start();
     });
   }
 
   /** Refuses new work and waits for what was accepted. */
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#draining !== null) await this.#draining;
+    await this.#drain.idle();
   }
 
-  #wake(): void {
-    this.#draining ??= this.#drain();
-  }
-
-  async #drain(): Promise<void> {
-    // Units asked for in the same turn of the event loop share the first commit, and others get a turn between commits.
-    try {
-      await turn();
-      while (this.#queue.length > 0 || this.#between.length > 0) {
-        for (const task of this.#between.splice(0)) task();
-        if (this.#queue.length > 0) await this.#batch();
-        await turn();
-      }
-    } finally {
-      // Whatever fails here: the next unit that is asked for starts the writer again.
-      this.#draining = null;
-    }
+  async #step(): Promise<void> {
+    for (const task of this.#between.splice(0)) task();
+    if (this.#queue.length > 0) await this.#batch();
   }
 
   async #batch(): Promise<void> {

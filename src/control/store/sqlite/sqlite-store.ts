@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely } from 'kysely';
 import type { Clock } from '../../../core/clock.ts';
+import { every } from '../../../lifecycle/every.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { StoreSignals } from '../engine/signals.ts';
 import { NO_MARKS } from '../engine/unit-marks.ts';
@@ -113,11 +114,14 @@ function watchFile(reader: SqliteConnection, changed: (seq: number) => void): ()
     }
   };
   look();
-  const timer = setInterval(() => {
-    if (look()) changed(told);
-  }, WATCH_MS);
-  timer.unref();
-  return () => clearInterval(timer);
+  const watching = every({
+    ms: WATCH_MS,
+    task: () => {
+      if (look()) changed(told);
+    },
+    onError() {},
+  });
+  return () => void watching.stop();
 }
 
 /** A change of journal mode finds the file locked without waiting when two processes start together. */

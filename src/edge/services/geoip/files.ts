@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { every } from '../../../lifecycle/every.ts';
 import { type AddressDatabase, openDatabase } from './database.ts';
 
 /** The database in use, whichever that is at the moment. */
@@ -82,9 +83,8 @@ export function watchDatabase(options: WatchOptions): WatchedSource {
     (checking ??= swap().finally(() => {
       checking = null;
     }));
-  const timer = setInterval(() => void check().catch(options.onFault), PERIOD_MS);
-  timer.unref();
-  return { current: () => database, check, close: () => clearInterval(timer) };
+  const watching = every({ ms: PERIOD_MS, task: check, onError: options.onFault });
+  return { current: () => database, check, close: () => void watching.stop() };
 }
 
 /** Changes whenever one of the files does. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
+import { every } from '../../../lifecycle/every.ts';
 import { makeResolve } from '../../../outbound/connection/resolver.ts';
 import { createOutboundClient } from '../../../outbound/outbound-client.ts';
 import { operatorOrigins } from '../../../outbound/target/target-policy.ts';
@@ -45,7 +46,6 @@ export async function openProviders(options: ProvidersOptions): Promise<OpenProv
   const state = await readSnapshot(path);
   if (state !== null) client.restore(state);
   let written = client.changes();
-  let writing: Promise<void> = Promise.resolve();
 
   async function save(): Promise<void> {
     const now = client.changes();
@@ -55,15 +55,11 @@ export async function openProviders(options: ProvidersOptions): Promise<OpenProv
     await writeSnapshot(path, client.state()).catch(() => {});
   }
 
-  const timer = setInterval(() => {
-    writing = writing.then(save);
-  }, SNAPSHOT_MS);
-  timer.unref();
+  const saving = every({ ms: SNAPSHOT_MS, task: save, onError() {} });
   return {
     client,
     async stop() {
-      clearInterval(timer);
-      await writing;
+      await saving.stop();
       await save();
     },
   };

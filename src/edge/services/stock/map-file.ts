@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { every } from '../../../lifecycle/every.ts';
 import { at, dateOf, jsonOf } from '../providers/sources/parse.ts';
 import { type ExchangeMap, isMic, type Mic, TAG } from './exchange-map.ts';
 
@@ -51,14 +52,18 @@ export function watchExchangeMap(dataDir: string): ExchangeMapWatch {
   const path = mapFile(dataDir);
   let seen = stateOf(path);
   let map = readExchangeMap(dataDir);
-  const timer = setInterval(() => {
-    const state = stateOf(path);
-    if (state === seen) return;
-    seen = state;
-    map = readExchangeMap(dataDir);
-  }, LOOK_MS);
-  timer.unref();
-  return { current: () => map, stop: () => clearInterval(timer) };
+  const watching = every({
+    ms: LOOK_MS,
+    task: () => {
+      const state = stateOf(path);
+      if (state === seen) return;
+      seen = state;
+      map = readExchangeMap(dataDir);
+    },
+    // A file that cannot be looked at changes nothing: the map in use stays.
+    onError() {},
+  });
+  return { current: () => map, stop: () => void watching.stop() };
 }
 
 /** A file that is replaced whole is another file, even within one tick of its clock. */
