@@ -98,7 +98,7 @@ const ROWS: readonly Row[] = [
   ['class ANY', 'REFUSED +question', header(RD, 1), question('uqrp.net', 6, 255)],
   ['class 0', 'REFUSED +question', header(RD, 1), question('uqrp.net', 6, 0)],
   ['version.bind in class CHAOS', 'NOERROR +question', header(RD, 1), question('version.bind', 16, 3)],
-  ['a type nobody knows (RFC 3597)', 'NOERROR +question', header(RD, 1), question('uqrp.net', 65280)],
+  ['an unknown type (RFC 3597)', 'NOERROR +question', header(RD, 1), question('uqrp.net', 65280)],
   ['type 0', 'FORMERR +question', header(RD, 1), question('uqrp.net', 0)],
   ['OPT as a question', 'FORMERR +question', header(RD, 1), question('uqrp.net', 41)],
   ['NXNAME as a question (RFC 9824)', 'FORMERR +question', header(RD, 1), question('uqrp.net', 128)],
@@ -150,7 +150,7 @@ const ROWS: readonly Row[] = [
     SOA,
     opt('0003 0005 00'),
   ],
-  ['an option nobody knows', 'NOERROR +question +opt', header(RD, 1, 0, 0, 1), SOA, opt(option(65001, 'ff'))],
+  ['an unknown option', 'NOERROR +question +opt', header(RD, 1, 0, 0, 1), SOA, opt(option(65001, 'ff'))],
   ['version 1', 'BADVERS +question +opt', header(RD, 1, 0, 0, 1), SOA, opt('', VERSION_1)],
   ['version 255', 'BADVERS +question +opt', header(RD, 1, 0, 0, 1), SOA, opt('', { ttl: '00ff0000' })],
   [

@@ -12,7 +12,7 @@ import { decoded, opt, query } from './messages.ts';
 const servers = ['ns1', 'ns2'].map((label) => ({ label, addresses: ['192.0.2.1'] }));
 const DO = { ttl: '00008000' };
 
-it('what cannot be signed is a failure, never an unsigned answer (specification, Specific conditions)', async () => {
+it('what cannot be signed is a failure, never an unsigned answer', async () => {
   const handler = makePacketHandler({
     view: createMemoryView(),
     access: { sync: true, demo: true },

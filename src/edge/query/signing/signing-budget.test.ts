@@ -53,7 +53,7 @@ describe('the budget of fresh signatures', () => {
     ({ handler } = signedNode({ zones: zoneOf(keys, clock), observe, timers }, clock));
   });
 
-  /** A question that nobody asked before; its reply has one fresh signature, that of its NSEC record. */
+  /** A question that was not asked before; its reply has one fresh signature, that of its NSEC record. */
   const ask = (
     asking: Asking = {},
     {
@@ -101,7 +101,7 @@ describe('the budget of fresh signatures', () => {
     spendAll();
     const waiting = [ask({}, { transport: 'tcp', proven: true }), ask({}, { proven: true })];
     for (const reply of waiting) assert.ok(reply instanceof Promise);
-    // Nobody overtakes them, also when the budget is refilled and the timer is late.
+    // Other questions come after them, also when the budget is refilled and the timer is late.
     ahead = 4;
     assert.equal(now(ask()).tc, true);
     await timers.advance(10);

@@ -13,6 +13,7 @@ import {
 } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { labelOf, query, until } from '../../../../test/support/edge/transport/fakes.ts';
 import { HTTP2_CHOICES } from '../../../core/transport.ts';
+import { queueShare } from '../shared/queue-share.ts';
 
 for (const http2 of HTTP2_CHOICES) {
   const withDoh = dohScenes(http2);
@@ -169,6 +170,7 @@ for (const http2 of HTTP2_CHOICES) {
         options.handler.gate.open();
         assert.ok((await Promise.all(waiting)).every(({ status }) => status === 200));
         assert.equal(options.observe.count('doh reply 0'), 100);
+        assert.deepEqual(options.handler.shares, Array(50).fill(queueShare('127.0.0.1')));
       });
     });
 

@@ -14,6 +14,7 @@ import {
   until,
 } from '../../../../test/support/edge/transport/fakes.ts';
 import { makeSelfSigned } from '../../../certificates/self-signed.ts';
+import { queueShare } from '../shared/queue-share.ts';
 import type { TlsListener } from '../shared/tls.ts';
 import { listenDot } from './dot.ts';
 import { FrameSplitter, frame } from './framing.ts';
@@ -82,6 +83,11 @@ test('queries over TLS, with ALPN or without, with a server name or without', as
     await until(() => options.observe.count('dot closed') === 4);
     assert.equal(options.observe.count('dot opened'), 4);
     assert.equal(options.observe.count('dot reply 0'), 12);
+    assert.deepEqual(
+      new Set(options.handler.shares),
+      new Set([queueShare('127.0.0.1')]),
+      'its share of the queue, no address',
+    );
   });
 });
 

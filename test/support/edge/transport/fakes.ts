@@ -102,8 +102,9 @@ export function makeGate(): Gate {
 export interface FakeHandler extends PacketHandler {
   /** Labels in the order in which they were asked. */
   readonly asked: string[];
-  /** What `slow` was told of each peer. */
+  /** The arguments `proven` and `share` of each call of `slow`. */
   readonly proven: boolean[];
+  readonly shares: (number | undefined)[];
   /** Answers to labels `wait...` come after it opens. */
   gate: Gate;
 }
@@ -116,6 +117,7 @@ export interface FakeHandler extends PacketHandler {
 export function fakeHandler(): FakeHandler {
   const asked: string[] = [];
   const proven: boolean[] = [];
+  const shares: (number | undefined)[] = [];
   const cached = new Map<string, Uint8Array>();
   /** The same octets each time, as a cache has them: whoever changes them is found out by the next. */
   const shared = (request: Uint8Array): Uint8Array => {
@@ -141,6 +143,7 @@ export function fakeHandler(): FakeHandler {
   const handler: FakeHandler = {
     asked,
     proven,
+    shares,
     gate: makeGate(),
     hot(request, length, _transport, out) {
       if (length < HEADER_OCTETS) return 0;
@@ -153,11 +156,12 @@ export function fakeHandler(): FakeHandler {
       out.set(reply);
       return reply.length;
     },
-    slow(request, _transport, isProven) {
+    slow(request, _transport, isProven, share) {
       if (request.length < HEADER_OCTETS) return null;
       const label = labelOf(request);
       asked.push(label);
       proven.push(isProven);
+      shares.push(share);
       const kind = Object.keys(table).find((prefix) => label.startsWith(prefix));
       return kind === undefined ? echo(request) : table[kind]!(request);
     },

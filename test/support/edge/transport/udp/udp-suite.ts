@@ -10,6 +10,7 @@ import { ServerCookies } from '../../../../../src/edge/transport/edns/cookies.ts
 import { makeRateLimits } from '../../../../../src/edge/transport/rate-limit/rate-limit.ts';
 import { createRateMemory } from '../../../../../src/edge/transport/rate-limit/rate-table.ts';
 import type { Listener } from '../../../../../src/edge/transport/shared/listener.ts';
+import { queueShare } from '../../../../../src/edge/transport/shared/queue-share.ts';
 import type { Fate, ReplyLimiter, UdpOptions } from '../../../../../src/edge/transport/udp/reply-finisher.ts';
 import { decodeMessage } from '../../../../../src/edge/wire/message/message.ts';
 import {
@@ -180,6 +181,7 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
         await until(() => replies.length === 16);
         assert.equal(decodeMessage(replies[15]!)!.tc, false);
         assert.deepEqual(options.handler.proven, [false, false, false, false, true]);
+        assert.deepEqual(options.handler.shares, [0, 0, 0, 0, queueShare('127.0.0.1')]);
       });
     });
 
