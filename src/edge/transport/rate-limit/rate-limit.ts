@@ -6,7 +6,7 @@ import { LIMITS } from '../../../core/limits.ts';
 import { RCODE } from '../../wire/codes.ts';
 import { u16At, u32At } from '../../wire/octets.ts';
 import type { Fate, ReplyLimiter } from '../udp/reply-finisher.ts';
-import { RateTable } from './rate-table.ts';
+import { periodEnd, RateTable } from './rate-table.ts';
 
 /** What is counted apart. The first four are classes of replies over UDP: one must not use up the others' share. */
 const KIND = { answer: 0, nodata: 1, refused: 2, error: 3, stream: 4, https: 5 } as const;
@@ -89,15 +89,16 @@ export function makeRateLimits({ memory, responses, clock }: RateSettings): Rate
       const high = u32At(octets, 0);
       return () => {
         const now = clock();
-        const count = table.count(high, low, KIND.stream, Math.floor(now / 1000), 1);
-        return count <= LIMITS.streamQueriesPerSecond ? 0 : Math.max(1, table.until * 1000 - now);
+        const second = Math.floor(now / 1000);
+        const count = table.count(high, low, KIND.stream, second, 1);
+        return count <= LIMITS.streamQueriesPerSecond ? 0 : Math.max(1, periodEnd(second, 1) * 1000 - now);
       };
     },
     admit(address) {
       const low = isIpv4(address) ? IPV4_LOW : u32At(octets, 4);
       const now = Math.floor(clock() / 1000);
       const count = table.count(u32At(octets, 0), low, KIND.https, now, MINUTE);
-      return count <= LIMITS.dohRequestsPerMinute ? 0 : table.until - now;
+      return count <= LIMITS.dohRequestsPerMinute ? 0 : periodEnd(now, MINUTE) - now;
     },
   };
 }

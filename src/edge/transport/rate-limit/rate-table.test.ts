@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRateMemory, RateTable } from './rate-table.ts';
+import { createRateMemory, periodEnd, RateTable } from './rate-table.ts';
 
 const NOW = 1_700_000_000;
 
@@ -13,16 +13,19 @@ test('counts by key and kind, and begins anew with each window', () => {
     [1, 2, 1, 1, 1],
   );
   assert.equal(count(1, 2, 0, NOW + 9), 3);
-  assert.equal(table.until, NOW + 10);
   assert.equal(count(1, 2, 0, NOW + 10), 1);
-  assert.equal(table.until, NOW + 20);
+  assert.equal(count(1, 2, 0, NOW + 19), 2);
+  assert.equal(count(1, 2, 0, NOW + 20), 1);
 });
 
-test('windows lie at multiples of their length', () => {
+test('periods begin and end at multiples of their length', () => {
   const table = new RateTable(createRateMemory());
-  table.count(1, 1, 0, NOW + 3, 60);
-  assert.equal(table.until % 60, 0);
-  assert.ok(table.until > NOW + 3 && table.until <= NOW + 63);
+  const end = periodEnd(NOW + 3, 60);
+  assert.equal(end % 60, 0);
+  assert.ok(end > NOW + 3 && end <= NOW + 63);
+  assert.equal(periodEnd(end, 60), end + 60);
+  const counts = [NOW + 3, end - 1, end].map((now) => table.count(1, 1, 0, now, 60));
+  assert.deepEqual(counts, [1, 2, 1]);
 });
 
 test('tables on the same memory count together', () => {

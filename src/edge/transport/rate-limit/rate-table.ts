@@ -4,15 +4,15 @@ import { randomBytes } from 'node:crypto';
 const WAYS = 4;
 /** 65,536 buckets, 0.8 MB. */
 const SETS = 16_384;
-/** Words of a bucket: whose it is, when its window ends (seconds since the epoch), how many came in it. */
+/** Words of a bucket: whose it is, when its period ends (seconds since the epoch), how many came in it. */
 const CELL = 3;
 const UNTIL = 1;
 const COUNT = 2;
 /** Words at the start: the seed of the hash, which nobody outside can know. */
 const HEAD = 4;
 const WORD_OCTETS = 4;
-/** The longest window that is counted in, seconds. An end later than that is left over from a clock that was set back. */
-const LONGEST_WINDOW = 60;
+/** The longest period, seconds. An end later than that is left over from a clock that was set back. */
+const LONGEST_PERIOD = 60;
 
 /** Memory of a `RateTable`, zero but for its seed. All threads of a node are given the same. */
 export function createRateMemory(sets = SETS): SharedArrayBuffer {
@@ -22,15 +22,13 @@ export function createRateMemory(sets = SETS): SharedArrayBuffer {
 }
 
 /**
- * Counts events by key in fixed windows of time, in fixed memory: a hashed table whose buckets are found again by a 32-bit
- * tag. When a set is full, a newcomer takes the bucket whose window ends first, of those the one that counted least, so a
+ * Counts events by key in fixed periods, in fixed memory: a hashed table whose buckets are found again by a 32-bit
+ * tag. When a set is full, a newcomer takes the bucket whose period ends first, of those the one that counted least, so a
  * flood of sources does not wash out what is over its limit.
  *
  * Threads count in the same memory without locks: now and then one overwrites another's count, which costs an event of many.
  */
 export class RateTable {
-  /** When the window ends that the last `count` counted in: seconds since the epoch. */
-  until = 0;
   readonly #words: Uint32Array;
   readonly #mask: number;
 
@@ -46,8 +44,8 @@ export class RateTable {
    * @param high @param low the key, 64 bits of a network
    * @param kind what is counted: keys of different kinds are different
    * @param now seconds since the epoch
-   * @param seconds length of a window, the same for all events of a kind; at most 60
-   * @returns events of this key in the present window, this one among them
+   * @param seconds length of a period, the same for all events of a kind; at most 60
+   * @returns events of this key in the present period, this one among them
    */
   count(high: number, low: number, kind: number, now: number, seconds: number): number {
     const words = this.#words;
@@ -59,27 +57,25 @@ export class RateTable {
       const until = words[at + UNTIL]!;
       if (words[at] === tag) {
         if (until > now && until <= now + seconds) {
-          this.until = until;
           words[at + COUNT] = words[at + COUNT]! + 1;
           return words[at + COUNT]!;
         }
         free = at;
         break;
       }
-      const ends = until > now + LONGEST_WINDOW ? 0 : until;
+      const ends = until > now + LONGEST_PERIOD ? 0 : until;
       if (ends < freeUntil || (ends === freeUntil && words[at + COUNT]! < words[free + COUNT]!)) {
         free = at;
         freeUntil = ends;
       }
     }
-    this.until = now - (now % seconds) + seconds;
     words[free] = tag;
-    words[free + UNTIL] = this.until;
+    words[free + UNTIL] = periodEnd(now, seconds);
     words[free + COUNT] = 1;
     return 1;
   }
 
-  /** Events of this key in the present window, as `count` would have them; counts none. */
+  /** Events of this key in the present period, as `count` would have them; counts none. */
   peek(high: number, low: number, kind: number, now: number, seconds: number): number {
     const words = this.#words;
     const tag = tagOf(words, high, low, kind);
@@ -91,6 +87,14 @@ export class RateTable {
     }
     return 0;
   }
+}
+
+/**
+ * The end of the period that `now` is in, seconds since the epoch. Periods are multiples of their length, so the end that a
+ * bucket holds for the present period is always this one.
+ */
+export function periodEnd(now: number, seconds: number): number {
+  return now - (now % seconds) + seconds;
 }
 
 /** Which set of buckets a key is in, in the low bits. The seed is the first three words. */
