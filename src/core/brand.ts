@@ -1,8 +1,8 @@
 /** The protocol brand. Everything that spells it is derived here, so that a change of brand is a change of one word. */
 export const BRAND = 'svc';
 
-/** Envelope format version, field `v` of every data answer (specification, TXT envelope). */
+/** Envelope format version, field `v` of every data answer. */
 export const ENVELOPE_VERSION = `${BRAND}1`;
 
-/** First letters of a namespace query token (specification, Namespace query token). */
+/** First letters of a namespace query token. */
 export const QUERY_TOKEN_PREFIX = `${BRAND}q`;

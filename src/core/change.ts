@@ -1,4 +1,4 @@
-/** Why a Change happened. Expiry fires no webhook; deletes, direct or by cascade, do (decisions, section 4). */
+/** Why a Change happened. Expiry fires no webhook; deletes, direct or by cascade, do. */
 export type ChangeCause = 'direct' | 'cascade' | 'expiry';
 
 export type ChangeBody =

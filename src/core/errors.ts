@@ -1,4 +1,4 @@
-/** REST error codes and the status each leaves with (specification, Errors; decisions, section 2). */
+/** REST error codes and the status each leaves with. */
 export const ERROR_CODES = {
   authentication_error: 401,
   authorization_error: 403,
@@ -63,7 +63,7 @@ export function forbidden(message: string): AppError {
   return new AppError('authorization_error', message);
 }
 
-/** 403 for a write into a namespace that the operator has suspended (decisions, section 8). */
+/** 403 for a write into a namespace that the operator has suspended. */
 export function namespaceSuspended(): AppError {
   return forbidden('Namespace is suspended');
 }
@@ -72,7 +72,7 @@ export function unauthenticated(message: string): AppError {
   return new AppError('authentication_error', message);
 }
 
-/** Envelope error codes with their static texts (decisions, section 5). E014 is reserved and never emitted. */
+/** Envelope error codes with their static texts. E014 is reserved and never emitted. */
 export const ENVELOPE_ERRORS = {
   E001: 'bad name',
   E002: 'bad operation',

@@ -3,11 +3,11 @@
  * compares the two. Bytes, unless the name says otherwise.
  */
 export const LIMITS = {
-  /** Decoded bytes of a record (specification, Limits). */
+  /** Decoded bytes of a record. */
   recordData: 2586,
   /** One DNS label (RFC 1035 §2.3.4). */
   label: 63,
-  /** A query name in text, without the trailing dot (specification, Limits). */
+  /** A query name in text, without the trailing dot. */
   queryName: 253,
   /** A zone's full name: two labels of full length, and room for every key of a usual length below it. */
   zoneName: 127,

@@ -1,4 +1,4 @@
-/** Entitlements by tier (specification, Limits; decisions, section 4). */
+/** Entitlements by tier. */
 export const TIERS = {
   free: { records: 1_000, webhooks: 0, allowance: 100_000 },
   pro: { records: 50_000, webhooks: 5, allowance: 5_000_000 },

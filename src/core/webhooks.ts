@@ -1,4 +1,4 @@
-/** The vocabulary of webhooks (specification, Events; decisions, section 4). */
+/** The vocabulary of webhooks. */
 
 /** What a customer can subscribe to. Nothing else can be delivered, the test aside. */
 export const WEBHOOK_EVENTS = {

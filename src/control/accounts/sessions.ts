@@ -4,7 +4,7 @@ import { deleteEndedSessions, findSession, insertSession, revokeSession } from '
 import type { Actor, ApiOperation } from './actor.ts';
 import { jwtKeeper } from './jwt.ts';
 
-/** A customer JWT is good for 12 hours (decisions, section 3). */
+/** A customer JWT is good for 12 hours. */
 export const SESSION_LENGTH = 12 * 3_600_000;
 
 const EVERY_OPERATION: ReadonlySet<ApiOperation> = new Set(['read', 'write']);

@@ -16,7 +16,7 @@ import { type Actor, requireSession } from './actor.ts';
 import type { HasClock, HasIds, HasSessions, HasStore } from './deps.ts';
 import type { IssuedToken } from './sessions.ts';
 
-/** The current user as the API shows it (specification, Current user). */
+/** The current user as the API shows it. */
 export interface UserResource {
   readonly id: string;
   readonly email: string;

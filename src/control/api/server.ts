@@ -17,7 +17,7 @@ import { queryTokenRoutes } from './routes/query-tokens.ts';
 import { recordRoutes } from './routes/records.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
-/** Path prefix of the REST API (specification, Versioning). */
+/** Path prefix of the REST API. */
 const PREFIX = '/api/v1';
 
 /** Milliseconds. A client that drips its request, or never takes its answer, loses the connection. */

@@ -18,7 +18,7 @@ import { parseNewApiKey } from './input.ts';
 
 const TOKEN_BYTES = 32;
 
-/** An API key as the API shows it (specification, API key). */
+/** An API key as the API shows it. */
 export interface ApiKeyResource {
   readonly id: string;
   readonly name: string;

@@ -5,7 +5,7 @@ import { apiKeyDigest } from './api-keys.ts';
 
 const BOTH: readonly ApiOperation[] = ['read', 'write'];
 
-/** `last_used_at` moves at most this often (decisions, section 2). Milliseconds. */
+/** `last_used_at` moves at most this often. Milliseconds. */
 const TOUCH_EVERY = 60_000;
 
 /** Keys whose last use is remembered; above it all are forgotten, and the database says again. */

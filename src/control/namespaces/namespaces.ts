@@ -15,7 +15,7 @@ import {
 } from '../store/tables/namespaces.ts';
 import { lockUser } from '../store/tables/users.ts';
 
-/** A namespace as the API shows it (specification, Namespace). */
+/** A namespace as the API shows it. */
 export interface NamespaceResource {
   readonly id: string;
   readonly name: string;

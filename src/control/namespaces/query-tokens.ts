@@ -22,7 +22,7 @@ const DAY = 86_400_000;
 /** Revoked and expired tokens stay in the list this long, then the next mint forgets them. */
 const ENDED_KEPT = 30 * DAY;
 
-/** A query token as the API shows it: never the plaintext (decisions, section 3). */
+/** A query token as the API shows it: never the plaintext. */
 export interface QueryTokenResource {
   readonly id: string;
   readonly name: string;
@@ -84,7 +84,7 @@ export async function mintQueryToken(
   });
 }
 
-/** The body has no envelope: its fields stand at the top (specification, Namespaces and query tokens). */
+/** The body has no envelope: its fields stand at the top. */
 function parseMint(body: JsonObject): { readonly name: string; readonly days: number } {
   const faults = new Faults();
   const fields = new Fields(body, ['name', 'expires_in_days'], faults);

@@ -4,7 +4,7 @@ import type { Actor } from '../accounts/actor.ts';
 import { base64, type NewChange } from '../store/log/change-log.ts';
 import type { RecordsTable } from '../store/schema.ts';
 
-/** A record as the API shows it (specification, Record). */
+/** A record as the API shows it. */
 export interface RecordResource {
   readonly id: string;
   readonly key: string;
@@ -57,7 +57,7 @@ export function withSentData(actor: Actor, record: BareRecord, sent: JsonObject)
   return { id, key, resource, namespace, version, data: sent.data as string, ...rest };
 }
 
-/** A record as the answer to the actor's write shows it: `write` does not imply `read` (decisions, sections 2 and 8). */
+/** A record as the answer to the actor's write shows it: `write` does not imply `read`. */
 export function shownTo(actor: Actor, row: RecordsTable, namespace: string): ShownRecord {
   const resource = recordResource(row, namespace);
   return actor.operations.has('read') ? resource : bareRecord(row, namespace);

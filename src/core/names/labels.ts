@@ -6,7 +6,7 @@ const VERSION = /^v[1-9][0-9]*$/;
 /** First bytes of the label that carries a query token. */
 export const AUTH_PREFIX = 'auth-';
 
-/** Operator-reserved resource (specification, Key and version rules, 4). */
+/** Operator-reserved resource. */
 export const DATASETS_RESOURCE = 'datasets';
 
 export const PUBLIC_NAMESPACE = 'public';
@@ -36,7 +36,7 @@ export function isLabel(label: string): boolean {
   return label.length <= LIMITS.label && LABEL.test(label);
 }
 
-/** A resource version in its canonical spelling, lower case (specification, Key and version rules, 2). */
+/** A resource version in its canonical spelling, lower case. */
 export function isVersion(label: string): boolean {
   return label.length <= LIMITS.label && VERSION.test(label);
 }

@@ -5,7 +5,7 @@ import { RESERVED_NAMES } from './reserved-names.ts';
 const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
 
 /**
- * Judges a namespace name that a customer wants (specification, Namespace, Name rules).
+ * Judges a namespace name that a customer wants.
  *
  * @returns null when it may be taken, else one message
  */

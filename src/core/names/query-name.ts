@@ -6,8 +6,7 @@ import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
 const SHORTEST = 4;
 
 /**
- * A coordinate pair is one label of the public services, the one place where `_` and a leading `-` occur
- * (specification, Public services, coordinates).
+ * A coordinate pair is one label of the public services, the one place where `_` and a leading `-` occur.
  */
 const COORDINATES = /^-?[0-9]{1,3}(?:d[0-9]+)?_-?[0-9]{1,3}(?:d[0-9]+)?$/;
 
@@ -25,7 +24,7 @@ const BAD_OPERATION: ParsedName = { kind: 'malformed', code: 'E002' };
 const BAD_VERSION: ParsedName = { kind: 'malformed', code: 'E003' };
 
 /**
- * Parses the part of a query name below the zone (specification, Query name structure).
+ * Parses the part of a query name below the zone.
  *
  * @param name lower-case text without a trailing dot, zone removed; '' is the apex
  * @returns the query, `short` below four labels, or `malformed` with the envelope code that says why

@@ -13,7 +13,7 @@ export interface RecordKey {
 const AROUND = 'get.'.length + AUTH_PREFIX.length + 56 + 1 + 1;
 
 /**
- * Parses the key of a record write (specification, Key and version rules). Case is folded, as DNS does.
+ * Parses the key of a record write. Case is folded, as DNS does.
  *
  * @param zoneLength letters of the longest configured zone, without a trailing dot: every accepted record must be
  *   queryable with a token in front

@@ -1,4 +1,4 @@
-/** Names with a meaning in DNS or in operation (specification, Namespace, Name rules). */
+/** Names with a meaning in DNS or in operation. */
 const STRUCTURAL =
   'public system admin api www mail ftp dns nameserver ns ns01 ns02 ns03 test demo example staging production root ' +
   'localhost internal private';
@@ -15,7 +15,7 @@ const COMPANIES =
   'telegram signal mozilla wikipedia redhat canonical ubuntu debian docker kubernetes ' +
   'github gitlab bitbucket codeberg sourceforge gitea forgejo sourcehut npmjs pypi';
 
-/** Demo namespaces, answered only where the operator turns them on (decisions, section 1). */
+/** Demo namespaces, answered only where the operator turns them on. */
 export const DEMO_NAMESPACES: ReadonlySet<string> = new Set([
   'playground',
   'playground-staging',

@@ -1,7 +1,7 @@
 import { ENVELOPE_VERSION } from '../brand.ts';
 import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from '../errors.ts';
 
-/** `f` of an envelope by media type: 1 to 7 letters, so that the head never outgrows 52 bytes (decisions, section 2). */
+/** `f` of an envelope by media type: 1 to 7 letters, so that the head never outgrows 52 bytes. */
 const FORMATS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'application/json': 'json',
@@ -39,7 +39,7 @@ export function contentFormat(contentType: string): string {
   return 'bin';
 }
 
-/** TXT value of a hosted record: at most 52 bytes of head and 3,448 of Base64 (specification, TXT envelope). */
+/** TXT value of a hosted record: at most 52 bytes of head and 3,448 of Base64. */
 export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: number): Buffer {
   const head = `v=${ENVELOPE_VERSION};s=ok;t=data;e=b64;f=${format};ttl=${ttlSeconds};d=`;
   const base64Length = Math.ceil(data.length / 3) * 4;
@@ -50,7 +50,7 @@ export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: num
   return text;
 }
 
-/** TXT value of an error (decisions, section 5). The text is static: never the name, never the token. */
+/** TXT value of an error. The text is static: never the name, never the token. */
 export function errorEnvelope(code: EnvelopeErrorCode, retryAfter?: number): string {
   const tail = retryAfter === undefined ? '' : `;retry_after=${retryAfter}`;
   return `v=${ENVELOPE_VERSION};s=${envelopeStatus(code)};t=error;code=${code};msg=${ENVELOPE_ERRORS[code]}${tail}`;

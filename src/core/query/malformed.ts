@@ -1,7 +1,7 @@
 import type { EnvelopeErrorCode } from '../errors.ts';
 
 /**
- * Why a query was not understood, and what its extended error says (decisions, section 8). The table is closed and its texts
+ * Why a query was not understood, and what its extended error says. The table is closed and its texts
  * are static: none repeats a part of the question.
  */
 export const MALFORMED_TEXTS = {

@@ -1,7 +1,7 @@
 import type { EnvelopeErrorCode } from '../errors.ts';
 import type { MalformedCause } from './malformed.ts';
 
-/** What a failed query died of; each has its extended error (decisions, section 5). */
+/** What a failed query died of; each has its extended error. */
 export type FailureCause = 'storage' | 'provider' | 'signing' | 'too-large' | 'internal';
 
 /**

@@ -6,8 +6,7 @@ const B64_PREFIX = 'b64-';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Decodes one params label to text, for public services; hosted keys keep it as it stands (specification, Parameter
- * encodings; decisions, section 5). A label without a known prefix is its own text.
+ * Decodes one params label to text, for public services; hosted keys keep it as it stands. A label without a known prefix is its own text.
  *
  * `b64-` needs the letters as they were received (see `isCaseSensitive`). Many resolvers change them, and Base64 does not
  * survive that: `b32-` and `hex-` are the safe ones.

@@ -6,7 +6,7 @@ import { encodeBase32 } from '../text/base32.ts';
 export const QUERY_TOKEN_BYTES = 32;
 
 /**
- * Spells a token: `svcq` and 52 letters of `[0-9a-v]`, 56 in all (specification, Namespace query token).
+ * Spells a token: `svcq` and 52 letters of `[0-9a-v]`, 56 in all.
  *
  * @param secret 32 random bytes
  */
@@ -17,7 +17,7 @@ export function spellQueryToken(secret: Uint8Array): string {
 
 /**
  * The digest that is stored and replicated: lower-case hex SHA-256 of the whole token in lower case. Resolvers change the
- * case of names, so the presented value is folded before it is hashed (decisions, section 5); it is never parsed.
+ * case of names, so the presented value is folded before it is hashed; it is never parsed.
  */
 export function queryTokenDigest(token: string): string {
   return createHash('sha256').update(token.toLowerCase(), 'latin1').digest('hex');

@@ -1,4 +1,4 @@
-/** Operations of the query surface (specification, Operations). `put` and `delete` are not DNS operations. */
+/** Operations of the query surface. `put` and `delete` are not DNS operations. */
 export const OPERATIONS = ['get', 'info', 'geoip', 'manifest', 'identity'] as const;
 
 export type Operation = (typeof OPERATIONS)[number];

@@ -5,7 +5,6 @@ import { envelopeStatus } from '../../core/query/envelope.ts';
 import type { ServiceSchema } from '../services/schema.ts';
 import type { Placeholder, Service, ServiceError } from '../services/service.ts';
 
-/** Specification, Schema document. */
 export interface SchemaDocument {
   readonly status: 'ok';
   readonly version: string;

@@ -184,7 +184,7 @@ test('errors of GET /schema', () => {
 
 const TEXT = { type: 'string', minLength: 1 } as const;
 
-/** Specification, Schema document: its fields, and no others. */
+/** The fields of a schema document, and no others. */
 const DOCUMENT = {
   type: 'object',
   additionalProperties: false,

@@ -38,8 +38,7 @@ const HOST_FAULTS: Readonly<Record<HostDecision, UrlFault | null>> = {
 };
 
 /**
- * The first rule that a customer's URL breaks, or null when it may be called as far as the text tells (specification,
- * Webhooks). What its host resolves to is another question.
+ * The first rule that a customer's URL breaks, or null when it may be called as far as the text tells. What its host resolves to is another question.
  *
  * A fragment is refused and not dropped: it never travels, so whoever wrote one expects something that would not happen.
  */

@@ -29,7 +29,7 @@ export function jsonBody(request: FastifyRequest): JsonObject {
 }
 
 /**
- * The resource inside a body's envelope (specification, Endpoints).
+ * The resource inside a body's envelope.
  *
  * @throws AppError 400 without the envelope, 422 for anything beside it
  */

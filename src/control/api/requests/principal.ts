@@ -12,7 +12,7 @@ const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
 /**
  * The actor behind an `Authorization` header: three dot-separated parts are a customer JWT, 64 lower-case hexadecimal
- * letters an API key (decisions, section 2).
+ * letters an API key.
  *
  * @returns null for anything that does not count
  */

@@ -2,7 +2,7 @@ import type { Change } from '../../../core/change.ts';
 import { formatTime } from '../../../core/text/time.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 
-/** The `data` of an event (specification, Events). Nothing in it names the customer. */
+/** The `data` of an event. Nothing in it names the customer. */
 export type EventData =
   | {
       readonly key: string;

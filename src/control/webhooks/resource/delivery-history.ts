@@ -7,7 +7,7 @@ import { findAuthorized, lockAuthorized } from './authorize.ts';
 import { encodePosition, parseDeliveryListing } from './delivery-listing.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
 
-/** A page of a webhook's history (decisions, section 4). */
+/** A page of a webhook's history. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryResource[];
   readonly meta: {

@@ -9,7 +9,7 @@ import {
 import type { DeliveryRow } from '../../store/webhooks/deliveries.ts';
 import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 
-/** A webhook as the API shows it (specification, Webhook). */
+/** A webhook as the API shows it. */
 export interface WebhookResource {
   readonly id: string;
   readonly name: string;
@@ -49,7 +49,7 @@ export function namespacesOf({ namespaces }: Pick<WebhookRow, 'namespaces'>): re
   return JSON.parse(namespaces);
 }
 
-/** A delivery as the API shows it (decisions, section 4): never what was sent, nor anything that the endpoint said. */
+/** A delivery as the API shows it: never what was sent, nor anything that the endpoint said. */
 export interface DeliveryResource {
   readonly id: string;
   readonly event: DeliveryEvent;
@@ -80,7 +80,7 @@ export function deliveryResource(row: DeliveryRow): DeliveryResource {
   };
 }
 
-/** What a customer can subscribe to (specification, Webhooks). */
+/** What a customer can subscribe to. */
 export const EVENT_CATALOGUE = {
   events: Object.entries(WEBHOOK_EVENTS).map(([name, description]) => ({ name, description })),
 } as const;

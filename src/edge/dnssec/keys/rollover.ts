@@ -21,7 +21,7 @@ export interface RolloverTimes {
 
 export const ROLLOVER_TIMES: RolloverTimes = {
   dnskeyTtl: DNSKEY_TTL,
-  // Dataset answers about windows that have ended (specification, Datasets).
+  // Dataset answers about windows that have ended.
   maxTtl: 604_800,
   parentDsTtl: 86_400,
   propagation: 3600,

@@ -29,7 +29,7 @@ export interface SignatureWindow {
 const HOUR_MS = 3_600_000;
 const HOUR_S = 3600;
 const LIFE_S = 7 * 24 * HOUR_S;
-/** Three days of seven and a bit: before half of the life is gone (decisions, section 5). */
+/** Three days of seven and a bit: before half of the life is gone. */
 const RENEW_AFTER_MS = 72 * HOUR_MS;
 /** RRSIG rdata before the signer's name (RFC 4034 §3.1). */
 const PREFIX = 18;

@@ -8,7 +8,7 @@ import { assertFailure, newName, openWorld, type Scenarios } from '../world.ts';
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 export const authenticationScenarios: Scenarios = {
-  '/me shows exactly the fields of the specification': async (store) => {
+  '/me shows exactly the fields of docs/API.md': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
     const { name } = await customer.namespace();
