@@ -14,7 +14,7 @@ import { type NewRecord, type RecordContext, readNewRecord } from './input.ts';
 import { deletedChange, upsertedChange } from './record.ts';
 import { newRow, recordCap, recordQuotaExceeded } from './records.ts';
 
-/** A batch as it was asked for; no key occurs twice in it. */
+/** A parsed batch. No key occurs twice in it. */
 export interface Bulk {
   readonly records: readonly NewRecord[];
   readonly delete: readonly RecordKey[];
@@ -154,7 +154,7 @@ function planBulk(
   }
   for (const { key, namespace } of bulk.delete) {
     const old = known.get(key);
-    // A key in a namespace of somebody else is like one that is not there.
+    // A key in another customer's namespace is treated as one that does not exist.
     if (old === undefined || !namespaces.has(namespace)) continue;
     const isExpired = old.expires_at !== null && old.expires_at <= now;
     (isExpired ? expired : deleted).push({ id: old.id, key, namespace });

@@ -95,7 +95,7 @@ function readKey(fields: Fields, name: string, zoneLength: number): RecordKey | 
   if (text === undefined) return undefined;
   const key = parseRecordKey(text, zoneLength);
   if (typeof key !== 'string') return key;
-  // The message begins with the field's plain name; inside a list its path stands there instead.
+  // The message starts with the name of the field, or with its path inside a list.
   fields.fault(name, key.replace(/^key /, ''));
   return undefined;
 }

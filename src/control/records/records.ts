@@ -77,7 +77,7 @@ export async function createRecord(
 }
 
 /**
- * Inserts in place of a record that is past its expiry and not yet erased: such a record no longer takes the key.
+ * Replaces an expired record that the sweeper has not deleted: its key is free.
  *
  * @returns null when the key is taken
  */
@@ -137,7 +137,7 @@ export async function patchRecord(
 }
 
 /**
- * Deletes for good. Its payloads leave the change log once the fan-out has told of them.
+ * Deletes a record. Upkeep erases its payloads from the change log once the fan-out has read them.
  *
  * @param condition as for `patchRecord`
  * @throws AppError 404; 403 outside the key's allowlist or in a suspended namespace; 412

@@ -40,7 +40,7 @@ export interface UsersTable {
   email: string;
   role: 'user' | 'admin';
   tier: Tier;
-  /** Kept with every write: the record cap is judged against it under the row's lock. */
+  /** Updated with every write. The record cap is checked against it under the row's lock. */
   records_count: number;
   created_at: number;
 }
@@ -129,7 +129,7 @@ export interface ChangeLogTable {
   data: Uint8Array | null;
 }
 
-/** Budgets shared by several processes on PostgreSQL; one process keeps them in memory. */
+/** Rate limits shared by several processes on PostgreSQL; a single process keeps them in memory. */
 export interface RateWindowsTable {
   key: string;
   started_at: number;
@@ -159,19 +159,19 @@ export interface WebhooksTable {
   next_due_at: number | null;
   /** After a failed attempt nothing is sent before this time; 0: at once. */
   rests_until: number;
-  /** Names the lease of the one process that delivers to it; null: nobody does. */
+  /** The lease name of the process that delivers to it; null: no process does. */
   claim: string | null;
   /** The delivery whose attempt began last under the lease; null without a lease. */
   claimed_delivery: string | null;
-  /** The lease's end: from then on anybody may claim it. 0 without one. */
+  /** The end of the lease: from then on any process may claim it. 0 without a lease. */
   claimed_until: number;
-  /** When it last had its turn; 0: never. Of one customer's webhooks the one longest without comes first. */
+  /** Time of its last attempt; 0: never. Of a customer's webhooks the one with the earliest comes first. */
   served_at: number;
   /** Milliseconds that the last attempt took; null: none was made. */
   last_attempt_ms: number | null;
   /** JSON: attempts of the last hour by minute (`control/webhooks/delivery/hourly-attempts.ts`). */
   attempt_minutes: string;
-  /** Its owner has to be told that it was disabled, from this time on; null: told, or nothing to tell. */
+  /** From this time on its owner is to be notified that it was disabled; null: no notice is pending. */
   notice_due_at: number | null;
   /** What the server disabled it for; null: it is enabled, or its owner disabled it. */
   disabled_by: 'failures' | 'tier' | null;
@@ -189,7 +189,7 @@ export interface WebhookDeliveriesTable {
   status: DeliveryStatus;
   response_code: number | null;
   error: DeliveryError | null;
-  /** Attempts begun: counted when one is claimed. */
+  /** Attempts started: counted when a process claims the delivery. */
   attempts: number;
   duration_ms: number | null;
   created_at: number;

@@ -6,7 +6,7 @@ import type { Database } from './schema.ts';
 export type Reader = Kysely<Database>;
 export type Tx = Transaction<Database>;
 
-/** Statements take either: reads may run inside a unit of work. */
+/** A reader or a unit of work: statements that only read take either. */
 export type Db = Reader | Tx;
 
 export interface Store {
@@ -15,9 +15,9 @@ export interface Store {
   readonly read: Reader;
   /**
    * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects.
-   * `work` must only await statements on `tx`, and may be run again after a deadlock: it keeps no state of its own. It
-   * lets a failed statement throw, for PostgreSQL runs nothing more in that transaction. When it appended changes,
-   * the listeners of `changes` are called after it; other units wake nobody.
+   * `work` must only await statements on `tx`. It may run again after a deadlock, so it must not change state outside. It must let
+   * a failed statement throw: PostgreSQL runs nothing more in that transaction. The listeners of `changes` are called after a
+   * unit that appended changes.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   readonly changes: ChangeSource;
@@ -27,8 +27,8 @@ export interface Store {
    */
   onWork(topic: WorkTopic, listener: () => void): () => void;
   /**
-   * Brings erasures to the disk: deleted bytes leave the files of the embedded engine, write-ahead log included. On
-   * PostgreSQL that is its own vacuum's work.
+   * Removes deleted bytes from the files of the embedded engine, write-ahead log included. On PostgreSQL it does nothing: vacuum
+   * removes them.
    *
    * @returns false when another process was in the way: call again later
    */

@@ -5,17 +5,17 @@ import { pruneLog } from './log/change-log.ts';
 import { eraseSuperseded, isErasureDue } from './log/erasure.ts';
 import type { Store } from './store.ts';
 
-/** Between two rounds, milliseconds. Each erases from the log what the fan-out has passed. */
+/** Milliseconds between two rounds. Each erases payloads of the log that the fan-out has read. */
 const ROUND_MS = 1_000;
-/** Every so many rounds the files are scrubbed: erased bytes are then gone from them, when no other process is in the way. */
+/** Rounds between two scrubs, which remove erased bytes from the files unless another process reads them. */
 const SCRUB_EVERY = 4;
-/** Every so many rounds the log is pruned. */
+/** Rounds between two prunings of the log. */
 const PRUNE_EVERY = 60;
-/** Changes that one unit of work prunes or goes through. */
+/** Changes that one unit of work prunes or examines. */
 const PRUNE_LIMIT = 1_000;
 const ERASE_LIMIT = 500;
 
-/** A store that is back is looked after within this time, milliseconds. */
+/** Milliseconds. After the database is back, the first round starts within the longest. */
 const BACKOFF = { firstMs: 100, capMs: 1_000 };
 
 interface UpkeepOptions {
@@ -23,11 +23,10 @@ interface UpkeepOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * Milliseconds that the log is kept, and longer where the fan-out lags. A follower that was away for longer begins from a
-   * snapshot.
+   * Milliseconds that the log is kept; longer where the fan-out lags. A follower that is further behind reads a snapshot.
    */
   readonly keepLog: number;
-  /** Told of a round that failed, which is tried again. */
+  /** Called after a round that failed. The loop retries it. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -54,7 +53,7 @@ export async function startUpkeep({ store, clock, signal, keepLog, onError }: Up
   await loop({ signal, waker: createWaker(signal), pass, backoff: BACKOFF, onError: onFault });
 }
 
-/** Runs units small enough that writers do not notice, until one is not full. */
+/** Runs small units, so that writers do not wait long, until one has less to do than its limit. */
 async function inUnits(signal: AbortSignal, limit: number, unit: () => Promise<number>): Promise<void> {
   for (let done = limit; done === limit && !signal.aborted; ) done = await unit();
 }

@@ -30,7 +30,7 @@ export function isTransient(error: unknown): boolean {
   return PG_TRANSIENT.has(codes(error).code);
 }
 
-/** The disk that holds the database has no room: the unit left nothing, and the next one may work once there is room. */
+/** Whether the disk of the database is full. The unit wrote nothing; later units succeed once there is space. */
 export function isDiskFull(error: unknown): boolean {
   const { errcode, code } = codes(error);
   return (typeof errcode === 'number' && (errcode & 0xff) === SQLITE_FULL) || code === PG_DISK_FULL;

@@ -2,8 +2,8 @@ import type { Marks } from './unit-marks.ts';
 import type { WorkTopic } from './work-topics.ts';
 
 /**
- * Listeners that are told what committed units did. A listener that throws is ignored: the commit is done, and a wake-up is
- * only a hint. Units that appended no change and left no work tell nobody anything.
+ * Calls listeners after committed units that appended changes or left work. An error of a listener is ignored: the commit is done,
+ * and a wake-up is only a hint.
  */
 export class StoreSignals {
   readonly #changed = new Set<(seq: number) => void>();
@@ -12,13 +12,13 @@ export class StoreSignals {
   #unwatch: (() => void) | null = null;
   #lastSeq: number | null = null;
 
-  /** @param watch begins to look for commits of other processes, while anybody listens; returns the way to stop */
+  /** @param watch starts to watch other processes' commits; called while there are listeners; returns how to stop */
   constructor(watch: () => () => void) {
     this.#watch = watch;
   }
 
   onChange(listener: (seq: number) => void): () => void {
-    // Its own closure, so that the same function given twice is two listeners.
+    // A new closure: the same function added twice is two listeners.
     return this.#add(this.#changed, (seq: number) => listener(seq));
   }
 
@@ -28,7 +28,7 @@ export class StoreSignals {
     return this.#add(listeners, () => listener());
   }
 
-  /** The `seq` that was told last; null when none was. */
+  /** The `seq` of the last call of `tell` with one; null before. */
   get lastSeq(): number | null {
     return this.#lastSeq;
   }
@@ -62,6 +62,6 @@ function quietly(call: () => void): void {
   try {
     call();
   } catch {
-    // Nothing that a listener does may look like a failed commit.
+    // An error of a listener must not look like a failed commit.
   }
 }

@@ -1,7 +1,7 @@
 import type { Tx } from '../store.ts';
 import type { WorkTopic } from './work-topics.ts';
 
-/** What a unit of work did that others wait for. */
+/** What a unit of work did that listeners wait for. */
 export interface Marks {
   /** The last change that it appended to the log; null when it appended none. */
   readonly seq: number | null;
@@ -15,7 +15,7 @@ interface MutableMarks {
 
 export const NO_MARKS: Marks = { seq: null, work: new Set() };
 
-/** By the handle of a unit: a unit that is run again has a new one, so nothing of its first run stays. */
+/** Keyed by the handle of a unit. A unit that runs again has a new handle, so the marks of its first run do not count. */
 const marks = new WeakMap<Tx, MutableMarks>();
 
 function marksFor(tx: Tx): MutableMarks {
@@ -26,12 +26,12 @@ function marksFor(tx: Tx): MutableMarks {
   return fresh;
 }
 
-/** The unit appended changes, `seq` being the last. */
+/** Records that the unit appended changes up to `seq`. */
 export function markChange(tx: Tx, seq: number): void {
   marksFor(tx).seq = seq;
 }
 
-/** The unit left work of this kind. */
+/** Records that the unit left work of this kind. */
 export function markWork(tx: Tx, topic: WorkTopic): void {
   marksFor(tx).work.add(topic);
 }
@@ -40,7 +40,7 @@ export function marksOf(tx: Tx): Marks {
   return marks.get(tx) ?? NO_MARKS;
 }
 
-/** What several units did, in the order of their commits. */
+/** The marks of several units as one. */
 export function joinMarks(all: readonly Marks[]): Marks {
   const seqs = all.flatMap(({ seq }) => (seq === null ? [] : [seq]));
   return {

@@ -3,20 +3,20 @@ import { encodeChange } from '../../../feed/change-codec.ts';
 import { markChange } from '../engine/unit-marks.ts';
 import type { Tx } from '../store.ts';
 
-/** A Change before it is written: `seq` and `at` are given by the log. */
+/** A change before it is appended, without `seq` and `at`, which the log assigns. */
 export type NewChange = { readonly owner: string | null; readonly cause: ChangeCause } & ChangeBody;
 
-/** Rows in one insert, and keys in one list: well below the parameters that either engine allows in a statement. */
+/** Rows in one insert: well below the parameters that either engine allows in a statement. */
 const CHUNK = 200;
 
 /**
- * Writes changes at the end of the log. Call it last in a unit of work: from here to the commit the unit holds the row
- * that numbers come from, which makes commit order and `seq` order the same.
+ * Appends changes to the log. Call it last in a unit of work: from here to the commit the unit locks the row of the sequence
+ * number, so that commit order and `seq` order are the same.
  *
- * When the unit is committed, the listeners of `ChangeSource.onChange` are told the last `seq`, in every process.
+ * After the commit the listeners of `ChangeSource.onChange` are called with the last `seq`, in every process.
  *
  * @param at milliseconds since the epoch
- * @returns the `seq` of the last of them; the present head when there are none
+ * @returns the `seq` of the last change; the head of the log when there are none
  * @throws ChangeFormatError when a view could not read one of them; none is written
  */
 export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: number): Promise<number> {
@@ -38,12 +38,12 @@ export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: n
 }
 
 /**
- * Drops the oldest part of the log: rows before the first one that is not older than `beforeAt`, so that what remains has
- * no gap even where clocks ran apart. What was not yet judged for webhooks stays, however old it is.
+ * Deletes the oldest part of the log: the rows before the first one that is not older than `beforeAt`. The rest has no gap, even
+ * where the clocks of two processes differ. Changes that the fan-out has not read stay, however old they are.
  *
  * @param beforeAt milliseconds since the epoch
- * @param limit rows at most, for a unit of work that does not hold up others for long
- * @returns rows dropped; fewer than `limit` means that there is no more
+ * @param limit rows at most; it bounds how long other units wait
+ * @returns rows deleted; fewer than `limit` means that no more are old enough
  */
 export async function pruneLog(tx: Tx, beforeAt: number, limit: number): Promise<number> {
   const last = await tx

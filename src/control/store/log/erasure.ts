@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../store.ts';
 
-/** The row of `feed_cursors` that tells up to which change earlier payloads were erased. */
+/** The row of `feed_cursors` with the `seq` up to which superseded payloads were erased. */
 const CURSOR = 'erasure';
 
 /** Keys of one statement, with a `seq` each: below the parameters that either engine allows. */

@@ -11,7 +11,7 @@ import { type CustomTypesConfig, Pool, type PoolConfig, types } from 'pg';
 /** Milliseconds. A process that hangs inside a unit must not hold the log's row for ever. */
 const CONNECT_TIMEOUT = 5_000;
 const STATEMENT_TIMEOUT = 30_000;
-/** The client's own limit, for a network that swallows the answer. */
+/** Milliseconds that the client waits for an answer, for a network that drops it. */
 const QUERY_TIMEOUT = 35_000;
 
 const OID = { bytea: 17, int8: 20, numeric: 1700 };

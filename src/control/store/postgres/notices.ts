@@ -1,26 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type Pool } from 'pg';
-import { type Backoff, backoffMs } from '../../../lifecycle/backoff.ts';
+import type { Backoff } from '../../../lifecycle/backoff.ts';
 import { createDrain } from '../../../lifecycle/drain.ts';
+import { loop } from '../../../lifecycle/loop.ts';
+import { backgroundTimers } from '../../../lifecycle/timers.ts';
+import { createWaker } from '../../../lifecycle/waker.ts';
 import { joinMarks, type Marks, NO_MARKS } from '../engine/unit-marks.ts';
 import { WORK_TOPICS } from '../engine/work-topics.ts';
 import { connectionConfig } from './driver.ts';
 
 const CHANNEL = 'uqrp_store';
 
-/** Between attempts to listen again. */
+/** Delays between attempts to connect again. */
 const RECONNECT: Backoff = { firstMs: 100, capMs: 1_000 };
 
-/** What a notice says: who sends it, the last change of its units, the work that they left. */
+/** The store that sends the notice, the `seq` of the last change of its units, and the work that they left. */
 type Notice = readonly [origin: string, seq: number | null, work: readonly string[]];
 
 /**
- * Tells other processes what committed units did, after the commits and not in them: NOTIFY inside a transaction takes a
- * lock that makes all commits of the server queue. One notice at a time; what is to be told meanwhile becomes one. A notice
- * that is lost costs the time to the next poll.
+ * Notifies other processes of committed units, after the commit: NOTIFY inside a transaction takes a lock that makes all commits
+ * of the server queue. One notice is sent at a time; units that commit meanwhile share the next one. A lost notice delays its
+ * readers until their next poll.
  */
 export class Notifier {
-  /** Names this store in its notices. */
+  /** Identifies this store in its notices. */
   readonly origin: string = randomUUID();
   readonly #pool: Pool;
   readonly #drain = createDrain(
@@ -40,7 +43,7 @@ export class Notifier {
     this.#drain.start();
   }
 
-  /** Resolves when no notice is on its way. */
+  /** Resolves when no notice is being sent. */
   idle(): Promise<void> {
     return this.#drain.idle();
   }
@@ -57,7 +60,7 @@ function isSilent({ seq, work }: Marks): boolean {
   return seq === null && work.size === 0;
 }
 
-/** @returns null for a notice of the store itself, and for text that is no notice */
+/** @returns null for a notice of this store, and for text that is not a notice */
 function readNotice(text: string | undefined, self: string): Marks | null {
   try {
     const [origin, seq, work] = JSON.parse(text ?? '') as Notice;
@@ -69,53 +72,57 @@ function readNotice(text: string | undefined, self: string): Marks | null {
 }
 
 /**
- * Listens on a connection of its own, made again whenever it is lost; `heard` is then called at once with the head of the
- * log and all work, for what was missed.
+ * Listens for the notices of other stores, on a connection outside the pools. When the connection is lost it reconnects with
+ * exponential backoff, without a limit. After each connect it calls `heard` once with the head of the log and all work topics,
+ * since notices may have been missed.
  *
- * @param self notices of this origin are not heard
- * @returns the way to stop
+ * @param self notices of this origin are skipped
+ * @returns stops listening
  */
 export function watchNotices(url: string, self: string, heard: (marks: Marks) => void): () => void {
-  let stopped = false;
-  let client: Client | null = null;
-  let timer: NodeJS.Timeout | undefined;
-  let failures = 0;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const pass = (): Promise<number> => listen(url, self, heard, signal);
+  void loop({
+    signal,
+    waker: createWaker(signal, backgroundTimers),
+    pass,
+    backoff: RECONNECT,
+    onError() {},
+  });
+  return () => ending.abort();
+}
 
-  const connect = async (): Promise<void> => {
-    const fresh = new Client({ ...connectionConfig(url), statement_timeout: 0 });
-    client = fresh;
-    let lost = false;
-    const retry = (): void => {
-      if (lost) return;
-      lost = true;
-      void fresh.end().catch(() => {});
-      if (stopped) return;
-      failures++;
-      timer = setTimeout(() => void connect(), backoffMs(failures, RECONNECT));
-      timer.unref();
-    };
-    fresh.on('error', retry);
-    fresh.on('end', retry);
-    fresh.on('notification', ({ payload }) => {
-      const marks = readNotice(payload, self);
-      if (marks !== null) heard(marks);
-    });
-    try {
-      await fresh.connect();
-      await fresh.query(`listen ${CHANNEL}`);
-      const { rows } = await fresh.query<{ seq: number }>('select seq from feed_head where id = 1');
-      if (stopped) return;
-      failures = 0;
-      heard({ seq: rows[0]?.seq ?? 0, work: new Set(WORK_TOPICS) });
-    } catch {
-      retry();
-    }
-  };
-
-  void connect();
-  return () => {
-    stopped = true;
-    clearTimeout(timer);
-    void client?.end().catch(() => {});
-  };
+/**
+ * Listens on one connection until it is lost or the signal is aborted.
+ *
+ * @returns milliseconds to wait before the next connection; rejects when it could not listen at all
+ */
+async function listen(
+  url: string,
+  self: string,
+  heard: (marks: Marks) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const client = new Client({ ...connectionConfig(url), statement_timeout: 0 });
+  const { promise: lost, resolve: onLost } = Promise.withResolvers<void>();
+  client.on('error', () => onLost());
+  client.on('end', onLost);
+  client.on('notification', ({ payload }) => {
+    const marks = readNotice(payload, self);
+    if (marks !== null && !signal.aborted) heard(marks);
+  });
+  const close = (): void => void client.end().catch(() => {});
+  signal.addEventListener('abort', close, { once: true });
+  try {
+    await client.connect();
+    await client.query(`listen ${CHANNEL}`);
+    const { rows } = await client.query<{ seq: number }>('select seq from feed_head where id = 1');
+    if (!signal.aborted) heard({ seq: rows[0]?.seq ?? 0, work: new Set(WORK_TOPICS) });
+    await lost;
+    return RECONNECT.firstMs;
+  } finally {
+    signal.removeEventListener('abort', close);
+    close();
+  }
 }

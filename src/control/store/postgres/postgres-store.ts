@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely, sql } from 'kysely';
 import type { Clock } from '../../../core/clock.ts';
+import { backoffMs } from '../../../lifecycle/backoff.ts';
 import { isTransient } from '../engine/engine-errors.ts';
 import { StoreSignals } from '../engine/signals.ts';
 import { type Marks, marksOf, NO_MARKS } from '../engine/unit-marks.ts';
@@ -19,8 +20,10 @@ const READ_POOL = 10;
 
 /** How often a unit is run again after a deadlock or serialization failure. */
 const ATTEMPTS = 6;
+/** The longest delay before the second attempt, and before any later one. */
+const RETRY = { firstMs: 20, capMs: 200 };
 
-/** Any 64-bit number that nobody else uses: the advisory lock around migrations. */
+/** Key of the advisory lock around migrations: a 64-bit number that no other program may use in this database. */
 const MIGRATION_LOCK = 7_352_114_901_223;
 
 /**
@@ -92,8 +95,8 @@ interface Ran<T> {
 }
 
 /**
- * Runs a unit in a transaction of its own. When the connection is lost while it commits, nobody knows whether it did:
- * the promise rejects, and the caller has to look.
+ * Runs a unit in a transaction, up to `ATTEMPTS` times after deadlocks. When the connection is lost during the commit, the promise
+ * rejects although the unit may be committed: the caller must read to find out.
  */
 async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
   for (let attempt = 1; ; attempt++) {
@@ -115,11 +118,11 @@ async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>
         });
       return { value, marks };
     } catch (error) {
-      // A lost connection fails the rollback as well; what the unit died of says more.
+      // A lost connection fails the rollback too; the first error is the cause.
       const first = fault === undefined ? error : fault.error;
       if (attempt >= ATTEMPTS || !isTransient(first)) throw first;
     }
-    // Those who met in a deadlock should not meet again.
-    await sleep(Math.random() * 10 * 2 ** attempt);
+    // Random, so that two units that met in a deadlock do not meet again.
+    await sleep(Math.random() * backoffMs(attempt, RETRY));
   }
 }

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -12,12 +12,12 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 
-/** Statements kept prepared per connection; the oldest leaves. Lists of varying length make many texts of one statement. */
+/** Prepared statements per connection; the oldest is dropped. Lists of varying length make many texts of one statement. */
 const PREPARED_MAX = 512;
 
 /**
- * Milliseconds of statements after which other work of the process gets a turn. Statements are synchronous: a loop of reads
- * would otherwise hold the event loop until its end.
+ * Milliseconds of statements after which other work of the process may run. Statements are synchronous: a loop of reads would
+ * otherwise block the event loop to its end.
  */
 const BURST_MS = 5;
 
@@ -40,7 +40,7 @@ export class SqliteConnection implements DatabaseConnection {
     return this.#db.isTransaction;
   }
 
-  /** Runs one statement without parameters, such as BEGIN; its rows. */
+  /** Runs one statement without parameters, such as BEGIN, and returns its rows. */
   run(sql: string): unknown[] {
     return this.#prepare(sql).statement.all();
   }
@@ -82,7 +82,7 @@ export class SqliteConnection implements DatabaseConnection {
   }
 }
 
-/** Row locks are PostgreSQL's: SQLite has one writer at a time, so `for update` says nothing here and is left out. */
+/** Leaves out row locks such as `for update`: SQLite has none, since it has one writer at a time. */
 class Compiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier?.startsWith('For') || node.modifier === 'SkipLocked' || node.modifier === 'NoWait')
@@ -92,7 +92,7 @@ class Compiler extends SqliteQueryCompiler {
 }
 
 class Adapter extends SqliteAdapter {
-  /** Ours is one synchronous connection: nothing is gained by Kysely's mutex around it. */
+  /** Switches off Kysely's mutex: the connection is synchronous, so statements never overlap. */
   override get supportsMultipleConnections(): boolean {
     return true;
   }
@@ -119,7 +119,7 @@ function sqliteDriver(connection: SqliteConnection): Driver {
     init: async () => {},
     acquireConnection: async () => {
       if (performance.now() >= burstEnd) {
-        await turn();
+        await nextTick();
         burstEnd = performance.now() + BURST_MS;
       }
       return connection;

@@ -5,14 +5,14 @@ import { isBusy } from '../engine/engine-errors.ts';
 
 /** Stays when the lock is released. */
 export const LOCK_FILE = 'serve.lock';
-/** Beside the lock, because nobody can read a database that is locked exclusively. */
+/** A separate file, because a database that is locked exclusively cannot be read. */
 const PID_FILE = 'serve.pid';
 
 export interface ServerLock {
   release(): void;
 }
 
-/** Another server uses the data directory. `pid` is null where it cannot be told. */
+/** Another server uses the data directory. `pid` is null when its file cannot be read. */
 export interface ServerLockHeld {
   readonly pid: number | null;
 }
@@ -26,7 +26,7 @@ export interface ServerLockFault {
  * Takes the lock of a data directory: one server at a time. It is a lock of SQLite on a file that holds nothing else, so the
  * kernel takes it back when the process ends, however it ends (docs/adr/0018-one-server-per-data-directory.md).
  *
- * No other code of this process may open the lock file: closing it would give the lock up (POSIX advisory locks).
+ * No other code of this process may open the lock file: closing it would release the lock (POSIX advisory locks).
  */
 export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld | ServerLockFault {
   const lockFile = join(dataDir, LOCK_FILE);

@@ -14,11 +14,11 @@ import type { Store } from '../store.ts';
 import { SqliteConnection, sqliteDialect } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
 
-/** Milliseconds that SQLite itself waits for a lock. The writer blocks the event loop meanwhile, so it waits by timer. */
+/** Milliseconds that SQLite waits for a lock. Meanwhile it blocks the event loop, so the writer waits by timer instead. */
 const BUSY_TIMEOUT = 5_000;
 const WRITER_BUSY_TIMEOUT = 5;
 
-/** How often the file is looked at for commits of other processes. */
+/** Milliseconds between two polls for commits of other processes. */
 const WATCH_MS = 100;
 
 /**
@@ -33,7 +33,7 @@ const PRAGMAS = ['synchronous = FULL', 'foreign_keys = ON', 'secure_delete = ON'
  * @param file path; its directory exists
  */
 export async function openSqliteStore(file: string, clock: Clock): Promise<Store> {
-  // The log and index files beside it take over its mode.
+  // SQLite gives its log and index files the mode of this file.
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
   const writer = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT }));
@@ -65,7 +65,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     onWork: (topic, listener) => signals.onWork(topic, listener),
     scrub: () => commits.between(() => scrub(writer, file)),
     async ping() {
-      // What is written to a file that was removed is lost with the process.
+      // Writes to a removed file succeed and are lost when the process ends.
       if (statSync(file).ino !== ino) throw new Error('the SQLite file was replaced by another one');
       reader.run('select seq from feed_head');
     },
@@ -78,7 +78,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
   };
 }
 
-/** Moves the write-ahead log into the file and cuts it to nothing, and with it every old copy of a page. */
+/** Checkpoints the write-ahead log and truncates it, which removes every old copy of a page. */
 function scrub(writer: SqliteConnection, file: string): boolean {
   if (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size === 0) return true;
   try {
@@ -91,40 +91,40 @@ function scrub(writer: SqliteConnection, file: string): boolean {
 }
 
 /**
- * Looks for changes of other processes. `data_version` moves with every commit of another connection
- * (sqlite.org/pragma.html#pragma_data_version), the writer of this process included: only a head of the log that has moved
- * is told. A look that fails, because the file is locked or cannot be read, is skipped; the next one sees what it missed.
+ * Polls for changes of other processes. `data_version` changes with every commit of another connection
+ * (sqlite.org/pragma.html#pragma_data_version), the writer of this process included, so only a new head of the log is reported.
+ * A poll that fails, because the file is locked or cannot be read, is skipped; the next one finds the same change.
  */
 function watchFile(reader: SqliteConnection, changed: (seq: number) => void): () => void {
   const version = (): unknown => JSON.stringify(reader.run('pragma data_version'));
   const head = (): number => (reader.run('select seq from feed_head') as { seq: number }[])[0]?.seq ?? 0;
   let last: unknown = null;
-  let told = 0;
-  const look = (): boolean => {
+  let reported = 0;
+  const isChanged = (): boolean => {
     try {
       const now = version();
       if (now === last) return false;
       const seq = head();
-      const isNew = seq !== told;
+      const isNew = seq !== reported;
       last = now;
-      told = seq;
+      reported = seq;
       return isNew;
     } catch {
       return false;
     }
   };
-  look();
+  isChanged();
   const watching = every({
     ms: WATCH_MS,
-    task: () => {
-      if (look()) changed(told);
+    task() {
+      if (isChanged()) changed(reported);
     },
     onError() {},
   });
   return () => void watching.stop();
 }
 
-/** A change of journal mode finds the file locked without waiting when two processes start together. */
+/** A change of journal mode does not use the busy timeout: it fails at once when two processes start together. */
 async function whileBusy(action: () => void): Promise<void> {
   const end = performance.now() + BUSY_TIMEOUT;
   for (;;) {

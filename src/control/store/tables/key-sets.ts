@@ -38,7 +38,7 @@ export async function replaceKeySet(
   return row !== undefined;
 }
 
-/** The database as the place from which nodes get their keys, until they have a feed of their own. */
+/** The signing keys of nodes, in the database. */
 export function nodeKeys(read: Db): NodeKeys {
   return { keySets: (zones) => readKeySets(read, zones) };
 }

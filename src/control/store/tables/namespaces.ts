@@ -5,7 +5,7 @@ import type { Db, Tx } from '../store.ts';
 
 export type NamespaceRow = Selectable<NamespacesTable>;
 
-// A namespace that is closing is found by the functions at the end of this file alone.
+// Only the functions at the end of this file find a namespace that is closing.
 
 /** Names in one list: well below the parameters that either engine allows in a statement. */
 const CHUNK = 500;
@@ -129,7 +129,7 @@ export async function holdOpen(tx: Tx, name: string, userId: string): Promise<bo
 /** The flags that only the operator sets. */
 export type NamespaceFlags = Partial<Pick<NamespacesTable, 'public_read' | 'suspended'>>;
 
-/** @returns the namespace after the change, or null when nobody has one of this name */
+/** @returns the namespace after the change, or null when there is none of this name */
 export async function setNamespaceFlags(
   tx: Tx,
   name: string,
@@ -161,7 +161,7 @@ export async function listNamespacesWithOwners(db: Db): Promise<(NamespaceRow & 
   return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Closes a namespace that the unit holds. Wakes those who delete what belongs to it. */
+/** Closes a namespace that the unit has locked, and wakes the loop that deletes its rows. */
 export async function closeNamespace(tx: Tx, id: string, now: number): Promise<void> {
   await tx.updateTable('namespaces').set({ closing: 1, updated_at: now }).where('id', '=', id).execute();
   markWork(tx, 'deletions');
@@ -172,7 +172,7 @@ export async function closingNamespaces(db: Db, limit: number): Promise<string[]
   const rows = await db
     .selectFrom('namespaces')
     .select('id')
-    // Spelt out, not bound: so an engine sees that the index of closing namespaces has all of these.
+    // Written out, not bound: only then the planner uses the partial index of closing namespaces.
     .where(sql<boolean>`closing = 1`)
     .orderBy('id')
     .limit(limit)

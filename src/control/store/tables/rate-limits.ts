@@ -2,10 +2,11 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../store.ts';
 
 /**
- * Counts a hit in a key's window, beginning a new one when the old is over.
+ * Counts a hit in a key's period, and starts a new period when the last one is over.
  *
- * @param length of a window, milliseconds
- * @returns false, with nothing changed, when the window is full
+ * @param limit hits in one period
+ * @param length of a period, milliseconds
+ * @returns false, with nothing changed, when the period has `limit` hits
  */
 export async function countHit(
   tx: Tx,
@@ -32,7 +33,7 @@ export async function countHit(
   return row !== undefined;
 }
 
-/** Takes back a hit that was counted at `takenAt`, in each window that had begun by then. */
+/** Uncounts a hit that was counted at `takenAt`, in each period that had begun by then. */
 export async function uncountHit(tx: Tx, keys: readonly string[], takenAt: number): Promise<void> {
   await tx
     .updateTable('rate_windows')
@@ -43,7 +44,7 @@ export async function uncountHit(tx: Tx, keys: readonly string[], takenAt: numbe
     .execute();
 }
 
-/** The windows of the keys that have one. */
+/** The periods of the keys that have one. */
 export async function readWindows(
   db: Db,
   keys: readonly string[],
@@ -52,7 +53,7 @@ export async function readWindows(
   return new Map(rows.map((row) => [row.key, { startedAt: row.started_at, count: row.count }]));
 }
 
-/** Deletes windows begun at `before` or earlier. */
+/** Deletes periods that started at `before` or earlier. */
 export async function forgetWindows(tx: Tx, before: number): Promise<void> {
   await tx.deleteFrom('rate_windows').where('started_at', '<=', before).execute();
 }

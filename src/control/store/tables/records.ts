@@ -12,7 +12,7 @@ export interface OwnRecordRow extends RecordRow {
   readonly suspended: number;
 }
 
-/** What a unit needs to know of a record that is there already. */
+/** The fields of an existing record that a bulk write needs. */
 export type KnownRecord = Pick<
   RecordsTable,
   'id' | 'namespace_id' | 'key' | 'expires_at' | 'created_at' | 'updated_at'
@@ -21,7 +21,7 @@ export type KnownRecord = Pick<
 /** Ids or keys in one list: well below the parameters that either engine allows in a statement. */
 const CHUNK = 1000;
 
-/** @returns false when the key is taken, be it by a record that is past its expiry and not yet erased */
+/** @returns false when the key is taken, also by an expired record that the sweeper has not deleted */
 export async function insertRecord(tx: Tx, record: Insertable<RecordsTable>): Promise<boolean> {
   const row = await tx
     .insertInto('records')
@@ -63,7 +63,7 @@ export async function findRecord(
   return (await ownRecord(db, id, userId, now).executeTakeFirst()) ?? null;
 }
 
-/** As `findRecord`; the record's row is held until the unit ends. */
+/** As `findRecord`; it locks the record's row until the unit ends. */
 export async function holdRecord(
   tx: Tx,
   id: string,
@@ -85,7 +85,7 @@ function ownRecord(db: Db, id: string, userId: string, now: number) {
     .where('namespaces.closing', '=', 0);
 }
 
-/** Those of `keys` that are taken, expired ones included, whoever owns them. Their rows are held until the unit ends. */
+/** Finds the records under `keys`, of any customer and expired ones included. It locks their rows until the unit ends. */
 export async function holdKnownRecords(tx: Tx, keys: readonly string[]): Promise<Map<string, KnownRecord>> {
   const found = new Map<string, KnownRecord>();
   for (let start = 0; start < keys.length; start += CHUNK) {
@@ -123,7 +123,7 @@ export async function updateRecord(
   return row ?? null;
 }
 
-/** @returns the records that were really there */
+/** @returns the records that existed */
 export async function deleteRecords(
   tx: Tx,
   ids: readonly string[],

@@ -1,7 +1,7 @@
 import type { ServiceFact } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
-/** @returns null when nobody has written the fact yet */
+/** @returns null when the fact has not been written */
 export async function readFact(db: Db, name: ServiceFact): Promise<string | null> {
   const row = await db
     .selectFrom('service_facts')
@@ -14,7 +14,7 @@ export async function readFact(db: Db, name: ServiceFact): Promise<string | null
 /**
  * Writes a fact unless there is one. Safe when several processes start together: the first one wins.
  *
- * @returns the value that stands, which is another when somebody wrote the fact before
+ * @returns the stored value: `value`, or the one that was written first
  */
 export async function writeFactOnce(tx: Tx, name: ServiceFact, value: string): Promise<string> {
   await tx

@@ -51,9 +51,9 @@ const BEGIN_FIRST = statement<Begin, BegunDelivery>(
 );
 
 /**
- * Takes the delivery that `firstWaiting` gives and counts an attempt that begins now.
+ * Counts an attempt that starts now of the delivery that `firstWaiting` returns.
  *
- * @returns it as it is afterwards; null, with nothing written, when none is due, or it has no body or no attempt left
+ * @returns the delivery after the update; null, with nothing written, when none is due, or it has no body or no attempt left
  */
 export async function beginFirst(tx: Tx, begin: Begin): Promise<BegunDelivery | null> {
   return (await BEGIN_FIRST(tx, begin)).rows[0] ?? null;
@@ -69,7 +69,7 @@ export async function begunDelivery(tx: Tx, id: string): Promise<BegunDelivery |
   return (await BEGUN(tx, { id })).rows[0] ?? null;
 }
 
-/** Takes back an attempt that was counted and never made. */
+/** Uncounts an attempt that was not made. */
 export async function takeBackAttempt(tx: Tx, id: string, attempts: number): Promise<void> {
   await tx
     .updateTable('webhook_deliveries')
@@ -97,7 +97,7 @@ const RECORD_RETRY = recordWith('');
 const RECORD_END = recordWith(', body = null');
 
 /**
- * Writes how attempt number `attempts` ended. Unless the delivery goes on waiting, its body is erased.
+ * Writes the result of attempt number `attempts`. It erases the body unless the delivery stays pending.
  *
  * @returns false, with nothing written, when it has ended meanwhile or another attempt was begun
  */
@@ -154,7 +154,7 @@ export async function endAllLeases(tx: Tx): Promise<void> {
     .execute();
 }
 
-/** Since when the longest waiting webhook could have had its turn; null when none waits. For the operator's eyes. */
+/** Since when the longest waiting webhook could have been attempted; null when none waits. For a metric. */
 export async function waitingSince(db: Db): Promise<number | null> {
   const row = await db
     .selectFrom('webhooks')

@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import type { WebhooksTable } from '../schema.ts';
 import type { Db } from '../store.ts';
 
-// These three are spelled as in migration 0007: only then an engine uses its index `webhooks_turn`.
+// These expressions are written as in migration 0007: only then the planner uses its index `webhooks_turn`.
 const IS_SLOW = sql<number>`(case when last_attempt_ms >= 1000 then 1 else 0 end)`;
 const DUE_AT = sql<number>`(case when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at
   when rests_until >= claimed_until then rests_until else claimed_until end)`;
 const HAS_DUE = sql<boolean>`enabled = 1 and next_due_at is not null`;
 
-/** A webhook that has something due, does not rest and is leased to nobody. */
+/** A webhook with a due delivery, no pause and no lease. */
 export type WaitingWebhook = Pick<WebhooksTable, 'id' | 'user_id' | 'served_at'>;
 
 export interface WaitingFilter {
@@ -21,7 +21,7 @@ export interface WaitingFilter {
   readonly limit: number;
 }
 
-/** Webhooks that may have their turn now, the one that could have had it first before the others. */
+/** Webhooks that may be attempted now, the one that has waited longest first. */
 export function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingWebhook[]> {
   const { now, isSlow, passed, limit } = filter;
   let query = db
@@ -35,7 +35,7 @@ export function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingW
 }
 
 /**
- * When the first webhook that may not have its turn at `now` may have it: two look-ups in an index, however many wait.
+ * The earliest time after `now` at which a webhook may be attempted. Two look-ups in an index, however many wait.
  *
  * @returns milliseconds since the epoch; null when there is none
  */

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Tx } from '../store.ts';
 
 /**
- * The last number given to an event of each of these customers. Whoever holds the cursor is alone with them.
+ * The last number given to an event of each of these customers. The caller must have locked the cursor of the fan-out.
  *
- * @returns no entry for a customer who is gone
+ * @returns no number for a customer who was deleted
  */
 export async function eventNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {
   const known = await knownNumbers(tx, owners);

@@ -9,7 +9,7 @@ import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 import { WAITS } from './deliveries.ts';
 
-/** The row of `feed_cursors` that tells how far the log was judged for webhooks. */
+/** The row of `feed_cursors` with the `seq` up to which the fan-out has read the log. */
 const CURSOR = 'webhooks';
 
 /** Rows in one insert: well below the parameters that either engine allows in a statement. */

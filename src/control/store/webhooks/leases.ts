@@ -33,7 +33,7 @@ const HELD = [
 ] as const;
 
 /**
- * Holds those of some webhooks that may have their turn now. On PostgreSQL those that another unit holds are left out. The
+ * Locks those of the given webhooks that may be attempted now. On PostgreSQL it skips those that another unit has locked. The
  * caller leases each with `saveLease`, in the same unit.
  */
 export function holdClaimable(tx: Tx, now: number, ids: readonly string[]): Promise<HeldWebhook[]> {
@@ -60,7 +60,7 @@ const HOLD_CLAIMED = statement<{ id: string; claim: string }, HeldWebhook>(
   { lock: 'for no key update of w' },
 );
 
-/** Holds a webhook as long as it is leased under this very name; null when it is not, or is gone. */
+/** Locks a webhook that is leased under this name; null when the lease has another name, or the webhook is gone. */
 export async function holdClaimed(tx: Tx, id: string, claim: string): Promise<HeldWebhook | null> {
   return (await HOLD_CLAIMED(tx, { id, claim })).rows[0] ?? null;
 }
@@ -103,7 +103,7 @@ const SAVE_LEASE = statement<Lease>(
   where id = :id`,
 );
 
-/** Leases a webhook that this unit holds, or renews its lease, for an attempt that begins now. */
+/** Leases a webhook that this unit has locked, or renews its lease, for an attempt that starts now. */
 export async function saveLease(tx: Tx, lease: Lease): Promise<void> {
   await SAVE_LEASE(tx, lease);
 }
@@ -121,7 +121,7 @@ const END_LEASE = statement<Release>(
   last_attempt_ms = :last_attempt_ms where id = :id`,
 );
 
-/** Gives back the lease of a webhook that this unit holds. */
+/** Ends the lease of a webhook that this unit has locked. */
 export async function endLease(tx: Tx, release: Release): Promise<void> {
   await END_LEASE(tx, release);
 }

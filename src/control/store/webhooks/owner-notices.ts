@@ -1,7 +1,7 @@
 import type { Tier } from '../../../core/tiers.ts';
 import type { Db, Tx } from '../store.ts';
 
-/** A webhook that the server disabled, and whose owner has not been told. */
+/** A webhook that the server disabled and whose owner has not been notified. */
 export interface DueNotice {
   readonly webhookId: string;
   readonly name: string;

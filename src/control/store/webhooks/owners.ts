@@ -1,7 +1,7 @@
 import type { Tier } from '../../../core/tiers.ts';
 import type { Db } from '../store.ts';
 
-/** The customer who owns a namespace, by its name, or null when nobody does. */
+/** The customer who owns the namespace of this name; null when there is no such namespace. */
 export async function findOwner(db: Db, namespace: string): Promise<{ id: string; tier: Tier } | null> {
   const row = await db
     .selectFrom('namespaces as n')

@@ -22,7 +22,7 @@ export const NEVER_SERVED = {
   cleanup: null,
 } as const satisfies Partial<WebhooksTable>;
 
-/** Its deletion has not begun. From then on it is gone for its owner, though rows of it may be left. */
+/** Its deletion has not started. Once it has, the owner no longer sees the webhook, though rows of it may be left. */
 const EXISTS = sql<boolean>`(cleanup is null or cleanup <> 'delete')`;
 
 export async function insertWebhook(tx: Tx, webhook: Insertable<WebhooksTable>): Promise<void> {
@@ -40,7 +40,7 @@ export async function findWebhook(db: Db, id: string, userId: string): Promise<W
   return row ?? null;
 }
 
-/** Reads a webhook and holds its row until the unit ends: nobody claims it or settles one of its deliveries meanwhile. */
+/** Reads a webhook and locks its row until the unit ends: no other unit claims it or settles a delivery meanwhile. */
 export async function lockWebhook(tx: Tx, id: string, userId: string): Promise<WebhookRow | null> {
   const row = await tx
     .selectFrom('webhooks')
@@ -87,7 +87,7 @@ export async function countWebhooks(db: Db, userId: string): Promise<number> {
   return count;
 }
 
-/** What the customer's own requests change; the counters and the turn of a webhook move with its deliveries. */
+/** The columns that the customer's requests change. Deliveries change the others. */
 export type WebhookUpdate = Partial<
   Pick<
     WebhooksTable,
@@ -130,7 +130,7 @@ export type CleanupTask = NonNullable<WebhooksTable['cleanup']>;
 /** What ends every delivery of a webhook at once: nothing is enqueued, claimed or settled for it any more. */
 const CLOSED = { enabled: 0, next_due_at: null, claim: null, claimed_delivery: null } as const;
 
-/** Begins the deletion of a webhook that the unit holds: it is gone for its owner. Its rows go later. */
+/** Starts the deletion of a webhook that the unit has locked. Its owner no longer sees it; later units delete its rows. */
 export async function closeWebhook(tx: Tx, id: string): Promise<void> {
   await tx
     .updateTable('webhooks')
@@ -197,7 +197,7 @@ export async function setCleanup(tx: Tx, id: string, cleanup: CleanupTask | null
   await tx.updateTable('webhooks').set({ cleanup }).where('id', '=', id).execute();
 }
 
-/** The `seq` of the last change that is committed: those after it are the ones a new webhook may be told of. */
+/** The `seq` of the last committed change. A new webhook gets events of later changes only. */
 export async function feedHead(tx: Tx): Promise<number> {
   const { seq } = await tx
     .selectFrom('feed_head')
