@@ -84,7 +84,7 @@ describe('connections of the API', () => {
     server.headersTimeout = 1;
     await Promise.all(slow.map(({ closed }) => closed));
     server.headersTimeout = HEADERS_MS;
-    for (const { text } of slow) assert.match(text(), /^HTTP\/1\.1 408 /);
+    for (const client of slow) assert.match(client.text(), /^HTTP\/1\.1 408 /);
 
     const next = openClient(port);
     assert.match(await answerTo(next, WHOLE), /^HTTP\/1\.1 401 /);

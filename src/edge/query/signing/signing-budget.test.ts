@@ -154,7 +154,9 @@ describe('the budget of fresh signatures', () => {
     // It took the place of the newest question of the flood, whose reply says so.
     assert.equal(messageOf((await flooding.at(-1)) ?? null).rcode, SERVFAIL);
     await timers.advance((1000 * QUEUE) / BUDGET + 20);
-    const rcodes = (await Promise.all(flooding)).map((late) => messageOf(late).rcode);
+    const rcodes = (await Promise.all(flooding.map(async (late) => messageOf(await late)))).map(
+      ({ rcode }) => rcode,
+    );
     assert.equal(rcodes.filter((rcode) => rcode === 0).length, QUEUE - 1);
     assert.deepEqual(counts, { waited: QUEUE + 1, refused: 2 });
   });

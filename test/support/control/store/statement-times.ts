@@ -1,6 +1,14 @@
 import { Client } from 'pg';
 import { SqliteConnection } from '../../../../src/control/store/sqlite/driver.ts';
 
+/** A method as a function that is called with its object: `call.apply` gives it back. */
+type Method = (...args: unknown[]) => unknown;
+
+/** The method that the object has under the name, which a plain access would take as unbound. */
+function methodOf(object: object, name: string): Method {
+  return Reflect.get(object, name) as Method;
+}
+
 /**
  * Measures every statement of this process from now on, on either engine; COMMIT and the waits for locks are in it. For
  * benchmarks: it replaces methods for the rest of the process.
@@ -9,18 +17,20 @@ import { SqliteConnection } from '../../../../src/control/store/sqlite/driver.ts
  */
 export function timeStatements(): readonly number[] {
   const times: number[] = [];
-  const timed = <A extends unknown[], R>(call: (...args: A) => R) =>
-    function (this: unknown, ...args: A): R {
+  const timed = (call: Method): Method =>
+    function (this: unknown, ...args: unknown[]): unknown {
       const began = performance.now();
       const done = (): void => void times.push(performance.now() - began);
-      const result = call.apply(this as never, args);
+      const result = call.apply(this, args);
       if (result instanceof Promise) result.then(done, done);
       else done();
       return result;
     };
-  const { prototype } = SqliteConnection;
-  prototype.executeQuery = timed(prototype.executeQuery) as typeof prototype.executeQuery;
-  prototype.run = timed(prototype.run);
-  Client.prototype.query = timed(Client.prototype.query as (...args: unknown[]) => unknown) as never;
+  const replace = (object: object, name: string): void => {
+    Reflect.set(object, name, timed(methodOf(object, name)));
+  };
+  replace(SqliteConnection.prototype, 'executeQuery');
+  replace(SqliteConnection.prototype, 'run');
+  replace(Client.prototype, 'query');
   return times;
 }
