@@ -20,7 +20,7 @@ export interface JwtClaims {
   readonly expiresAt: number;
 }
 
-export interface JwtKeeper {
+export interface JwtSigner {
   sign(claims: JwtClaims, issuedAt: number): Promise<string>;
   /** @returns null for a token that is not ours, not whole or past its end */
   verify(token: string): Promise<JwtClaims | null>;
@@ -32,7 +32,7 @@ export interface JwtKeeper {
  *
  * @param secret at least 32 bytes
  */
-export function jwtKeeper(secret: Uint8Array, clock: Clock): JwtKeeper {
+export function jwtSigner(secret: Uint8Array, clock: Clock): JwtSigner {
   const { privateKey, publicKey } = deriveKeys(secret);
   const verified = new Map<string, JwtClaims>();
   return {

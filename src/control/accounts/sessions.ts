@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { deleteEndedSessions, findSession, insertSession, revokeSession } from '../store/tables/sessions.ts';
 import type { Actor, ApiOperation } from './actor.ts';
-import { jwtKeeper } from './jwt.ts';
+import { jwtSigner } from './jwt.ts';
 
 /** A customer JWT is good for 12 hours. */
 export const SESSION_LENGTH = 12 * 3_600_000;
@@ -38,7 +38,7 @@ interface SessionDeps {
  * @param secret the server's secret, at least 32 bytes
  */
 export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8Array): Sessions {
-  const keeper = jwtKeeper(secret, clock);
+  const signer = jwtSigner(secret, clock);
   return {
     async begin(tx, customerId) {
       const now = clock();
@@ -53,11 +53,11 @@ export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8
         expires_at: expiresAt,
         revoked_at: null,
       });
-      const token = await keeper.sign({ customerId, sessionId, expiresAt }, now);
+      const token = await signer.sign({ customerId, sessionId, expiresAt }, now);
       return { token, sessionId, expiresAt };
     },
     async authenticate(token) {
-      const claims = await keeper.verify(token);
+      const claims = await signer.verify(token);
       if (claims === null) return null;
       const session = await findSession(store.read, claims.sessionId, clock());
       if (session === null || session.userId !== claims.customerId) return null;

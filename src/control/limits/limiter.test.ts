@@ -12,7 +12,7 @@ import { BUDGETS } from './rules.ts';
 import { sharedLimiter } from './shared-limiter.ts';
 
 interface Opened {
-  /** Two handles on one set of windows, as two processes have. */
+  /** Two handles on one set of periods, as two processes have. */
   readonly handles: readonly [Limiter, Limiter];
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ function limiterSuite(
     );
 
     scenario(
-      'takes a hit back from every window that had begun when it was counted',
+      'takes a hit back from every period that had begun when it was counted',
       async ({ handles: [limiter] }, advance) => {
         const start = 1_700_000_000_000;
         for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);
@@ -67,13 +67,13 @@ function limiterSuite(
         assert.equal(await limiter.take('writes', 'a'), 60);
         advance(60_000);
         for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);
-        // This minute's window does not hold a hit of the last minute.
+        // This minute's period does not hold a hit of the last minute.
         await limiter.giveBack('writes', 'a', start + 59_999);
         assert.equal(await limiter.take('writes', 'a'), 60);
       },
     );
 
-    scenario('counts in both windows or in neither', async ({ handles: [limiter] }, advance) => {
+    scenario('counts in both periods or in neither', async ({ handles: [limiter] }, advance) => {
       for (let minute = 0; minute < 10; minute++) {
         for (let i = 0; i < 60; i++) assert.equal(await limiter.take('writes', 'a'), 0);
         // Refused by the minute, and not counted by the hour; the tenth time the hour is full as well.
@@ -158,7 +158,7 @@ limiterSuite(
   missing === null ? {} : { skip: missing },
 );
 
-test('the shared limiter forgets windows that are over', async () => {
+test('the shared limiter forgets periods that are over', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-limits-'));
   let time = 1_700_000_000_000;
   const store = await openStore({ dataDir, databaseUrl: null, clock: () => time });
@@ -176,7 +176,7 @@ test('the shared limiter forgets windows that are over', async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-test('memory is bounded: windows that are over leave first, then the oldest', () => {
+test('memory is bounded: periods that are over leave first, then the oldest', () => {
   let time = 1_700_000_000_000;
   const limiter = memoryLimiter(() => time, 10);
   const fill = (key: string): void => {

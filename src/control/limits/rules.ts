@@ -1,5 +1,5 @@
 import { LIMITS } from '../../core/limits.ts';
-import type { WindowRule } from './window.ts';
+import type { PeriodRule } from './period.ts';
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;
@@ -19,9 +19,9 @@ export const BUDGETS = {
   webhookSecrets: [{ limit: LIMITS.webhookSecretsPerHour, length: HOUR }],
   /** Per webhook: POST /webhooks/:id/test. */
   webhookTests: [{ limit: LIMITS.webhookTestsPerMinute, length: MINUTE }],
-} as const satisfies Readonly<Record<string, readonly WindowRule[]>>;
+} as const satisfies Readonly<Record<string, readonly PeriodRule[]>>;
 
 export type Budget = keyof typeof BUDGETS;
 
-/** The longest any window lasts, in milliseconds: older ones can be forgotten. */
-export const LONGEST_WINDOW = HOUR;
+/** The longest any period lasts, in milliseconds: older ones can be forgotten. */
+export const LONGEST_PERIOD = HOUR;

@@ -1,19 +1,19 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Store } from '../store/store.ts';
-import { countHit, forgetWindows, readWindows, uncountHit } from '../store/tables/rate-limits.ts';
+import { countHit, forgetPeriods, readPeriods, uncountHit } from '../store/tables/rate-limits.ts';
 import type { Limiter } from './limiter.ts';
-import { BUDGETS, type Budget, LONGEST_WINDOW } from './rules.ts';
-import { secondsToWait, type WindowRule } from './window.ts';
+import { type PeriodRule, secondsToWait } from './period.ts';
+import { BUDGETS, type Budget, LONGEST_PERIOD } from './rules.ts';
 
 /** Thrown inside a unit of work to take its counts back; never leaves this file. */
 class Refused extends Error {}
 
-/** How often old windows are deleted, in milliseconds. */
+/** How often old periods are deleted, in milliseconds. */
 const FORGET_EVERY = 60_000;
 
 /**
  * Budgets in the database, so that several API processes on one PostgreSQL count together. One unit of work per hit: the
- * windows of a budget are counted all or none.
+ * periods of a budget are counted all or none.
  */
 export function sharedLimiter(store: Store, clock: Clock): Limiter {
   let forgottenAt = clock();
@@ -22,10 +22,10 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
       const now = clock();
       if (now - forgottenAt >= FORGET_EVERY) {
         forgottenAt = now;
-        await store.write((tx) => forgetWindows(tx, now - LONGEST_WINDOW));
+        await store.write((tx) => forgetPeriods(tx, now - LONGEST_PERIOD));
       }
-      const rules: readonly WindowRule[] = BUDGETS[budget];
-      const keys = rules.map((rule) => windowKey(budget, rule, key));
+      const rules: readonly PeriodRule[] = BUDGETS[budget];
+      const keys = rules.map((rule) => periodKey(budget, rule, key));
       try {
         await store.write(async (tx) => {
           for (const [i, rule] of rules.entries()) {
@@ -36,17 +36,17 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
       }
-      const windows = await readWindows(store.read, keys);
-      const waits = rules.map((rule, i) => secondsToWait(windows.get(keys[i]!), rule, now));
+      const periods = await readPeriods(store.read, keys);
+      const waits = rules.map((rule, i) => secondsToWait(periods.get(keys[i]!), rule, now));
       return Math.max(1, ...waits);
     },
     async giveBack(budget, key, takenAt) {
-      const keys = BUDGETS[budget].map((rule: WindowRule) => windowKey(budget, rule, key));
+      const keys = BUDGETS[budget].map((rule: PeriodRule) => periodKey(budget, rule, key));
       await store.write((tx) => uncountHit(tx, keys, takenAt));
     },
   };
 }
 
-function windowKey(budget: Budget, rule: WindowRule, key: string): string {
+function periodKey(budget: Budget, rule: PeriodRule, key: string): string {
   return `${budget}:${rule.length}:${key}`;
 }

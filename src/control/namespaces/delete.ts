@@ -13,7 +13,7 @@ import {
 import { deleteSomeTokens, liveQueryTokens } from '../store/tables/query-tokens.ts';
 import { deleteSomeOfNamespace } from '../store/tables/records.ts';
 import { addToRecordsCount, lockUser } from '../store/tables/users.ts';
-import { ownNamespace, requireDeletable } from './namespaces.ts';
+import { authorizeNamespace, requireDeletable } from './namespaces.ts';
 
 /** Rows that the closing unit deletes at most: a namespace of up to so many is gone with it. */
 export const CLOSING_UNIT = 500;
@@ -28,7 +28,7 @@ export const DELETION_UNIT = 250;
  * @throws AppError 404; 403 outside the key's allowlist, for a namespace-scoped key, and for a namespace that is suspended
  */
 export async function deleteNamespace(deps: HasStore & HasClock, actor: Actor, id: string): Promise<void> {
-  requireDeletable(actor, await ownNamespace(deps, actor, id));
+  requireDeletable(actor, await authorizeNamespace(deps, actor, id));
   const now = deps.clock();
   await deps.store.write(async (tx) => {
     await lockUser(tx, actor.customerId);

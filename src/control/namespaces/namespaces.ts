@@ -101,7 +101,7 @@ export async function listOwnNamespaces(deps: HasStore, actor: Actor): Promise<N
 
 /** @throws AppError 404, or 403 outside the key's allowlist */
 export async function getNamespace(deps: HasStore, actor: Actor, id: string): Promise<NamespaceResource> {
-  return namespaceResource(await ownNamespace(deps, actor, id));
+  return namespaceResource(await authorizeNamespace(deps, actor, id));
 }
 
 /**
@@ -121,7 +121,11 @@ export function requireNotSuspended({ suspended }: Pick<NamespaceRow, 'suspended
 }
 
 /** The customer's namespace. @throws AppError 404, or 403 outside the key's allowlist */
-export async function ownNamespace({ store }: HasStore, actor: Actor, id: string): Promise<NamespaceRow> {
+export async function authorizeNamespace(
+  { store }: HasStore,
+  actor: Actor,
+  id: string,
+): Promise<NamespaceRow> {
   const row = await findNamespace(store.read, id, actor.customerId);
   if (row === null) throw notFound('Namespace');
   requireReach(actor, row.name);

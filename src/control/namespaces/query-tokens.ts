@@ -15,7 +15,7 @@ import {
   type QueryTokenRow,
   revokeQueryToken,
 } from '../store/tables/query-tokens.ts';
-import { ownNamespace, requireNotSuspended } from './namespaces.ts';
+import { authorizeNamespace, requireNotSuspended } from './namespaces.ts';
 
 const DAY = 86_400_000;
 
@@ -55,7 +55,7 @@ export async function mintQueryToken(
   namespaceId: string,
   body: JsonObject,
 ): Promise<MintedToken> {
-  const { name: namespace } = await ownNamespace(deps, actor, namespaceId);
+  const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
   const { name, days } = parseMint(body);
   const now = deps.clock();
   const token = spellQueryToken(deps.random(QUERY_TOKEN_BYTES));
@@ -100,7 +100,7 @@ export async function listOwnQueryTokens(
   actor: Actor,
   namespaceId: string,
 ): Promise<QueryTokenResource[]> {
-  await ownNamespace(deps, actor, namespaceId);
+  await authorizeNamespace(deps, actor, namespaceId);
   return (await listQueryTokens(deps.store.read, namespaceId)).map(tokenResource);
 }
 
@@ -111,7 +111,7 @@ export async function revokeOwnQueryToken(
   namespaceId: string,
   tokenId: string,
 ): Promise<void> {
-  const { name: namespace } = await ownNamespace(deps, actor, namespaceId);
+  const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
   const now = deps.clock();
   await deps.store.write(async (tx) => {
     const revoked = await revokeQueryToken(tx, tokenId, namespaceId, now);

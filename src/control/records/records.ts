@@ -105,7 +105,7 @@ export async function getRecord(
   actor: Actor,
   id: string,
 ): Promise<RecordResource> {
-  const row = await ownRecord(deps, actor, id);
+  const row = await authorizeRecord(deps, actor, id);
   return recordResource(row, row.namespace);
 }
 
@@ -122,7 +122,7 @@ export async function patchRecord(
   body: JsonObject,
   condition?: TagCondition,
 ): Promise<ShownRecord> {
-  const { namespace } = await ownRecord(deps, actor, id);
+  const { namespace } = await authorizeRecord(deps, actor, id);
   const now = deps.clock();
   const patch = parseRecordPatch(body, now);
   return deps.store.write(async (tx) => {
@@ -148,7 +148,7 @@ export async function deleteRecord(
   id: string,
   condition?: TagCondition,
 ): Promise<void> {
-  const { key, namespace } = await ownRecord(deps, actor, id);
+  const { key, namespace } = await authorizeRecord(deps, actor, id);
   const owner = actor.customerId;
   const now = deps.clock();
   await deps.store.write(async (tx) => {
@@ -176,7 +176,7 @@ async function holdWritable(
   }
 }
 
-async function ownRecord(
+async function authorizeRecord(
   { store, clock }: HasStore & HasClock,
   actor: Actor,
   id: string,

@@ -44,14 +44,14 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.post('/webhooks/:id/regenerate_secret', async (request) => {
     refuseFields(request);
     return runOnce(deps, request, async (own) => {
-      await takeOfOwn(deps, request, 'webhookSecrets');
+      await takeForWebhook(deps, request, 'webhookSecrets');
       return regenerateSecrets(own, actorOf(request), webhookId(request));
     });
   });
   app.post('/webhooks/:id/test', async (request) => {
     refuseFields(request);
     const delivery = await runOnce(deps, request, async (own) => {
-      await takeOfOwn(deps, request, 'webhookTests');
+      await takeForWebhook(deps, request, 'webhookTests');
       return sendTest(own, actorOf(request), webhookId(request));
     });
     return { delivery };
@@ -83,7 +83,7 @@ function webhookId(request: FastifyRequest): string {
 }
 
 /** Draws on a budget of the webhook, once it is known to be the caller's. @throws AppError 404, 403, 429 */
-async function takeOfOwn(
+async function takeForWebhook(
   deps: ApiDeps,
   request: FastifyRequest,
   budget: 'webhookSecrets' | 'webhookTests',

@@ -45,7 +45,7 @@ export async function uncountHit(tx: Tx, keys: readonly string[], takenAt: numbe
 }
 
 /** The periods of the keys that have one. */
-export async function readWindows(
+export async function readPeriods(
   db: Db,
   keys: readonly string[],
 ): Promise<Map<string, { startedAt: number; count: number }>> {
@@ -54,6 +54,6 @@ export async function readWindows(
 }
 
 /** Deletes periods that started at `before` or earlier. */
-export async function forgetWindows(tx: Tx, before: number): Promise<void> {
+export async function forgetPeriods(tx: Tx, before: number): Promise<void> {
   await tx.deleteFrom('rate_windows').where('started_at', '<=', before).execute();
 }

@@ -60,7 +60,7 @@ export async function findRecord(
   userId: string,
   now: number,
 ): Promise<OwnRecordRow | null> {
-  return (await ownRecord(db, id, userId, now).executeTakeFirst()) ?? null;
+  return (await ownedRecord(db, id, userId, now).executeTakeFirst()) ?? null;
 }
 
 /** As `findRecord`; it locks the record's row until the unit ends. */
@@ -70,10 +70,10 @@ export async function holdRecord(
   userId: string,
   now: number,
 ): Promise<OwnRecordRow | null> {
-  return (await ownRecord(tx, id, userId, now).forUpdate('records').executeTakeFirst()) ?? null;
+  return (await ownedRecord(tx, id, userId, now).forUpdate('records').executeTakeFirst()) ?? null;
 }
 
-function ownRecord(db: Db, id: string, userId: string, now: number) {
+function ownedRecord(db: Db, id: string, userId: string, now: number) {
   return db
     .selectFrom('records')
     .innerJoin('namespaces', 'namespaces.id', 'records.namespace_id')

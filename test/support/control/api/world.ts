@@ -7,7 +7,7 @@ import type { ApiDeps } from '../../../../src/control/api/deps.ts';
 import { createApi } from '../../../../src/control/api/server.ts';
 import { type Limiter, unlimited } from '../../../../src/control/limits/limiter.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
-import { forgetWindows } from '../../../../src/control/store/tables/rate-limits.ts';
+import { forgetPeriods } from '../../../../src/control/store/tables/rate-limits.ts';
 import type { AttemptRequest, WebhookDeps } from '../../../../src/control/webhooks/ports.ts';
 import { aesGcmEncryption } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
 import type { Change } from '../../../../src/core/change.ts';
@@ -154,7 +154,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     onError: (error) => errors.push(error),
   };
   // The clock of each world begins at the same time, and addresses are the same in all.
-  await shared.write((tx) => forgetWindows(tx, Number.MAX_SAFE_INTEGER));
+  await shared.write((tx) => forgetPeriods(tx, Number.MAX_SAFE_INTEGER));
   const app = createApi(deps);
   const { head } = await shared.changes.bounds();
 
