@@ -6,7 +6,7 @@ import { LIMITS } from '../../core/limits.ts';
 import { openApiKeys } from '../keys/authenticate.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
-import { routeTable } from './answers/routing.ts';
+import { refusalOf, shadowedBy } from './answers/routing.ts';
 import type { ApiDeps } from './deps.ts';
 import { type GuardDeps, guard, identify, uncountRefusedWrite } from './requests/guard.ts';
 import { jsonParser, refuseCoding } from './requests/json-body.ts';
@@ -39,7 +39,6 @@ const RESOURCES = [
 export function createApi(deps: ApiDeps): FastifyInstance {
   const onError = deps.onError ?? (() => {});
   const app = Fastify(options(onError));
-  const routes = routeTable(app);
   const apiKeys = openApiKeys(deps, onError);
   const guardDeps: GuardDeps = { ...deps, apiKeys, clientAddress: clientAddress(deps.trustedProxies) };
 
@@ -59,8 +58,8 @@ export function createApi(deps: ApiDeps): FastifyInstance {
       throw malformed(400, 'Host is missing');
     }
     const refusal = request.is404
-      ? routes.refusal(request.url)
-      : routes.shadowed(request.url, request.routeOptions.url ?? '');
+      ? refusalOf(app, request.url)
+      : shadowedBy(app, request.url, request.routeOptions.url ?? '');
     if (refusal === null) return;
     await identify(request, guardDeps);
     if (refusal.allow !== null) reply.header('allow', refusal.allow);
