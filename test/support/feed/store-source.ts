@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { appendChanges, pruneLog } from '../../../src/control/store/log/change-log.ts';
+import type { Tx } from '../../../src/control/store/store.ts';
+import { advanceCursor } from '../../../src/control/store/webhooks/fan-out.ts';
+import type { ChangeBody } from '../../../src/core/change.ts';
+import type { Clock } from '../../../src/core/clock.ts';
+import type { TestDatabase } from '../control/store/fixtures.ts';
+import type { SourceWorld } from './source-suite.ts';
+
+const USER = randomUUID();
+
+/** The change source of a store, whose tables and log are written together. */
+export async function storeSource(database: TestDatabase, clock: Clock): Promise<SourceWorld> {
+  const store = await database.open(clock);
+  await store.write(async (tx) => {
+    const rest = { role: 'user', tier: 'free', records_count: 0, created_at: 1 } as const;
+    await tx
+      .insertInto('users')
+      .values({ id: USER, email: 'a@example.org', ...rest })
+      .execute();
+  });
+  let isOpen = true;
+  const cut = async (): Promise<void> => {
+    if (isOpen) await store.close();
+    isOpen = false;
+  };
+  return {
+    source: store.changes,
+    async write(...bodies) {
+      await store.write(async (tx) => {
+        for (const body of bodies) await writeTables(tx, body);
+        const changes = bodies.map((body) => ({ ...body, owner: USER, cause: 'direct' as const }));
+        await appendChanges(tx, changes, 1);
+      });
+    },
+    async prune(seq) {
+      await store.write(async (tx) => {
+        await advanceCursor(tx, seq);
+        await pruneLog(tx, Number.MAX_SAFE_INTEGER, 1_000);
+      });
+    },
+    cut,
+    async close() {
+      await cut();
+      await database.drop();
+    },
+  };
+}
+
+/** Does to the tables what the use cases do, for the types that the suite writes. */
+async function writeTables(tx: Tx, body: ChangeBody): Promise<unknown> {
+  switch (body.type) {
+    case 'namespace.upserted':
+      return tx
+        .insertInto('namespaces')
+        .values({
+          id: body.id,
+          name: body.namespace,
+          user_id: USER,
+          public_read: Number(body.publicRead),
+          suspended: Number(body.suspended),
+          records_count: body.recordsCount,
+          created_at: body.createdAt,
+          updated_at: body.updatedAt,
+        })
+        .execute();
+    case 'token.minted':
+      return tx
+        .insertInto('query_tokens')
+        .values({
+          id: randomUUID(),
+          namespace_id: await namespaceId(tx, body.namespace),
+          name: 'token',
+          digest: body.digest,
+          expires_at: body.expiresAt,
+          revoked_at: null,
+          created_at: 1,
+        })
+        .execute();
+    case 'token.revoked':
+      return tx
+        .updateTable('query_tokens')
+        .set({ revoked_at: 2 })
+        .where('digest', '=', body.digest)
+        .execute();
+    case 'record.upserted': {
+      const values = {
+        data: Buffer.from(body.data ?? '', 'base64'),
+        content_type: body.contentType,
+        ttl_seconds: body.ttlSeconds,
+        expires_at: body.expiresAt,
+        updated_at: 1,
+      };
+      const fixed = { resource: body.resource, version: body.version, created_at: 1 };
+      const namespace_id = await namespaceId(tx, body.namespace);
+      return tx
+        .insertInto('records')
+        .values({ id: randomUUID(), namespace_id, key: body.key, ...fixed, ...values })
+        .onConflict((conflict) => conflict.column('key').doUpdateSet(values))
+        .execute();
+    }
+    case 'record.deleted':
+      return tx.deleteFrom('records').where('key', '=', body.key).execute();
+    default:
+      throw new Error(`the suite writes no ${body.type}`);
+  }
+}
+
+async function namespaceId(tx: Tx, name: string): Promise<string> {
+  const row = await tx
+    .selectFrom('namespaces')
+    .select('id')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow();
+  return row.id;
+}
