@@ -34,7 +34,7 @@ export interface ControlRole {
   readonly app: FastifyInstance;
   /** Seconds that the longest waiting webhook has been due. */
   webhookOldestDue(): Promise<number>;
-  /** Begins no new work beside requests. `stop` waits for the end of what is under way. */
+  /** Starts no new background work; requests go on. `stop` waits for the work that has started. */
   quiesce(): void;
   stop(): Promise<void>;
 }
@@ -48,12 +48,11 @@ export interface ControlRoleOptions {
   readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
 }
 
-/** Threads through which webhooks leave, each started when it is first needed. */
+/** Threads that send webhooks. Each starts when it is first needed. */
 const OUTBOUND_THREADS = 2;
-/** Changes stay in the log so long; a node that was away for longer begins from a snapshot. */
+/** Changes stay in the log for this time. A node that was away for longer starts from a snapshot. */
 const KEEP_LOG_MS = 7 * 86_400_000;
 
-/** The port that the API has bound. */
 function portOf(app: FastifyInstance): number {
   const address = app.server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;
@@ -69,7 +68,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
       ? sharedLimiter(store, clock)
       : memoryLimiter(clock);
   type Fault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
-  /** A full disk is told as such, whatever it made fail. */
+  /** A full disk has its own event, whichever loop it made fail. */
   const faultsOf =
     (event: Fault) =>
     (error: unknown): void =>
@@ -89,7 +88,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     answers: aesGcmEncryption(deriveKey(secret, 'idempotency-answer', 32), randomBytes, 0),
     timers: backgroundTimers,
     sendAttempt,
-    // Not the signal that ends the loops: until the last request is answered every URL is looked up.
+    // Not the signal that ends the loops: a request that is still open needs its URL checked.
     checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
     limiter,
     publicUrl: () => config.publicUrl ?? `http://localhost:${portOf(app)}`,

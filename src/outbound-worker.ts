@@ -1,7 +1,4 @@
-/**
- * Composition root of the outbound thread, through which webhooks leave: TLS handshakes take no time of the main thread.
- * `outbound/thread/outbound-thread.ts` starts it.
- */
+/** Entry of the outbound thread, started by `outbound/thread/outbound-thread.ts`: keeps TLS handshakes off the main thread. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { makeResolve } from './outbound/connection/resolver.ts';
 import { createTlsSessions } from './outbound/connection/tls-sessions.ts';

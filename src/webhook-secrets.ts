@@ -3,7 +3,7 @@ import { deriveKey, type Secret } from './config/secrets.ts';
 import type { SecretEncryption } from './control/webhooks/ports.ts';
 import { aesGcmEncryption } from './control/webhooks/resource/secret-encryption.ts';
 
-/** Encrypts signing secrets of webhooks, under a key that is derived from the server's secret for this purpose alone. */
+/** Encrypts signing secrets of webhooks under a key derived from the server's secret, used for nothing else. */
 export function webhookSecretEncryption(secret: Secret): SecretEncryption {
   return aesGcmEncryption(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
 }

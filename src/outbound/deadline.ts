@@ -1,4 +1,4 @@
-/** An end in time for several steps together. `release` must be called, or a timer and a listener stay behind. */
+/** One deadline for several steps. Without `release` a timer and a listener leak. */
 export interface Deadline {
   /** Aborts at the end, or when the outer signal does. */
   readonly signal: AbortSignal;
@@ -7,7 +7,6 @@ export interface Deadline {
   readonly release: () => void;
 }
 
-/** @param ms milliseconds from now; @param outer may end it sooner */
 export function deadline(ms: number, outer: AbortSignal | undefined): Deadline {
   const controller = new AbortController();
   const abort = (): void => controller.abort();

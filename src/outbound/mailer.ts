@@ -1,24 +1,17 @@
 import { createTransport } from 'nodemailer';
 
 export interface Mail {
-  /** One bare address. */
   readonly to: string;
-  /** One line. */
   readonly subject: string;
-  /** Plain text. */
   readonly text: string;
 }
 
 export interface Mailer {
-  /**
-   * Resolves when the operator's server has taken the mail.
-   *
-   * @throws MailError
-   */
+  /** Resolves when the operator's server has accepted the mail. @throws MailError */
   send(mail: Mail, signal?: AbortSignal): Promise<void>;
 }
 
-/** A mail was not taken. Says what of the conversation failed, and nothing that was said in it. */
+/** The server did not accept a mail. The code names the failed step; no text of the server is included. */
 export class MailError extends Error {
   readonly code: string;
 
@@ -31,9 +24,8 @@ export class MailError extends Error {
 }
 
 export interface MailerOptions {
-  /** `smtps://` or `smtp://`, with `user:password@` where the server asks for them. */
+  /** `smtps://` or `smtp://`, with `user:password@` if the server requires them. */
   readonly url: string;
-  /** The sender's bare address. */
   readonly from: string;
   /** Milliseconds for one mail in all. */
   readonly deadlineMs?: number;
@@ -42,13 +34,12 @@ export interface MailerOptions {
 }
 
 const DEADLINE_MS = 30_000;
-/** For each of: names, connection, greeting, silence in between. */
+/** Timeout of each of: DNS, connection, greeting, silence. */
 const STEP_MS = 10_000;
 
 /**
- * The way to the operator's own mail server, wherever it is. `smtps://`: TLS from the first octet. `smtp://`: STARTTLS when
- * the server offers it. The certificate must be valid where it protects something: with `smtps://`, and with a password.
- * Else TLS is a gift (RFC 7435 §3), for the mail would go without it too.
+ * `smtps://`: TLS from the first octet. `smtp://`: STARTTLS if the server offers it, else clear text (RFC 7435 §3). The
+ * certificate must be valid with `smtps://` and with a password; otherwise it is not checked.
  */
 export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOptions): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
@@ -68,7 +59,7 @@ export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOp
     connectionTimeout: STEP_MS,
     greetingTimeout: STEP_MS,
     socketTimeout: STEP_MS,
-    // A mail is what is given here, and never a file or a page that its text may name.
+    // Else a text could make nodemailer attach a file or a page.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -79,11 +70,11 @@ export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOp
       try {
         await transport.sendMail({
           from: { name: '', address: from },
-          // Not as text: an address with a comma in it would be two.
+          // As an object: in a string, a comma in the address would add a recipient.
           to: { name: '', address: to },
           subject,
           text,
-          // Nobody answers for us (RFC 3834 §5).
+          // Suppresses automatic replies (RFC 3834 §5).
           headers: { 'Auto-Submitted': 'auto-generated' },
           signal,
         });
@@ -94,7 +85,7 @@ export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOp
   };
 }
 
-/** The server's own words, and the address, are in everything of the error but its code. */
+/** Only the code is safe to log: the rest of the error has the address and the server's text. */
 function codeOf(error: unknown): string {
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^E[A-Z]{2,20}$/.test(code) ? code : 'EMAIL';

@@ -12,20 +12,19 @@ export interface OutboundClientOptions {
   readonly resolve: Resolve;
   /** Milliseconds over DNS, connection, TLS, head and body together. */
   readonly deadlineMs: number;
-  /** Certificates trusted in place of the system's, PEM: for tests. */
+  /** PEM. Replaces the system's trusted certificates: for tests. */
   readonly ca?: string;
-  /** TLS sessions to resume, of this client alone; none: every handshake is a full one. */
+  /** Must not be shared with another client. Without it every handshake is a full one. */
   readonly sessions?: TlsSessions;
-  /** Makes the request to an address that passed: for tests, which may not dial public ones. */
+  /** For tests, which may not connect to public addresses. */
   readonly dial?: typeof pinnedRequest;
 }
 
 /** Makes one request and returns the response or a fault. Never rejects. */
 export type OutboundClient = (request: OutboundRequest, signal?: AbortSignal) => Promise<OutboundResult>;
 
-/** Without the hybrid of X25519 and ML-KEM, which Node would offer first: it costs a quarter of an attempt (ADR 0007). */
+/** Without the hybrid X25519MLKEM768 that Node offers first: it adds a quarter to the CPU of an attempt (ADR 0007). */
 const GROUPS = 'X25519:P-256:P-384:P-521';
-/** Addresses of one host that are tried, one after the other, while none connects. */
 const DIALS_MAX = 3;
 
 /** A client that applies a policy, resolves the host, checks every address and connects to one of them. */
@@ -47,7 +46,7 @@ export function createOutboundClient(options: OutboundClientOptions): OutboundCl
   ): Promise<OutboundResult> {
     let last: PinnedResult = { result: failed('connection_failed'), wasConnected: false };
     for (const [index, address] of addresses.entries()) {
-      // Each gets an equal share of the time that is left: an address that drops packets does not use up all of it.
+      // An equal share of the time left, so that an address that drops packets cannot use all of it.
       const connectMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - index));
       last = await dial(request, { address, secureContext, sessions, connectMs, signal });
       if (last.wasConnected || signal.aborted) break;

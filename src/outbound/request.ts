@@ -1,4 +1,4 @@
-/** Why there is no response. A closed set: no text of the peer leaves this folder in an error. */
+/** Why there is no response. A closed set, so that no text of the peer gets into logs. */
 export const OUTBOUND_FAULTS = [
   'timeout',
   'dns_failure',
@@ -6,18 +6,18 @@ export const OUTBOUND_FAULTS = [
   'tls_error',
   'blocked_address',
   'too_large',
-  // The outbound thread ended: nothing is known about the peer, and the request may or may not have been made.
+  // The outbound thread ended: the request may or may not have been sent.
   'interrupted',
 ] as const;
 export type OutboundFault = (typeof OUTBOUND_FAULTS)[number];
 
 export interface OutboundResponse {
   readonly kind: 'response';
-  /** 200 to 599; a redirect is a response like any other. */
+  /** 200 to 599. Redirects are not followed. */
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Empty where only the head was wanted. */
+  /** Empty when `maxBytes` is 0. */
   readonly body: Buffer;
 }
 
@@ -31,9 +31,9 @@ export type OutboundResult = OutboundResponse | OutboundFailure;
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** Names in lower case. `host` and `content-length` are added by the client. */
+  /** Names in lower case. The client adds `host` and `content-length`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Octets of the body that are read at most; more is `too_large`. 0: the socket closes after the head. */
+  /** Maximum octets of the body; more is `too_large`. 0: the socket closes after the head. */
   readonly maxBytes: number;
 }

@@ -1,4 +1,4 @@
-/** The longest wait that is returned, seconds; a longer one is cut to this. Callers have limits of their own. */
+/** Upper bound of the result, seconds. */
 export const RETRY_AFTER_MAX = 86_400;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -14,13 +14,7 @@ const FORMS = [
   new RegExp(String.raw`^(?:${DAY}) ${MONTH} (?<day>[ \d]\d) ${TIME} (?<year>\d{4})$`),
 ];
 
-/**
- * Reads `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
- *
- * @param value the header's value
- * @param now milliseconds since the epoch
- * @returns whole seconds to wait, 0 to `RETRY_AFTER_MAX`, a date in the past being 0; null when the value is neither
- */
+/** RFC 9110 §10.2.3. @returns whole seconds, 0 to `RETRY_AFTER_MAX`; 0 for a date in the past; null when invalid */
 export function parseRetryAfter(value: string, now: number): number | null {
   const text = value.trim();
   if (/^\d+$/.test(text)) return Math.min(Number(text), RETRY_AFTER_MAX);
@@ -29,12 +23,7 @@ export function parseRetryAfter(value: string, now: number): number | null {
   return Math.min(Math.max(0, Math.ceil((at - now) / 1000)), RETRY_AFTER_MAX);
 }
 
-/**
- * Reads an HTTP date. The name of the day is not compared with the date.
- *
- * @param now milliseconds since the epoch; decides the century of a year with two digits
- * @returns milliseconds since the epoch; null when it is no HTTP date
- */
+/** The name of the day is not checked. @param now decides the century of a year with two digits. Milliseconds */
 function parseHttpDate(text: string, now: number): number | null {
   for (const form of FORMS) {
     const groups = form.exec(text)?.groups;
@@ -43,7 +32,7 @@ function parseHttpDate(text: string, now: number): number | null {
     const date = { day: Number(day), month: MONTHS.indexOf(month), year: fullYear(year, now) };
     const time = { hour: Number(hour), minute: Number(minute), second: Number(second) };
     const midnight = Date.UTC(date.year, date.month, date.day);
-    // A day that the month does not have would roll over into the next; 60 is a leap second.
+    // Date.UTC rolls 31 April over into May. Second 60 is a leap second.
     if (new Date(midnight).getUTCDate() !== date.day) return null;
     if (time.hour > 23 || time.minute > 59 || time.second > 60) return null;
     return midnight + ((time.hour * 60 + time.minute) * 60 + time.second) * 1000;
@@ -51,7 +40,7 @@ function parseHttpDate(text: string, now: number): number | null {
   return null;
 }
 
-/** A year of two digits that would lie more than 50 years ahead is in the century before (RFC 9110 §5.6.7). */
+/** A two-digit year more than 50 years ahead is in the past century (RFC 9110 §5.6.7). */
 function fullYear(digits: string, now: number): number {
   if (digits.length === 4) return Number(digits);
   const thisYear = new Date(now).getUTCFullYear();

@@ -14,7 +14,6 @@ export interface WebhookLoops {
   readonly store: Store;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** A number from 0 up to 1. */
   readonly random: () => number;
   readonly encryption: SecretEncryption;
   readonly sendAttempt: SendAttempt;

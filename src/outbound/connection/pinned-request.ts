@@ -7,29 +7,24 @@ import { connectPinned, type PinnedTarget, sessionKey, storeSession } from './tl
 export interface PinnedOptions extends PinnedTarget {
   /** Milliseconds until the TCP connection must be established. */
   readonly connectMs: number;
-  /** Ends the request at any stage. */
   readonly signal: AbortSignal;
 }
 
-/** `wasConnected`: something may have been sent. If false, another address can be tried. */
+/** `wasConnected` false: nothing was sent, so another address can be tried. */
 export type PinnedResult = { readonly result: OutboundResult; readonly wasConnected: boolean };
 
-/** Octets of one response head. */
 export const HEAD_MAX = 16_384;
 /** Interim responses (100, 102, 103) before the final one. Each may be as large as a head. */
 const INTERIM_MAX = 16;
 
-/** How far a request has come; it decides which fault an error is. */
+/** Progress of a request: decides which fault an error becomes. */
 interface Progress {
   connected: boolean;
   /** The certificate has passed, or the URL asks for no TLS. */
   secured: boolean;
 }
 
-/**
- * Makes one request over a connection of its own to one literal address, with the URL's host in `Host`, SNI and the check of
- * the certificate. HTTP/1.1; no redirect is followed, no proxy is used, no socket is reused. Never rejects.
- */
+/** One HTTP/1.1 request to one literal address; `Host`, SNI and certificate check use the URL's host. Never rejects. */
 export function pinnedRequest(request: OutboundRequest, options: PinnedOptions): Promise<PinnedResult> {
   return new Promise((resolve) => {
     const { url } = request;
@@ -62,7 +57,7 @@ export function pinnedRequest(request: OutboundRequest, options: PinnedOptions):
     const send = (): void => void client?.end(request.body);
     const createConnection = (): Socket => {
       socket = connectPinned(url, options);
-      // Otherwise the request waits for the peer's acknowledgement of the end of the handshake.
+      // Else Nagle's algorithm delays the request until the peer acknowledges the handshake.
       socket.setNoDelay(true);
       socket.once('connect', () => {
         progress.connected = true;
@@ -72,7 +67,7 @@ export function pinnedRequest(request: OutboundRequest, options: PinnedOptions):
       const secure = socket as TLSSocket;
       const storeTicket = storeSession(url, options, secure, () => progress.secured);
       secure.once('secureConnect', () => {
-        // Node reports a bad certificate as an error instead of this event. Nothing is sent without this second check.
+        // A second check: Node reports a bad certificate as an error instead of this event.
         if (!secure.authorized) {
           fail('tls_error');
           return;
@@ -95,7 +90,6 @@ export function pinnedRequest(request: OutboundRequest, options: PinnedOptions):
       if (++interim > INTERIM_MAX) fail('connection_failed');
     });
     client.on('error', (error: NodeJS.ErrnoException) => fail(faultOf(error, progress)));
-    // A connection that closes without a response.
     client.on('close', () => fail('connection_failed'));
     client.on('response', (response) => {
       if (progress.secured) readResponse(response, request.maxBytes, settle);
@@ -105,7 +99,6 @@ export function pinnedRequest(request: OutboundRequest, options: PinnedOptions):
   });
 }
 
-/** @throws when a header or the path cannot be sent */
 function openRequest(
   { url, method, headers, body }: OutboundRequest,
   createConnection: () => Socket,
@@ -129,7 +122,7 @@ function openRequest(
 const USUAL_NAMES_MAX = 64;
 const usualNames = new Map<string, string>();
 
-/** `X-Service-Event` for `x-service-event`: some receivers compare header names with regard to case. */
+/** `X-Service-Event` for `x-service-event`: some receivers compare header names case-sensitively. */
 function usualName(name: string): string {
   let usual = usualNames.get(name);
   if (usual === undefined) {
@@ -171,7 +164,7 @@ function readResponse(
 
 const NO_BODY = Buffer.alloc(0);
 
-/** Faults of the connection itself. Between connecting and the end of the handshake every other code is a fault of TLS. */
+/** Faults of the connection. During the handshake every other code is a fault of TLS. */
 const CONNECTION_CODES = new Set([
   'ECONNRESET',
   'ECONNREFUSED',
@@ -180,7 +173,7 @@ const CONNECTION_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ]);
-/** TLS 1.3 may report a fault after the handshake, as for a missing client certificate. A write that meets an alert gets EPROTO. */
+/** TLS 1.3 may report a fault after the handshake (missing client certificate). A write after an alert gets EPROTO. */
 const TLS_CODE = /^(?:ERR_SSL_|EPROTO$)/;
 
 function faultOf({ code = '' }: NodeJS.ErrnoException, progress: Progress): OutboundFault {

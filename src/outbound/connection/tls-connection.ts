@@ -3,13 +3,11 @@ import { isIP, connect as netConnect, type Socket } from 'node:net';
 import { type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import type { TlsSessions } from './tls-sessions.ts';
 
-/** What a connection is pinned to, and how its TLS is checked. */
 export interface PinnedTarget {
-  /** A literal address that the policy admits. */
   readonly address: string;
   /** Trusted authorities and the lowest TLS version. Shared by all requests of a client. */
   readonly secureContext: SecureContext;
-  /** Sessions to resume; none: every handshake is a full one. */
+  /** Without it every handshake is a full one. */
   readonly sessions?: TlsSessions | undefined;
 }
 
@@ -18,14 +16,13 @@ export function sessionKey({ host }: URL, { address }: PinnedTarget): string {
   return `${host} ${address}`;
 }
 
-/** Connects to the pinned address, with TLS where the URL says so. The URL's host is not resolved. */
 export function connectPinned(url: URL, target: PinnedTarget): Socket {
   const { address, secureContext, sessions } = target;
   const isPlain = url.protocol === 'http:';
   const endpoint = {
     host: address,
     port: url.port === '' ? (isPlain ? 80 : 443) : Number(url.port),
-    // The outbound client tries one address after the other.
+    // `createOutboundClient` tries the addresses itself.
     autoSelectFamily: false,
   };
   if (isPlain) return netConnect(endpoint);
@@ -35,14 +32,14 @@ export function connectPinned(url: URL, target: PinnedTarget): Socket {
   const socket: TLSSocket = tlsConnect({
     ...endpoint,
     secureContext,
-    // SNI is for names (RFC 6066 §3); for a literal the certificate is checked against the address that is dialled.
+    // SNI is for names only (RFC 6066 §3). A literal is checked against the address.
     servername: name,
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: true,
     ...(session === undefined ? {} : { session }),
     checkServerIdentity: () => identityFault(socket.getPeerX509Certificate(), name, host),
   });
-  // Node would build objects of the whole chain for `checkServerIdentity`, which costs a third of an attempt (ADR 0007).
+  // Avoids objects of the whole chain for `checkServerIdentity`: a third of the CPU of an attempt (ADR 0007).
   Object.defineProperty(socket, 'getPeerCertificate', { value: () => NO_CERTIFICATE });
   return socket;
 }
@@ -62,13 +59,7 @@ function identityFault(
   return match === undefined ? new Error('the certificate names another host') : undefined;
 }
 
-/**
- * Stores the session of a handshake in which the certificate was checked in full. The ticket may arrive before or after the
- * handshake is reported.
- *
- * @param isVerified whether the certificate has passed
- * @returns call it when the handshake is reported
- */
+/** Stores sessions of full handshakes. Tickets may arrive before or after `secureConnect`. @returns call it at that event */
 export function storeSession(
   url: URL,
   target: PinnedTarget,

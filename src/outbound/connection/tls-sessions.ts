@@ -10,10 +10,7 @@ export interface TlsSessions {
 const LIFE_MS = 300_000;
 const HOSTS_MAX = 1000;
 
-/**
- * Stores sessions of full handshakes, each for `lifeMs` from the handshake, however often it is resumed. A peer that resumes one
- * proves that it has the keys of the peer whose certificate was checked. When full, the oldest is removed.
- */
+/** Keeps a session for `lifeMs` from its full handshake, however often it is resumed. When full, removes the oldest. */
 export function createTlsSessions(lifeMs = LIFE_MS, hostsMax = HOSTS_MAX): TlsSessions {
   const sessions = new Map<string, { readonly session: Buffer; readonly until: number }>();
   return {
@@ -25,7 +22,7 @@ export function createTlsSessions(lifeMs = LIFE_MS, hostsMax = HOSTS_MAX): TlsSe
       return undefined;
     },
     keep(host, session) {
-      // Later tickets of the same connection are of the same check.
+      // Later tickets of the connection do not extend the time.
       if (sessions.has(host)) return;
       if (sessions.size >= hostsMax) {
         for (const oldest of sessions.keys()) {

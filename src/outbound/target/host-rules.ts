@@ -6,7 +6,7 @@ import { isPublicAddress } from './public-address.ts';
 const NAME_MAX = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 
-/** Last labels that mean nothing in the public DNS: what answers for them is somebody's own network. */
+/** Last labels without a meaning in the public DNS: only a private network answers for them. */
 const LOCAL_DOMAINS = new Set([
   'alt', // RFC 9476
   'arpa', // infrastructure; home.arpa (RFC 8375), ipv4only.arpa (RFC 7050), service.arpa (RFC 9665)
@@ -30,7 +30,7 @@ const LOCAL_DOMAINS = new Set([
   'workgroup',
 ]);
 
-/** Where clouds and clusters tell a machine its secrets, by name; they and all below them. */
+/** Metadata services of clouds and clusters, which serve credentials. Names below them are refused too. */
 const METADATA_HOSTS = [
   'api.metadata.cloud.ibm.com',
   'instance-data',
@@ -49,50 +49,42 @@ const METADATA_HOSTS = [
 export type HostDecision = 'allowed' | 'malformed' | 'not_allowed';
 
 /**
- * Judges the host of a customer's URL by itself, without asking the DNS.
- *
- * What a parser makes of a host is not what a person reads: `2130706433`, `0x7f.1`, `①②⑦。⓪.⓪.①` and `%31%32%37.1` all become
- * 127.0.0.1. So the typed host must say the same as the parsed one: an address in its usual form, a name in its letters.
- *
- * @param typed the host as it stands in the text, brackets included
- * @param parsed `hostname` of the parsed URL
+ * Checks a host without DNS. Parsers turn `2130706433`, `0x7f.1` and `①②⑦。⓪.⓪.①` into 127.0.0.1, so `typed` (with brackets)
+ * must equal `parsed` (`URL.hostname`): an address in its usual form, a name in its letters.
  */
 export function classifyHost(typed: string, parsed: string): HostDecision {
-  if (parsed.startsWith('[')) return judgeIpv6(typed);
+  if (parsed.startsWith('[')) return classifyIpv6(typed);
   if (isIP(parsed) === 4) return typed === parsed && isPublicAddress(parsed) ? 'allowed' : 'not_allowed';
-  if (!saysTheSame(typed, parsed)) return 'not_allowed';
-  return judgeName(parsed);
+  if (!isTypedAsParsed(typed, parsed)) return 'not_allowed';
+  return classifyName(parsed);
 }
 
-/** Any spelling in hex; a dotted tail could only be a disguise. */
-function judgeIpv6(typed: string): HostDecision {
+/** Any spelling in hexadecimal. A dotted tail would hide an IPv4 address. */
+function classifyIpv6(typed: string): HostDecision {
   const literal = typed.slice(1, -1);
   return !literal.includes('.') && isPublicAddress(literal) ? 'allowed' : 'not_allowed';
 }
 
-/**
- * Whether a name was typed as its ASCII form, or as letters of another script that only this ASCII form stands for. What the
- * parser maps, drops or decodes on the way (full-width and circled signs, ideographic dots, soft hyphens, `%61`) fails.
- */
-function saysTheSame(typed: string, parsed: string): boolean {
+/** Refuses what a parser maps, drops or decodes: full-width and circled signs, ideographic dots, soft hyphens, `%61`. */
+function isTypedAsParsed(typed: string, parsed: string): boolean {
   if (Array.from(typed).some(isDisguisedAscii)) return false;
-  // A Mac types ü as two code points; that is spelling, not disguise.
+  // A Mac types ü as two code points, which is allowed.
   const lower = typed.normalize('NFC').toLowerCase();
   return lower === parsed || lower === domainToUnicode(parsed);
 }
 
-/** Compatibility characters, and the one sign (Kelvin) that lower case alone turns into an ASCII letter. */
+/** Compatibility characters, and the Kelvin sign, which lower case turns into `k`. */
 function isDisguisedAscii(character: string): boolean {
   return character > '\x7f' && /[\0-\x7f]/.test(character.normalize('NFKC'));
 }
 
-function judgeName(parsed: string): HostDecision {
-  // A name may end with the root's dot; it is the same name.
+function classifyName(parsed: string): HostDecision {
+  // The trailing dot of the root is allowed.
   const name = parsed.replace(/\.$/, '');
   const labels = name.split('.');
   if (name.length > NAME_MAX || !labels.every((label) => LABEL.test(label))) return 'malformed';
   if (labels.length < 2 || LOCAL_DOMAINS.has(labels.at(-1) ?? '')) return 'not_allowed';
   if (METADATA_HOSTS.some((host) => name === host || name.endsWith(`.${host}`))) return 'not_allowed';
-  // Punycode that stands for nothing.
+  // Invalid punycode.
   return /(?:^|\.)xn--/.test(domainToUnicode(name)) ? 'malformed' : 'allowed';
 }

@@ -1,9 +1,6 @@
 import { addressSet, isGlobalUnicast, parseAddress } from '../../core/address.ts';
 
-/**
- * IPv4 blocks that are not the public Internet: the IANA special-purpose registry (RFC 6890 and its updates), multicast,
- * what is reserved, and the metadata addresses of clouds that lie outside those.
- */
+/** IANA special-purpose registry (RFC 6890 and updates), multicast, reserved blocks, metadata addresses of clouds. */
 const isDeniedIpv4 = addressSet([
   '0.0.0.0/8', // this host on this network
   '10.0.0.0/8', // private
@@ -26,32 +23,25 @@ const isDeniedIpv4 = addressSet([
   '240.0.0.0/4', // reserved, and broadcast
 ]);
 
-/**
- * The one IPv6 block that is routed. Outside it lie loopback, IPv4-mapped (`::ffff:0:0/96`), IPv4-compatible (`::/96`),
- * translated (`::ffff:0:0:0/96`), NAT64 (`64:ff9b::/96`, `64:ff9b:1::/48`), unique-local with the metadata of AWS and Google
- * (`fd00:ec2::254`, `fd20:ce::254`), link-local, site-local and multicast.
- */
+/** Global unicast, as IANA allocates it. Excludes loopback, IPv4-mapped, NAT64, unique-local (metadata of AWS, Google), link-local. */
 const isRoutedIpv6 = addressSet(['2000::/3']);
 
-/** What lies inside it and is not public. */
+/** Blocks inside it that are not public. */
 const isDeniedIpv6 = addressSet([
   '2001::/23', // protocol assignments: Teredo, benchmarks, AMT, ORCHID
   '2001:db8::/32', // documentation
-  '2002::/16', // 6to4: an IPv4 address in disguise
+  '2002::/16', // 6to4: wraps an IPv4 address
   '2620:4f:8000::/48', // AS112
-  '3ffe::/16', // the 6bone, given back
+  '3ffe::/16', // the former 6bone
   '3fff::/20', // documentation
 ]);
 
-/** The interface identifier of ISATAP, before the IPv4 address that it wraps (RFC 5214 §6.1); the first octet may have the u bit. */
+/** ISATAP interface identifier before the IPv4 address (RFC 5214 §6.1); the first octet may have the u bit. */
 const ISATAP = [0x00, 0x00, 0x5e, 0xfe];
 const ISATAP_AT = 8;
 const U_BIT = 0x02;
 
-/**
- * Whether text is an address of the public Internet, to which a request may be made that a customer asks for. The tables above
- * and those of ipaddr.js must both allow it. Text that is no plain address is not public.
- */
+/** Both these tables and those of ipaddr.js must allow the address. False for any other text. */
 export function isPublicAddress(text: string): boolean {
   const octets = parseAddress(text);
   if (octets === null) return false;

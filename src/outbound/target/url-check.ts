@@ -4,13 +4,12 @@ import { deadline } from '../deadline.ts';
 import { isPublicAddress } from './public-address.ts';
 import { parseWebhookUrl, URL_FAULTS, type UrlFault, webhookUrlFault } from './url-rules.ts';
 
-/** How long a registration waits for the DNS, milliseconds. */
-const PATIENCE_MS = 2000;
+/** Milliseconds for DNS at registration. */
+const DNS_TIMEOUT_MS = 2000;
 
 /**
- * Whether a URL may be registered: the rules of its text, then the addresses of its host, of which every one must be public.
- * One fault stands for every address, so that nobody learns from it what a name means inside our network. A host that cannot
- * be resolved now is accepted: its deliveries fail until it can. Never rejects.
+ * Checks the text, then that every address of the host is public. All addresses give the same fault, which hides names of the
+ * internal network. A host that does not resolve now is accepted. Never rejects.
  */
 export async function checkWebhookUrl(
   text: string,
@@ -19,9 +18,9 @@ export async function checkWebhookUrl(
 ): Promise<UrlFault | null> {
   const url = parseWebhookUrl(text);
   if (url === null) return webhookUrlFault(text);
-  // A literal has been judged with the text.
+  // `webhookUrlFault` has checked literals.
   if (url.hostname.startsWith('[') || isIP(url.hostname) !== 0) return null;
-  const patience = deadline(PATIENCE_MS, signal);
+  const patience = deadline(DNS_TIMEOUT_MS, signal);
   try {
     const addresses = await resolve(url.hostname, patience.signal);
     return addresses.every(isPublicAddress) ? null : URL_FAULTS.host;

@@ -1,7 +1,7 @@
 import { LIMITS } from '../../core/limits.ts';
 import { classifyHost, type HostDecision } from './host-rules.ts';
 
-/** What may be wrong with a customer's URL. Static texts: they tell the rule and repeat nothing of the URL. */
+/** Static texts that repeat nothing of the URL. */
 export const URL_FAULTS = {
   tooLong: 'url is too long',
   malformed: 'url is malformed',
@@ -14,16 +14,15 @@ export const URL_FAULTS = {
 
 export type UrlFault = (typeof URL_FAULTS)[keyof typeof URL_FAULTS];
 
-/** Parsers repair `https:/x`, `https:x` and `HTTPS://x`; nobody needs to write so. */
+/** Parsers also accept `https:/x`, `https:x` and `HTTPS://x`; those are refused. */
 const PREFIX = 'https://';
 
-/** Controls, invisible signs, halves of surrogate pairs, every kind of space, and the backslash that parsers turn around. */
-const NEVER = /[\p{Cc}\p{Cf}\p{Cs}\p{Z}\\]/u;
+/** Controls, invisible signs, lone surrogates, spaces, and the backslash, which parsers read as a slash. */
+const FORBIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Z}\\]/u;
 
-/** Host, with brackets if it has any, and port. */
 const AUTHORITY = /^(\[[^\]]*\]|[^:[]*)(?::(.*))?$/;
 
-/** Other protocols that could be spoken to by way of HTTP: "port blocking" of the Fetch standard. */
+/** "Port blocking" of the Fetch standard: ports of protocols that HTTP could attack. */
 const BAD_PORTS = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
   109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515,
@@ -37,17 +36,13 @@ const HOST_FAULTS: Readonly<Record<HostDecision, UrlFault | null>> = {
   not_allowed: URL_FAULTS.host,
 };
 
-/**
- * The first rule that a customer's URL breaks, or null when it may be called as far as the text tells. What its host resolves to is another question.
- *
- * A fragment is refused and not dropped: it never travels, so whoever wrote one expects something that would not happen.
- */
+/** The first rule that the text breaks, or null. Does not resolve the host. A fragment is refused, because HTTP never sends it. */
 export function webhookUrlFault(text: string): UrlFault | null {
   const parsed = parse(text);
   return parsed instanceof URL ? null : parsed;
 }
 
-/** The URL, parsed; null where `webhookUrlFault` finds fault. */
+/** Null when `webhookUrlFault` finds a fault. */
 export function parseWebhookUrl(text: string): URL | null {
   const parsed = parse(text);
   return parsed instanceof URL ? parsed : null;
@@ -56,7 +51,7 @@ export function parseWebhookUrl(text: string): URL | null {
 function parse(text: string): URL | UrlFault {
   if (text.length > LIMITS.webhookUrl) return URL_FAULTS.tooLong;
   if (!text.startsWith(PREFIX)) return URL_FAULTS.notHttps;
-  if (NEVER.test(text)) return URL_FAULTS.malformed;
+  if (FORBIDDEN.test(text)) return URL_FAULTS.malformed;
   const [authority = ''] = text.slice(PREFIX.length).split(/[/?#]/, 1);
   if (authority.includes('@')) return URL_FAULTS.credentials;
   if (text.includes('#')) return URL_FAULTS.fragment;
@@ -65,12 +60,11 @@ function parse(text: string): URL | UrlFault {
   if (port !== undefined && !isGoodPort(port)) return URL_FAULTS.port;
   const url = URL.parse(text);
   if (url === null) return URL_FAULTS.malformed;
-  // Both as typed and as sent: letters of other scripts grow when they are percent-encoded.
+  // Checked as typed and as sent: percent-encoding makes letters of other scripts longer.
   if (url.href.length > LIMITS.webhookUrl) return URL_FAULTS.tooLong;
   return HOST_FAULTS[classifyHost(host, url.hostname)] ?? url;
 }
 
-/** A number in its usual form: neither empty nor with zeros before it. */
 function isGoodPort(port: string): boolean {
   return /^[1-9]\d{0,4}$/.test(port) && Number(port) <= 65_535 && !BAD_PORTS.has(Number(port));
 }

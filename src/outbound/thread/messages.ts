@@ -1,6 +1,5 @@
 import type { OutboundRequest, OutboundResult } from '../request.ts';
 
-/** What an outbound thread is started with. Plain data. */
 export interface ThreadSettings {
   /** Name servers; empty: those of the system. */
   readonly resolvers: readonly string[];
@@ -8,7 +7,7 @@ export interface ThreadSettings {
   readonly deadlineMs: number;
 }
 
-/** A request on its way to the thread: a URL travels as text. */
+/** The URL is text, because structured clone cannot copy a URL. */
 export type ThreadRequest = { readonly id: number; readonly url: string } & Omit<OutboundRequest, 'url'>;
 
 export interface ThreadReply {

@@ -5,30 +5,25 @@ import type { OutboundFault, OutboundResult } from '../request.ts';
 import type { ThreadReply, ThreadRequest, ThreadSettings } from './messages.ts';
 
 export interface OutboundThreadOptions {
-  /** Module of the thread. */
   readonly entry: URL;
   readonly settings: ThreadSettings;
-  /** The thread ended; another one starts with the next request. Requests under way were interrupted. */
+  /** The thread ended and open requests were interrupted. The next request starts another thread. */
   readonly onExit?: () => void;
 }
 
 export interface OutboundThread {
   readonly client: OutboundClient;
-  /** Requests without an answer. */
   underWay(): number;
   /** Ends the thread; requests under way are interrupted. */
   stop(): Promise<void>;
 }
 
-/** Milliseconds between the end of a thread and the start of the next, so that one that ends at once makes no busy loop. */
+/** Milliseconds before a thread is started again. Prevents a busy loop when threads end at once. */
 const RESTART_MS = 250;
 /** Milliseconds after the deadline until a thread that has not answered counts as hung. */
 const HUNG_MS = 2000;
 
-/**
- * An outbound client that runs in a thread of its own. The thread starts with the first request, and again after it ended.
- * Policy and deadline are set in the thread. Requests never reject: `interrupted` means that the thread ended or hung.
- */
+/** An outbound client in a worker thread, started on demand. Never rejects: `interrupted` means the thread ended or hung. */
 export function startOutboundThread({ entry, settings, onExit }: OutboundThreadOptions): OutboundThread {
   const pending = new Map<number, (result: OutboundResult) => void>();
   let worker: Worker | null = null;
@@ -65,7 +60,7 @@ export function startOutboundThread({ entry, settings, onExit }: OutboundThreadO
     const id = ++lastId;
     const answer = answerTo(id, signal);
     await mayStart;
-    // Settled meanwhile: the caller's signal was aborted, or the thread was stopped.
+    // The caller's signal was aborted, or the thread was stopped.
     if (!pending.has(id)) return answer;
     worker ??= start();
     const { url, ...rest } = request;
@@ -102,7 +97,7 @@ export function startOutboundThread({ entry, settings, onExit }: OutboundThreadO
   };
 }
 
-/** Several threads behind one client: a request goes to the thread with the fewest under way. @param count at least 1 */
+/** A request goes to the thread with the fewest open requests. @param count at least 1 */
 export function startOutboundThreads(count: number, options: OutboundThreadOptions): OutboundThread {
   const threads = Array.from({ length: count }, () => startOutboundThread(options));
   return {
@@ -118,7 +113,7 @@ export function startOutboundThreads(count: number, options: OutboundThreadOptio
   };
 }
 
-/** Messages between threads carry a Buffer as a plain Uint8Array. */
+/** Structured clone turns a Buffer into a Uint8Array. */
 function withBuffer(result: OutboundResult): OutboundResult {
   if (result.kind === 'failed') return result;
   const { buffer, byteOffset, byteLength } = result.body;

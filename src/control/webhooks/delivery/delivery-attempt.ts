@@ -5,26 +5,21 @@ import * as rows from '../../store/webhooks/dispatch.ts';
 import * as leases from '../../store/webhooks/leases.ts';
 import { countAttempt } from './hourly-attempts.ts';
 
-/** A webhook leased to this process, and the one delivery to attempt under the lease. The attempt is counted already. */
+/** A webhook leased to this process and the delivery to attempt. The attempt is counted before it is sent. */
 export interface DeliveryAttempt {
-  /** The lease's name. */
   readonly claim: string;
   readonly webhookId: string;
   readonly userId: string;
   readonly url: string;
-  /** As stored when the attempt began. */
   readonly encryptedSecret: Uint8Array;
   readonly deliveryId: string;
   readonly event: DeliveryEvent;
   readonly body: Uint8Array;
-  /** Number of this attempt of the delivery, from 1. */
   readonly attempt: number;
-  /** When the delivery was enqueued, milliseconds since the epoch. */
   readonly createdAt: number;
 }
 
 export interface AttemptRules {
-  /** Milliseconds since the epoch. */
   readonly now: number;
   /** Milliseconds until another process may claim the webhook, unless the lease is renewed. */
   readonly leaseMs: number;
@@ -32,7 +27,6 @@ export interface AttemptRules {
   readonly schedule: readonly number[];
 }
 
-/** Deliveries that ended without an attempt, or because their webhook was disabled. */
 export interface EndedCounts {
   readonly failed: number;
   readonly dropped: number;
@@ -41,20 +35,19 @@ export interface EndedCounts {
 export const NONE_ENDED: EndedCounts = { failed: 0, dropped: 0 };
 
 export interface ClaimRules extends AttemptRules {
-  /** Names the new leases. Never used before. */
+  /** The new leases' id; must be unique, because it fences writers that lost a lease. */
   readonly claim: string;
-  /** Webhooks to claim, at least one; in this order. */
   readonly ids: readonly string[];
 }
 
 export interface Claimed {
   readonly attempts: readonly DeliveryAttempt[];
   readonly ended: EndedCounts;
-  /** Webhooks that this unit held. 0: another process holds all of them just now. */
+  /** Webhooks that this unit locked. 0: another process holds all of them. */
   readonly seen: number;
 }
 
-/** Leases those of some webhooks that have something due and begins the first delivery of each, in the caller's unit of work. */
+/** Leases the webhooks that have a delivery due and begins the first one of each, in the caller's unit of work. */
 export async function claimAttempts(tx: Tx, rules: ClaimRules): Promise<Claimed> {
   const hooks = await leases.holdClaimable(tx, rules.now, rules.ids);
   const order = (hook: leases.HeldWebhook): number => rules.ids.indexOf(hook.id);
@@ -77,16 +70,14 @@ export interface Begun {
   readonly ended: EndedCounts;
 }
 
-/** Columns of a webhook that an attempt changes. */
 export type WebhookState = Pick<leases.HeldWebhook, 'failure_count' | 'rests_until' | 'last_attempt_ms'>;
 
-/** @param changed columns that differ from the row that the unit holds */
 export function stateAfter(hook: leases.HeldWebhook, changed: Partial<WebhookState>): WebhookState {
   const { failure_count, rests_until, last_attempt_ms } = hook;
   return { failure_count, rests_until, last_attempt_ms, ...changed };
 }
 
-/** Begins the first due delivery that may be attempted and writes the lease; where there is none, ends the lease. */
+/** Begins the first due delivery that may be attempted and writes the lease. Without one, it ends the lease. */
 export async function beginAttempt(
   tx: Tx,
   hook: leases.HeldWebhook,
@@ -138,7 +129,7 @@ type FirstDelivery =
   | { readonly delivery: rows.BegunDelivery; readonly ended: EndedCounts; readonly nextDueAt: null }
   | { readonly delivery: null; readonly ended: EndedCounts; readonly nextDueAt: number | null };
 
-/** Ends due deliveries that may not be attempted, until one may, whose attempt it counts, or nothing is due. */
+/** Ends due deliveries that may not be attempted. Stops at the first that may, and counts its attempt. */
 async function firstToAttempt(
   tx: Tx,
   hook: leases.HeldWebhook,

@@ -1,25 +1,19 @@
 import { LIMITS } from '../../../core/limits.ts';
 
 /**
- * The attempts of a webhook in the last hour, by minute, as the JSON text that its row keeps: `[[minute, count], ...]`,
- * ascending, minutes since the epoch. A minute counts whole until all of it is an hour old, so that in no 60 minutes there
- * are more attempts than the limit. Text that is damaged counts as no attempts.
+ * Attempts of a webhook in the last hour: minutes since the epoch, ascending, stored as JSON. A minute counts until all of
+ * it is an hour old, so no 60 minutes exceed the limit. Damaged text counts as no attempts.
  */
 type Minutes = readonly (readonly [minute: number, count: number])[];
 
 const MINUTE_MS = 60_000;
 const WINDOW_MINUTES = 60;
 
-/** Whether one more attempt at `nowMs` stays within `LIMITS.webhookAttemptsPerHour`. */
 export function mayAttempt(text: string, nowMs: number): boolean {
   return isRoom(live(text, nowMs));
 }
 
-/**
- * The text with an attempt at `nowMs` counted and what is over left out: at most 61 pairs.
- *
- * @returns null when there is no room for it
- */
+/** Adds an attempt at `nowMs` and drops old minutes: at most 61 pairs. @returns null when the limit is reached */
 export function countAttempt(text: string, nowMs: number): string | null {
   const minutes = live(text, nowMs);
   if (!isRoom(minutes)) return null;
@@ -34,7 +28,7 @@ function isRoom(minutes: Minutes): boolean {
   return minutes.reduce((sum, [, count]) => sum + count, 0) < LIMITS.webhookAttemptsPerHour;
 }
 
-/** The minutes that still count. Those ahead of a clock that was set back count as the present one, and so end in time. */
+/** The minutes that still count. Minutes in the future (the clock was set back) count as the present one, so they expire. */
 function live(text: string, nowMs: number): Minutes {
   const now = minuteOf(nowMs);
   const minutes = parse(text);
@@ -50,7 +44,7 @@ function live(text: string, nowMs: number): Minutes {
   return [...counts].sort(([a], [b]) => a - b);
 }
 
-/** Whether the minutes ascend and none is ahead of the clock: all texts of ours, unless the clock was set back. */
+/** Whether the minutes ascend and none is in the future. False only for damaged text or after the clock was set back. */
 function isOrdered(minutes: Minutes, now: number): boolean {
   let before = -1;
   for (const [minute] of minutes) {

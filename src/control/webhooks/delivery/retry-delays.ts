@@ -8,13 +8,10 @@ const JITTER_SPAN = 0.4;
 const WEBHOOK_BACKOFF = { firstMs: 1000, capMs: LIMITS.webhookRestMaxMs };
 
 /**
- * How long a delivery waits after a failed attempt.
- *
  * @param failed number of the attempt that failed, from 1
- * @param schedule seconds before each attempt; as many attempts as numbers
- * @param random 0 up to 1
- * @param retryAfter seconds that the endpoint asked for, or null. Honoured between the delay and twice the delay
- * @returns milliseconds, or null: there is no further attempt
+ * @param schedule seconds before each attempt; its length is the number of attempts
+ * @param retryAfter seconds that the endpoint asked for, or null. Applied between one and two times the delay
+ * @returns milliseconds until the next attempt, or null: there is none
  */
 export function retryDelayMs(
   failed: number,
@@ -28,13 +25,7 @@ export function retryDelayMs(
   return Math.min(2 * delay, Math.max(delay, (retryAfter ?? 0) * 1000));
 }
 
-/**
- * How long nothing is sent to a webhook after its nth failed attempt in a row: 1 s, doubling up to
- * `LIMITS.webhookRestMaxMs`.
- *
- * @param failures at least 1
- * @returns milliseconds
- */
+/** Milliseconds without attempts after `failures` (from 1) in a row: 1 s, doubling up to `LIMITS.webhookRestMaxMs`. */
 export function webhookBackoffMs(failures: number): number {
   return backoffMs(failures, WEBHOOK_BACKOFF);
 }

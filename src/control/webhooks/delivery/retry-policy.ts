@@ -10,24 +10,20 @@ export interface RetryDecision {
     readonly error: DeliveryError | null;
     readonly responseCode: number | null;
     readonly durationMs: number;
-    /** Null unless it is still pending. */
     readonly nextAttemptAt: number | null;
   };
-  /** Failed attempts in a row. */
   readonly failures: number;
-  /** Nothing is sent to the webhook before this time. */
+  /** Earliest next attempt of any delivery of the webhook. */
   readonly restsUntil: number;
-  /** True after too many failures: nothing more is sent until the owner enables the webhook again. */
+  /** True after too many failures: nothing is sent until the owner enables the webhook again. */
   readonly isDisabled: boolean;
 }
 
 export interface RetryInput {
-  /** Number of the attempt of the delivery, from 1. */
   readonly attempt: number;
   /** Failed attempts of the webhook in a row before this one. */
   readonly failuresBefore: number;
   readonly schedule: readonly number[];
-  /** 0 up to 1. */
   readonly random: number;
   readonly now: number;
 }

@@ -27,10 +27,7 @@ export class AttemptInterruptedError extends Error {
   }
 }
 
-/**
- * Makes attempts with a client whose policy and deadline are those of webhooks. A stored URL that does not parse any more
- * fails like one that the policy refuses, as `blocked_address`, without a connection.
- */
+/** @param client with the policy and deadline of webhooks. A stored URL that no longer parses fails as `blocked_address`. */
 export function createSendAttempt(client: OutboundClient, clock: Clock): SendAttempt {
   return async (request) => {
     const started = performance.now();

@@ -17,14 +17,13 @@ import {
 import { decideRetry } from './retry-policy.ts';
 
 export interface SettleRules extends AttemptRules {
-  /** 0 up to 1: spreads the next attempt. */
   readonly random: number;
-  /** Whether to begin the webhook's next delivery at once, or to end the lease. */
+  /** True: begin the webhook's next delivery at once. False: end the lease. */
   readonly goOn: boolean;
 }
 
 export interface Settled {
-  /** Status of the delivery now; null when nothing was written to it, because it had ended meanwhile. */
+  /** New status of the delivery; null when it had ended before, so nothing was written. */
   readonly status: DeliveryStatus | null;
   readonly isDisabled: boolean;
   readonly ended: EndedCounts;
@@ -33,11 +32,10 @@ export interface Settled {
 }
 
 /**
- * Writes the result of an attempt to its delivery and its webhook, then begins the next delivery or ends the lease, in the
- * caller's unit of work. A caller that does not know whether the unit was committed runs it again: the repeat changes
- * nothing and returns the next attempt of the first run.
+ * Writes the result of an attempt and begins the webhook's next delivery or ends the lease, in the caller's unit of work.
+ * Safe to run again after a commit of unknown outcome: the repeat changes nothing and returns the same next attempt.
  *
- * @returns null, with nothing written, when the lease is lost: the webhook was disabled, deleted or leased to another process
+ * @returns null, with nothing written, when the webhook was disabled, deleted or leased to another process
  */
 export async function settleAttempt(
   tx: Tx,
@@ -70,7 +68,7 @@ export async function settleAttempt(
     next_attempt_at: nextAttemptAt,
   });
   if (!wasWaiting) {
-    // It ended for another reason while the attempt was under way: the result says nothing about the webhook.
+    // The delivery ended for another reason during the attempt, so the result does not count for the webhook.
     const begun = await beginNextOrRelease(tx, hook, claim, rules, {}, rules.goOn);
     return { status: null, isDisabled: false, ended: begun.ended, next: begun.attempt };
   }
@@ -88,11 +86,7 @@ export async function settleAttempt(
   return { status, isDisabled: false, ended: begun.ended, next: begun.attempt };
 }
 
-/**
- * Takes back an attempt that was not made: its count is undone and the lease ends.
- *
- * @param restsUntil nothing is sent to the webhook before this time, milliseconds since the epoch; null: no pause
- */
+/** Undoes the count of an attempt that was not made, and ends the lease. @param restsUntil earliest next attempt; null: now */
 export async function cancelAttempt(
   tx: Tx,
   attempt: DeliveryAttempt,
@@ -118,7 +112,7 @@ async function beginNextOrRelease(
   return { attempt: null, ended: NONE_ENDED };
 }
 
-/** Reads the time of the next delivery while the unit holds the webhook: a delivery enqueued later moves it then. */
+/** Reads the next due time under the row lock. A delivery that is enqueued later moves it. */
 async function releaseLease(
   tx: Tx,
   hook: leases.HeldWebhook,
@@ -130,7 +124,6 @@ async function releaseLease(
   await leases.endLease(tx, { id: hook.id, now, next_due_at, ...stateAfter(hook, changed) });
 }
 
-/** @returns how many waiting deliveries failed with the webhook */
 async function disable(tx: Tx, id: string, failures: number, now: number): Promise<number> {
   const end = { status: 'failed', error: 'webhook_disabled' } as const;
   const failed = await rows.endDeliveries(tx, id, end, null);

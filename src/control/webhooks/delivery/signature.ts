@@ -1,11 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The signature header of a delivery (docs/WEBHOOKS.md): `t=<seconds>,v1=<hex>`, where the hexadecimal is the HMAC-SHA256 of
- * `<seconds>.` followed by the body.
+ * `t=<seconds>,v1=<hex>`: HMAC-SHA256 over `<seconds>.` and the body (docs/WEBHOOKS.md).
  *
- * @param body exactly the octets that are sent
- * @param t Unix time in whole seconds
  * @param signingSecret 64 hexadecimal letters; the key is their ASCII octets, not the 32 octets that they encode
  */
 export function signatureHeader(body: Uint8Array, t: number, signingSecret: string): string {

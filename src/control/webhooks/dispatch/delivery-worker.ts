@@ -11,30 +11,24 @@ import { cancelAttempt, type Settled, settleAttempt } from '../delivery/settle.t
 import type { AttemptResult, SecretEncryption, SendAttempt } from '../ports.ts';
 import type { PoolName } from './worker-pools.ts';
 
-/** A webhook keeps its worker for so many deliveries, and so many milliseconds, while others wait. */
+/** A webhook keeps its worker for this many deliveries or milliseconds while others wait. */
 const DELIVERIES_MAX = 16;
 const SERVICE_MS = 1000;
 
-/** Delays before a unit of work that failed is run again. */
 const UNIT_BACKOFF = { firstMs: 50, capMs: 1000 };
 
-/** Receives what happens, for metrics. Must not throw. */
+/** For metrics. Methods must not throw. */
 export interface DispatchObserver {
-  /** An attempt was made. @param seconds that it took */
   attempted(error: DeliveryError | 'none', seconds: number): void;
-  /** Deliveries ended, by an attempt or without one. */
   ended(status: Exclude<DeliveryStatus, 'pending'>, deliveries: number): void;
   /** A delivery was answered with a 2xx. @param seconds since it was enqueued */
   arrived(seconds: number): void;
-  /** A webhook was disabled after too many failures in a row. */
   disabled(): void;
 }
 
-/** What the workers of a dispatcher share. */
 export interface WorkerContext {
   readonly store: Store;
   readonly clock: Clock;
-  /** A number from 0 up to 1. */
   readonly random: () => number;
   readonly sendAttempt: SendAttempt;
   readonly encryption: Pick<SecretEncryption, 'decrypt'>;
@@ -47,15 +41,15 @@ export interface WorkerContext {
   readonly onError: (error: unknown) => void;
   /** A unit of work ended: null when it succeeded, else the error. */
   readonly onUnit: (error: unknown) => void;
-  /** Attempts in a row, by webhook, during which the outbound thread ended. They are repeated with a growing delay. */
+  /** By webhook: attempts in a row that the end of the outbound thread interrupted. They set the backoff. */
   readonly interruptions: Map<string, number>;
   /** Whether another webhook may be waiting for the worker that this customer occupies in a pool. */
   readonly othersWait: (userId: string, pool: PoolName) => boolean;
 }
 
 /**
- * Makes one attempt after the other for one webhook, as long as it may keep the worker. Resolves when the lease has ended or
- * is lost; never rejects. Once the signal is aborted it only settles the attempt that is under way.
+ * Makes attempts for one webhook, one at a time, until it must free the worker. Never rejects. After an abort it only
+ * settles the open attempt.
  */
 export async function runDeliveryWorker(
   context: WorkerContext,
@@ -97,7 +91,7 @@ async function sendAndSettle(
   await context.commitDelay();
   const settled = await retryWhileLeased(context, leaseEnds, () => {
     const { leaseMs, schedule } = context;
-    // An endpoint that became slow leaves the reserve.
+    // The reserve is for fast endpoints; this one became slow.
     const mayStay = pool === 'general' || result.durationMs < LIMITS.webhookFastMs;
     const goOn = !signal.aborted && mayStay && !(isLast && context.othersWait(attempt.userId, pool));
     const rules = { now: clock(), leaseMs, schedule, random: context.random(), goOn };
@@ -108,9 +102,8 @@ async function sendAndSettle(
   return settled.next;
 }
 
-/** No attempt was made, because of a fault of this server. The endpoint's counters do not change. */
+/** A fault of this server prevented the attempt. The endpoint's counters do not change. */
 interface NotSent {
-  /** Milliseconds until the attempt is repeated. */
   readonly retryInMs: number;
 }
 
@@ -134,10 +127,8 @@ async function send(context: WorkerContext, attempt: DeliveryAttempt): Promise<A
 }
 
 /**
- * Repeats a unit of work while it fails and the lease lasts. After that another process may lease the webhook, and the
- * delivery is attempted once more, under the same id.
- *
- * @returns null when the unit did not succeed
+ * Repeats a failing unit of work until the lease expires. Another process may then send the delivery again, under the same
+ * id. @returns null when the unit did not succeed
  */
 async function retryWhileLeased<T>(
   context: WorkerContext,
@@ -165,7 +156,6 @@ function report(observe: DispatchObserver, settled: Settled, seconds: number): v
   reportEnded(observe, settled.ended);
 }
 
-/** Reports deliveries that ended without an attempt. */
 export function reportEnded(observe: DispatchObserver, { failed, dropped }: EndedCounts): void {
   if (failed > 0) observe.ended('failed', failed);
   if (dropped > 0) observe.ended('dropped', dropped);

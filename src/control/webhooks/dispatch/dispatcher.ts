@@ -17,60 +17,56 @@ import { assignWorkers, type WaitingWebhooks } from './fair-share.ts';
 import { createSharedDelay } from './shared-delay.ts';
 import { createWorkerPools, type PoolName } from './worker-pools.ts';
 
-/** Webhooks claimed in one unit of work, so that other writers wait little. */
+/** Webhooks claimed in one unit of work. More would make other writers wait longer. */
 const CLAIM_MAX = 16;
 /** Waiting webhooks of each kind that one pass considers: several times as many as there are workers. */
 const WAITING_MAX = 500;
 
-/** Longest wait between two passes, milliseconds: a lost wake-up delays a delivery by no more. */
+/** Longest wait between two passes, milliseconds. Bounds the delay after a lost wake-up. */
 const LONGEST_WAIT_MS = 1000;
 /** Wait after a pass that found only webhooks that another process holds, milliseconds. */
 const HELD_WAIT_MS = 25;
 const SHORTEST_WAIT_MS = 1;
-/** A pass that found nothing is followed by a pause of four times its own length: passes take a fifth of the time at most. */
+/** Pause after a pass that found nothing, in lengths of that pass: passes take at most a fifth of the time. */
 const PAUSE_FACTOR = 4;
 
 /** Maximum delay before a finished attempt is committed, so that several attempts share one commit. Milliseconds. */
 const COMMIT_DELAY_MS = 8;
-/** Milliseconds. The deadline of an attempt, plus what a slow unit of work may take. */
+/** Milliseconds: the deadline of an attempt and 10 s for slow units of work. */
 const LEASE_MS = LIMITS.webhookDeadlineMs + 10_000;
 
 export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Names leases: no two processes may ever get the same. */
+  /** Ids of leases, unique among all processes. */
   readonly newId: () => string;
-  /** A number from 0 up to 1: spreads retries. */
   readonly random: () => number;
   readonly sendAttempt: SendAttempt;
   readonly encryption: Pick<SecretEncryption, 'decrypt'>;
-  /** Seconds before each attempt; as many attempts as numbers. The fan-out applies the first. */
+  /** Seconds before each attempt; its length is the number of attempts. The fan-out applies the first. */
   readonly schedule: readonly number[];
   readonly signal: AbortSignal;
-  /** A fault of this server; the work is tried again. */
   readonly onError: (error: unknown) => void;
   readonly observe?: DispatchObserver;
-  /** Deliveries under way at a time; those of one customer, outside the reserve; those in the reserve. */
+  /** Defaults are in LIMITS. Workers in all, of one customer outside the reserve, in the reserve. */
   readonly workers?: number;
   readonly perCustomer?: number;
   readonly reserved?: number;
-  /** Milliseconds; longer than any attempt takes. */
   readonly leaseMs?: number;
 }
 
 export interface Dispatcher {
-  /** Starts a pass now. A hint: what is due is found without it, up to `LONGEST_WAIT_MS` later. */
+  /** Starts a pass now. Without it, due work is found up to `LONGEST_WAIT_MS` later. */
   wake(): void;
-  /** Resolves once the signal is aborted and what was under way is settled. Never rejects. */
+  /** Resolves after an abort, when open attempts are settled. Never rejects. */
   readonly stopped: Promise<void>;
 }
 
 const UNOBSERVED: DispatchObserver = { attempted() {}, ended() {}, arrived() {}, disabled() {} };
 
 /**
- * Delivers what is due, until aborted. Each webhook has at most one delivery under way and occupies one worker meanwhile, so
- * a slow endpoint delays only itself. Several processes may dispatch on one PostgreSQL database; on SQLite one does, and at
- * its start it ends the leases that an earlier process left.
+ * Delivers due deliveries until aborted, at most one at a time for each webhook. Several processes may dispatch on one
+ * PostgreSQL database. On SQLite only one may: at its start it ends the leases that an earlier process left.
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, clock, newId, signal, onError, leaseMs = LEASE_MS } = options;
@@ -89,7 +85,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const running = new Set<Promise<void>>();
   const isFull = (userId: string, pool: PoolName): boolean =>
     pools.free(pool) <= 0 || pools.busyFor(userId, pool) >= pools.share(pool, 1);
-  /** What failed at its last try: a search for work, or a unit that settles. Only the first failure is reported. */
+  /** Work whose last try failed. Only the first failure in a row is reported. */
   const failing = new Set<'search' | 'settle'>();
   const fail = (what: 'search' | 'settle', error: unknown): void => {
     if (failing.size === 0) onError(error);
@@ -121,7 +117,6 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     running.add(worker);
   }
 
-  /** Waiting webhooks that a free worker may serve. */
   async function waiting(now: number): Promise<WaitingWebhooks> {
     const customers = new Set([...pools.customers('general'), ...pools.customers('reserve')]);
     const passed = [...customers].filter((userId) => isFull(userId, 'general'));
@@ -134,7 +129,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     };
   }
 
-  /** Claims what is due and starts workers. @returns milliseconds until something may be due; 0: there may be more now */
+  /** @returns milliseconds until a delivery may be due; 0: one may be due now */
   async function claimDue(): Promise<number> {
     const free = workers - pools.busy();
     if (free <= 0) return LONGEST_WAIT_MS;
@@ -142,7 +137,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const assigned = assignWorkers(await waiting(now), pools, Math.min(free, CLAIM_MAX));
     if (assigned.length === 0) {
       const at = await nextDueAfter(store.read, now);
-      // A worker that becomes free wakes this loop, so webhooks that wait for one need no earlier pass.
+      // A worker that becomes free wakes this loop, so webhooks that wait for one need no timer.
       return at === null
         ? LONGEST_WAIT_MS
         : Math.max(SHORTEST_WAIT_MS, Math.min(LONGEST_WAIT_MS, at - clock()));

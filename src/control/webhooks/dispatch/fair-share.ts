@@ -1,7 +1,6 @@
 import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
 import type { PoolName, WorkerPools } from './worker-pools.ts';
 
-/** A webhook to serve next, and the pool whose worker serves it. */
 export interface WorkerAssignment {
   readonly id: string;
   readonly userId: string;
@@ -19,11 +18,8 @@ interface QueuedWebhook extends WaitingWebhook {
 }
 
 /**
- * Chooses which webhooks are served next: first the customer with the fewest workers, then of that customer's webhooks the
- * one not served for longest. A customer who has an equal share of the general pool gets no more of it while others wait
- * (docs/adr/0013).
- *
- * @param limit assignments at most
+ * Picks the customer with the fewest workers, then that customer's webhook with the oldest `served_at`. While others wait,
+ * no customer gets more than an equal share of the general pool (docs/adr/0013).
  */
 export function assignWorkers(
   { fast, slow }: WaitingWebhooks,
@@ -76,7 +72,6 @@ export function assignWorkers(
   return assigned;
 }
 
-/** Each customer's webhooks, the one not served for longest first. */
 function queuesOf(
   fast: readonly WaitingWebhook[],
   slow: readonly WaitingWebhook[],

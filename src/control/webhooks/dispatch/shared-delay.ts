@@ -1,9 +1,4 @@
-/**
- * A wait that several callers share: all resolve together, at most `ms` after the first of them called. Callers that commit
- * after it share one commit.
- *
- * @param ms milliseconds; 0: no wait
- */
+/** A wait that callers share: all resolve together, `ms` after the first call, so they can share one commit. 0: no wait. */
 export function createSharedDelay(ms: number): () => Promise<void> {
   if (ms === 0) return () => Promise.resolve();
   let next: Promise<void> | null = null;

@@ -1,33 +1,21 @@
-/**
- * `general`: any webhook. `reserve`: only webhooks whose last attempt took less than `LIMITS.webhookFastMs`, or that had
- * none, so that endpoints that answer late cannot occupy all workers.
- */
+/** `reserve`: only webhooks without a last attempt or with one under `LIMITS.webhookFastMs`: slow endpoints cannot fill it. */
 export type PoolName = 'general' | 'reserve';
 
 export interface PoolLimits {
   /** Workers in all, the reserve included. */
   readonly workers: number;
   readonly reserved: number;
-  /** Workers of one customer in each pool, at most. */
   readonly perCustomer: Readonly<Record<PoolName, number>>;
 }
 
-/** Which customers occupy the workers of a dispatcher. */
 export interface WorkerPools {
-  /** Workers that are occupied, in both pools. */
   busy(): number;
   free(pool: PoolName): number;
-  /** Workers of one customer in a pool. */
   busyFor(userId: string, pool: PoolName): number;
-  /** Customers who have a worker. */
   customers(pool: PoolName): Iterable<string>;
   occupy(userId: string, pool: PoolName): void;
   release(userId: string, pool: PoolName): void;
-  /**
-   * Workers that one customer may have in a pool. In the general pool an equal part for each customer who waits.
-   *
-   * @param waiting how many customers wait for a worker
-   */
+  /** Workers that one customer may have while `waiting` customers wait. In the general pool: an equal part. */
   share(pool: PoolName, waiting: number): number;
 }
 

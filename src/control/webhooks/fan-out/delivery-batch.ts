@@ -7,14 +7,12 @@ import type { TargetRow } from '../../store/webhooks/fan-out.ts';
 import { mayAttempt } from '../delivery/hourly-attempts.ts';
 import { type CustomerEvent, deliveryBody, eventOf } from './events.ts';
 
-/** How much is enqueued at most. The last three are limits of the product. */
+/** Bounds of one unit of work, and limits of the product (the last three). */
 export interface FanOutLimits {
-  /** Deliveries that one unit of work writes, and octets of their bodies; a single change may exceed either. */
+  /** Deliveries that one unit of work writes, and octets of their bodies. A single change may exceed both. */
   readonly rows: number;
   readonly bytes: number;
-  /** Octets of one body. */
   readonly body: number;
-  /** Waiting deliveries of one webhook. */
   readonly waiting: number;
   /** Dropped deliveries of one webhook that its history keeps for one hour. */
   readonly droppedKept: number;
@@ -28,41 +26,35 @@ export const FAN_OUT_LIMITS: FanOutLimits = {
   droppedKept: LIMITS.webhookDroppedKept,
 };
 
-/** An enabled webhook and the events that it receives. */
 interface Target {
   readonly id: string;
   readonly events: ReadonlySet<WebhookEvent>;
   /** Empty: all namespaces. */
   readonly namespaces: ReadonlySet<string>;
   readonly startsAfter: number;
-  /** False after `LIMITS.webhookAttemptsPerHour` attempts: then every delivery that is due is dropped. */
+  /** False after `LIMITS.webhookAttemptsPerHour` attempts: due deliveries are then dropped. */
   readonly mayAttempt: boolean;
 }
 
-/** What one unit of work did with its events. */
 export interface EnqueuedCounts {
-  /** Events that got a number. */
   readonly events: number;
-  /** Deliveries that wait for their first attempt. */
   readonly waiting: number;
-  /** Dropped deliveries that are in the history, and further ones that are not. */
+  /** Dropped deliveries: those in the history, and those that are only counted. */
   readonly dropped: number;
   readonly unwritten: number;
 }
 
 export interface BatchOptions {
-  /** When deliveries are created and when they fall due, milliseconds since the epoch. */
+  /** Creation and due time, milliseconds since the epoch. */
   readonly at: number;
   readonly dueAt: number;
   readonly newId: () => string;
   readonly limits: FanOutLimits;
-  /** All enabled webhooks of the owners. */
   readonly targets: readonly TargetRow[];
-  /** Waiting deliveries of each webhook; no entry means none. */
   readonly waiting: ReadonlyMap<string, number>;
   /** The last number given to an event of each owner. */
   readonly numbers: ReadonlyMap<string, number>;
-  /** How many more dropped deliveries the webhook's history takes. Called at most once for each webhook. */
+  /** Dropped deliveries that the history can still take. Called at most once for each webhook. */
   readonly droppedCapacity: (webhookId: string) => Promise<number>;
 }
 
@@ -74,14 +66,11 @@ interface DraftDelivery {
   readonly isWritten: boolean;
 }
 
-/** The rows that one unit of work enqueues, added change by change until it is full. Writes nothing itself. */
+/** Collects the rows that one unit of work enqueues. Writes nothing itself. */
 export class DeliveryBatch {
   readonly rows: WebhookDeliveriesTable[] = [];
-  /** The last event number of each customer whose events got one here. */
   readonly numbers = new Map<string, number>();
-  /** Webhooks that have something more to attempt. */
   readonly due = new Set<string>();
-  /** Dropped deliveries among the rows, of each webhook that has any. */
   readonly dropped = new Map<string, number>();
   readonly #options: BatchOptions;
   readonly #targets: ReadonlyMap<string, readonly Target[]>;
@@ -126,7 +115,6 @@ export class DeliveryBatch {
     return true;
   }
 
-  /** Decides what each target gets. The body is built once for all targets. */
   async #draft(
     event: CustomerEvent,
     seq: number,
@@ -193,7 +181,7 @@ export class DeliveryBatch {
   }
 }
 
-/** An owner whose tier has no webhooks gets an empty list: the events are numbered, and nothing is enqueued. */
+/** An owner whose tier has no webhooks gets an empty list: events get numbers, but no deliveries. */
 function targetsByOwner(rows: readonly TargetRow[], dueAt: number): Map<string, Target[]> {
   const owners = new Map<string, Target[]>();
   for (const row of rows) {

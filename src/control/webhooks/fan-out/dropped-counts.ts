@@ -1,25 +1,23 @@
-/** Webhooks whose counts are remembered. */
 const WEBHOOKS_MAX = 10_000;
 
 const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 
-/** How many more dropped deliveries a webhook's history takes, as the database had it at `at`. */
+/** Dropped deliveries that a webhook's history could still take at `at`, read from the database. */
 export interface DroppedCount {
   readonly id: string;
   readonly capacity: number;
-  /** Milliseconds since the epoch, as `oldest`: when the oldest of the last hour was made. Null: there is none. */
+  /** Milliseconds since the epoch. `oldest`: creation of the oldest one of the last hour, or null. */
   readonly at: number;
   readonly oldest: number | null;
 }
 
-/** A remembered count, and the time at which it must be read again. */
 interface Remembered {
   readonly capacity: number;
   readonly until: number;
 }
 
-/** Remembers the counts of dropped deliveries, so that a flood of events does not count them again in every unit of work. */
+/** Caches counts of dropped deliveries, so that a flood of events does not count rows in every unit of work. */
 export class DroppedCounts {
   readonly #known = new Map<string, Remembered>();
 
@@ -34,7 +32,7 @@ export class DroppedCounts {
     return known === undefined || at >= known.until ? null : known.capacity;
   }
 
-  /** Remembers what a unit of work has counted. Call it only after the unit is committed. */
+  /** Call it only after the unit is committed. */
   remember(counts: readonly DroppedCount[]): void {
     for (const { id, capacity, at, oldest } of counts) {
       if (this.#known.size >= WEBHOOKS_MAX) this.#known.clear();
@@ -42,7 +40,6 @@ export class DroppedCounts {
     }
   }
 
-  /** Subtracts dropped deliveries that are committed. */
   subtract(dropped: ReadonlyMap<string, number>): void {
     for (const [id, count] of dropped) {
       const known = this.#known.get(id);

@@ -16,11 +16,11 @@ import {
 import { DeliveryBatch, type EnqueuedCounts, type FanOutLimits } from './delivery-batch.ts';
 import { type DroppedCount, type DroppedCounts, HOUR_MS } from './dropped-counts.ts';
 
-/** Changes that one span covers at most, and changes whose payloads are read at a time. */
+/** Maximum of changes in one span. PAGE: changes whose payloads are read at a time. */
 const SPAN_MAX = 500;
 const PAGE = 50;
 
-/** Webhooks that one unit of work locks, unless a single customer has more. */
+/** Webhooks that one unit of work locks. A single customer may have more. */
 const TARGETS_MAX = 500;
 
 const NOTHING: EnqueuedCounts = { events: 0, waiting: 0, dropped: 0, unwritten: 0 };
@@ -29,17 +29,12 @@ const NOTHING: EnqueuedCounts = { events: 0, waiting: 0, dropped: 0, unwritten: 
 export interface LogSpan {
   readonly after: number;
   readonly until: number;
-  /** Customers with an enabled webhook and an event in the span. Empty: nothing is to be enqueued. */
+  /** Customers with an enabled webhook and an event in the span. */
   readonly owners: readonly string[];
-  /** Whether the log had no more changes when it was read. */
   readonly isLast: boolean;
 }
 
-/**
- * The next changes after `after`: up to `SPAN_MAX`, and fewer where they concern more webhooks than one unit may lock.
- *
- * @returns null when there are none
- */
+/** Up to `SPAN_MAX` changes after `after`; fewer when they concern more than `TARGETS_MAX` webhooks. Null: none. */
 export async function nextSpan(db: Db, after: number): Promise<LogSpan | null> {
   for (let size = SPAN_MAX; ; size = Math.floor(size / 2)) {
     const until = await lastChange(db, after, size);
@@ -59,21 +54,16 @@ export interface EnqueueRules {
   readonly droppedCounts: DroppedCounts;
 }
 
-/** What a unit of work did. */
 interface Enqueued {
-  /** The cursor now: every change up to it is processed. Beyond the span when another process has gone ahead. */
+  /** The new cursor. Beyond the span when another process has gone ahead. */
   readonly seq: number;
   readonly counts: EnqueuedCounts;
-  /** Dropped deliveries that it wrote, of each webhook that has any. */
   readonly dropped: ReadonlyMap<string, number>;
-  /** What it counted. The caller remembers it after the commit: a unit that runs again counts again. */
+  /** The caller stores these after the commit: a unit that runs again counts again. */
   readonly counted: readonly DroppedCount[];
 }
 
-/**
- * Enqueues for the changes of a span, as many as fit into one unit of work, and moves the cursor. Rows are locked in the
- * order cursor, customer, webhook, delivery.
- */
+/** Enqueues as many changes of a span as fit and moves the cursor. Lock order: cursor, customer, webhook, delivery. */
 export async function enqueue(
   tx: Tx,
   { after, until, owners }: LogSpan,
@@ -126,7 +116,6 @@ async function fillBatch(
   }
 }
 
-/** How many more dropped deliveries of a webhook may be written at `at`, for the hour that ends then. */
 async function countDropped(
   tx: Tx,
   id: string,

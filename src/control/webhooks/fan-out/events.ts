@@ -2,7 +2,7 @@ import type { Change } from '../../../core/change.ts';
 import { formatTime } from '../../../core/text/time.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 
-/** The `data` of an event. Nothing in it names the customer. */
+/** The `data` of an event. It must not identify the customer. */
 export type EventData =
   | {
       readonly key: string;
@@ -30,10 +30,9 @@ export interface CustomerEvent {
 }
 
 /**
- * What a customer may be told of a change. Each of the four is spelt out field by field, so that nothing that is added to a
- * Change later leaves by itself.
+ * The customer's view of a change. Fields are listed one by one, so that a field added to Change later is not sent by mistake.
  *
- * @returns null for a record that expired, a query token, a namespace that is closing, and a namespace that no customer owns
+ * @returns null for an expired record, a query token, a namespace that is closing or that has no owner
  */
 export function eventOf(change: Change): CustomerEvent | null {
   if (change.owner === null || change.cause === 'expiry') return null;
@@ -59,13 +58,7 @@ export function eventOf(change: Change): CustomerEvent | null {
   }
 }
 
-/**
- * The body of a delivery: what is signed and sent, as it is, on every attempt.
- *
- * @param seq the customer's number of the event
- * @param at when it happened, milliseconds since the epoch
- * @returns JSON in UTF-8
- */
+/** The JSON body, signed and sent unchanged on every attempt. @param at time of the event, milliseconds since the epoch */
 export function deliveryBody({ event, data }: CustomerEvent, seq: number, at: number): Uint8Array {
   return Buffer.from(JSON.stringify({ event, seq, created_at: formatTime(at), data }));
 }

@@ -7,24 +7,22 @@ import { type EnqueuedCounts, FAN_OUT_LIMITS, type FanOutLimits } from './delive
 import { DroppedCounts } from './dropped-counts.ts';
 import { type EnqueueRules, enqueue, type LogSpan, nextSpan } from './enqueue.ts';
 
-/** Longest wait between two passes, milliseconds: a lost wake-up delays an event by no more. */
+/** Longest wait between two passes, milliseconds. Bounds the delay after a lost wake-up. */
 const POLL_MS = 1000;
 /** Pause after each pass, milliseconds, so that a stream of commits is read in batches. */
 const PAUSE_MS = 1;
 
-/** Where nothing is to be enqueued, the cursor is written only after so many changes or so many milliseconds. */
+/** While nothing is to be enqueued, the cursor is written after this many changes or milliseconds. */
 const SAVE_EVERY = 5000;
 const SAVE_MS = 1000;
 
 export interface FanOutOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Ids of deliveries, ordered by time. */
   readonly newId: () => string;
   readonly signal: AbortSignal;
-  /** Called when there is something more to attempt. */
   readonly wake: () => void;
-  /** The first of several passes in a row that failed, or a change log that ends before the cursor. The pass is tried again. */
+  /** Called for the first failed pass in a row, and when the change log ends before the cursor. */
   readonly onError: (error: unknown) => void;
   /** Called after each unit of work that gave numbers to events. Must not throw. */
   readonly onEnqueued?: (counts: EnqueuedCounts) => void;
@@ -35,11 +33,7 @@ export interface FanOutOptions {
 }
 
 export interface FanOut {
-  /**
-   * Enqueues for all changes in the log, or until the signal is aborted.
-   *
-   * @param woken whether to trust the position in memory, which saves a statement
-   */
+  /** Enqueues for all changes in the log. @param woken true: use the position in memory, which saves a statement */
   pass(woken: boolean): Promise<void>;
 }
 
@@ -51,11 +45,7 @@ class LogRewoundError extends Error {
   }
 }
 
-/**
- * Enqueues deliveries for committed changes until aborted: after every notified change, and at least every `pollMs`. A
- * notified change also ends a backoff. Resolves when it has stopped; never rejects. Several processes may run it on one
- * database.
- */
+/** Enqueues deliveries for committed changes until aborted. Never rejects. Several processes may run it on one database. */
 export async function startFanOut(options: FanOutOptions): Promise<void> {
   const { store, signal, onError, pollMs = POLL_MS } = options;
   const waker = createWaker(signal);
@@ -83,12 +73,10 @@ export async function startFanOut(options: FanOutOptions): Promise<void> {
 }
 
 /**
- * The fan-out without its loop. It reads the log from its position, which is in memory and runs ahead of the cursor in the
- * database while there is nothing to enqueue: a restart reads those changes again and again enqueues nothing. Deliveries and
- * cursor are written in one unit of work, so each event is enqueued exactly once per webhook, across a crash of any process.
- *
- * A log pruned beyond the position continues at its oldest change. A log that ends before the position (a database restored
- * from a backup) continues at the cursor, or at the log's end when the cursor is beyond that too; `onError` is called.
+ * The fan-out without its loop. Deliveries and cursor are written in one unit of work: exactly once per event and webhook,
+ * across a crash. While there is nothing to enqueue, the position in memory runs ahead of the cursor in the database.
+ * A log pruned beyond the position continues at its oldest change. After a restore from a backup it continues at the cursor,
+ * or at the log's end if the cursor is beyond it, and calls `onError`.
  */
 export function openFanOut(options: FanOutOptions): FanOut {
   const { store, clock, signal, wake, onError, onEnqueued } = options;
@@ -100,7 +88,7 @@ export function openFanOut(options: FanOutOptions): FanOut {
     droppedCounts: new DroppedCounts(),
   };
   let position: number | null = null;
-  /** The cursor in the database as last seen or written, and when, on the clock of `performance.now`. */
+  /** The cursor in the database as last read or written, and when (`performance.now`). */
   let saved = 0;
   let savedAt = performance.now();
 
@@ -142,7 +130,7 @@ export function openFanOut(options: FanOutOptions): FanOut {
       seq = span.owners.length === 0 ? span.until : await enqueueSpan(span);
       position = seq;
       await saveCursor(seq);
-      // Changes committed since then wake the next pass, which reads them together.
+      // Later commits wake the next pass.
       if (span.isLast && seq >= span.until) return;
     }
   }
@@ -154,7 +142,7 @@ export function openFanOut(options: FanOutOptions): FanOut {
         await readFrom(position);
         await saveCursor(position);
       } catch (error) {
-        // After a lost connection it is unknown whether the unit was committed, or whether the database is still the same.
+        // After a lost connection the unit may be committed, and the database may be another one.
         position = null;
         rules.droppedCounts.clear();
         throw error;

@@ -7,25 +7,25 @@ import type { Mail, Mailer } from '../../../outbound/mailer.ts';
 import type { Store } from '../../store/store.ts';
 import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
 
-/** A mail that was not taken is tried again after this time, until so long after the webhook was disabled. Milliseconds. */
+/** Milliseconds between tries of a refused mail, and from the disabling of the webhook to the last try. */
 const RETRY_MS = 60_000;
 const GIVE_UP_MS = 86_400_000;
-/** Longer than one mail takes: until then a notice is its taker's. */
+/** How long a process may hold a notice, milliseconds. Longer than one mail takes. */
 const TAKEN_MS = 120_000;
 const POLL_MS = 1000;
 
-/** `sent`: the mail server took it. `failed`: given up. `none`: there is no mail server. */
+/** `sent`: the mail server accepted it. `failed`: no further try. `none`: no mail server is configured. */
 export type NoticeResult = 'sent' | 'failed' | 'none';
 
 export interface NoticesOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Null: owners are not told, and find out by looking. */
+  /** Null: owners get no mail. */
   readonly mailer: Mailer | null;
-  /** Told once for each webhook that was disabled. */
+  /** Called once for each webhook that was disabled. */
   readonly onNotice: (outcome: NoticeResult) => void;
-  /** Told of a mail or a unit of work that failed, which is tried again. */
+  /** A mail or a unit of work failed; it is tried again. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -37,7 +37,7 @@ export async function startNotices(options: NoticesOptions): Promise<void> {
     waker: createWaker(signal),
     pass: async () => {
       const at = await nextNoticeAt(store.read);
-      const wasOne = at !== null && at <= clock() && (await tellOne(options));
+      const wasOne = at !== null && at <= clock() && (await sendNotice(options));
       return wasOne ? 0 : POLL_MS;
     },
     onError: (error, failures) => {
@@ -46,8 +46,8 @@ export async function startNotices(options: NoticesOptions): Promise<void> {
   });
 }
 
-/** @returns whether there was one */
-async function tellOne(options: NoticesOptions): Promise<boolean> {
+/** @returns whether there was a notice to send */
+async function sendNotice(options: NoticesOptions): Promise<boolean> {
   const { store, clock, signal, mailer, onNotice, onError } = options;
   const now = clock();
   const taken = now + TAKEN_MS;
@@ -74,7 +74,7 @@ async function tellOne(options: NoticesOptions): Promise<boolean> {
   return true;
 }
 
-/** What an owner is told. The name is the customer's own text: whatever could end a line or hide in one is taken out. */
+/** Text of the mail. The webhook's name is untrusted: line ends and invisible characters are removed. */
 export function noticeText(notice: DueNotice): Pick<Mail, 'subject' | 'text'> {
   return notice.paused > 0 ? pausedText(notice) : disabledText(notice);
 }
@@ -115,13 +115,13 @@ function disabledText({ webhookId, name, failures }: DueNotice): Pick<Mail, 'sub
       `  PATCH /api/v1/webhooks/${webhookId}`,
       '  {"webhook": {"enabled": true}}',
       '',
-      `A webhook is disabled after ${LIMITS.webhookFailures} failed attempts in a row; any 2xx begins the count anew.`,
+      `A webhook is disabled after ${LIMITS.webhookFailures} failed attempts in a row; any 2xx resets the count to 0.`,
       '',
     ].join('\n'),
   };
 }
 
-/** Controls, line and paragraph separators, format characters such as those that turn the direction of writing. */
+/** Replaces controls, line separators and format characters (which can reverse the direction of text). */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }

@@ -10,24 +10,19 @@ import {
   webhooksToClean,
 } from '../../store/webhooks/webhooks.ts';
 
-/** Deliveries ended or deleted in one unit of work: other writers wait no longer than for these. */
+/** Deliveries ended or deleted in one unit of work. More would make other writers wait longer. */
 const BATCH = 500;
-/** Webhooks looked up at a time. */
 const PAGE = 100;
-/** Milliseconds between two looks for work. */
 const EVERY_MS = 2000;
 
 export interface CleanupOptions {
   readonly store: Store;
   readonly signal: AbortSignal;
-  /** Told of the first of several failures in a row; the work is tried again. */
+  /** Called for the first failure in a row. */
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Finishes the deletion and the pausing of webhooks until aborted. What is left to do is in their rows, so a process that
- * ends in the middle leaves the rest to the next one. Resolves when it has stopped; never rejects.
- */
+/** Finishes deletions and pauses of webhooks until aborted. Their rows hold the progress, so any process can go on. */
 export function startCleanup({ store, signal, onError }: CleanupOptions): Promise<void> {
   return loop({
     signal,
@@ -42,7 +37,6 @@ export function startCleanup({ store, signal, onError }: CleanupOptions): Promis
   });
 }
 
-/** One pass over all webhooks that have something left to do. */
 export async function cleanUp(store: Store, signal: AbortSignal): Promise<void> {
   for (let after = ''; !signal.aborted; ) {
     const found = await webhooksToClean(store.read, after, PAGE);
@@ -65,7 +59,7 @@ const STEPS: Readonly<Record<CleanupTask, (tx: Tx, id: string) => Promise<boolea
     return true;
   },
   async end_waiting(tx, id) {
-    // The owner may have enabled it again, which ends what waited before.
+    // The owner may have enabled the webhook again, which ends its old deliveries.
     if (!(await holdForCleanup(tx, id, 'end_waiting'))) return true;
     if ((await endWaiting(tx, id, [], BATCH)) === BATCH) return false;
     await setCleanup(tx, id, null);

@@ -6,8 +6,8 @@ import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks/
 import { namespacesOf } from './webhook-resource.ts';
 
 /**
- * Whether a credential may manage a webhook of these namespaces. A webhook of all namespaces (an empty list) is refused to a
- * key that is confined to some: its events would tell the key's holder about the others.
+ * Whether a credential may manage a webhook of these namespaces. A key with an allowlist is refused a webhook of all
+ * namespaces (an empty list): its events would disclose the others.
  */
 export function withinReach(actor: Actor, namespaces: readonly string[]): boolean {
   if (actor.namespaces === null) return true;
@@ -19,7 +19,7 @@ export async function findAuthorized({ store }: HasStore, actor: Actor, id: stri
   return authorize(actor, await findWebhook(store.read, id, actor.customerId));
 }
 
-/** The customer's webhook, its row locked until the unit of work ends. @throws AppError 404, 403 */
+/** The customer's webhook, with its row locked until the unit of work ends. @throws AppError 404, 403 */
 export async function lockAuthorized(tx: Tx, actor: Actor, id: string): Promise<WebhookRow> {
   return authorize(actor, await lockWebhook(tx, id, actor.customerId));
 }

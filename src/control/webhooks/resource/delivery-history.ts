@@ -7,7 +7,6 @@ import { findAuthorized, lockAuthorized } from './authorize.ts';
 import { encodePosition, parseDeliveryListing } from './delivery-listing.ts';
 import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
 
-/** A page of a webhook's history. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryResource[];
   readonly meta: {
@@ -18,12 +17,7 @@ export interface DeliveryPage {
   };
 }
 
-/**
- * Newest first.
- *
- * @param query parameters of the request, not yet judged
- * @throws AppError 404 or 403 for the webhook, 400 for the parameters
- */
+/** Newest first. @throws AppError 404 or 403 for the webhook, 400 for the parameters */
 export async function pageDeliveries(
   deps: HasStore,
   actor: Actor,
@@ -45,9 +39,9 @@ export async function pageDeliveries(
 }
 
 /**
- * Has a delivery that waits sent now; the webhook's rest after a failure ends with it. The attempt counts as any other.
+ * Makes a waiting delivery due now and ends the webhook's backoff. The attempt counts like any other.
  *
- * @throws AppError 404, 403; 422 once the delivery has ended, for then there is nothing left to send
+ * @throws AppError 404, 403; 422 when the delivery has ended: its body is no longer stored
  */
 export async function redeliver(
   deps: HasStore & HasClock,

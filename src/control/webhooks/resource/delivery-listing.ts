@@ -6,7 +6,6 @@ import type { DeliveryPosition } from '../../store/webhooks/deliveries.ts';
 
 const PAGE_DEFAULT = 50;
 
-/** A page of a webhook's history as it was asked for. */
 export interface DeliveryListing {
   /** Null: every status. */
   readonly status: DeliveryStatus | null;
@@ -16,11 +15,7 @@ export interface DeliveryListing {
 
 const PARAMETERS = ['status', 'limit', 'cursor'];
 
-/**
- * Reads the query string of GET /webhooks/:id/deliveries.
- *
- * @throws AppError 400 naming the parameter that is unknown, repeated or not what it must be
- */
+/** Reads the query of GET /webhooks/:id/deliveries. @throws AppError 400 naming the unknown, repeated or invalid parameter */
 export function parseDeliveryListing(query: QueryParameters, webhookId: string): DeliveryListing {
   const { status: statusText, limit: limitText, cursor } = readParameters(query, PARAMETERS);
   const status = statusText === undefined ? null : statusOf(statusText);
@@ -32,7 +27,7 @@ export function parseDeliveryListing(query: QueryParameters, webhookId: string):
   return { status, limit, after };
 }
 
-/** The cursor of the page after this position, bound to the webhook and the filter. */
+/** A cursor for the page after this position. It is valid for this webhook and filter only. */
 export function encodePosition(
   { createdAt, id }: DeliveryPosition,
   webhookId: string,

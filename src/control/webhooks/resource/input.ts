@@ -5,12 +5,12 @@ import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core
 import type { Actor } from '../../accounts/actor.ts';
 import { withinReach } from './authorize.ts';
 
-/** What a body says of a webhook, lists without repetition. Undefined: not given, or faulty and the fault recorded. */
+/** Validated fields of a body, lists without repetition. Undefined: absent, or invalid with the fault recorded. */
 export interface WebhookInput {
   readonly name: string | undefined;
   readonly url: string | undefined;
   readonly events: readonly WebhookEvent[] | undefined;
-  /** Empty: all of the customer's. */
+  /** Empty: all namespaces of the customer. */
   readonly namespaces: readonly string[] | undefined;
   readonly enabled: boolean | undefined;
 }
@@ -20,9 +20,8 @@ const PATCH_FIELDS = [...NEW_FIELDS, 'enabled'];
 const EVENT_NAMES = Object.keys(WEBHOOK_EVENTS).join(', ');
 
 export const NO_SUCH_NAMESPACE = 'scopes.namespaces has a namespace that does not exist';
-const OUT_OF_REACH = 'scopes.namespaces must name namespaces within reach of the API key';
+const NOT_IN_ALLOWLIST = 'scopes.namespaces must name namespaces within reach of the API key';
 
-/** Reads the body of POST /webhooks. */
 export function readNewWebhook(body: JsonObject, actor: Actor, faults: Faults): WebhookInput {
   const fields = new Fields(body, NEW_FIELDS, faults);
   const name = fields.requiredName('name', LIMITS.webhookName);
@@ -47,7 +46,7 @@ export function readWebhookPatch(body: JsonObject, actor: Actor, faults: Faults)
   return { name, url, events, namespaces, enabled };
 }
 
-/** Its length alone: where it may lead is not for us to say. */
+/** Checks the length only; `checkUrl` checks the target. */
 function readUrl(fields: Fields, url: string | undefined): string | undefined {
   if (url === undefined || url.length <= LIMITS.webhookUrl) return url;
   fields.fault('url', `must have at most ${LIMITS.webhookUrl} characters`);
@@ -65,7 +64,7 @@ function readNamespaces(scopes: JsonObject, actor: Actor, faults: Faults): reado
   const fields = new Fields(scopes, ['namespaces'], faults, 'scopes');
   const namespaces = fields.requiredListOf('namespaces', LIMITS.webhookNamespaces, isText, 'strings');
   if (namespaces === undefined) return undefined;
-  if (!withinReach(actor, namespaces)) faults.add(OUT_OF_REACH);
+  if (!withinReach(actor, namespaces)) faults.add(NOT_IN_ALLOWLIST);
   else if (!namespaces.every(isLabel)) faults.add(NO_SUCH_NAMESPACE);
   else return namespaces;
   return undefined;

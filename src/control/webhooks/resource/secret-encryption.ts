@@ -7,19 +7,17 @@ const KEY_OCTETS = 32;
 const NONCE_OCTETS = 12;
 const TAG_OCTETS = 16;
 
-/** Decrypting costs as much as signing, so secrets stay in memory for the next delivery, beside the key. */
+/** Decryption costs as much as signing, so decrypted secrets are cached. The key is in memory as well. */
 const CACHE_MAX = 1000;
 
 /** First octet of the ciphertext: the rest is nonce, ciphertext, tag. */
 const FORMAT_VERSION = 1;
 
 /**
- * Encrypts with AES-256-GCM. The webhook's id is authenticated: a ciphertext copied to another row does not decrypt. Random
- * 96-bit nonces allow 2^32 encryptions under one key (NIST SP 800-38D §8.3).
+ * AES-256-GCM with the webhook's id as associated data: a ciphertext copied to another row does not decrypt. Random 96-bit
+ * nonces allow 2^32 encryptions under one key (NIST SP 800-38D §8.3).
  *
- * @param key an AES-256 key that is used for nothing else
- * @param random cryptographically secure
- * @param cacheMax decrypted secrets kept in memory
+ * @param key 32 octets that are used for nothing else
  */
 export function aesGcmEncryption(
   key: Uint8Array,

@@ -7,7 +7,7 @@ import { type WebhookResource, type WebhookSecrets, webhookResource } from './we
 
 const SECRET_OCTETS = 32;
 
-/** Two independent secrets, as they are shown once, and as they are stored. */
+/** Two independent secrets. `shown` goes into one response; `stored` goes into the row. */
 interface NewSecrets {
   readonly shown: WebhookSecrets;
   readonly stored: Pick<WebhookRow, 'secret_digest' | 'signing_secret'>;
@@ -28,12 +28,7 @@ export function makeSecrets(
   };
 }
 
-/**
- * Replaces both secrets of a webhook; the old ones stop working at once. Waiting deliveries are signed with the new one,
- * because each attempt reads the secret.
- *
- * @throws AppError 404, 403
- */
+/** Replaces both secrets at once. Waiting deliveries are signed with the new one. @throws AppError 404, 403 */
 export async function regenerateSecrets(
   deps: Pick<WebhookDeps, 'store' | 'clock' | 'random' | 'encryption'>,
   actor: Actor,

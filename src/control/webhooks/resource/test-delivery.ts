@@ -13,9 +13,8 @@ import { requireWebhooks } from './webhooks.ts';
 const ATTEMPTS_MAX = 3;
 
 /**
- * Sends one `webhook.test` now, also to a disabled webhook, and writes the result to the history. A failed test is not retried
- * and changes no counter of real deliveries. When the outbound thread ends during the test, which says nothing about the
- * endpoint, it is sent again under the same id. No unit of work is open while the endpoint answers.
+ * Sends one `webhook.test` now, also to a disabled webhook, and writes the result to the history. A failed test is not
+ * retried and changes no counter of real deliveries. Only the end of the outbound thread repeats it, under the same id.
  *
  * @throws AppError 404, 403; 422 for a tier without webhooks, or when the URL is no longer allowed
  * @throws AttemptInterruptedError when the outbound thread ended `ATTEMPTS_MAX` times: a fault of this server, status 500
@@ -67,7 +66,7 @@ async function sendUninterrupted(
     try {
       return await sendAttempt(request);
     } catch (error) {
-      // The next attempt starts another thread, which waits before it starts.
+      // The next attempt starts another thread after its restart delay.
       if (!(error instanceof AttemptInterruptedError) || attempt >= ATTEMPTS_MAX) throw error;
     }
   }

@@ -9,14 +9,12 @@ import {
 import type { DeliveryRow } from '../../store/webhooks/deliveries.ts';
 import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 
-/** A webhook as the API shows it. */
 export interface WebhookResource {
   readonly id: string;
   readonly name: string;
   readonly url: string;
   readonly events: readonly WebhookEvent[];
   readonly enabled: boolean;
-  /** Failed attempts in a row. */
   readonly failure_count: number;
   readonly last_triggered_at: string | null;
   /** Empty: all namespaces of the customer. */
@@ -24,7 +22,7 @@ export interface WebhookResource {
   readonly created_at: string;
 }
 
-/** Both secrets of a webhook, in the answers that make them and never again. 64 lower-case hexadecimal letters each. */
+/** Shown only in the response that creates them. 64 lower-case hexadecimal letters each. */
 export interface WebhookSecrets {
   readonly secret: string;
   readonly signing_secret: string;
@@ -44,12 +42,12 @@ export function webhookResource(row: WebhookRow): WebhookResource {
   };
 }
 
-/** The namespaces that a webhook is confined to; empty: none, it is told of all. */
+/** Namespaces that a webhook is restricted to; empty: it receives events of all. */
 export function namespacesOf({ namespaces }: Pick<WebhookRow, 'namespaces'>): readonly string[] {
   return JSON.parse(namespaces);
 }
 
-/** A delivery as the API shows it: never what was sent, nor anything that the endpoint said. */
+/** A delivery as the API shows it: without its body and without the response of the endpoint. */
 export interface DeliveryResource {
   readonly id: string;
   readonly event: DeliveryEvent;

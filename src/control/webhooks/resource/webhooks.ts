@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { AppError, invalid } from '../../../core/errors.ts';
 import { Faults, type JsonObject } from '../../../core/input/fields.ts';
 import { TIERS } from '../../../core/tiers.ts';
@@ -43,7 +43,7 @@ export async function createWebhook(
   requireWebhooks(actor);
   const faults = new Faults();
   const input = readNewWebhook(body, actor, faults);
-  await judgeOutside(deps, actor, input, faults);
+  await checkExternally(deps, actor, input, faults);
   const { name, url, events, namespaces } = input;
   if (faults.any || name === undefined || url === undefined || events === undefined) {
     throw invalid(...faults.messages);
@@ -53,7 +53,7 @@ export async function createWebhook(
   const { shown, stored } = makeSecrets(deps, id);
   return deps.store.write(async (tx) => {
     await lockUser(tx, actor.customerId);
-    await requireRoom(tx, actor, 1);
+    await requireQuota(tx, actor, 1);
     const row: WebhookRow = {
       id,
       user_id: actor.customerId,
@@ -72,7 +72,7 @@ export async function createWebhook(
   });
 }
 
-/** Those within the actor's reach, oldest first. */
+/** The webhooks that the credential may manage, oldest first. */
 export async function listAuthorized({ store }: HasStore, actor: Actor): Promise<WebhookResource[]> {
   const rows = await listWebhooks(store.read, actor.customerId);
   return rows.filter((row) => withinReach(actor, namespacesOf(row))).map(webhookResource);
@@ -93,7 +93,7 @@ export async function patchWebhook(
   await findAuthorized(deps, actor, id);
   const faults = new Faults();
   const input = readWebhookPatch(body, actor, faults);
-  await judgeOutside(deps, actor, input, faults);
+  await checkExternally(deps, actor, input, faults);
   if (faults.any) throw invalid(...faults.messages);
   return deps.store.write(async (tx) => {
     if (input.enabled === true) await lockUser(tx, actor.customerId);
@@ -111,7 +111,7 @@ export async function patchWebhook(
   });
 }
 
-/** Closes a webhook at once; its history goes in later units of work (`cleanup.ts`). @throws AppError 404, 403 */
+/** Closes a webhook at once. `maintenance/webhook-cleanup.ts` deletes its history later. @throws AppError 404, 403 */
 export async function deleteWebhook({ store }: HasStore, actor: Actor, id: string): Promise<void> {
   await store.write(async (tx) => {
     await lockAuthorized(tx, actor, id);
@@ -119,20 +119,16 @@ export async function deleteWebhook({ store }: HasStore, actor: Actor, id: strin
   });
 }
 
-/** What waits of events that are no longer wanted is not sent any more. */
+/** Ends waiting deliveries of events that are no longer selected. */
 async function deselect(tx: Tx, id: string, events: readonly WebhookEvent[]): Promise<WebhookUpdate> {
   await inBatches(() => endWaiting(tx, id, events, BATCH));
   return { next_due_at: await earliestDue(tx, id) };
 }
 
-/**
- * A webhook begins anew, with what happens from now on: whatever was enqueued beside its end is history as well.
- *
- * @throws AppError 422 when there are more than the tier allows
- */
+/** Restarts a webhook with later events only; waiting deliveries end. @throws AppError 422 over the limit of the tier */
 async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookUpdate> {
   requireWebhooks(actor);
-  await requireRoom(tx, actor, 0);
+  await requireQuota(tx, actor, 0);
   await inBatches(() => endWaiting(tx, id, [], BATCH));
   return {
     enabled: 1,
@@ -146,23 +142,19 @@ async function enable(tx: Tx, actor: Actor, id: string): Promise<WebhookUpdate> 
   };
 }
 
-/**
- * What waits is not sent any more, and an attempt that is under way settles nothing: its lease has lost its name. The
- * lease's end stays, so that nobody sends beside it.
- */
+/** Ends waiting deliveries. `claim` is cleared, so an open attempt cannot settle; `claimed_until` stays, so no other starts. */
 async function disable(tx: Tx, id: string): Promise<WebhookUpdate> {
   await inBatches(() => endWaiting(tx, id, [], BATCH));
   return { enabled: 0, next_due_at: null, claim: null };
 }
 
-/** Runs until a batch is not full. */
 async function inBatches(run: () => Promise<number>): Promise<void> {
-  // The embedded engine's statements are synchronous: without this, nothing else would run until the last batch.
-  while ((await run()) === BATCH) await turn();
+  // SQLite statements are synchronous: without this, nothing else runs until the last batch.
+  while ((await run()) === BATCH) await nextTick();
 }
 
-/** What only the resolver and the database know. Before the unit of work: a name may take seconds to resolve. */
-async function judgeOutside(
+/** Checks that need DNS or the database. Call it outside a unit of work: resolution may take seconds. */
+async function checkExternally(
   { store, checkUrl }: Pick<WebhookDeps, 'store' | 'checkUrl'>,
   { customerId }: Actor,
   { url, namespaces = [] }: WebhookInput,
@@ -179,8 +171,8 @@ export function requireWebhooks({ tier }: Actor): void {
   if (TIERS[tier].webhooks === 0) throw new AppError('quota_exceeded', 'Webhooks need a paid tier');
 }
 
-/** Under the customer's lock. @throws AppError 422 when `more` webhooks would be too many for the tier */
-async function requireRoom(tx: Tx, { customerId, tier }: Actor, more: number): Promise<void> {
+/** Call it under the customer's lock. @throws AppError 422 when `more` webhooks exceed the tier */
+async function requireQuota(tx: Tx, { customerId, tier }: Actor, more: number): Promise<void> {
   if ((await countWebhooks(tx, customerId)) + more > TIERS[tier].webhooks) {
     throw new AppError('quota_exceeded', 'Webhook limit of the account reached');
   }
