@@ -1,4 +1,4 @@
-/** The JSON API, `GET /resolve` (docs/API.md): parameters to a DNS query, and its reply to JSON. Pure. */
+/** The JSON API, `GET /resolve` (docs/API.md). Pure. */
 
 import { LIMITS } from '../../core/limits.ts';
 import type { JsonApi, JsonResult } from '../transport/shared/handler.ts';
@@ -9,13 +9,11 @@ import { encodeQuery } from '../wire/message/query.ts';
 import { nameFromText, nameToText } from '../wire/name.ts';
 import { rdataToText } from '../wire/rdata/present.ts';
 
-/** The parameters of one request, read and checked. */
 export interface JsonQuestion {
-  /** The DNS query. */
   readonly request: Uint8Array;
   /** `ct=application/dns-message`: the reply is sent as a DNS message. */
   readonly wire: boolean;
-  /** `edns_client_subnet` as given: it is echoed and never used, because no answer depends on the client's address. */
+  /** `edns_client_subnet`: echoed, never used. No answer depends on the client's address. */
   readonly ecs: string | null;
 }
 
@@ -27,7 +25,7 @@ export interface JsonRr {
 }
 
 export interface JsonDocument {
-  /** The response code, all 12 bits. */
+  /** All 12 bits of the response code. */
   readonly Status: number;
   readonly TC: boolean;
   readonly RD: boolean;
@@ -36,7 +34,7 @@ export interface JsonDocument {
   readonly CD: boolean;
   readonly Question: readonly { readonly name: string; readonly type: number }[];
   readonly Answer: readonly JsonRr[];
-  /** Present when not empty: the SOA of an answer without data, and its proofs with `do`. */
+  /** The SOA of an answer without data, and its proofs with `do`. Absent when empty. */
   readonly Authority?: readonly JsonRr[];
   readonly edns_client_subnet?: string;
   /** Extended errors (RFC 8914). */
@@ -51,15 +49,13 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ['false', false],
 ]);
 const WIRE_TYPE = 'application/dns-message';
-/** The root has no label, so its length is none of 1 to 253. */
+/** The root has no label, so its length is outside 1 to 253. */
 const ROOT_OCTETS = 1;
 const PRINTABLE = /^[\x21-\x7e]+$/;
 
 /**
- * The DNS query that `GET /resolve` asks for. Of a repeated parameter the first counts; unknown ones are ignored, as are
- * `random_padding` and `edns_client_subnet` but for the echo.
- *
- * It always carries EDNS: without it a reply cannot have an extended error.
+ * The DNS query for `GET /resolve`. The first of a repeated parameter counts; unknown ones are ignored. The query
+ * always has EDNS, without which a reply cannot carry an extended error.
  */
 export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly error: string } {
   const qname = readName(params.get('name'));
@@ -86,8 +82,7 @@ export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly er
 }
 
 function readName(text: string | null): Uint8Array | null {
-  // Names in other scripts have to come as A-labels: the client chooses the mapping (RFC 5891). The length
-  // counts escapes as the octets they stand for, so it is the wire form that is too long or not.
+  // Other scripts must arrive as A-labels (RFC 5891). The limit applies to the wire form, after unescaping.
   const name = text !== null && PRINTABLE.test(text) ? nameFromText(text) : null;
   return name === null || name.length === ROOT_OCTETS ? null : name;
 }
@@ -101,7 +96,6 @@ function readFlag(params: URLSearchParams, name: string, absent: boolean): boole
   return text === null ? absent : (FLAGS.get(text.toLowerCase()) ?? null);
 }
 
-/** Answers one request of the JSON API. */
 export const jsonApi: JsonApi = (params, ask) => {
   const question = jsonQuery(params);
   if ('error' in question) return { kind: 'refused', error: question.error };
@@ -117,7 +111,7 @@ function resultOf(question: JsonQuestion, reply: Uint8Array | null): JsonResult 
   return reply === null || document === null ? { kind: 'unreadable' } : { kind: 'document', document, reply };
 }
 
-/** The JSON document of a reply, or null if it is no DNS message. */
+/** The JSON document of a reply, or null if it is not a DNS message. */
 export function jsonAnswer(query: JsonQuestion, reply: Uint8Array): JsonDocument | null {
   const message = decodeMessage(reply);
   if (message === null) return null;
@@ -146,7 +140,7 @@ function commentOf(message: Message): string {
   return options.flatMap(renderExtendedError).join('; ');
 }
 
-/** `EDE(18): Prohibited: text`, none for any other option. */
+/** `EDE(18): Prohibited: text`; empty for other options. */
 function renderExtendedError(option: EdnsOption): string[] {
   if (option.code !== EDNS_OPTION.EDE) return [];
   const error = readEde(option);

@@ -17,7 +17,7 @@ import { type FinishedBody, finishZoneless } from './signing/secure.ts';
 import { SigningBudget } from './signing/signing-budget.ts';
 import type { ServedZone } from './zone/served-zone.ts';
 
-/** The counters that a Change moves (see edge/hosted/freshness.ts). */
+/** The counters that a Change increments (edge/hosted/freshness.ts). */
 export interface FreshnessReader {
   read(index: number): number;
   counterOfKey(key: string): number;
@@ -34,10 +34,10 @@ export interface PacketContext extends RespondContext {
   readonly timers?: Timers;
 }
 
-/** What the budget of signatures did to a question: cut its reply down to TC, let it wait, or refused it. */
+/** What the signing budget did: reply truncated to TC, question queued, or refused. */
 export type SigningEvent = 'truncated' | 'waited' | 'refused';
 
-/** Counts events of the handler. Must not throw or wait. */
+/** Counts events of the handler. Must not throw or block. */
 export interface CacheObserver {
   cacheHit(): void;
   cacheMiss(): void;
@@ -45,16 +45,13 @@ export interface CacheObserver {
 }
 
 export interface ReloadableHandler extends PacketHandler {
-  /**
-   * Other keys, other zones, or other data behind a service: begins a new generation with an empty cache. A query that
-   * waits for a service ends in the generation in which it began.
-   */
+  /** Starts a new generation with an empty cache. A query that waits for a service ends in its old generation. */
   reload(zones: readonly ServedZone[]): void;
 }
 
 const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {}, signing() {} };
 
-/** The counter of a reply that depends on nothing stored: it never changes. */
+/** The counter of a reply that depends on nothing stored. */
 const NO_STRIPE = -1;
 const UNCOUNTED = {
   namespaceStripe: NO_STRIPE,
@@ -75,7 +72,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   let current = begin(options.zones);
   const budget = new SigningBudget(clock, options.timers ?? realTimers);
 
-  /** Read before the view is, so that a change in between makes the reply void. */
+  /** Called before the view is read, so that a change in between makes the reply void. */
   function countersOf(to: Route): Counts {
     const text = to.kind === 'text' || to.kind === 'other' ? to.text : null;
     if (text?.kind === 'query') return countersBy(text.query.namespace, text.query.key);
@@ -111,7 +108,6 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     return fits ? reply.bytes : truncated(reply, request.questionEnd);
   }
 
-  /** Answers a routed request: at once, or when its service has answered. */
   function answer(
     packet: Uint8Array,
     request: DnsRequest,
@@ -128,10 +124,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       : send(packet, request, body, generation, counted, transport);
   }
 
-  /**
-   * Answers a question for which no signature is left. A source address that may be forged gets TC without a signature. Over
-   * TCP the peer has proved its address, and waits.
-   */
+  /** Without a signature left, UDP gets TC, because its source may be forged. A TCP peer is proven, and waits. */
   function postponed(
     request: DnsRequest,
     answer: () => Uint8Array | Promise<Uint8Array>,

@@ -15,11 +15,8 @@ export interface ResolveContext {
 const STORAGE_FAILED: Outcome = { kind: 'failed', cause: 'storage' };
 
 /**
- * Checks access, then asks the service or reads the stored record. Never throws or rejects: an unreadable view or a failing
- * service is a failed outcome.
- *
- * @param now milliseconds since the epoch
- * @param zone the zone that was asked, without a trailing dot: schemas and help texts of public services contain it
+ * Checks access, then asks the service or reads the record. Never throws or rejects: an unreadable view is a failed
+ * outcome. `now` in milliseconds since the epoch; `zone` without a trailing dot, for texts of services.
  */
 export function resolve(
   query: Query,

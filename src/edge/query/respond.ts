@@ -30,10 +30,9 @@ export interface RespondContext extends ResolveContext {
   readonly identity: string;
 }
 
-/** Milliseconds for which a denial is cached that depends on more than one name: names below may come and go. */
+/** Milliseconds for which this server caches a denial that depends on names below. */
 const DENIAL_MEMORY_MS = 1000;
 
-/** Types that every name of a signed zone has. */
 const PROOFS: ReadonlySet<number> = new Set([RRTYPE.NSEC, RRTYPE.RRSIG]);
 
 /** What a TXT question at the name gets, and what NSEC may say of the name. */
@@ -42,10 +41,7 @@ interface Looked {
   readonly state: NameState;
 }
 
-/**
- * From a routed request to what the reply says, signed where that was asked for. Never throws or rejects: every
- * failure is SERVFAIL, also when an answer could not be signed.
- */
+/** Makes the reply body of a routed request. Never throws or rejects: every failure, also to sign, is SERVFAIL. */
 export function respond(
   request: DnsRequest,
   to: Route,
@@ -62,8 +58,8 @@ export function respond(
       return finishZoneless(refusalBody('transfer'));
     case 'unaskable':
       return finishZoneless(unaskableBody(to.isNxname));
-    case 'own':
-      return own(request, to);
+    case 'zoneRecord':
+      return zoneRecord(request, to);
     case 'text': {
       const memory = denialMemory(request, to.text, context, transport);
       return after(look(request, to.text, context, now), (looked) => text(looked, request, to, memory, now));
@@ -71,7 +67,7 @@ export function respond(
     case 'other': {
       const memory = denialMemory(request, to.text, context, transport);
       if (!needsLook(request, to)) {
-        // No freshness counter moves when the namespace of a name that is no query is opened or closed.
+        // Opening or closing the namespace of such a name increments no freshness counter.
         const until = to.text.kind === 'query' ? FOREVER : now + DENIAL_MEMORY_MS;
         return finish(nodataBody(to.zone, until, memory), null, request, to.zone);
       }
@@ -80,30 +76,29 @@ export function respond(
   }
 }
 
-/** Whether the answer may need a signature. Decided before anything is looked up. Refusals by name alone need none. */
+/** Whether the answer may need a signature, before any lookup. Refusals by name alone need none. */
 export function mayNeedSignatures(request: DnsRequest, to: Route): boolean {
-  if (to.kind !== 'own' && to.kind !== 'text' && to.kind !== 'other') return false;
+  if (to.kind !== 'zoneRecord' && to.kind !== 'text' && to.kind !== 'other') return false;
   if (to.kind === 'text' && (to.text.kind === 'malformed' || to.text.kind === 'refused')) return false;
   if (to.zone.signing.kind === 'unsigned') return false;
   return request.edns?.dnssecOk === true || PROOFS.has(request.qtype);
 }
 
 type TextQuestion = Extract<Route, { kind: 'text' }>;
-type OwnRoute = Extract<Route, { kind: 'own' }>;
+type ZoneRecordRoute = Extract<Route, { kind: 'zoneRecord' }>;
 type OtherRoute = Extract<Route, { kind: 'other' }>;
 
-function own(request: DnsRequest, { zone, rrset, types }: OwnRoute): FinishedBody {
+function zoneRecord(request: DnsRequest, { zone, rrset, types }: ZoneRecordRoute): FinishedBody {
   if (rrset !== null) {
     if (request.qtype === RRTYPE.RRSIG) return finishRrsig(nodataBody(zone), rrset, request, zone);
     return finish(rrsetBody(zone, rrset), null, request, zone);
   }
   if (request.qtype === RRTYPE.NSEC) return finishNsec(nodataBody(zone), types, request, zone);
   const nodata = nodataBody(zone);
-  // Names of the zone itself have fewer labels than a query.
   return finish(request.qtype === RRTYPE.TXT ? signposted(nodata) : nodata, types, request, zone);
 }
 
-/** Only proofs, signatures and ANY depend on what a TXT question would get; anything else is plain NODATA at every name. */
+/** Only proofs, signatures and ANY depend on the TXT answer. Other types are NODATA at every name. */
 function needsLook(request: DnsRequest, { qtype, zone }: OtherRoute): boolean {
   if (qtype === RRTYPE.ANY) return true;
   return zone.signing.kind === 'signed' && (PROOFS.has(qtype) || request.edns?.dnssecOk === true);
@@ -136,12 +131,12 @@ function look(
   }
 }
 
-/** An answer that depends on the case of letters is not cached: the packet cache knows lower case only. */
+/** Marks an answer that depends on letter case as not cacheable: the packet cache ignores case. */
 function keptFor(query: Query, body: ReplyBody): ReplyBody {
   return dependsOnLetters(query) ? { ...body, until: 0 } : body;
 }
 
-/** Turns a failure of the view into SERVFAIL. */
+/** A failure of the view is SERVFAIL. */
 function guarded(look: () => Looked): Looked {
   try {
     return look();
@@ -162,7 +157,7 @@ function text(
   return finish(asked.kind === 'short' ? signposted(nodata) : nodata, typesOf(state), request, zone);
 }
 
-/** Another type at a name where only TXT can be. A refusal or a malformed name is NODATA here, as everywhere below. */
+/** Another type at a name where only TXT can be. A refusal or a malformed name is NODATA. */
 function other(
   { body, state }: Looked,
   request: DnsRequest,
@@ -180,12 +175,12 @@ function other(
   return finish(nodata, types, request, zone);
 }
 
-/** The NSEC record also speaks of names below, whose freshness counters are not checked: so a denial is kept for a second. */
+/** The NSEC record covers names below, whose counters are not checked, so the limit is one second. */
 function deniedUntil({ until }: ReplyBody, now: number): number {
   return Math.min(until, now + DENIAL_MEMORY_MS);
 }
 
-/** `then` that runs at once for a value that is no promise: most answers are none. */
+/** `then` that runs synchronously for a value that is not a promise: the usual case. */
 function after<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

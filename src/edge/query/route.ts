@@ -9,45 +9,44 @@ import { checkOperation } from './operations/operations.ts';
 import type { ServedZone } from './zone/served-zone.ts';
 import { findZone, type Rrset, type Zone } from './zone/zones.ts';
 
-/** Where a TXT question at a name leads, by the name alone. */
+/** Result of routing a TXT question by its name alone. */
 export type TextRoute =
-  /** Too short to be a query: asked by resolvers that minimise names. */
+  /** Too short to be a query: sent by resolvers with QNAME minimisation. */
   | { readonly kind: 'short'; readonly zone: ServedZone; readonly below: string | null }
   | { readonly kind: 'malformed'; readonly zone: ServedZone; readonly code: EnvelopeErrorCode }
   | { readonly kind: 'refused'; readonly zone: ServedZone }
   | { readonly kind: 'query'; readonly zone: ServedZone; readonly below: string; readonly query: Query };
 
-/** Where a request leads, by its question alone: nothing stored has been read. */
+/** Result of routing by the question alone, before any stored data is read. */
 export type Route =
   /** Outside our zones or our class: REFUSED. */
   | { readonly kind: 'outside' }
   /** A zone transfer: refused. */
   | { readonly kind: 'transfer' }
-  /** A type that cannot be asked for (RFC 6895 §3.1, RFC 9824 §3.5). */
+  /** A type that cannot be queried (RFC 6895 §3.1, RFC 9824 §3.5). */
   | { readonly kind: 'unaskable'; readonly isNxname: boolean }
-  /** A name of the zone itself, with its rrset of the type asked for, if there is one; the first for ANY and RRSIG. */
+  /** A name of the zone itself. `rrset`: of the queried type, or the first one for ANY and RRSIG. */
   | {
-      readonly kind: 'own';
+      readonly kind: 'zoneRecord';
       readonly zone: ServedZone;
       readonly rrset: Rrset | null;
       readonly types: readonly number[];
     }
   | { readonly kind: 'text'; readonly zone: ServedZone; readonly text: TextRoute }
-  /** Another type at a name where only TXT can be; `text`: where a TXT question would lead. */
+  /** Another type at a name where only TXT can be. `text`: the route of a TXT question. */
   | { readonly kind: 'other'; readonly zone: ServedZone; readonly qtype: number; readonly text: TextRoute };
 
 const OUTSIDE: Route = { kind: 'outside' };
 const TRANSFER: Route = { kind: 'transfer' };
 
-/** Labels of the shortest query below a zone. */
 const SHORTEST = 4;
 
 const TRANSFERS: ReadonlySet<number> = new Set([RRTYPE.AXFR, RRTYPE.IXFR]);
 const UNASKABLE: ReadonlySet<number> = new Set([0, RRTYPE.OPT, RRTYPE.TSIG, RRTYPE.TKEY, RRTYPE.NXNAME]);
 
 /**
- * Routes a request. The order of the rules matters: resolvers that minimise names ask for every suffix with any type, so
- * only a full-length TXT question can be malformed (RFC 9156).
+ * Routes a request. The order matters: resolvers with QNAME minimisation query every suffix with any type (RFC 9156),
+ * so only a full-length TXT question can be malformed.
  */
 export function route(request: DnsRequest, zones: readonly ServedZone[]): Route {
   const { qtype, qname, qnameLower } = request;
@@ -57,17 +56,22 @@ export function route(request: DnsRequest, zones: readonly ServedZone[]): Route 
   if (TRANSFERS.has(qtype)) return TRANSFER;
   if (UNASKABLE.has(qtype)) return { kind: 'unaskable', isNxname: qtype === RRTYPE.NXNAME };
   const below = nameBelow(qnameLower, zone);
-  const own = below === null ? undefined : zone.own.get(below);
-  if (own !== undefined) return ownRoute(zone, own, qtype);
+  const rrsets = below === null ? undefined : zone.rrsets.get(below);
+  if (rrsets !== undefined) return zoneRecordRoute(zone, rrsets, qtype);
   const text = textRoute(qname, below, zone);
   return qtype === RRTYPE.TXT ? { kind: 'text', zone, text } : { kind: 'other', zone, qtype, text };
 }
 
-/** ANY gets one rrset of the name's (RFC 8482 §4.1), RRSIG the signatures of that one. */
-function ownRoute(zone: ServedZone, own: ReadonlyMap<number, Rrset>, qtype: number): Route {
+/** ANY gets one rrset of the name (RFC 8482 §4.1); RRSIG gets the signatures of that rrset. */
+function zoneRecordRoute(zone: ServedZone, rrsets: ReadonlyMap<number, Rrset>, qtype: number): Route {
   const isOfAny = qtype === RRTYPE.ANY || qtype === RRTYPE.RRSIG;
-  const rrset = isOfAny ? own.values().next().value : own.get(qtype);
-  return { kind: 'own', zone, rrset: rrset ?? null, types: [...own.keys(), RRTYPE.RRSIG, RRTYPE.NSEC] };
+  const rrset = isOfAny ? rrsets.values().next().value : rrsets.get(qtype);
+  return {
+    kind: 'zoneRecord',
+    zone,
+    rrset: rrset ?? null,
+    types: [...rrsets.keys(), RRTYPE.RRSIG, RRTYPE.NSEC],
+  };
 }
 
 function textRoute(qname: Uint8Array, below: string | null, zone: ServedZone): TextRoute {
@@ -84,7 +88,7 @@ function textRoute(qname: Uint8Array, below: string | null, zone: ServedZone): T
   return check === 'refused' ? { kind: 'refused', zone } : { kind: 'malformed', zone, code: check };
 }
 
-/** The part of a lower-case name below the zone, '' at the apex; null for a name with octets outside `[a-z0-9_-]`. */
+/** The lower-case part below the zone, '' at the apex; null for octets outside `[a-z0-9_-]`. */
 function nameBelow(qname: string | null, zone: Zone): string | null {
   if (qname === null) return null;
   return qname.length === zone.text.length ? '' : qname.slice(0, -zone.text.length - 1);

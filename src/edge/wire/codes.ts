@@ -1,6 +1,6 @@
-/** The closed sets of the protocol, as numbers on the wire. Source: IANA "Domain Name System (DNS) Parameters". */
+/** Code points of the protocol. Source: IANA "Domain Name System (DNS) Parameters". */
 
-/** RR types (RFC 6895 §3.1), mnemonic to number. Meta and query types are here too: they share the number space. */
+/** RR types, meta and query types (RFC 6895 §3.1): they share the number space. */
 export const RRTYPE = {
   A: 1,
   NS: 2,

@@ -1,34 +1,33 @@
 /**
- * Domain names in wire form: labels with a length octet each, ending in the zero octet, no compression
- * (RFC 1035 §3.1). Case is kept as received; comparison folds ASCII only (RFC 4343).
+ * Domain names in wire form without compression (RFC 1035 §3.1). Case is kept; comparison folds ASCII only (RFC 4343).
  */
 
 import { copyOctets } from './octets.ts';
 import { afterName, HEADER_OCTETS } from './skim.ts';
 
-/** A whole name with its length octets and the final zero (RFC 1035 §2.3.4). */
+/** Whole name with length octets and final zero (RFC 1035 §2.3.4). */
 export const MAX_NAME_OCTETS = 255;
-/** A label without its length octet (RFC 1035 §2.3.4). */
+/** Without its length octet (RFC 1035 §2.3.4). */
 export const MAX_LABEL_OCTETS = 63;
 
 const POINTER = 0xc0;
-/** A name has at most 127 labels, so an honest one needs no more jumps; a chain of pointers costs the reader time. */
+/** A name has at most 127 labels, so a valid one needs at most 127 jumps. Bounds the cost of pointer chains. */
 const MAX_JUMPS = 127;
 const DOT = 0x2e;
 const BACKSLASH = 0x5c;
-/** Characters with a meaning of their own in a master file. */
+/** Characters that a master file must escape. */
 const SPECIAL = new Set('."\\();@$');
 const OCTET_TEXT: readonly string[] = Array.from({ length: 256 }, (_, octet) => octetText(octet));
 
-/** A..Z to a..z, everything else itself. Safe on length octets too: they stay below 64, and 'A' is 65. */
+/** A..Z to a..z. Safe on length octets too: they are below 64, and 'A' is 65. */
 export const LOWER = Uint8Array.from({ length: 256 }, (_, octet) =>
   octet >= 0x41 && octet <= 0x5a ? octet + 0x20 : octet,
 );
 
-/** Filled by `expand` and copied or dropped before its caller returns: nothing may wait in between. */
+/** Filled by `expand` and copied before its caller returns. No `await` may occur in between. */
 const scratch = new Uint8Array(MAX_NAME_OCTETS);
 
-/** Expands the name at `offset` into `out`; the octets of the name, or -1 when it is malformed. */
+/** Expands the name at `offset` into `out`. Returns its octets, or -1 when it is malformed. */
 function expand(bytes: Uint8Array, offset: number, end: number, out: Uint8Array): number {
   const limit = end < bytes.length ? end : bytes.length;
   let at = offset;
@@ -44,13 +43,13 @@ function expand(bytes: Uint8Array, offset: number, end: number, out: Uint8Array)
     if (octet >= POINTER) {
       if (at + 1 >= limit || ++jumps > MAX_JUMPS) return -1;
       const target = ((octet & 0x3f) << 8) | bytes[at + 1]!;
-      // Strictly below where this run of labels began: no loop can satisfy that. The header holds no names.
+      // A pointer must point below the start of this run of labels, so no loop is possible. The header holds no names.
       if (target >= runStart || target < HEADER_OCTETS) return -1;
       runStart = target;
       at = target;
       continue;
     }
-    // The octets still to come include the final zero.
+    // Plus one length octet and the final zero.
     if (octet > MAX_LABEL_OCTETS || length + octet + 2 > MAX_NAME_OCTETS) return -1;
     const labelEnd = at + 1 + octet;
     if (labelEnd > limit) return -1;
@@ -60,8 +59,8 @@ function expand(bytes: Uint8Array, offset: number, end: number, out: Uint8Array)
 }
 
 /**
- * The name at `offset` of a message, compression undone (RFC 1035 §4.1.4), and the offset after it.
- * Null when it runs past `end` or 255 octets, has a reserved label type, or a pointer that is not backwards.
+ * Decompresses the name at `offset` (RFC 1035 §4.1.4) and returns the offset after it. Null when it passes `end` or 255
+ * octets, has a reserved label type, or a pointer that does not point backwards.
  */
 export function readName(
   bytes: Uint8Array,
@@ -73,12 +72,12 @@ export function readName(
   return { name: copyOctets(scratch, 0, length), next: afterName(bytes, offset, end) };
 }
 
-/** The offset after the name at `offset`, by the same rules as `readName`, or -1. */
+/** The offset after the name, by the rules of `readName`, or -1. */
 export function skipName(bytes: Uint8Array, offset: number, end: number): number {
   return expand(bytes, offset, end, scratch) < 0 ? -1 : afterName(bytes, offset, end);
 }
 
-/** The offset after an uncompressed name, or -1; for rdata that stands alone, where a pointer has no meaning. */
+/** The offset after an uncompressed name, or -1. For rdata outside a message, where pointers are invalid. */
 export function skipPlainName(bytes: Uint8Array, offset: number, end: number): number {
   const limit = Math.min(end, bytes.length, offset + MAX_NAME_OCTETS);
   let at = offset;
@@ -91,14 +90,14 @@ export function skipPlainName(bytes: Uint8Array, offset: number, end: number): n
   return -1;
 }
 
-/** The name in lower case, a new array (RFC 4034 §6.2 canonical form). */
+/** A lower-case copy (canonical form, RFC 4034 §6.2). */
 export function foldName(name: Uint8Array): Uint8Array {
   const folded = new Uint8Array(name.length);
   for (let i = 0; i < name.length; i++) folded[i] = LOWER[name[i]!]!;
   return folded;
 }
 
-/** Whether `name` is `zone` or lies below it. */
+/** Whether `name` equals `zone` or is below it. */
 export function isSubdomain(name: Uint8Array, zone: Uint8Array): boolean {
   let at = 0;
   while (name.length - at > zone.length) at += 1 + name[at]!;
@@ -112,7 +111,7 @@ function endsWith(name: Uint8Array, at: number, tail: Uint8Array): boolean {
   return true;
 }
 
-/** The number of labels, the root not counted: 0 for `.`, 2 for `example.com.` (RFC 4034 §3.1.3, without its wildcard rule). */
+/** Labels without the root: 0 for `.`, 2 for `example.com.` (RFC 4034 §3.1.3, without its wildcard rule). */
 export function labelCount(name: Uint8Array): number {
   let count = 0;
   for (let at = 0; name[at]! > 0; at += 1 + name[at]!) count++;
@@ -126,13 +125,12 @@ function octetText(octet: number): string {
 }
 
 /**
- * The wire form of an absolute name; the trailing dot is optional, so `''` and `'.'` are both the root.
- * Understands `\X` and `\DDD`. Null for an empty or over-long label, an over-long name, a broken escape,
- * a control character, or anything outside ASCII (such octets are written `\DDD`).
+ * Parses an absolute name with `\X` and `\DDD` escapes; the trailing dot is optional. Null for an empty or over-long
+ * label, an over-long name, a broken escape, or octets outside printable ASCII.
  */
 export function nameFromText(text: string): Uint8Array | null {
   if (text === '.' || text === '') return new Uint8Array(1);
-  // 255 octets of `\DDD` are the longest text that can be a name.
+  // The longest valid text is 255 octets of `\DDD`.
   if (text.length > 4 * MAX_NAME_OCTETS) return null;
   const wire = new Uint8Array(text.length + 2);
   let labelAt = 0;
@@ -157,7 +155,7 @@ export function nameFromText(text: string): Uint8Array | null {
     }
     wire[length++] = octet;
   }
-  // Without a trailing dot the last label is still open; with one, its place is the final zero.
+  // Without a trailing dot the last label is still open; with one, this octet is the final zero.
   if (length - labelAt > 1) {
     if (!closeLabel(wire, labelAt, length)) return null;
     length++;
@@ -171,7 +169,7 @@ function closeLabel(wire: Uint8Array, labelAt: number, length: number): boolean 
   return octets >= 1 && octets <= MAX_LABEL_OCTETS;
 }
 
-/** The octet of the escape whose text after the backslash begins at `at`, or -1. */
+/** The octet of the escape after the backslash, or -1. */
 function escapedOctet(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (!isDigit(first)) return first >= 0x20 && first <= 0x7e ? first : -1;
@@ -186,7 +184,7 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** The text of a well-formed uncompressed name, absolute, with its trailing dot. */
+/** The text of a well-formed uncompressed name, with its trailing dot. */
 export function nameToText(name: Uint8Array): string {
   if (name[0] === 0) return '.';
   let text = '';

@@ -1,27 +1,21 @@
-/** Big-endian arithmetic over received octets. The caller has checked the bounds; nothing here allocates but `copyOctets`. */
+/** Big-endian reads and writes. The caller checks the bounds; only copies allocate. */
 
 const SHORT_COPY = 64;
 
-/** The 16-bit number at `at`. */
 export function u16At(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 8) | bytes[at + 1]!;
 }
 
-/** Writes a 16-bit number at `at`. */
 export function put16(bytes: Uint8Array, at: number, value: number): void {
   bytes[at] = value >>> 8;
   bytes[at + 1] = value;
 }
 
-/** The 32-bit number at `at`, unsigned. */
 export function u32At(bytes: Uint8Array, at: number): number {
   return ((bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!) >>> 0;
 }
 
-/**
- * A copy of `bytes[start, end)` that never shares memory with a receive buffer.
- * `slice` will not do: on a Buffer it is a view.
- */
+/** A copy that never shares memory with a receive buffer. `slice` of a Buffer would return a view. */
 export function copyOctets(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const length = end - start;
   const copy = new Uint8Array(length);
@@ -33,7 +27,6 @@ export function copyOctets(bytes: Uint8Array, start: number, end: number): Uint8
   return copy;
 }
 
-/** All parts one after the other. */
 export function concatOctets(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;

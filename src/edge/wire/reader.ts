@@ -1,13 +1,11 @@
-/** A bounded cursor over received octets, for everything off the hot path. */
-
 import { readName, skipPlainName } from './name.ts';
 import { copyOctets, u16At, u32At } from './octets.ts';
 
 const NOTHING = new Uint8Array(0);
 
 /**
- * Reads fields in order. A read past the end, or a malformed name, returns zero or no octets, and every later read fails too.
- * So a parser checks `complete` or `failed` once, at the end. Returned octets are copies.
+ * Reads fields in order, off the hot path; returned octets are copies. After a read past the end or a malformed name
+ * every later read fails too, so a parser checks `complete` or `failed` once, at the end.
  */
 export class WireReader {
   failed = false;
@@ -21,7 +19,6 @@ export class WireReader {
     this.end = end;
   }
 
-  /** Nothing failed and nothing is left. */
   get complete(): boolean {
     return !this.failed && this.at === this.end;
   }
@@ -70,7 +67,7 @@ export class WireReader {
     return read.name;
   }
 
-  /** A name that must not be compressed, as in rdata that stands alone. */
+  /** A name that must not be compressed, as in rdata outside a message. */
   plainName(): Uint8Array {
     const next = this.failed ? -1 : skipPlainName(this.octets, this.at, this.end);
     if (next < 0) this.failed = true;

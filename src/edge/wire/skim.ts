@@ -1,24 +1,24 @@
 /**
- * Finds positions in a message without decoding it. Nothing here allocates or throws. Names are skipped, not checked: a
- * compression pointer ends a name and is not followed. What has to refuse a malformed name uses `skipName` (name.ts).
+ * Finds positions in a message without decoding it; never allocates or throws. Names are skipped, not checked, and a
+ * pointer ends a name. Use `skipName` (name.ts) where a malformed name must be refused.
  */
 
 import { RRTYPE } from './codes.ts';
 import { u16At } from './octets.ts';
 
-/** The header of a message (RFC 1035 §4.1.1); the first name begins here. */
+/** Size of the header (RFC 1035 §4.1.1). */
 export const HEADER_OCTETS = 12;
-/** Type and class after the name of a question. */
+/** Type and class of a question. */
 export const QUESTION_OCTETS = 4;
 /** Type, class, TTL and length after the owner of a record (RFC 1035 §4.1.3). */
 export const RECORD_OCTETS = 10;
 /** An OPT record without options (RFC 6891 §6.1.2). */
 export const OPT_OCTETS = 11;
-/** Offsets in an OPT record, from its owner (RFC 6891 §6.1.2). */
+/** Offsets in an OPT record, from its owner. */
 export const OPT_AT = { payload: 3, version: 6, flags: 7, rdlength: 9 } as const;
-/** Code and length before the data of an option (RFC 6891 §6.1.2). */
+/** Code and length of an option (RFC 6891 §6.1.2). */
 export const OPTION_HEADER_OCTETS = 4;
-/** The least that every client receives over UDP (RFC 1035 §4.2.1, RFC 6891 §6.2.3). */
+/** UDP payload that every client accepts (RFC 1035 §4.2.1, RFC 6891 §6.2.3). */
 export const MIN_UDP_PAYLOAD = 512;
 /** In the third octet of the header. */
 export const TC_BIT = 0x02;
@@ -26,7 +26,7 @@ export const TC_BIT = 0x02;
 const POINTER = 0xc0;
 const LABEL_MAX = 63;
 
-/** The offset after the name at `offset`, or a negative number when it does not end before `end`. */
+/** The offset after the name, or a negative number when the name does not end before `end`. */
 export function afterName(bytes: Uint8Array, offset: number, end: number): number {
   let at = offset;
   while (at < end) {
@@ -40,14 +40,14 @@ export function afterName(bytes: Uint8Array, offset: number, end: number): numbe
   return -HEADER_OCTETS;
 }
 
-/** The offset after the one question of `message[0, length)`, or a negative number: another count, or it does not end. */
+/** The offset after the question. Negative when QDCOUNT is not 1 or the question is cut short. */
 export function afterQuestion(message: Uint8Array, length: number): number {
   if (length < HEADER_OCTETS || u16At(message, 4) !== 1) return -1;
   const at = afterName(message, HEADER_OCTETS, length) + QUESTION_OCTETS;
   return at > HEADER_OCTETS && at <= length ? at : -1;
 }
 
-/** The offset after the option at `at`, or -1 when it does not end at or before `end`. */
+/** The offset after the option at `at`, or -1 when it ends after `end`. */
 export function afterOption(bytes: Uint8Array, at: number, end: number): number {
   const dataAt = at + OPTION_HEADER_OCTETS;
   if (dataAt > end) return -1;
@@ -55,17 +55,14 @@ export function afterOption(bytes: Uint8Array, at: number, end: number): number 
   return next > end ? -1 : next;
 }
 
-/** Whether an OPT record reaches from `at` exactly to `end`. */
 export function isOptBetween(bytes: Uint8Array, at: number, end: number): boolean {
   if (at + OPT_OCTETS > end || bytes[at] !== 0 || u16At(bytes, at + 1) !== RRTYPE.OPT) return false;
   return at + OPT_OCTETS + u16At(bytes, at + OPT_AT.rdlength) === end;
 }
 
 /**
- * The offset of the one OPT record of `request[0, length)`, or 0: there is none, there are two, or the records do not end
- * with the message.
- *
- * @param first offset of the first record after the question
+ * The offset of the only OPT record of a request. 0: none, two, or the records do not end with the message. `first`:
+ * offset after the question.
  */
 export function optOfRequest(request: Uint8Array, first: number, length: number): number {
   let at = first;
@@ -82,7 +79,7 @@ export function optOfRequest(request: Uint8Array, first: number, length: number)
   return at === length ? opt : 0;
 }
 
-/** The offset of the OPT record of `reply[0, length)`, or 0: it has none, or something else comes last. */
+/** The offset of the OPT record of a reply. 0: none, or it is not the last record. */
 export function optOfReply(reply: Uint8Array, length: number): number {
   const additional = u16At(reply, 10);
   if (additional === 0) return 0;
@@ -97,22 +94,15 @@ export function optOfReply(reply: Uint8Array, length: number): number {
 }
 
 /**
- * Octets that a reply over UDP may have (RFC 6891 §6.2.3, RFC 9715).
- *
- * @param payload what the client's OPT record says, or null without EDNS
- * @param most the server's limit
+ * Largest UDP reply in octets (RFC 6891 §6.2.3, RFC 9715). `payload`: the client's, null without EDNS. `most`: ours.
  */
 export function udpLimit(payload: number | null, most: number): number {
   return payload === null || payload < MIN_UDP_PAYLOAD ? MIN_UDP_PAYLOAD : Math.min(payload, most);
 }
 
 /**
- * Writes header, question and OPT record of a reply, with TC set (RFC 2181 §9: never a part of an rrset).
- *
- * @param out has the octets of the result; it may be `reply` itself
- * @param questionEnd offset after the question
- * @param opt `reply[opt, optEnd)` is the OPT record; both the same: there is none
- * @returns octets written
+ * Writes header, question and OPT record `reply[opt, optEnd)` with TC set, without a partial rrset (RFC 2181 §9). `out`
+ * may be `reply`. Returns octets written.
  */
 export function truncateInto(
   out: Uint8Array,

@@ -1,4 +1,4 @@
-/** A message under construction: a buffer that grows and is used again, with name compression (RFC 1035 §4.1.4). */
+/** Builds messages in a growing buffer that is used again, with name compression (RFC 1035 §4.1.4). */
 
 import { FNV_START, fnvEnd, fnvStep } from '../../core/fnv.ts';
 import { u16At } from './octets.ts';
@@ -11,23 +11,20 @@ const POINTER_LIMIT = 0x4000;
 const POINTER_BITS = 0xc000;
 const POINTER_OCTET = 0xc0;
 const MAX_LABELS = 127;
-/** Open addressing: a power of two, never more than half full, short probes. What is not found is written out. */
+/** Open addressing: a power of two, at most half full. A name that short probes do not find is written out. */
 const SLOTS = 1024;
 const MAX_ENTRIES = SLOTS / 2;
 const MAX_PROBES = 8;
 
-// One name at a time is written, so the offsets and hashes of its suffixes can live here.
+// Shared scratch: one name is written at a time.
 const labelAt = new Uint8Array(MAX_LABELS);
 const suffixHash = new Uint32Array(MAX_LABELS);
 
-/**
- * Writes big-endian fields one after the other. `reset` makes it ready for the next message without a new buffer.
- * Growing past 65535 octets throws `RangeError`.
- */
+/** Writes big-endian fields. `reset` reuses the buffer. Throws `RangeError` above 65535 octets. */
 export class MessageWriter {
   length = 0;
   private buffer: Buffer;
-  /** Offsets of name suffixes by hash; 0 is an empty slot, since no name starts in the header. */
+  /** Offsets of name suffixes by hash; 0 is empty, since no name starts in the header. */
   private readonly slots = new Uint16Array(SLOTS);
   private entries = 0;
 
@@ -35,7 +32,7 @@ export class MessageWriter {
     this.buffer = Buffer.allocUnsafeSlow(capacity);
   }
 
-  /** Starts the next message in the same buffer. Views returned before show its octets. */
+  /** Starts the next message in the same buffer. Earlier views change with it. */
   reset(): void {
     this.length = 0;
     if (this.entries > 0) {
@@ -68,7 +65,7 @@ export class MessageWriter {
     this.buffer.set(value, at);
   }
 
-  /** Overwrites the 16 bits at `at`, which must have been written before. */
+  /** Overwrites 16 bits that were already written. */
   patch16(at: number, value: number): void {
     if (at < 0 || at + 2 > this.length) throw new RangeError(`nothing written at ${at}`);
     this.buffer[at] = value >>> 8;
@@ -76,8 +73,8 @@ export class MessageWriter {
   }
 
   /**
-   * Writes a wire name. With `compress` the longest suffix already written is replaced by a pointer. Only a suffix
-   * with the very same octets counts: a name keeps the case it was given, so 0x20 echoes and signed names stay intact.
+   * Writes a wire name. With `compress`, a pointer replaces the longest suffix that was written in the same case, so
+   * that 0x20 echoes and signed names keep their case.
    */
   name(wire: Uint8Array, compress: boolean): void {
     if (!compress) {
@@ -100,12 +97,12 @@ export class MessageWriter {
     for (let i = 0; i < known; i++) this.remember(suffixHash[i]!, start + labelAt[i]!);
   }
 
-  /** The octets so far, sharing memory with the writer until `reset`. */
+  /** The octets so far. Shares memory with the writer until `reset`. */
   view(): Uint8Array {
     return this.buffer.subarray(0, this.length);
   }
 
-  /** A copy of the octets so far, from Node's pool: small ones share a slab, so what is kept for long is copied again. */
+  /** A copy from Node's pool. Small copies share a slab: copy again what is kept for long. */
   finish(): Buffer {
     const copy = Buffer.allocUnsafe(this.length);
     this.buffer.copy(copy, 0, 0, this.length);
@@ -138,12 +135,12 @@ export class MessageWriter {
     return 0;
   }
 
-  /** Whether the name this writer put at `target` has exactly the octets of `wire` from `from` on. */
+  /** Whether the name at `target` equals `wire` from `from` on. */
   private matches(target: number, wire: Uint8Array, from: number): boolean {
     const buffer = this.buffer;
     let at = target;
     let i = from;
-    // Bounded by the name itself: whatever the buffer holds, this ends.
+    // Bounded by the length of `wire`, for any content of the buffer.
     while (i < wire.length) {
       if (buffer[at]! >= POINTER_OCTET) at = u16At(buffer, at) & (POINTER_LIMIT - 1);
       const octets = buffer[at]!;
@@ -169,7 +166,7 @@ export class MessageWriter {
   }
 }
 
-/** Fills `labelAt` and `suffixHash` for each label of the name; the number of labels. */
+/** Fills `labelAt` and `suffixHash` for each label. Returns the number of labels. */
 function hashSuffixes(wire: Uint8Array): number {
   let labels = 0;
   for (let at = 0; wire[at]! > 0; at += 1 + wire[at]!) labelAt[labels++] = at;

@@ -1,10 +1,7 @@
 import type { ServedZone } from '../zone/served-zone.ts';
 import { PacketCache, type PacketCacheSettings, type ReadCounter } from './packet-cache.ts';
 
-/**
- * What a reload replaces, as one object. A query takes the current generation when it begins and uses it to its end: its
- * answer is signed by the keys of that generation and is stored in the cache of that generation alone.
- */
+/** What one reload replaces. A query uses one generation from start to end, for its keys and for its cache. */
 export interface Generation {
   readonly zones: readonly ServedZone[];
   readonly cache: PacketCache;

@@ -17,16 +17,16 @@ import {
 } from '../../wire/skim.ts';
 import type { Reply } from '../reply/reply.ts';
 
-/** Reads a freshness counter, which the follower moves in shared memory. */
+/** Reads a freshness counter, which the follower increments in shared memory. */
 export type ReadCounter = (index: number) => number;
 
-/** What must still hold for a cached reply to be served. */
+/** Conditions under which a cached reply is served. */
 export interface Validity {
-  /** Milliseconds since the epoch at which it was made; void before that time, because then the clock was set back. */
+  /** Milliseconds since the epoch. Before this time the reply is void, because the clock was set back. */
   readonly from: number;
-  /** Milliseconds since the epoch; void from then on. 0: not cacheable. */
+  /** Milliseconds since the epoch. The reply is void from this time on. 0: not cacheable. */
   readonly until: number;
-  /** Indexes of freshness counters, with the values they had before the view was read. */
+  /** Index of a freshness counter, with the value it had before the view was read. */
   readonly namespaceStripe: number;
   readonly namespaceCount: number;
   readonly keyStripe: number;
@@ -35,19 +35,19 @@ export interface Validity {
 
 interface CacheEntry extends Validity, Reply {
   readonly hash: number;
-  /** Last octet of the key. The others are the question in `bytes`, which is in lower case. */
+  /** Last octet of the key. The rest of the key is the question in `bytes`, in lower case. */
   readonly edns: number;
   /** CLOCK reference bit: set on every hit, cleared when replacement passes the entry. */
   used: boolean;
 }
 
-/** Associativity: how many entries share a hash bucket. */
+/** Associativity: entries per hash bucket. */
 const WAYS = 4;
-/** What the engine adds to the octets of an entry: the object, its three numbers, and an array with its buffer. By estimate. */
+/** Estimated octets that the engine adds to an entry: an object, three numbers, an array with its buffer. */
 const ENTRY_OVERHEAD = 512;
 /** A name, type, class and the EDNS octet. */
 const KEY_MAX = 255 + 5;
-/** Longer requests, which only padding or odd options make, are not cached: a scan must stay short. */
+/** Longer requests have padding or rare options. They are not cached, so that a scan stays short. */
 const REQUEST_MAX = 1232;
 const DNSSEC_OK_OCTET = 0x80;
 
@@ -69,23 +69,23 @@ const FOLDED = LOWER;
 const NAME_AT = HEADER_OCTETS;
 
 export interface PacketCacheSettings {
-  /** Entries, rounded up to a power of two. */
+  /** Rounded up to a power of two. */
   readonly entries: number;
-  /** Octets of all entries: of their replies, and what the engine adds by estimate. */
+  /** Limit for the replies and the estimated overhead of all entries. */
   readonly octets: number;
 }
 
 export const PACKET_CACHE_DEFAULTS: PacketCacheSettings = { entries: 65_536, octets: 33_554_432 };
 
-/** Questions whose first sight is remembered, a power of two. */
+/** Hashes of questions seen once, a power of two. */
 const SEEN = 65_536;
 
 /**
- * Ready replies by raw question: name without regard to case, type, class, and the EDNS bits that change the answer. Id,
- * case of letters, RD and CD are copied from the query. A UDP client whose payload is too small gets the reply truncated.
+ * Ready replies by question (name in lower case, type, class) and the EDNS bits that change the answer. A lookup copies
+ * id, letter case, RD and CD from the query, truncates for a small UDP payload, and allocates nothing.
  *
- * A reply is stored when its question comes for the second time, and a bucket of four replaces entries without a hit first. So
- * a flood of unique names takes no memory and evicts nothing that is in use. A lookup allocates nothing.
+ * A reply is stored at the second sight of its question, and entries without a hit are replaced first. So a flood of
+ * unique names takes no memory and evicts no entry that is in use.
  */
 export class PacketCache {
   private readonly slots: (CacheEntry | null)[];
@@ -93,10 +93,8 @@ export class PacketCache {
   private readonly maxOctets: number;
   private readonly readCounter: ReadCounter;
   private octets = 0;
-  /** Hashes of questions seen once, each in the slot that its low bits choose. */
   private readonly seen = new Uint32Array(SEEN);
-  // What `scan` found about the packet of this call. `lookup` and `store` use it before they return, and never wait. Fields in
-  // place of a returned object: a lookup is 250 ns, and must not allocate.
+  // Results of `scan`, used before `lookup` or `store` returns. Fields, because a lookup (250 ns) must not allocate.
   private readonly key = new Uint8Array(KEY_MAX);
   private keyLength = 0;
   private hash = 0;
@@ -111,12 +109,12 @@ export class PacketCache {
     this.readCounter = readCounter;
   }
 
-  /** Octets in use, by the same estimate as the limit. */
+  /** Estimated octets in use. */
   get size(): number {
     return this.octets;
   }
 
-  /** Writes the cached reply to `request[0, length)` into `out`. Octets written, or 0 when there is none to serve. */
+  /** Writes the cached reply to `request[0, length)` into `out`. Returns its octets, or 0 for a miss. */
   lookup(request: Uint8Array, length: number, isUdp: boolean, out: Uint8Array, now: number): number {
     if (!this.scan(request, length)) return 0;
     const base = (this.hash & this.mask) * WAYS;
@@ -133,10 +131,7 @@ export class PacketCache {
     return 0;
   }
 
-  /**
-   * Stores the reply to `request[0, length)`, if its question was seen before. Requests that `lookup` does not look for are
-   * ignored.
-   */
+  /** Stores the reply if its question was seen before. Ignores requests that `lookup` does not look for. */
   store(request: Uint8Array, length: number, reply: Reply, validity: Validity): void {
     if (validity.until === 0 || !this.scan(request, length)) return;
     const slot = this.hash & (SEEN - 1);
@@ -150,9 +145,9 @@ export class PacketCache {
     if (old !== null) this.drop(at, old);
     if (this.octets + size > this.maxOctets && !this.freeOctets(size, at)) return;
     this.octets += size;
-    // A copy of its own: the reply came from a pool that would be held along with it.
+    // A copy, because the reply would keep its whole pool alive.
     const bytes = new Uint8Array(reply.bytes);
-    // The question as the key has it. `serve` writes the letters of each request over it.
+    // The question in lower case. `serve` overwrites it with the letters of each request.
     for (let i = 0; i < this.keyLength - 1; i++) bytes[NAME_AT + i] = this.key[i]!;
     this.slots[at] = {
       bytes,
@@ -194,7 +189,7 @@ export class PacketCache {
     return length;
   }
 
-  /** Whether the entry is of the scanned question. No name on the wire is the beginning of another, so no length is compared. */
+  /** Compares the scanned question. Lengths are not compared: no wire name is a prefix of another. */
   private matches({ bytes, edns }: CacheEntry): boolean {
     const { key } = this;
     const last = this.keyLength - 1;
@@ -205,7 +200,7 @@ export class PacketCache {
     return true;
   }
 
-  /** The slot of a bucket that a new entry takes: its old version, an empty slot, or one without a hit since the last pass. */
+  /** The slot for a new entry: its old version, an empty slot, or one without a hit since the last pass. */
   private victim(base: number): number {
     let unused = -1;
     for (let way = 0; way < WAYS; way++) {
@@ -217,7 +212,7 @@ export class PacketCache {
     return unused < 0 ? base + (this.hash >>> 30) : unused;
   }
 
-  /** Frees octets from the buckets after `at`, unused entries only; false when too little came free. */
+  /** Frees octets in the buckets after `at`, from unused entries only. False when too few came free. */
   private freeOctets(size: number, at: number): boolean {
     for (let i = 1; i <= 64; i++) {
       const slot = (at + i) & (this.slots.length - 1);
@@ -236,8 +231,8 @@ export class PacketCache {
   }
 
   /**
-   * Reads an ordinary query in one pass: key, hash, end of the name, payload. False for anything out of the ordinary (other
-   * opcodes and sections, compression, other EDNS versions, trailing octets, options), which `slow` answers.
+   * Reads an ordinary query in one pass: key, hash, end of the name, payload. False for all others: `slow` answers
+   * other opcodes, sections and EDNS versions, compression, trailing octets, and unknown options.
    */
   private scan(request: Uint8Array, length: number): boolean {
     if (length < HEADER_OCTETS + 5 || length > REQUEST_MAX) return false;
@@ -278,7 +273,7 @@ export class PacketCache {
     return true;
   }
 
-  /** The EDNS octet of a version-0 OPT record that reaches from `at` to `length`, or -1. Notes the payload. */
+  /** The EDNS octet of a version-0 OPT record in `[at, length)`, or -1. Sets the payload. */
   private scanOpt(request: Uint8Array, at: number, length: number): number {
     if (!isOptBetween(request, at, length) || request[at + OPT_AT.version] !== 0) return -1;
     const optionsAt = at + OPT_OCTETS;
@@ -289,8 +284,8 @@ export class PacketCache {
 }
 
 /**
- * Whether the options are well formed, as the decoder checks it, and none changes what the handler answers. The transport
- * answers cookies, padding and keepalive. Client subnets and unknown options get no answer. NSID is the handler's.
+ * Whether the options are well formed and none changes the answer. The transport answers cookies, padding and
+ * keepalive; client subnets and unknown options get no answer. NSID changes it.
  */
 function ordinaryOptions(request: Uint8Array, start: number, end: number): boolean {
   let isFirstCookie = true;
@@ -301,7 +296,7 @@ function ordinaryOptions(request: Uint8Array, start: number, end: number): boole
     const code = u16At(request, at);
     if (code === EDNS_OPTION.NSID) return false;
     if (code === EDNS_OPTION.COOKIE && isFirstCookie) {
-      // A wrong length is a FORMERR; further cookies do not count (RFC 7873 §5.2).
+      // A wrong length is a FORMERR; only the first cookie counts (RFC 7873 §5.2).
       if (!isCookieLength(next - at - OPTION_HEADER_OCTETS)) return false;
       isFirstCookie = false;
     }

@@ -6,18 +6,14 @@ import type { ResolveContext } from '../resolve.ts';
 import type { TextRoute } from '../route.ts';
 
 /**
- * Which caches may keep a denial:
- *   shared    this server, and resolvers for the TTL of negative answers
- *   once      resolvers only. This server signs a new one for each question, so its octets do not reveal
- *             whether the name was asked before
- *   no-store  none: it has TTL 0 as well
+ * Caches that may keep a denial. `shared`: this server and resolvers. `once`: resolvers only, because a shared
+ * signature reveals that the name was asked before. `no-store`: none (TTL 0).
  */
 export type DenialMemory = 'shared' | 'once' | 'no-store';
 
 /**
- * Decides for a name by the question and by whether the namespace is open. A namespace that does not exist is one that is
- * not open. `no-store`: a name with an `auth-` label, over any transport, and over HTTP each name of a namespace that is
- * not open, because HTTP caches keep the name as a URL.
+ * `no-store`: names with an `auth-` label, and over HTTP all names of namespaces that are not open, because HTTP caches
+ * keep names as URLs. A missing namespace counts as not open.
  */
 export function denialMemory(
   { qname }: DnsRequest,
@@ -43,12 +39,12 @@ function isOpen(namespace: string, { view, access }: Pick<ResolveContext, 'view'
     if (stored?.suspended) return false;
     return (access.sync && stored?.publicRead === true) || (access.demo && DEMO_NAMESPACES.has(namespace));
   } catch {
-    // The answer is a storage failure in any case.
+    // The answer is a storage failure in both cases.
     return false;
   }
 }
 
-/** The labels of a wire-form name below the apex, in lower case, a character for each octet. */
+/** The labels of a wire name below the apex, in lower case, one character per octet. */
 function labelsBelow(qname: Uint8Array, apex: Uint8Array): readonly string[] {
   const labels: string[] = [];
   for (let at = 0; qname.length - at > apex.length; at += 1 + qname[at]!) {

@@ -11,11 +11,8 @@ import { isServed } from '../operations/operations.ts';
 import type { ResolveContext } from '../resolve.ts';
 
 /**
- * What an NSEC record may say about a name of our zones:
- *   text     a TXT record
- *   closed   refused or malformed: the same whether or not a record is stored
- *   between  nothing itself, but a name below it may answer (an empty non-terminal)
- *   absent   nothing there, nothing below
+ * What an NSEC record says of a name. `text`: a TXT record. `closed`: refused or malformed. `between`: an empty non-
+ * terminal. `absent`: nothing here or below. `closed` does not depend on whether a record is stored.
  */
 export type NameState = 'text' | 'closed' | 'between' | 'absent';
 
@@ -26,19 +23,12 @@ const TYPES: Readonly<Record<NameState, readonly number[]>> = {
   absent: [RRTYPE.RRSIG, RRTYPE.NSEC, RRTYPE.NXNAME],
 };
 
-/**
- * Types of the NSEC record at a name (RFC 9824 §3): the bitmap follows what a TXT question would get, or
- * a resolver with aggressive use of NSEC (RFC 8198) denies the record.
- */
+/** Types of the NSEC record (RFC 9824 §3). They must match the TXT answer, or resolvers deny the record (RFC 8198). */
 export function typesOf(state: NameState): readonly number[] {
   return TYPES[state];
 }
 
-/**
- * The state of a full-length name.
- *
- * @param name the name below the zone, lower case
- */
+/** The state of a full-length `name`, which is the part below the zone in lower case. */
 export function stateOfOutcome(
   outcome: Outcome,
   name: string,
@@ -50,10 +40,8 @@ export function stateOfOutcome(
 }
 
 /**
- * The state of a name too short to be a query. Below the name of a namespace that is not open to everyone there is
- * always something, at least refusals. So it is never absent, whether or not it exists.
- *
- * @param name the name below the zone, lower case; null for one with octets that no query name has
+ * The state of a name too short to be a query; null: it has octets that no query name has. A name below a namespace
+ * that is not open is never `absent`, so the state does not reveal which namespaces exist.
  */
 export function stateOfShort(name: string | null, context: ResolveContext): NameState {
   const labels = name === null ? [] : name.split('.');

@@ -3,14 +3,13 @@ import { isCaseSensitive } from '../../../core/query/params.ts';
 import type { Query } from '../../../core/query/query.ts';
 
 /**
- * Whether the answer depends on the case of letters: a public service decodes a `b64-` label. The packet cache knows names
- * without regard to case, so it never holds such an answer, and a lookup misses by itself.
+ * Whether the answer depends on letter case (`b64-` labels). The packet cache ignores case, so it must not store these.
  */
 export function dependsOnLetters({ namespace, params }: Query): boolean {
   return namespace === PUBLIC_NAMESPACE && params.some(isCaseSensitive);
 }
 
-/** The query with its `b64-` labels in the letters of the question. @param qname wire form, case as sent */
+/** The query with its `b64-` labels in the letter case of `qname`. */
 export function withLetters(query: Query, qname: Uint8Array): Query {
   if (!dependsOnLetters(query)) return query;
   const labels = labelsOf(qname);

@@ -1,7 +1,4 @@
-/**
- * The table operation -> handler. `route` checks a query with it, `resolve` answers with it, `stateOfShort` (NSEC) and
- * `GET /schema` look services up with it. One row serves all of them, so existence and answer cannot differ.
- */
+/** The table operation -> handler. Checks, answers, NSEC and `GET /schema` share it, so that they cannot disagree. */
 
 import type { EnvelopeErrorCode } from '../../../core/errors.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../../core/names/labels.ts';
@@ -9,22 +6,21 @@ import { FOREVER, type Outcome } from '../../../core/query/outcome.ts';
 import { OPERATIONS, type Operation, type Query } from '../../../core/query/query.ts';
 import type { PublicService } from './public-service.ts';
 
-/** What is served below `public.v1`, by resource label. */
+/** Services below `public.v1`, by resource label. */
 export type Services = ReadonlyMap<string, PublicService>;
 
 type Target = Pick<Query, 'resource' | 'namespace' | 'version'>;
 
-/** `query`: go on. `refused`: REFUSED. A code: the name is malformed. */
+/** `query`: continue. `refused`: REFUSED. A code: the name is malformed. */
 type NameCheck = 'query' | 'refused' | EnvelopeErrorCode;
 
 interface OperationRow {
   /** Whether the operation fits resource, namespace and version, by the name alone. */
   readonly check: (target: Target) => NameCheck;
-  /** The label by which `Services` holds what answers for this resource. */
+  /** The key in `Services`. */
   readonly serviceLabel: (resource: string) => string;
-  /** The labels that are parameters of the service. */
   readonly params: (query: Query) => readonly string[];
-  /** The outcome when nothing is served under `serviceLabel`. */
+  /** The outcome when `Services` has no such key. */
   readonly unserved: Outcome;
   readonly answer: (
     service: PublicService,
@@ -38,7 +34,6 @@ const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
 const REFUSED: Outcome = { kind: 'refused', until: FOREVER };
 const PARAMS_OF_INFO: Outcome = { kind: 'malformed', code: 'E005' };
 const INTERNAL: Outcome = { kind: 'failed', cause: 'internal' };
-/** First letters of a resource label that is an address: `geoip.ip-8-8-8-8.public.v1`. */
 const ADDRESS_PREFIX = 'ip-';
 const GEOIP_SERVICE = 'geoip';
 
@@ -67,7 +62,7 @@ const TABLE: Readonly<Record<Operation, OperationRow>> = {
     check: (target) => (target.namespace === PUBLIC_NAMESPACE ? GET.check(target) : 'refused'),
     answer: (service, { params }, _now, zone) => (params.length === 0 ? service.info(zone) : PARAMS_OF_INFO),
   },
-  // The resource is the argument, where other operations name the service there.
+  // The resource is the argument; the operation selects the service.
   geoip: {
     ...GET,
     check: (target) => {
@@ -87,7 +82,6 @@ export function checkOperation(query: Query): NameCheck {
   return TABLE[query.operation].check(query);
 }
 
-/** What answers an operation on a resource, of anything that is kept by service label, or undefined. */
 export function selectService<T>(
   operation: Operation,
   resource: string,
@@ -96,12 +90,11 @@ export function selectService<T>(
   return services.get(TABLE[operation].serviceLabel(resource));
 }
 
-/** The labels of a query that the service takes as parameters, still encoded. */
+/** The still encoded labels that are parameters of the service. */
 export function paramLabels(query: Query): readonly string[] {
   return TABLE[query.operation].params(query);
 }
 
-/** Whether some operation is served at names `<operation>[.<params>].<resource>.public.<version>`. */
 export function isServed(resource: string, version: string, services: Services): boolean {
   if (version !== PUBLIC_VERSION) return false;
   const target = { resource, namespace: PUBLIC_NAMESPACE, version };
@@ -113,11 +106,8 @@ export function isServed(resource: string, version: string, services: Services):
 }
 
 /**
- * Answers a query of the namespace `public` that `checkOperation` let through. Never throws or rejects: a service that
- * fails is a failed outcome.
- *
- * @param now milliseconds since the epoch
- * @param zone the zone that was asked, without a trailing dot
+ * Answers a query of `public` that `checkOperation` accepted. Never throws or rejects: a failing service is a failed
+ * outcome. `now` in milliseconds since the epoch; `zone` without a trailing dot.
  */
 export function answerPublic(
   query: Query,

@@ -6,13 +6,13 @@ import { queryTokenDigest } from '../../../core/query/query-token.ts';
 import type { HostedView } from '../../hosted/view.ts';
 
 export interface AccessSettings {
-  /** Off: no namespace is open, whatever `public_read` says in the view. */
+  /** False: no namespace is open, regardless of `public_read` in the view. */
   readonly sync: boolean;
-  /** On: demo namespaces answer without a token. */
+  /** True: demo namespaces answer without a token. */
   readonly demo: boolean;
 }
 
-/** How a query may read its namespace. `until`: milliseconds since the epoch at which this ends by time alone. */
+/** How a query may read its namespace. `until`: milliseconds since the epoch at which the access expires. */
 export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'open' }
@@ -20,7 +20,7 @@ export type Access =
   | { readonly kind: 'private'; readonly until: number }
   | { readonly kind: 'refused'; readonly until: number };
 
-/** Looked up for a query without a token. It has the length of a token, and no token is spelled like this. */
+/** Looked up for a query without a token. It has the length of a token and cannot be one. */
 const NO_TOKEN = '-'.repeat(56);
 
 const PUBLIC: Access = { kind: 'public' };
@@ -29,14 +29,13 @@ const DEMO: Access = { kind: 'demo' };
 const REFUSED: Access = { kind: 'refused', until: FOREVER };
 
 /**
- * Decides whether a query may read its namespace (docs/PROTOCOL.md, private records).
- * Missing, unknown, expired and revoked tokens, wrong and unknown namespaces all give the same result after the
- * same work: each refusal reads the namespace and one token, so its duration reveals neither.
+ * Decides whether a query may read its namespace (docs/PROTOCOL.md, private records). Each refusal reads the namespace
+ * and one token, so its duration does not reveal the cause.
  */
 export function checkAccess(query: Query, view: HostedView, settings: AccessSettings, now: number): Access {
   if (query.namespace === PUBLIC_NAMESPACE) return PUBLIC;
   const namespace = view.namespace(query.namespace);
-  // An operator's suspension overrides every way to read a namespace.
+  // A suspension overrides every other rule.
   const isSuspended = namespace?.suspended === true;
   if (!isSuspended && settings.sync && namespace?.publicRead === true) return OPEN;
   const isDemo = DEMO_NAMESPACES.has(query.namespace);

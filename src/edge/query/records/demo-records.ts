@@ -1,6 +1,6 @@
 import type { HostedRecord } from '../../hosted/view.ts';
 
-/** What the demo namespaces answer where the operator turned them on: key without its namespace, format, payload. */
+/** Records of every demo namespace: key without namespace, format, payload. */
 const RECORDS: readonly (readonly [resource: string, version: string, format: string, payload: string])[] = [
   ['hello', 'v1', 'text', 'Hello from DNS.'],
   ['motd', 'v1', 'text', 'Records are written over REST and read from anything that can resolve a name.'],
@@ -16,7 +16,6 @@ const BY_NAME: ReadonlyMap<string, HostedRecord> = new Map(
   ]),
 );
 
-/** A record of the demo namespaces, the same in each of them, or null. */
 export function demoRecord(
   params: readonly string[],
   resource: string,

@@ -2,17 +2,14 @@ import { hostedEnvelope } from '../../../core/query/envelope.ts';
 import { FOREVER, type Outcome } from '../../../core/query/outcome.ts';
 import type { HostedRecord } from '../../hosted/view.ts';
 
-/** RR TTL of a public-read answer, seconds, unless the record ends sooner. */
+/** RR TTL of a public-read answer, seconds. A record that expires sooner has a shorter one. */
 const OPEN_TTL = 60;
 
 const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
 const EXPIRED: Outcome = { kind: 'empty', reason: 'expired', until: FOREVER };
 
 /**
- * The outcome for a stored record. A record past its `expiresAt` is gone even when its erasure has not arrived yet
- * (it answers NODATA).
- *
- * @param isPrivate RR TTL 0; else at most a minute, and never longer than the record lives
+ * The outcome for a stored record. An expired record is NODATA even before its erasure arrives. `isPrivate`: RR TTL 0.
  */
 export function hostedOutcome(record: HostedRecord | null, isPrivate: boolean, now: number): Outcome {
   if (record === null) return MISSING;
@@ -23,7 +20,7 @@ export function hostedOutcome(record: HostedRecord | null, isPrivate: boolean, n
   return { kind: 'answer', text, ...countdown(expiresAt, now) };
 }
 
-/** The TTL, and how long it stays that: constant until the record's last minute, then a second at a time. */
+/** The TTL and the time until which it holds: constant until the last minute, then one second each. */
 function countdown(expiresAt: number | null, now: number): { ttl: number; until: number } {
   if (expiresAt === null) return { ttl: OPEN_TTL, until: FOREVER };
   const ttl = Math.min(OPEN_TTL, Math.floor((expiresAt - now) / 1000));

@@ -10,7 +10,7 @@ const NAMES: ReadonlyMap<string, 'program' | 'node'> = new Map([
   ['id.server', 'node'],
 ]);
 
-/** The answer to `version.bind`: the name without a version, which would help to find old servers. */
+/** `version.bind` gets no version number, which would help to find vulnerable servers. */
 const PROGRAM = 'uqrp';
 
 /** TXT rdata for a CHAOS question, or null for one that is not answered. */

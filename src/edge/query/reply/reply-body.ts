@@ -9,7 +9,7 @@ import { txtChunks } from '../../wire/rdata/txt.ts';
 import type { DenialMemory } from '../denial/denial-memory.ts';
 import type { Rrset, Zone } from '../zone/zones.ts';
 
-/** What a reply says, before it is bytes. */
+/** The content of a reply before encoding. */
 export interface ReplyBody {
   /** 12 bits; above 15 only with EDNS. */
   readonly rcode: number;
@@ -17,19 +17,19 @@ export interface ReplyBody {
   readonly answer: readonly Rrset[];
   readonly authority: readonly Rrset[];
   readonly additional: readonly Rrset[];
-  /** Encoded extended error, or null. Static text: never the name, never the token. */
+  /** Encoded extended error, or null. Static text: it contains no name and no token. */
   readonly ede: EdnsOption | null;
   /** Milliseconds since the epoch after which the reply is no longer true. */
   readonly until: number;
   /** Its NSEC record is signed for this reply only (see `DenialMemory`). */
   readonly once: boolean;
-  /** SERVFAIL: the failure is on this side, whatever was asked. */
+  /** SERVFAIL: the failure is on this side. */
   readonly isFailure: boolean;
 }
 
 declare const ZONELESS: unique symbol;
 
-/** A body without a record of a zone: a refusal, a failure, an answer in class CHAOS. There is nothing in it to sign. */
+/** A body without records of a zone (refusal, failure, class CHAOS): it needs no signature. */
 export type ZonelessBody = ReplyBody & { readonly [ZONELESS]: true };
 
 const NONE: readonly Rrset[] = [];
@@ -46,7 +46,6 @@ const REFUSALS = {
 const MALFORMED = Object.fromEntries(
   Object.entries(MALFORMED_TEXTS).map(([cause, text]) => [cause, edeOption(EDE.OTHER, text)]),
 ) as Readonly<Record<MalformedCause, EdnsOption>>;
-/** Help for people who ask a name that is too short to be a query. */
 const SIGNPOST = edeOption(EDE.OTHER, 'see get.help.public.v1');
 const UNASKABLE = edeOption(EDE.OTHER, 'this type cannot be asked for');
 const NXNAME_ASKED = edeOption(EDE.INVALID_QUERY_TYPE, 'NXNAME cannot be asked for');
@@ -59,7 +58,7 @@ const FAILURES: Readonly<Record<FailureCause, EdnsOption>> = {
   'too-large': edeOption(EDE.OTHER, 'answer too large'),
   internal: edeOption(EDE.OTHER, 'internal failure'),
 };
-/** RFC 8482 §4.2: what ANY gets in place of everything. */
+/** The answer to ANY (RFC 8482 §4.2). */
 const HINFO = hinfoRdata('RFC8482', '');
 
 export function refusalBody(why: keyof typeof REFUSALS, until = FOREVER): ZonelessBody {
@@ -70,7 +69,7 @@ export function malformedBody(cause: MalformedCause): ReplyBody {
   return body(RCODE.FORMERR, { ede: MALFORMED[cause] });
 }
 
-/** @param isNxname type 128 has an extended error of its own (RFC 9824 §3.5) */
+/** Type 128 has a separate extended error (RFC 9824 §3.5). */
 export function unaskableBody(isNxname: boolean): ZonelessBody {
   return zoneless(body(RCODE.FORMERR, { ede: isNxname ? NXNAME_ASKED : UNASKABLE }));
 }
@@ -79,35 +78,33 @@ export function failedBody(cause: FailureCause): ZonelessBody {
   return zoneless(body(RCODE.SERVFAIL, { ede: FAILURES[cause], until: UNCACHED, isFailure: true }));
 }
 
-/** No records: the body of a reply with TC. */
+/** The body of a reply with TC. */
 export function blankBody(): ZonelessBody {
   return zoneless(body(RCODE.NOERROR, { aa: true, until: UNCACHED }));
 }
 
-/** No signature is left, and too many questions wait already. */
+/** No signature is left, and the queue is full. */
 export function busyBody(): ZonelessBody {
   return zoneless(body(RCODE.SERVFAIL, { ede: BUSY, until: UNCACHED, isFailure: true }));
 }
 
-/** @param memory which caches may keep the denial */
 export function nodataBody(zone: Zone, until = FOREVER, memory: DenialMemory = 'shared'): ReplyBody {
   if (memory === 'shared') return body(RCODE.NOERROR, { aa: true, authority: [zone.soa], until });
   const soa = memory === 'no-store' ? { ...zone.soa, ttl: 0 } : zone.soa;
   return body(RCODE.NOERROR, { aa: true, authority: [soa], until: UNCACHED, once: true });
 }
 
-/** An empty answer with an extended error that names the help. */
 export function signposted(nodata: ReplyBody): ReplyBody {
   return { ...nodata, ede: SIGNPOST };
 }
 
-/** An rrset of the zone's own; with NS come the addresses of the name servers. */
+/** An rrset of the zone itself; NS gets the name servers' addresses too. */
 export function rrsetBody(zone: Zone, rrset: Rrset): ReplyBody {
   const additional = rrset.type === RRTYPE.NS ? zone.glue : NONE;
   return body(RCODE.NOERROR, { aa: true, answer: [rrset], additional });
 }
 
-/** ANY at a name with a TXT record, whose TTL and life it takes over. */
+/** ANY at a name with a TXT record, with the TTL and expiry of that record. */
 export function hinfoBody(request: DnsRequest, text: ReplyBody): ReplyBody {
   const ttl = text.answer[0]?.ttl ?? 0;
   const answer = [{ owner: request.qname, type: RRTYPE.HINFO, ttl, rdata: [HINFO] }];
@@ -119,7 +116,7 @@ export function chaosBody(request: DnsRequest, rdata: Uint8Array): ZonelessBody 
   return zoneless(body(RCODE.NOERROR, { aa: true, answer }));
 }
 
-/** The reply for an outcome: response code, records, TTL and extended error (docs/PROTOCOL.md). */
+/** RCODE, records, TTL and extended error of an outcome (docs/PROTOCOL.md). */
 export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): ReplyBody {
   switch (outcome.kind) {
     case 'answer':

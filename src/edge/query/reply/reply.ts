@@ -7,7 +7,7 @@ import { MessageWriter } from '../../wire/writer.ts';
 import type { FinishedBody } from '../signing/secure.ts';
 import type { Rrset } from '../zone/zones.ts';
 
-/** A whole reply, not yet fitted to a transport. */
+/** A whole reply, before it is fitted to a transport. */
 export interface Reply {
   readonly bytes: Uint8Array;
   /** Offset of the OPT record, which comes last; the length when there is none. */
@@ -100,7 +100,7 @@ function rrsets(section: readonly Rrset[], request: DnsRequest): number {
   return records;
 }
 
-/** An owner that is the question's name or ends it is a pointer into the question; another is written out. */
+/** Writes a pointer for an owner that ends the question's name; else the whole name. */
 function owner(name: Uint8Array, request: DnsRequest): void {
   const { qname } = request;
   if (name === qname) writer.u16(TO_QNAME);

@@ -7,20 +7,16 @@ import type { Rrset } from '../zone/zones.ts';
 declare const FINISHED: unique symbol;
 
 /**
- * A body that may be sent. Only the functions of this file make one, and `writeReply` accepts no other type. So an answer of
- * a signed zone to a client with the DO bit is signed, or it is SERVFAIL.
+ * A body that may be sent. Only this file makes one, and `writeReply` accepts no other type. So a signed zone never
+ * sends an unsigned answer to a query with DO.
  */
 export type FinishedBody = ReplyBody & {
   readonly [FINISHED]: true;
-  /** Rrsets that were signed for this reply, and not taken from a cache. */
+  /** Rrsets that were signed for this reply, without a cache. */
   readonly freshSignatures: number;
 };
 
-/**
- * The body, with signatures where the zone is signed and the client asked for them.
- *
- * @param denied types at the question's name for a negative answer, else null
- */
+/** Signs the body where the zone is signed and the client set DO. `denied`: types at the name for a negative answer. */
 export function finish(
   body: ReplyBody,
   denied: readonly number[] | null,
@@ -32,17 +28,12 @@ export function finish(
   return orSigningFailure(() => secured(body, request.qname, denied, signing.signer));
 }
 
-/** Finishes a body that has no record of a zone, so nothing to sign. */
+/** Finishes a body without records of a zone: it needs no signature. */
 export function finishZoneless(body: ZonelessBody): FinishedBody {
   return finished(body);
 }
 
-/**
- * The answer to a question for NSEC at a name.
- *
- * @param body NODATA, which is the answer of an unsigned zone; the record gets its TTL and expiry
- * @param types those that the record lists
- */
+/** Answers a question for NSEC, with the TTL and expiry of `body` (NODATA, sent as is by an unsigned zone). */
 export function finishNsec(
   body: ReplyBody,
   types: readonly number[],
@@ -59,11 +50,8 @@ export function finishNsec(
 }
 
 /**
- * The answer to a question for RRSIG: the signatures of one rrset at the name for all of them, as with ANY (RFC 8482).
- * Signatures are not signed (RFC 4035 §2.2), so DO adds nothing.
- *
- * @param body NODATA, which is the answer of an unsigned zone
- * @param covered the rrset, or the types of the NSEC record where there is no other
+ * Answers a question for RRSIG with the signatures of one rrset (RFC 8482). `covered`: the rrset, or the types of the
+ * NSEC record. Signatures are not signed (RFC 4035 §2.2), so DO has no effect.
  */
 export function finishRrsig(
   body: ReplyBody,
@@ -83,8 +71,8 @@ export function finishRrsig(
 }
 
 /**
- * The body with signatures over every rrset of answer and authority, and with the proof of a negative answer. Additional
- * records are left out: validators ignore them, and without them more replies fit (RFC 4035 §3.1.1).
+ * Signs answer and authority and adds the proof of a negative answer. Drops additional records, which validators
+ * ignore, so that more replies fit (RFC 4035 §3.1.1).
  */
 function secured(
   body: ReplyBody,
@@ -109,7 +97,7 @@ function secured(
   return finished({ ...body, answer, authority, additional: [], until }, fresh);
 }
 
-/** The NSEC record at a name; its TTL is that of the SOA record beside it (RFC 9077 §3). */
+/** The NSEC record at a name. Its TTL equals that of the SOA record (RFC 9077 §3). */
 function nsecRrset(
   qname: Uint8Array,
   { authority }: ReplyBody,
@@ -120,12 +108,11 @@ function nsecRrset(
   return { owner: qname, type: RRTYPE.NSEC, ttl, rdata: [signer.nsec(qname, types)] };
 }
 
-/** The SOA record is the same at every name, so its signature reveals nothing and is shared. */
+/** The SOA record is the same at every name: its signature reveals nothing, so it is cached. */
 function sign(rrset: Rrset, { once }: ReplyBody, signer: ZoneSigner): Signatures {
   return signer.sign(rrset, once && rrset.type === RRTYPE.NSEC);
 }
 
-/** A failing signer becomes SERVFAIL. */
 function orSigningFailure(sign: () => FinishedBody): FinishedBody {
   try {
     return sign();

@@ -3,28 +3,27 @@ import { LIMITS } from '../../../core/limits.ts';
 import type { Timers } from '../../../lifecycle/timers.ts';
 import { QUEUE_SHARES } from '../../transport/shared/handler.ts';
 
-/** Shortest sleep of the queue, milliseconds: one timer releases several questions. */
+/** Shortest timer of the queue, milliseconds: one timer releases several questions. */
 const SLEEP_MS = 5;
 
-/** A question that waits: exactly one of the two is called, once. */
+/** A waiting question. Exactly one of the two functions is called, once. */
 interface Waiter {
   readonly run: () => void;
   readonly refuse: () => void;
 }
 
 /**
- * Bounds the signatures that one worker makes in a second, so that questions that need a signature leave time for all others.
- * A token bucket that holds a second's worth. A signature from the cache costs nothing.
+ * Limits the signatures of one worker per second, so that signing leaves time for other questions. A token bucket with
+ * the capacity of one second; cached signatures are free.
  *
- * Questions wait in shares. They are released one from each share in rotation, and a full queue gives up the newest question of
- * the longest share: a source that floods delays and displaces its own share (stochastic fairness queueing).
+ * Questions wait in shares and leave in rotation. A full queue drops the newest question of the longest share, so a
+ * flood delays only its share (stochastic fairness queueing).
  */
 export class SigningBudget {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #shares: readonly Waiter[][] = Array.from({ length: QUEUE_SHARES }, () => []);
   #waiting = 0;
-  /** The share from which the next question is released, if it has one. */
   #next = 0;
   #left: number = LIMITS.signaturesPerSecond;
   #filledAt: number;
@@ -35,23 +34,20 @@ export class SigningBudget {
     this.#filledAt = clock();
   }
 
-  /** Whether a question may be answered now. False while others wait: they come first. */
+  /** Whether a question may be answered now. False while others wait: they go first. */
   get isOpen(): boolean {
     this.#fill();
     return this.#left >= 1 && this.#waiting === 0;
   }
 
-  /** Takes what one reply has cost. A reply has few signatures, so the budget is overdrawn by no more than those. */
+  /** Takes the cost of one reply. The budget can go below zero by the few signatures of that reply. */
   spend(signatures: number): void {
     this.#left -= signatures;
   }
 
   /**
-   * Runs `answer` when the budget allows it.
-   *
-   * @param refuse makes the reply when the question loses its place to a question of a shorter share
-   * @param share 0 to QUEUE_SHARES - 1
-   * @returns null when too many wait already, and most of them in this share
+   * Runs `answer` when the budget allows, or `refuse` when a question of a shorter share takes the slot. `share`: 0 to
+   * QUEUE_SHARES - 1. Returns null when the queue is full and this share is the longest.
    */
   wait<T>(answer: () => T | Promise<T>, refuse: () => T, share: number): Promise<T> | null {
     const own = this.#shares[share]!;
@@ -85,7 +81,7 @@ export class SigningBudget {
     if (this.#waiting > 0) this.#sleep();
   }
 
-  /** The oldest question of the next share that has one. Called only while some wait. */
+  /** The oldest question of the next share that has one. At least one question must wait. */
   #shift(): Waiter {
     for (;;) {
       const waiter = this.#shares[this.#next]!.shift();
@@ -96,7 +92,7 @@ export class SigningBudget {
     }
   }
 
-  /** A clock that was set back adds nothing; one that was set forward fills the bucket, and no more. */
+  /** A clock that was set back adds nothing; one that was set forward fills the bucket at most. */
   #fill(): void {
     const now = this.#clock();
     const earned = (Math.max(0, now - this.#filledAt) * LIMITS.signaturesPerSecond) / 1000;

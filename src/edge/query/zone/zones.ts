@@ -3,7 +3,7 @@ import { RRTYPE } from '../../wire/codes.ts';
 import { isSubdomain, nameFromText } from '../../wire/name.ts';
 import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../wire/rdata/rdata.ts';
 
-/** Records of one owner and type. Rdata are in wire form, names in them uncompressed. */
+/** Records of one owner and type. Rdata in wire form, names in them uncompressed. */
 export interface Rrset {
   readonly owner: Uint8Array;
   readonly type: number;
@@ -18,21 +18,18 @@ export interface Zone {
   readonly apex: Uint8Array;
   readonly soa: Rrset;
   readonly ns: Rrset;
-  /** Rrsets of the zone itself by lower-case name below it (`''` is the apex), then by type. */
-  readonly own: ReadonlyMap<string, ReadonlyMap<number, Rrset>>;
+  /** Rrsets of the zone itself, by lower-case name below it (`''` is the apex), then by type. */
+  readonly rrsets: ReadonlyMap<string, ReadonlyMap<number, Rrset>>;
   /** Addresses of the name servers, for the additional section of an NS answer. */
   readonly glue: readonly Rrset[];
 }
 
-/** Seconds. The SOA's TTL equals its MINIMUM, so that it is the same in positive and negative answers (RFC 2308 §3). */
+/** Seconds. TTL and MINIMUM of the SOA are equal, so positive and negative answers agree (RFC 2308 §3). */
 const NEGATIVE_TTL = 60;
 const STABLE_TTL = 3600;
 
 /**
- * The zone `text` with its SOA, NS and name servers' addresses. The serial is constant: all nodes
- * agree on it, and transfers, its only use, are refused.
- *
- * @param keys rrsets of the apex for its keys: DNSKEY, CDS, CDNSKEY
+ * Makes the zone `text`. The serial is constant because transfers are refused. `keys`: DNSKEY, CDS and CDNSKEY rrsets.
  */
 export function makeZone(text: string, servers: readonly NameServer[], keys: readonly Rrset[] = []): Zone {
   const apex = wireName(text);
@@ -50,14 +47,14 @@ export function makeZone(text: string, servers: readonly NameServer[], keys: rea
   ]);
   const ns = rrset(apex, RRTYPE.NS, STABLE_TTL, hosts.map(nsRdata));
   const addresses = servers.flatMap(({ addresses }, i) => addressRrsets(hosts[i]!, addresses));
-  const own = new Map<string, Map<number, Rrset>>([['', byType([soa, ns, ...keys])]]);
+  const rrsets = new Map<string, Map<number, Rrset>>([['', byType([soa, ns, ...keys])]]);
   for (const [i, { label }] of servers.entries()) {
-    own.set(label, byType(addresses.filter(({ owner }) => owner === hosts[i])));
+    rrsets.set(label, byType(addresses.filter(({ owner }) => owner === hosts[i])));
   }
-  return { text, apex, soa, ns, own, glue: addresses };
+  return { text, apex, soa, ns, rrsets, glue: addresses };
 }
 
-/** The zone a name lies in, or null. Zones do not nest: the configuration refuses a zone below another. */
+/** The zone that contains a name, or null. The configuration refuses nested zones. */
 export function findZone<Z extends Zone>(qname: Uint8Array, zones: readonly Z[]): Z | null {
   for (const zone of zones) {
     if (isSubdomain(qname, zone.apex)) return zone;
@@ -85,7 +82,7 @@ function wireName(text: string): Uint8Array {
   return known(nameFromText(text));
 }
 
-/** Configuration was checked before it came here, so a null is a programming error. */
+/** The configuration is already checked, so null is a programming error. */
 function known<T>(value: T | null): T {
   if (value === null) throw new RangeError('not a name or an address');
   return value;

@@ -1,30 +1,26 @@
-/** The OPT record: payload size, version, flags and options (RFC 6891 §6.1). */
-
 import { EDNS_OPTION, RRTYPE } from '../codes.ts';
 import { concatOctets, copyOctets, u16At } from '../octets.ts';
 import { afterOption, OPTION_HEADER_OCTETS } from '../skim.ts';
 import type { MessageWriter } from '../writer.ts';
 
-/** One option, its code from `EDNS_OPTION`. */
 export interface EdnsOption {
   readonly code: number;
   readonly data: Uint8Array;
 }
 
-/** An OPT record, as received or to be written. */
 export interface Edns {
-  /** Largest UDP payload the sender can receive, as on the wire. */
+  /** Largest UDP payload that the sender can receive. */
   readonly payload: number;
   readonly version: number;
-  /** Upper eight bits of the response code, for `writeOpt`; a decoded message has them in its `rcode`. */
+  /** Upper eight bits of the response code, for `writeOpt`. Decoded messages have them in `rcode`. */
   readonly extendedRcode?: number;
   readonly dnssecOk: boolean;
   readonly options: readonly EdnsOption[];
 }
 
-/** DO, the only flag we know (RFC 3225 §3). */
+/** DO (RFC 3225 §3). */
 export const DNSSEC_OK_FLAG = 0x8000;
-/** Shared by every OPT record without options: the usual case allocates nothing. */
+/** Shared by all OPT records without options, so that the usual case allocates nothing. */
 export const NO_OPTIONS: readonly EdnsOption[] = Object.freeze([]);
 
 const NO_DATA = new Uint8Array(0);
@@ -32,7 +28,7 @@ const CLIENT_COOKIE_OCTETS = 8;
 const MIN_FULL_COOKIE_OCTETS = 16;
 const MAX_FULL_COOKIE_OCTETS = 40;
 
-/** Appends an OPT record; the caller counts it in ARCOUNT. */
+/** Appends an OPT record (RFC 6891 §6.1). The caller counts it in ARCOUNT. */
 export function writeOpt(writer: MessageWriter, edns: Edns): void {
   writer.u8(0);
   writer.u16(RRTYPE.OPT);
@@ -50,7 +46,7 @@ export function writeOpt(writer: MessageWriter, edns: Edns): void {
   writer.patch16(lengthAt, writer.length - lengthAt - 2);
 }
 
-/** The options between two offsets (RFC 6891 §6.1.2), copied; null when a length does not fit. */
+/** Copies the options in `[offset, end)` (RFC 6891 §6.1.2). Null when a length does not fit. */
 export function readOptions(bytes: Uint8Array, offset: number, end: number): readonly EdnsOption[] | null {
   if (offset === end) return NO_OPTIONS;
   const options: EdnsOption[] = [];
@@ -66,29 +62,25 @@ export function readOptions(bytes: Uint8Array, offset: number, end: number): rea
   return options;
 }
 
-/** The first option with this code, or null. */
 export function findOption(options: readonly EdnsOption[], code: number): EdnsOption | null {
   for (const option of options) if (option.code === code) return option;
   return null;
 }
 
-/** An extended error (RFC 8914 §2): a code from `EDE` and a text, which may be empty. */
+/** An extended error (RFC 8914 §2). `infoCode` is a member of `EDE`; the text may be empty. */
 export function edeOption(infoCode: number, text: string): EdnsOption {
   const head = Uint8Array.of(infoCode >>> 8, infoCode);
   return { code: EDNS_OPTION.EDE, data: concatOctets([head, Buffer.from(text, 'utf8')]) };
 }
 
-/** What an extended error option says, or null when it is too short (RFC 8914 §2). */
+/** Decodes an extended error. Null when it is too short (RFC 8914 §2). */
 export function readEde(option: EdnsOption): { infoCode: number; text: string } | null {
   if (option.data.length < 2) return null;
   const text = Buffer.from(option.data.subarray(2)).toString('utf8');
   return { infoCode: u16At(option.data, 0), text };
 }
 
-/**
- * How many octets of padding bring a message to a multiple of `block` (RFC 8467 §4.1: 468 for answers).
- * `length` is the message without the padding option; its four octets of header are allowed for.
- */
+/** Octets of padding that bring a message of `length` plus option header to a multiple of `block` (RFC 8467 §4.1). */
 export function paddingLength(length: number, block: number): number {
   return (block - ((length + OPTION_HEADER_OCTETS) % block)) % block;
 }

@@ -1,4 +1,4 @@
-/** A whole message as values (RFC 1035 §4): for clients, tests and the JSON API, not for the hot path. */
+/** Whole messages as values (RFC 1035 §4): for clients, tests and the JSON API, not for the hot path. */
 
 import { RRTYPE } from '../codes.ts';
 import { u16At } from '../octets.ts';
@@ -8,7 +8,7 @@ import { HEADER_OCTETS } from '../skim.ts';
 import { MessageWriter } from '../writer.ts';
 import { DNSSEC_OK_FLAG, type Edns, readOptions, writeOpt } from './edns.ts';
 
-/** A resource record. `owner` is a wire name; `rdata` is in wire form without compression; `ttl` in seconds. */
+/** `owner` in wire form, `rdata` in wire form without compression, `ttl` in seconds. */
 export interface Rr {
   readonly owner: Uint8Array;
   readonly type: number;
@@ -17,7 +17,6 @@ export interface Rr {
   readonly rdata: Uint8Array;
 }
 
-/** One entry of the question section. */
 export interface Question {
   readonly qname: Uint8Array;
   readonly qtype: number;
@@ -34,7 +33,7 @@ export interface Message {
   readonly ra: boolean;
   readonly ad: boolean;
   readonly cd: boolean;
-  /** All 12 bits; the upper eight travel in the OPT record. */
+  /** All 12 bits; the upper eight are sent in the OPT record. */
   readonly rcode: number;
   readonly question: readonly Question[];
   readonly answer: readonly Rr[];
@@ -50,8 +49,8 @@ const FLAG = { qr: 0x8000, aa: 0x0400, tc: 0x0200, rd: 0x0100, ra: 0x0080, ad: 0
 const FLAG_NAMES = ['qr', 'aa', 'tc', 'rd', 'ra', 'ad', 'cd'] as const;
 
 /**
- * The message in `bytes`, or null if it is malformed. Strict: every counted entry is there, nothing follows the last,
- * and an OPT record stands once, at the root, in the additional section.
+ * Decodes a message, or returns null. Strict: all counted records exist, nothing follows the last one, and the
+ * additional section has at most one OPT record, at the root.
  */
 export function decodeMessage(bytes: Uint8Array): Message | null {
   if (bytes.length < HEADER_OCTETS) return null;
@@ -88,8 +87,8 @@ export function decodeMessage(bytes: Uint8Array): Message | null {
 }
 
 /**
- * The wire form of a message, owner names and question compressed, rdata as given. `RangeError` if it outgrows
- * 65535 octets, or if its rcode needs an OPT record and there is none.
+ * Encodes a message; names outside rdata are compressed. Throws `RangeError` above 65535 octets, or when the rcode
+ * needs an OPT record that is missing.
  */
 export function encodeMessage(message: Message): Uint8Array {
   const { edns, rcode } = message;
@@ -118,7 +117,7 @@ export function encodeMessage(message: Message): Uint8Array {
   return writer.finish();
 }
 
-/** Appends one record, its owner compressed, its rdata as given; the caller counts it. */
+/** Appends one record. The caller counts it. */
 function writeRr(writer: MessageWriter, rr: Rr): void {
   writer.name(rr.owner, true);
   writer.u16(rr.type);
@@ -160,7 +159,7 @@ function readRecords(reader: WireReader, bytes: Uint8Array, count: number): Rr[]
   return records;
 }
 
-/** The OPT record as EDNS (RFC 6891 §6.1.3 for the packing of its TTL field), or null if it is malformed. */
+/** Decodes the OPT record; its TTL field holds version and flags (RFC 6891 §6.1.3). Null if malformed. */
 function ednsOf(opt: Rr): Edns | null {
   const options = opt.owner.length === 1 ? readOptions(opt.rdata, 0, opt.rdata.length) : null;
   if (options === null) return null;

@@ -9,7 +9,7 @@ export interface QueryFields {
   readonly cd?: boolean;
   /** Absent: class IN. */
   readonly qclass?: number;
-  /** UDP payload, DO and options of an OPT record of version 0. Null: no EDNS. */
+  /** Fields of a version-0 OPT record. Null: no EDNS. */
   readonly edns: {
     readonly payload: number;
     readonly dnssecOk: boolean;
@@ -17,11 +17,7 @@ export interface QueryFields {
   } | null;
 }
 
-/**
- * Encodes a query with one question, as a client sends it.
- *
- * @param qname wire form
- */
+/** Encodes a query with one question. `qname` in wire form. */
 export function encodeQuery(qname: Uint8Array, qtype: number, fields: QueryFields): Uint8Array {
   const { id, rd, cd = false, qclass = CLASS.IN, edns } = fields;
   return encodeMessage({

@@ -33,9 +33,8 @@ import {
   readOptions,
 } from './edns.ts';
 
-/** What a client's OPT record says. */
 export interface RequestEdns {
-  /** Largest UDP answer it takes, at least 512 (RFC 6891 §6.2.3). */
+  /** Largest UDP answer that the client accepts, at least 512 (RFC 6891 §6.2.3). */
   readonly payload: number;
   readonly version: number;
   readonly dnssecOk: boolean;
@@ -49,30 +48,30 @@ export interface DnsRequest {
   readonly cd: boolean;
   /** Wire form, case as sent. */
   readonly qname: Uint8Array;
-  /** Lower-case dotted text without trailing dot if every label is of `[A-Za-z0-9_-]`, else null; the root is ''. */
+  /** Lower-case text without trailing dot; '' is the root. Null if an octet is outside `[A-Za-z0-9_-]`. */
   readonly qnameLower: string | null;
   readonly qtype: number;
   readonly qclass: number;
-  /** Offset in the packet after the question; the question begins at 12. */
+  /** Offset in the packet after the question, which starts at 12. */
   readonly questionEnd: number;
   readonly edns: RequestEdns | null;
 }
 
-/** A packet to be answered with a response code alone. For NOTIMP `rd` and `cd` are false whatever was sent: no flag is echoed. */
+/** A packet that gets only a response code. For NOTIMP, `rd` and `cd` are false: no flag is echoed. */
 export interface RequestFault {
-  /** 12 bits: BADVERS needs the OPT record of the answer. NOERROR answers a cookie without a question. */
+  /** 12 bits: BADVERS needs an OPT record. NOERROR answers a cookie without a question. */
   readonly rcode: number;
   readonly id: number;
   readonly opcode: number;
   readonly rd: boolean;
   readonly cd: boolean;
-  /** The question section, octet for octet, or null. */
+  /** The question section as received, or null. */
   readonly question: Uint8Array | null;
   /** Not null if the answer carries an OPT record (RFC 6891 §7). */
   readonly edns: RequestEdns | null;
 }
 
-/** `checkHeader` for a packet that gets no answer. */
+/** Result of `checkHeader` for a packet that gets no answer. */
 export const SILENCE = -1;
 
 const QR = 0x8000;
@@ -87,16 +86,16 @@ for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789-_') {
   PLAIN[character.toUpperCase().charCodeAt(0)] = character.charCodeAt(0);
 }
 
-/** V8 allocates a typed array of up to this many octets inside its heap; a longer one needs a second allocation. */
+/** V8 allocates typed arrays up to this size inside its heap; longer ones need a second allocation. */
 const INLINE_OCTETS = 64;
 const SLAB_OCTETS = 8192;
 let slab = new ArrayBuffer(SLAB_OCTETS);
 let slabUsed = 0;
 
-/** Filled and read inside `lowerText` alone. */
+/** Used inside `lowerText` only. */
 const lower = Buffer.allocUnsafeSlow(MAX_NAME_OCTETS + 1);
 
-/** What the records after the question say. `edns` is there for most faults too: their answer needs it (RFC 6891 §7). */
+/** Result of reading the records. Most faults need `edns` for their answer (RFC 6891 §7). */
 interface RecordScan {
   readonly rcode: number;
   readonly edns: RequestEdns | null;
@@ -105,18 +104,15 @@ interface RecordScan {
 
 const NO_RECORDS: RecordScan = { rcode: RCODE.NOERROR, edns: null, hasTsig: false };
 
-/**
- * The header policy: checks 1 to 3 of the table, a pure function of the flags and counts.
- * Answers `SILENCE`, the rcode of the fault, or `NOERROR` to read on.
- */
+/** Checks 1 to 3 of the table. Returns `SILENCE`, the rcode of the fault, or `NOERROR` to continue. */
 export function checkHeader(flags: number, qdcount: number, ancount: number, nscount: number): number {
   if ((flags & QR) !== 0) return SILENCE;
   if (((flags >>> 11) & 0xf) !== OPCODE.QUERY) return RCODE.NOTIMP;
-  // NSCOUNT 1 is the client's SOA in an IXFR query, which is well formed and refused later.
+  // NSCOUNT 1 is the SOA of an IXFR query: well formed, refused later.
   return qdcount > 1 || ancount > 0 || nscount > 1 ? RCODE.FORMERR : RCODE.NOERROR;
 }
 
-/** The request in `bytes[0, length)`, what to answer instead, or null for silence. Never throws. */
+/** Decodes `bytes[0, length)`. Returns the request, the fault to answer, or null for silence. Never throws. */
 export function decodeRequest(bytes: Uint8Array, length: number): DnsRequest | RequestFault | null {
   const end = length < bytes.length ? length : bytes.length;
   if (end < HEADER_OCTETS) return null;
@@ -149,7 +145,6 @@ export function decodeRequest(bytes: Uint8Array, length: number): DnsRequest | R
   };
 }
 
-/** Tells the two results of `decodeRequest` apart. */
 export function isRequestFault(request: DnsRequest | RequestFault): request is RequestFault {
   return 'rcode' in request;
 }
@@ -158,7 +153,7 @@ function decodeWithoutQuestion(bytes: Uint8Array, end: number, nscount: number):
   if (nscount > 0) return fault(bytes, RCODE.FORMERR, 0, null);
   const { rcode, edns } = scanRecords(bytes, HEADER_OCTETS, end, 0);
   if (rcode !== RCODE.NOERROR) return fault(bytes, rcode, 0, edns);
-  // A client may ask for a fresh server cookie and nothing else; its length was checked with the OPT record.
+  // A client may request a server cookie without a question. Its length is already checked.
   const cookie = edns === null ? null : findOption(edns.options, EDNS_OPTION.COOKIE);
   return fault(bytes, cookie === null ? RCODE.FORMERR : RCODE.NOERROR, 0, edns);
 }
@@ -182,10 +177,7 @@ function fault(
   };
 }
 
-/**
- * The offset after the QNAME, or -1. No name stands before it that a pointer could point to, so a pointer is malformed, and
- * the question can be echoed octet for octet.
- */
+/** The offset after the QNAME, or -1. A pointer is malformed here, because no name precedes the question. */
 function afterQname(bytes: Uint8Array, end: number): number {
   const limit = end < HEADER_OCTETS + MAX_NAME_OCTETS ? end : HEADER_OCTETS + MAX_NAME_OCTETS;
   let at = HEADER_OCTETS;
@@ -198,7 +190,7 @@ function afterQname(bytes: Uint8Array, end: number): number {
   return -1;
 }
 
-/** The QNAME, which is well formed and ends at `nameEnd`, as `qnameLower` has it. */
+/** `qnameLower` of the QNAME, which is well formed and ends at `nameEnd`. */
 function lowerText(bytes: Uint8Array, nameEnd: number): string | null {
   let at = HEADER_OCTETS;
   let written = 0;
@@ -214,7 +206,10 @@ function lowerText(bytes: Uint8Array, nameEnd: number): string | null {
   return lower.toString('latin1', 0, written);
 }
 
-/** A copy of the QNAME. Long ones share slabs: 0.1 microseconds instead of 0.4. A request lives too briefly to keep many slabs alive. */
+/**
+ * Copies the QNAME. Long names share slabs (0.1 instead of 0.4 microseconds); requests are too short-lived to keep many
+ * slabs.
+ */
 function copyQname(bytes: Uint8Array, nameEnd: number): Uint8Array {
   const octets = nameEnd - HEADER_OCTETS;
   if (octets <= INLINE_OCTETS) return copyOctets(bytes, HEADER_OCTETS, nameEnd);
@@ -228,7 +223,7 @@ function copyQname(bytes: Uint8Array, nameEnd: number): Uint8Array {
   return qname;
 }
 
-/** Checks 5 to 8 over every record after the question, NSCOUNT of them authority. */
+/** Checks 5 to 8 over all records after the question; `nscount` of them are authority records. */
 function scanRecords(bytes: Uint8Array, offset: number, end: number, nscount: number): RecordScan {
   const additional = u16At(bytes, 10);
   if (nscount + additional === 0 && offset === end) return NO_RECORDS;
@@ -262,7 +257,7 @@ function formatError(edns: RequestEdns | null): RecordScan {
   return { rcode: RCODE.FORMERR, edns, hasTsig: false };
 }
 
-/** The options of an OPT record whose type is at `typeAt`; none of another version; null when they are malformed. */
+/** The options of the OPT record whose type is at `typeAt`. None for another version; null if malformed. */
 function readOptOptions(
   bytes: Uint8Array,
   typeAt: number,

@@ -1,10 +1,10 @@
-/** Undoing name compression inside rdata, so that a record can stand outside its message (RFC 3597 §4). */
+/** Decompresses names in rdata, so that a record is valid outside its message (RFC 3597 §4). */
 
 import { RRTYPE } from '../codes.ts';
 import { concatOctets } from '../octets.ts';
 import { WireReader } from '../reader.ts';
 
-/** Fixed octets, then character strings, then names, then fixed octets again or all that is left. */
+/** Fixed octets, then character strings, names, and fixed octets or the rest. */
 interface Layout {
   readonly head: number;
   readonly strings: number;
@@ -16,7 +16,7 @@ const ONE_NAME: Layout = { head: 0, strings: 0, names: 1, tail: 0 };
 const TWO_NAMES: Layout = { head: 0, strings: 0, names: 2, tail: 0 };
 const PREFERENCE_AND_NAME: Layout = { head: 2, strings: 0, names: 1, tail: 0 };
 
-/** The types of RFC 1035, and those that RFC 3597 §4 adds for receivers. In all others a name is never compressed. */
+/** The types of RFC 1035 and RFC 3597 §4. Names in other types are never compressed. */
 const COMPRESSIBLE: ReadonlyMap<number, Layout> = new Map([
   [RRTYPE.NS, ONE_NAME],
   [RRTYPE.MD, ONE_NAME],
@@ -40,8 +40,8 @@ const COMPRESSIBLE: ReadonlyMap<number, Layout> = new Map([
 ]);
 
 /**
- * The rdata at `[start, end)` of a message with its names uncompressed; null when a type with names does not parse.
- * Other types are copied as they are, and so is empty rdata, which RFC 2136 §2.4 uses for every type.
+ * The rdata at `[start, end)` without compression. Null when a type with names does not parse. Other types and empty
+ * rdata (RFC 2136 §2.4) are copied.
  */
 export function expandRdata(
   type: number,

@@ -1,4 +1,4 @@
-/** Rdata as master-file text (RFC 1035 §5.1, RFC 4034, RFC 8659), and RFC 3597 §5 for all we cannot say better. */
+/** Rdata as master-file text (RFC 1035 §5.1, RFC 4034, RFC 8659); other types as in RFC 3597 §5. */
 
 import { formatAddress } from '../../../core/address.ts';
 import { RRTYPE, rrtypeName } from '../codes.ts';
@@ -6,7 +6,7 @@ import { nameToText } from '../name.ts';
 import { WireReader } from '../reader.ts';
 import { txtStrings } from './txt.ts';
 
-/** Reads every field it wants; the caller checks that the reader is complete before it uses the text. */
+/** The caller checks that the reader is complete before it uses the text. */
 type Renderer = (reader: WireReader) => string;
 
 const nameOnly: Renderer = (reader) => name(reader);
@@ -14,7 +14,7 @@ const dsLike: Renderer = (r) => `${r.u16()} ${r.u8()} ${r.u8()} ${digits(r, 'hex
 const dnskeyLike: Renderer = (r) => `${r.u16()} ${r.u8()} ${r.u8()} ${digits(r, 'base64')}`;
 const CAA_TAG = /^[0-9A-Za-z]+$/;
 
-/** Template literals read from left to right, which is the order of the fields. */
+/** Template literals evaluate from left to right, which is the order of the fields. */
 const RENDERERS: ReadonlyMap<number, Renderer> = new Map<number, Renderer>([
   [RRTYPE.A, (r) => address(r, 4)],
   [RRTYPE.NS, nameOnly],
@@ -41,7 +41,7 @@ const RENDERERS: ReadonlyMap<number, Renderer> = new Map<number, Renderer>([
   [RRTYPE.CAA, caa],
 ]);
 
-/** Zone-file text of rdata in wire form. Never throws: unknown types and rdata that does not parse are `\# length hex`. */
+/** Zone-file text of rdata. Never throws: unknown types and invalid rdata become `\# length hex`. */
 export function rdataToText(type: number, rdata: Uint8Array): string {
   const render = RENDERERS.get(type);
   if (render !== undefined) {
@@ -52,7 +52,6 @@ export function rdataToText(type: number, rdata: Uint8Array): string {
   return rdata.length === 0 ? '\\# 0' : `\\# ${rdata.length} ${hex(rdata)}`;
 }
 
-/** Empty when the rdata is too short. */
 function address(reader: WireReader, length: 4 | 16): string {
   const octets = reader.bytes(length);
   return reader.failed ? '' : formatAddress(octets);
@@ -76,7 +75,7 @@ function caa(reader: WireReader): string {
   return `${flags} ${tag} ${quoted(reader.rest())}`;
 }
 
-/** A character string between quotes; `\"`, `\\`, and `\DDD` for what is not printable ASCII. */
+/** A character string in quotes, with `\"`, `\\`, and `\DDD` for octets outside printable ASCII. */
 function quoted(octets: Uint8Array): string {
   let text = '"';
   for (const octet of octets) {
@@ -92,7 +91,7 @@ function timestamp(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace(/[-:T]|\.000Z/g, '');
 }
 
-/** The types of an NSEC bitmap, each with a space before it (RFC 4034 §4.1.2). */
+/** The types of an NSEC bitmap, each after a space (RFC 4034 §4.1.2). */
 function typeBitmap(reader: WireReader): string {
   let text = '';
   let lastWindow = -1;
@@ -109,7 +108,7 @@ function typeBitmap(reader: WireReader): string {
   return text;
 }
 
-/** All that is left; it must be something, for nothing has no text between spaces. */
+/** The rest of the rdata. Fails when it is empty, because empty text is not a field. */
 function digits(reader: WireReader, encoding: 'hex' | 'base64'): string {
   const octets = reader.rest();
   if (octets.length === 0) reader.failed = true;

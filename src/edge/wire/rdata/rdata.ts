@@ -1,10 +1,10 @@
-/** Makes rdata of the types that the server answers with. Names in it are never compressed. */
+/** Rdata of the types that the server sends. Names in it are never compressed. */
 
 import { parseIpv4, parseIpv6 } from '../../../core/address.ts';
 import { concatOctets, copyOctets } from '../octets.ts';
 import { txtChunks } from './txt.ts';
 
-/** SOA rdata as values (RFC 1035 §3.3.13); names in wire form, times in seconds. */
+/** SOA rdata (RFC 1035 §3.3.13); names in wire form, times in seconds. */
 export interface Soa {
   readonly mname: Uint8Array;
   readonly rname: Uint8Array;
@@ -21,22 +21,21 @@ export function soaRdata(soa: Soa): Uint8Array {
   return concatOctets([mname, rname, u32(serial), u32(refresh), u32(retry), u32(expire), u32(minimum)]);
 }
 
-/** Rdata of the types that are one name: NS, CNAME, PTR, DNAME. */
+/** Rdata that is one name: NS, CNAME, PTR, DNAME. */
 export function nsRdata(name: Uint8Array): Uint8Array {
   return copyOctets(name, 0, name.length);
 }
 
-/** A rdata from a dotted quad, or null. */
 export function aRdata(text: string): Uint8Array | null {
   return parseIpv4(text);
 }
 
-/** AAAA rdata from any text form of RFC 4291 §2.2, or null; a zone index is no part of an address. */
+/** AAAA rdata from a text form of RFC 4291 §2.2, or null. A zone index is invalid. */
 export function aaaaRdata(text: string): Uint8Array | null {
   return parseIpv6(text);
 }
 
-/** HINFO rdata, as in the minimal answer to ANY (RFC 8482 §4.2); at most 255 octets each. */
+/** HINFO rdata (RFC 8482 §4.2); each string has at most 255 octets. */
 export function hinfoRdata(cpu: string, os: string): Uint8Array {
   return concatOctets([txtChunks(Buffer.from(cpu)), txtChunks(Buffer.from(os))]);
 }

@@ -1,13 +1,12 @@
-/** TXT rdata: one or more character strings (RFC 1035 §3.3.14). A value of ours is the concatenation of all of them. */
+/** TXT rdata (RFC 1035 §3.3.14). A value is the concatenation of all its character strings. */
 
 import { concatOctets } from '../octets.ts';
 import { WireReader } from '../reader.ts';
 
-/** A character string has one length octet (RFC 1035 §3.3). */
 const MAX_STRING_OCTETS = 255;
 const NO_STRING = Uint8Array.of(0);
 
-/** TXT rdata for a value: as few strings as will hold it, all but the last full; an empty value is one empty string. */
+/** TXT rdata for a value, in as few strings as possible. An empty value is one empty string. */
 export function txtChunks(value: Uint8Array): Uint8Array {
   if (value.length === 0) return NO_STRING.slice();
   const rdata = new Uint8Array(value.length + Math.ceil(value.length / MAX_STRING_OCTETS));
@@ -21,7 +20,7 @@ export function txtChunks(value: Uint8Array): Uint8Array {
   return rdata;
 }
 
-/** The character strings of TXT rdata, or null if there is none or a length does not fit. */
+/** The character strings of TXT rdata. Null if there is none or a length does not fit. */
 export function txtStrings(rdata: Uint8Array): Uint8Array[] | null {
   const reader = new WireReader(rdata);
   const strings: Uint8Array[] = [];
@@ -29,7 +28,7 @@ export function txtStrings(rdata: Uint8Array): Uint8Array[] | null {
   return reader.failed || strings.length === 0 ? null : strings;
 }
 
-/** The value of TXT rdata, its strings joined with nothing between, or null if it is malformed. */
+/** The joined strings of TXT rdata, or null if it is malformed. */
 export function txtValue(rdata: Uint8Array): Uint8Array | null {
   const strings = txtStrings(rdata);
   return strings === null ? null : concatOctets(strings);

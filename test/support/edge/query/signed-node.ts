@@ -1,4 +1,4 @@
-/** A packet handler over a memory view, with a clock, keys and a slow service that the test moves. */
+/** A packet handler over a memory view, with a clock, keys and a slow service that the test controls. */
 
 import type { Outcome } from '../../../../src/core/query/outcome.ts';
 import type { KeySet } from '../../../../src/edge/dnssec/keys/key-set.ts';
@@ -24,7 +24,7 @@ export interface Clockwork {
   now: number;
 }
 
-/** A zone as a node serves it; null: answers are not signed. */
+/** A zone as a node serves it. Null keys: answers are not signed. */
 export function zoneOf(keys: KeySet | null, clock: Clockwork, zone = ZONE): readonly ServedZone[] {
   return servedZones({
     zones: [zone],
@@ -39,7 +39,7 @@ export function keysMadeAt(now: number, zone = ZONE): KeySet {
   return generateKeySet(zone, now);
 }
 
-/** A service that answers when the test says so, each question by itself, in the order of asking. */
+/** A service whose answers the test releases, one by one, in the order of the questions. */
 export interface WaitingService extends PublicService {
   readonly waiting: ((outcome: Outcome) => void)[];
 }
@@ -58,7 +58,6 @@ export function answerOf(text: string, until: number): Outcome {
   return { kind: 'answer', text: Buffer.from(text), ttl: 600, until };
 }
 
-/** A packet handler with an empty view, and what `more` changes about it. */
 export function signedNode(
   more: Partial<PacketContext> & Pick<PacketContext, 'zones'>,
   clock: Clockwork,
@@ -84,7 +83,7 @@ export interface Asking {
   readonly id?: number;
 }
 
-/** A query with EDNS, and with the DO bit unless `asking` says otherwise. */
+/** A query with EDNS, and with the DO bit by default. */
 export function queryOf(name: string, { qtype = TXT, dnssecOk = true, id = 7 }: Asking = {}): Uint8Array {
   return encodeQuery(nameFromText(name)!, qtype, {
     id,
@@ -109,12 +108,11 @@ export function cachedReply(
   return octets === 0 ? null : new Uint8Array(out.subarray(0, octets));
 }
 
-/** RRSIG rdata of a section. */
 export function rrsigsIn(section: readonly Rr[]): readonly Uint8Array[] {
   return section.filter(({ type }) => type === RRSIG).map(({ rdata }) => rdata);
 }
 
-/** Whether each rrset of the sections has a signature by every active key of the set, and each signature verifies. */
+/** Whether every active key signed each rrset, and each signature verifies. */
 export function isSignedBy(message: Message, keys: KeySet): boolean {
   return [message.answer, message.authority].every((section) => {
     const covered = section.filter(({ type }) => type !== RRSIG);

@@ -19,7 +19,7 @@ const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(['v', 's', 't', 'e', 'f', '
 
 type Fields = Readonly<Record<string, string | number>>;
 
-/** A validator in draft 2020-12, strict but for `example`, which this project adds. */
+/** A strict validator for draft 2020-12 that accepts `example`, which this project adds. */
 export function makeAjv(): Ajv2020 {
   const ajv = new Ajv2020({ strict: true, allErrors: true });
   ajv.addKeyword('example');
@@ -34,7 +34,7 @@ function validatorOf(schema: ServiceSchema): ValidateFunction {
   return validate;
 }
 
-/** A query name below the zone, taken apart as `edge/schema/publish.ts` does, put to the service. */
+/** Parses a query name below the zone like `edge/schema/publish.ts` and calls the service. */
 export async function askName(service: Service, name: string, now = NOW): Promise<Outcome> {
   const parsed = parseQueryName(name);
   assert.ok(parsed.kind === 'query', name);
@@ -46,7 +46,7 @@ export async function askName(service: Service, name: string, now = NOW): Promis
   return await service.answer(params, now);
 }
 
-/** The fields of a flat envelope, numbers where the schema says so; asserts that they validate. */
+/** The fields of a flat envelope, with numbers where the schema has numbers. Asserts that they validate. */
 export function validFields(text: Uint8Array | string, schema: ServiceSchema): Fields {
   const latin1 = typeof text === 'string' ? text : Buffer.from(text).toString('latin1');
   // An answer of units never changes, and has no time.
@@ -68,21 +68,19 @@ export function validFields(text: Uint8Array | string, schema: ServiceSchema): F
   return fields;
 }
 
-/** Asserts an answer with values, and returns those. */
 export function answerFields(outcome: Outcome, about: ServiceDescription): Fields {
   assert.equal(outcome.kind, 'answer');
   assert.ok(outcome.kind === 'answer' && outcome.ttl <= about.ttl && outcome.text.length <= LIMITS.txtValue);
   return validFields(outcome.text, about.schema);
 }
 
-/** The envelope code that an outcome carries; null without one. */
 export function codeOf(outcome: Outcome): string | null {
   if (outcome.kind !== 'answer' && outcome.kind !== 'malformed') return null;
   if (outcome.text === undefined) return null;
   return parseEnvelope(Buffer.from(outcome.text).toString('latin1'))?.fields.get('code') ?? null;
 }
 
-/** What must hold of every service's description. */
+/** Asserts the rules for every service's description. */
 export function checkDescription({ resource, operation, about }: Service): void {
   const { schema, template, placeholders, examples, exampleResponse, errors } = about;
   const ajv = makeAjv();

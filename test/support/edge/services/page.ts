@@ -1,6 +1,6 @@
 import type { Service } from '../../../../src/edge/services/service.ts';
 
-/** The part of docs/SERVICES.md that is made from the services' descriptions. */
+/** The part of docs/SERVICES.md that is generated from the services' descriptions. */
 export function servicesPage(services: readonly Service[]): string {
   return services.map(section).join('\n');
 }
