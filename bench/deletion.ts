@@ -1,7 +1,7 @@
 /**
- * Measures what the deletion of a large namespace costs others: `node bench/deletion.ts [records] [sqlite|postgres]`. It fills a
- * namespace and deletes it; meanwhile another customer writes a record every 20 ms. It prints the times of those writes, of the
- * units of the deletion, and of every statement.
+ * Measures how the deletion of a large namespace delays other customers: `node bench/deletion.ts [records]
+ * [sqlite|postgres]`. It fills a namespace and deletes it, while another customer writes a record every 20 ms. It
+ * prints the times of those writes, of the deletion's units, and of every statement.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

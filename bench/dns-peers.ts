@@ -1,11 +1,11 @@
 /**
  * UDP without DNSSEC: CPU per answered query, ours against BIND and NSD, with the same 10,000 records of 100 bytes.
  *
- *   hot     names that exist, each asked again and again
+ *   hot     names that exist, each asked repeatedly
  *   unique  names that do not exist, each asked once
  *
- * Each server has one worker. The load generator is the same for all, one thread on the other core. CPU is the whole process
- * with all its threads and children, read from /proc.
+ * Each server has one worker. The load generator is the same for all, one thread on the other core. CPU is the whole
+ * process with all its threads and children, read from /proc.
  */
 import { requirePrograms } from '../test/support/process.ts';
 import { compare, dnsperf, type Target, waitFor } from './lib/compare.ts';
@@ -37,7 +37,7 @@ try {
   const unique = compare(targets, {
     what: 'unique',
     rounds: ROUNDS,
-    // Names must be asked once: no second pass over the file.
+    // One pass over the file: a second pass would find the names in the cache.
     load: (target) => dnsperf(target, uniqueFile(ours.dataDir, UNIQUE), ['-e', '-n', '1', '-l', SECONDS]),
   });
   print('');

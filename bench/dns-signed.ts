@@ -1,13 +1,13 @@
 /**
- * Signed answers: CPU per answered query, ours against BIND and NSD (zones signed beforehand, by the same two algorithms) and
- * against PowerDNS, which signs online as we do.
+ * Signed answers: CPU per answered query, ours against BIND and NSD (zones signed beforehand, by the same two
+ * algorithms) and against PowerDNS, which signs online as we do.
  *
  *   hot     names that exist, DO set, over UDP
- *   unique  names that do not exist, each asked once: their denial is signed at that moment
+ *   unique  names that do not exist, each asked once: the server signs each denial online
  *   DoT     hot names over TLS
  *   DoH     one hot name over HTTP/2, by h2load: 32 requests at a time on each of 8 connections, and one at a time
  *
- * Arguments: rounds, seconds a run, and the parts to run when not all (`doh`, or `hot,dot`).
+ * Arguments: rounds, seconds per run, and the parts to run (`doh`, or `hot,dot`); all parts without the third.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -102,7 +102,7 @@ try {
   await ours.remove();
 }
 
-/** @param streams requests in flight on a connection */
+/** @param streams concurrent requests per connection */
 function h2load(target: Target, body: string, streams: number): Load {
   const url = `https://127.0.0.1:${target.port}/dns-query`;
   const header = 'content-type: application/dns-message';

@@ -1,6 +1,6 @@
 /**
- * The fan-out from the change log on the embedded store: what it costs a bulk load when nobody has a webhook, and how fast it
- * enqueues when somebody has. Use cases and loop in one process, as in the server; every unit of work is on disk.
+ * The fan-out from the change log on the embedded store: its cost to a bulk load without webhooks, and its enqueue rate
+ * with webhooks. Use cases and loop run in one process, as in the server. Every unit of work is synced to disk.
  *
  *   node bench/fan-out.ts [RECORDS] [ROUNDS]
  */
@@ -20,21 +20,21 @@ const RECORDS = Number(process.argv[2] ?? 100_000);
 const ROUNDS = Number(process.argv[3] ?? 5);
 const NAMESPACE = 'bench';
 const DATA = Buffer.alloc(100, 'x').toString('base64');
-/** As many may wait as are made: how fast rows are written is then seen apart from the limit. */
+/** No limit on waiting deliveries, so that the figure is the rate of row writes. */
 const UNLIMITED = { waiting: Number.POSITIVE_INFINITY };
 
 interface Run {
-  /** Records written a second. */
+  /** Records per second. */
   readonly written: number;
-  /** Events enqueued a second, from the first write to the last delivery. */
+  /** Events per second, from the first write to the last delivery row. */
   readonly enqueued: number;
-  /** CPU of the whole process, microseconds for a record. */
+  /** CPU of the whole process, microseconds per record. */
   readonly micros: number;
-  /** Longest time for which the event loop did nothing else, milliseconds. */
+  /** Longest block of the event loop, milliseconds. */
   readonly stall: number;
 }
 
-/** Writes all records into a fresh store. @param webhooks null: no fan-out runs at all */
+/** Writes all records into an empty store. @param webhooks null: without a fan-out */
 async function run(webhooks: number | null, limits: FanOutOptions['limits'] = {}): Promise<Run> {
   const database = await sqliteDatabase();
   const store = await database.open();
@@ -102,7 +102,7 @@ async function load(store: Store, customerId: string): Promise<void> {
 
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
-/** @returns ends the watch; the longest wait of a timer beyond its time, milliseconds */
+/** @returns a function that stops the timer and returns its longest delay, milliseconds */
 function watchStalls(): () => number {
   let longest = 0;
   let last = performance.now();

@@ -1,6 +1,6 @@
 /**
- * A million records of 300 bytes in a whole server: writing them, restart to ready, resident memory at ready and after
- * questions for all of them.
+ * A million records of 300 bytes in a whole server: write rate, time from restart to ready, and resident memory at
+ * ready and after one query per record.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

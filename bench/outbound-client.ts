@@ -1,6 +1,7 @@
 /**
- * The CPU of one delivery attempt over TLS with resumed sessions: a connection, a POST of 1 KiB, the head of a 204. Compares the
- * outbound client (`node:http`) with undici over the same pinned connection, where a copy of undici is given (ADR 0026).
+ * The CPU of one delivery attempt over TLS with resumed sessions: a connection, a POST of 1 KiB, the head of a 204.
+ * Compares the outbound client (`node:http`) with undici over the same pinned connection, where a copy of undici is
+ * given (ADR 0026).
  *
  * Usage: node bench/outbound-client.ts [deliveries] [rounds] [path of undici's index.js]
  */
@@ -33,7 +34,7 @@ interface Way {
   readonly dial: Dial;
 }
 
-/** Answers 204 when the body has arrived, in a process of its own: its CPU does not count. */
+/** Answers 204 after the body. It runs in a child process, so that its CPU does not count. */
 async function serve(): Promise<void> {
   const peer = await startTls(({ secure }) => {
     let octets = 0;
@@ -58,7 +59,7 @@ interface UndiciClient {
 }
 type UndiciModule = { readonly Client: new (origin: string, options: object) => UndiciClient };
 
-/** undici with everything that is cheap for ours: one TLS context, resumed sessions, no object of the certificate chain. */
+/** undici with our client's savings: one TLS context, resumed sessions, no object of the certificate chain. */
 function undiciDial({ Client }: UndiciModule): Dial {
   return async ({ url, method, headers, body }, { address, secureContext, sessions, signal }) => {
     const peer = `${url.host} ${address}`;
@@ -103,7 +104,7 @@ function undiciDial({ Client }: UndiciModule): Dial {
   };
 }
 
-/** @returns microseconds of CPU, user and system, of one delivery in this process */
+/** @returns CPU of one delivery in this process, user and system, microseconds */
 async function measure({ dial }: Way, port: number, ca: string, deliveries: number): Promise<number> {
   const client = createOutboundClient({
     policy: { allows: () => true, admits: () => true },

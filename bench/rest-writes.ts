@@ -1,6 +1,6 @@
 /**
- * Writes over REST on the embedded store: single records over 16 connections, and bulk requests of 500. Every acknowledged
- * write is on disk. The load generator runs beside the server and shares its two cores.
+ * REST writes on the embedded store: single records over 16 connections, and bulk requests of 500. Every acknowledged
+ * write is synced to disk. The load generator and the server share two cores.
  */
 import autocannon from 'autocannon';
 import { cpuSeconds } from '../test/support/process.ts';

@@ -1,12 +1,12 @@
 /**
- * What provided services cost.
+ * The cost of public services that get values from providers.
  *
  *   node bench/services.ts
  *
- * First in process: CPU time of an answer from a reading that is held, against that of a hosted record, both past the packet
- * cache. Then a whole server under a flood of random coordinates: calls to the provider, and the p99 of a hosted record, against
- * the same without a flood and with one of hosted names that do not exist. On a machine with few cores the client's own work
- * shows.
+ * First, in process: CPU time of an answer from a cached reading, compared with a hosted record. Neither uses the
+ * packet cache. Then a server under a flood of random coordinates: provider calls, and the p99 of a hosted record. It
+ * is compared with no flood, and with a flood of hosted names that do not exist. On few cores the client's CPU adds to
+ * the times.
  */
 import { fork } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
@@ -31,7 +31,6 @@ import { fakeProviders } from '../test/support/edge/services/providers/fake-prov
 import { account, startUqrp } from '../test/support/server-process.ts';
 import { median, print, quantile } from './lib/figures.ts';
 
-/** Of one measurement. */
 const SECONDS = 2;
 const ROUNDS = 5;
 const ZONE = 'uqrp.net';
@@ -130,7 +129,7 @@ async function inProcess(): Promise<void> {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** Round trips of a hosted record in milliseconds, one question at a time every two milliseconds. */
+/** Round trips of a hosted record, milliseconds; one query every 2 ms, one at a time. */
 async function hostedTimes(port: number, seconds: number): Promise<number[]> {
   const socket = await connected(port);
   const times: number[] = [];
@@ -142,7 +141,7 @@ async function hostedTimes(port: number, seconds: number): Promise<number[]> {
   const end = performance.now() + seconds * 1000;
   for (let id = 0; performance.now() < end; id = (id + 1) & 0xffff) {
     sent.set(id, performance.now());
-    // Letters of the zone make every question one that the packet cache has, as it is for a popular record.
+    // The packet cache answers every query, as for a popular record.
     socket.send(query('get.temp.acme.v1', id));
     await sleep(2);
   }
@@ -152,7 +151,7 @@ async function hostedTimes(port: number, seconds: number): Promise<number[]> {
   return times;
 }
 
-/** What the flood asks for: coordinates that nobody has asked for, or, to compare, records that nobody has. */
+/** Names of the flood: coordinates that are in no cache, or hosted names that do not exist. */
 const FLOODS: Readonly<Record<string, () => string>> = {
   records: () => `get.r${Math.random().toString(36).slice(2)}.temp.acme.v1`,
   coordinates: () => `get.${degrees(90)}_${degrees(180)}.weather.public.v1`,
@@ -162,12 +161,12 @@ function degrees(max: number): string {
   return (Math.random() * 2 * max - max).toFixed(3).replace('.', 'd');
 }
 
-/** The body of the child process that floods. */
+/** Runs in the child process. */
 async function flood(kind: string, port: number, rate: number): Promise<void> {
   const sockets = await Promise.all(Array.from({ length: 8 }, () => connected(port)));
   const started = performance.now();
   for (let asked = 0; process.connected; ) {
-    // Evenly: what comes in a burst waits for itself.
+    // Sent evenly: queries of a burst would wait for each other.
     for (const due = ((performance.now() - started) * rate) / 1000; asked < due; asked++) {
       sockets[asked % sockets.length]!.send(query(FLOODS[kind]!()));
     }

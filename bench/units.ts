@@ -1,4 +1,4 @@
-/** Units: computed answers a second in process, from the name below the zone to the outcome. No two names are the same. */
+/** Units: computed answers per second in process, from the name below the zone to the outcome. All names differ. */
 import { parseQueryName } from '../src/core/names/query-name.ts';
 import { makeUnits } from '../src/edge/services/units/service.ts';
 import { median, print, row } from './lib/figures.ts';

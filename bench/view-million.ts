@@ -1,10 +1,10 @@
 /**
- * One million records of 300 bytes in the LMDB view, loaded through the follower. Prints what a node needs to open it, to hold it
- * and to read it.
+ * One million records of 300 bytes in the LMDB view, loaded through the follower. Prints the time to open it, its
+ * memory, and lookup times.
  *
  *   node bench/view-million.ts [records]
  *
- * The file is made by a child process, and measured by another that knows nothing but its path.
+ * One child process writes the file, another measures it, so that no memory of the writer counts.
  */
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -22,10 +22,10 @@ const DATA_BYTES = 300;
 const NAMESPACES = 1000;
 const PAGE = 500;
 const LOOKUPS = 1_000_000;
-/** Lookups before the event loop turns, as it does for a worker between two reads of a socket. */
+/** Lookups per tick of the event loop, as in a worker between two reads of a socket. */
 const LOOKUPS_A_TURN = 100;
 
-/** Visits 0 to RECORDS - 1 in an order that is neither that of the keys nor of the pages, as row ids would. */
+/** Visits 0 to RECORDS - 1 in an order that follows neither keys nor pages. */
 const shuffled = (i: number): number => (i * 611_953) % RECORDS;
 const namespaceAt = (i: number): string => `tenant-${i % NAMESPACES}`;
 const keyAt = (i: number): string => `item-${i}.catalog.${namespaceAt(i)}.v1`;
@@ -166,7 +166,7 @@ async function measure(path: string): Promise<void> {
   await writer.close();
 }
 
-/** Each in a process of its own, over the same file. */
+/** Each part runs in its own child process, on the same file. */
 const STEPS = [build, measure, change];
 
 async function main(): Promise<void> {

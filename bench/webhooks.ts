@@ -1,6 +1,6 @@
 /**
- * Deliveries a second to 100 TLS endpoints on this machine, one of which never answers, and how long each takes from being
- * enqueued to its arrival. A whole server, in a network of its own: no webhook may reach a private address.
+ * Deliveries per second to 100 TLS endpoints on this machine, one of which never answers, and the time from enqueueing
+ * to arrival. It runs in its own network namespace, because no webhook reaches a private address.
  *
  *   node bench/webhooks.ts [EVENTS A SECOND] [SECONDS]
  */
@@ -15,7 +15,7 @@ import { print, quantile, row } from './lib/figures.ts';
 requirePrograms({ nginx: 'nginx-light' });
 enterOwnNetwork(Object.values(ADDRESSES));
 
-/** Each with as many webhooks as the tier allows. */
+/** Customers, each with the tier's maximum of webhooks. */
 const CUSTOMERS = 5;
 const HOOKS = TIERS.team.webhooks;
 const HEALTHY = CUSTOMERS * HOOKS - 1;
@@ -69,7 +69,7 @@ print(row(['server CPU us/delivery', (cpu / arrivals.length) * 1e6]));
 await server.remove();
 await endpoints.close();
 
-/** Ids are UUIDs of version 7, which begin with their time (RFC 9562 §5.7), milliseconds since the epoch. */
+/** UUIDs of version 7 begin with their time in milliseconds since the epoch (RFC 9562 §5.7). */
 function enqueuedAt(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }

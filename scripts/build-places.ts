@@ -1,6 +1,6 @@
 /**
- * Packs the places of GeoNames (CC BY 4.0, https://www.geonames.org) into one file, with the keys by which they are found.
- * Run by hand when the source or the format changes; the result is committed.
+ * Packs the places of GeoNames (CC BY 4.0, https://www.geonames.org) and their lookup keys into one file. Run it by
+ * hand when the source or the format changes, and commit the result.
  *
  *   node scripts/build-places.ts
  */
@@ -27,17 +27,18 @@ interface City {
   readonly id: number;
 }
 
-/** Abandoned, destroyed and historical places, and settlements without a people of their own. */
+/** GeoNames feature codes of abandoned, destroyed and historical places, and of settlements without a municipality. */
 const GONE: ReadonlySet<string> = new Set(['PPLQ', 'PPLW', 'PPLH', 'PPLCH', 'STLMT', 'PPLR']);
 const CAPITALS: ReadonlySet<string> = new Set(['PPLC', 'PPLA']);
-/** Fewest people of a place that is no capital; and of one whose names in other scripts are kept. */
+/** Minimum population of a place that is not a capital. */
 const POPULATION_MIN = 1000;
+/** Minimum population of a place that keeps its names in other scripts. */
 const SCRIPTS_POPULATION_MIN = 75_000;
 
 /**
- * An alias of one place beats another place's own name only when the first is so many times as populous, or so many times
- * again where the other is a capital: cologne is the one in Germany and st-petersburg the one in Russia, but petropolis
- * stays in Brazil and jayapura in Indonesia.
+ * An alias of one place takes precedence over another place's main name only when the first is this many times as
+ * populous. Where the other is a capital, both factors apply. `cologne` is in Germany, but `jayapura` stays in
+ * Indonesia.
  */
 const ALIAS_FACTOR = 19;
 const CAPITAL_FACTOR = 5;
@@ -47,7 +48,7 @@ checkRegions(cities);
 const regions = [...new Set(cities.map(({ region }) => region))].sort();
 const keys = keysOf(cities);
 const packed = pack(cities, regions, keys);
-// Brotli would save three percent and take three times as long to unpack.
+// Brotli saves 3 % more, and takes three times as long to unpack.
 const compressed = zstdCompressSync(packed, {
   params: { [constants.ZSTD_c_compressionLevel]: 22, [constants.ZSTD_c_windowLog]: 24 },
 });
@@ -78,7 +79,7 @@ function readCities(): City[] {
     .sort((a, b) => b.population - a.population || a.id - b.id);
 }
 
-/** Every region that has a name in our table must occur: else a code has changed, and the table is wrong. */
+/** @throws Error when a named region does not occur: GeoNames has changed its code */
 function checkRegions(all: readonly City[]): void {
   const known = new Set(all.map(({ region }) => region));
   for (const [country, names] of Object.entries(REGIONS)) {
@@ -88,16 +89,16 @@ function checkRegions(all: readonly City[]): void {
   }
 }
 
-/** The keys, each with the numbers of its places, best first. */
+/** Lookup keys, each with the numbers of its places, best first. */
 function keysOf(all: readonly City[]): Map<string, number[]> {
   const own = new Map<string, Set<number>>();
   const alias = new Map<string, Set<number>>();
   for (const [number, city] of all.entries()) {
     for (const name of [city.name, city.ascii]) {
       put(own, name, number);
-      // `Washington, D.C.`, `Halle (Saale)`: the first part is a name as well.
+      // `Washington, D.C.`, `Halle (Saale)`: the first part alone is a name too.
       put(own, name.split(/[,(]/u)[0]!, number);
-      // `St. Louis` is spelled `Saint Louis` as well.
+      // `St. Louis` is also spelled `Saint Louis`.
       put(own, name.replace(/^St\.? /u, 'Saint '), number);
     }
     const scripts = city.population >= SCRIPTS_POPULATION_MIN;

@@ -1,6 +1,6 @@
 /**
- * Checks the table of allowed imports (import-rules.ts) with dependency-cruiser, and what a graph cannot see by
- * reading the files. Prints every fault and exits 1; exits 0 with a count of what was seen.
+ * Checks the table of allowed imports (import-rules.ts) with dependency-cruiser. Rules that no import graph shows are
+ * checked on the files' text. Prints every fault and exits 1; exits 0 with the number of modules and imports.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { sep } from 'node:path';
@@ -10,12 +10,12 @@ import { MODULES, RESTRICTED_IMPORTS, TEST_FILES, WORDS } from './import-rules.t
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const FOLDERS = ['src', 'scripts', 'test', 'bench'];
-/** dependency-cruiser has been seen to see nothing, say nothing and exit 0: less than this is no whole tree. */
+/** dependency-cruiser can find no modules and exit 0. Below these numbers the check fails. */
 const MODULES_MIN = 80;
 
 const isTest = new RegExp(TEST_FILES);
 
-/** `core` is a folder, `main.ts` a file, under src/. */
+/** Paths under src/: `core` is a folder, `main.ts` a file. */
 function pathOf(module: string): string {
   const escaped = module.replaceAll('.', String.raw`\.`);
   return module.endsWith('.ts') ? `^src/${escaped}$` : `^src/${escaped}/`;
@@ -30,7 +30,7 @@ function moduleRules(): IForbiddenRuleType[] {
   }));
 }
 
-/** Types cost nothing and open nothing, so only imports of values are restricted. */
+/** Only imports of values are restricted: imports of types do not exist at run time. */
 function restrictedRules(): IForbiddenRuleType[] {
   return RESTRICTED_IMPORTS.map(({ name, module, only, why }) => ({
     name: `${name}-is-for-${only.join('-and-')}`,
@@ -64,7 +64,6 @@ const GENERAL_RULES: readonly IForbiddenRuleType[] = [
   },
 ];
 
-/** Every TypeScript file of the project, as a path from its root. */
 function filesOnDisk(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
@@ -80,7 +79,7 @@ async function graph(): Promise<ICruiseResult> {
       baseDir: ROOT,
       validate: true,
       ruleSet: { forbidden: [...moduleRules(), ...restrictedRules(), ...GENERAL_RULES] },
-      // Imports of types count: a module that knows another's types depends on it.
+      // Imports of types count here: a module that uses another's types depends on it.
       tsPreCompilationDeps: true,
       doNotFollow: { path: 'node_modules' },
     },
@@ -90,7 +89,7 @@ async function graph(): Promise<ICruiseResult> {
   return output;
 }
 
-/** What was looked at must be what is there, and must have imports: else silence means nothing. */
+/** The cruised modules must be the files of the tree, and must have imports: else an empty result proves nothing. */
 function blindness(result: ICruiseResult, files: readonly string[]): string[] {
   const faults: string[] = [];
   const seen = new Set(result.modules.map(({ source }) => source));
@@ -109,7 +108,7 @@ function violations({ summary }: ICruiseResult): string[] {
   });
 }
 
-/** What a graph cannot say: files without a row, barrels, words in the wrong place. */
+/** Rules that no import graph shows: files without a row, barrels, words outside their allowed files. */
 function textFaults(files: readonly string[]): string[] {
   const faults: string[] = [];
   const modules = MODULES.map(({ module }) => new RegExp(pathOf(module)));
@@ -126,12 +125,12 @@ function textFaults(files: readonly string[]): string[] {
   return faults;
 }
 
-/** Near enough for a search: blocks, and lines from ` //` on. */
+/** Removes comment blocks, and lines from ` //` on. It does not parse strings. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
 }
 
-/** The table of docs/ARCHITECTURE.md, which must say what is checked here. */
+/** Compares the table of docs/ARCHITECTURE.md with the rules. */
 function documentationFaults(): string[] {
   const page = readFileSync(`${ROOT}docs/ARCHITECTURE.md`, 'utf8');
   const rows = [...page.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(

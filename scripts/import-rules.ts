@@ -1,9 +1,9 @@
 /**
- * Which modules a module may import. docs/ARCHITECTURE.md prints the table of modules, and check-imports.ts compares the two. Paths are
- * regular expressions over paths from the project's root.
+ * Which modules a module may import. docs/ARCHITECTURE.md prints this table, and check-imports.ts compares the two.
+ * Paths are regular expressions over paths from the project's root.
  */
 
-/** A folder of src/ (or a file at its top) and the modules or single files that it may import besides itself. */
+/** A folder of src/ (or a file at its top) and the modules or single files that it may import, apart from itself. */
 interface ModuleRow {
   readonly module: string;
   readonly may: readonly string[];
@@ -142,7 +142,7 @@ export const MODULES: readonly ModuleRow[] = [
   },
 ];
 
-/** Tests, and what only tests use: they may look into any module, and nothing but tests may import them. */
+/** Tests and their support: they may import any module, and only tests may import them. */
 export const TEST_FILES = String.raw`\.test\.ts$|^test/|^bench/`;
 
 /** A module of Node or of npm that only some of our modules may import. */
@@ -196,7 +196,7 @@ export const RESTRICTED_IMPORTS: readonly RestrictedImport[] = [
   { name: 'prom-client', module: npm('prom-client'), only: ['telemetry'], why: 'labels are closed sets' },
 ];
 
-/** Words that only some files of src/ may hold, comments and tests aside. */
+/** Words that only some files of src/ may contain. Comments and tests are not checked. */
 interface WordRule {
   readonly name: string;
   readonly pattern: RegExp;

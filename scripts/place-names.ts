@@ -1,13 +1,13 @@
 /**
- * What GeoNames' list of alternate names does not tell: which of them is the English name of today, and which is a name of
- * the past. Names as people write them; places by their ASCII name and country in GeoNames.
+ * GeoNames' alternate names do not say which is today's English name, and which is a former name. This table does.
+ * Names are as people write them; places have their ASCII name and country in GeoNames.
  */
 
 type PlaceName = readonly [name: string, place: string, country: string];
 
 /**
- * Current English names of places that GeoNames lists under a local or longer name. Such a name counts as the place's own,
- * so that the most populous place of that name answers.
+ * English names of places that GeoNames lists under a local or longer name. Such a name counts as the place's main
+ * name, so the most populous place of that name answers.
  */
 export const ENGLISH_NAMES: readonly PlaceName[] = [
   ['Geneva', 'Geneve', 'CH'],
@@ -35,7 +35,7 @@ export const ENGLISH_NAMES: readonly PlaceName[] = [
   ['Mykolaiv', 'Mykolayiv', 'UA'],
 ];
 
-/** Names of the past. A place that bears the name today answers, however small it is beside the other. */
+/** Former names. A place that has the name today takes precedence, whatever its population. */
 export const FORMER_NAMES: readonly PlaceName[] = [
   ['Salisbury', 'Harare', 'ZW'],
   ['Batavia', 'Jakarta', 'ID'],

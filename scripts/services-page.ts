@@ -1,4 +1,4 @@
-/** Writes the part of docs/SERVICES.md below its mark from the descriptions of the services. */
+/** Writes docs/SERVICES.md below the `<!-- services -->` mark from the descriptions of the services. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { allServices } from '../test/support/edge/services/all-services.ts';
 import { servicesPage } from '../test/support/edge/services/page.ts';

@@ -1,6 +1,6 @@
 /**
- * Prints what a reader of the tree meets: the share of comments by folder, files over 250 lines, folders over twelve files,
- * and words that docs/GLOSSARY.md rules out. With `--check` it prints only the words and exits 1 when there is one.
+ * Prints the share of comments by folder, files over 250 lines, folders over twelve files, and words that
+ * docs/GLOSSARY.md rules out. With `--check` it prints only the words, and exits 1 when there is one.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { fileURLToPath } from 'node:url';
 import { NOT_READ, WORD_RULES } from './word-rules.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-/** Lines of a file, tables of data aside. */
+/** Maximum lines of a file. Tables of data do not count. */
 const FILE_LINES_MAX = 250;
-/** TypeScript files of a folder, tests aside. */
+/** Maximum TypeScript files of a folder, without tests. */
 const FOLDER_FILES_MAX = 12;
-/** Share of comment lines in the non-blank lines of a folder. */
+/** Maximum share of comment lines in a folder's non-blank lines. */
 const COMMENTS = { min: 0.05, max: 0.12 };
 
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -28,7 +28,7 @@ for (const file of tracked) {
   try {
     texts.set(file, readFileSync(ROOT + file, 'utf8'));
   } catch {
-    // Deleted in the working tree, and not yet in the index.
+    // The file is deleted in the working tree, but still in the index.
   }
 }
 const sources = [...texts.keys()].filter((file) => file.endsWith('.ts'));
@@ -39,7 +39,7 @@ interface Count {
   lines: number;
 }
 
-/** Comment lines and non-blank lines. A line with code and a comment behind it is code. */
+/** Counts comment lines and non-blank lines. A line with code and a comment is code. */
 function count(text: string): Count {
   let comments = 0;
   let lines = 0;
@@ -55,7 +55,6 @@ function count(text: string): Count {
   return { comments, lines };
 }
 
-/** `src/edge/transport/udp` for a file of it. */
 function folders(files: readonly string[]): Map<string, string[]> {
   return Map.groupBy(files, (file) => dirname(file));
 }

@@ -6,12 +6,11 @@ import { median, print, row } from './figures.ts';
 export interface Target {
   readonly name: string;
   readonly port: number;
-  /** The server's process; its children count as well (NSD answers from one). */
+  /** Process id. CPU of its children counts too: NSD answers from a child process. */
   readonly pid: number;
 }
 
 export interface Load {
-  /** Answered queries and seconds of one run. */
   readonly answered: number;
   readonly seconds: number;
 }
@@ -19,11 +18,10 @@ export interface Load {
 export interface CompareOptions {
   readonly what: string;
   readonly rounds: number;
-  /** Runs the load generator once. */
   readonly load: (target: Target) => Load;
 }
 
-/** Median CPU microseconds per answered query by target: targets in turn, the order reversed every round, one warm-up. */
+/** Median CPU microseconds per answered query by target. The order is reversed every round, after one warm-up. */
 export function compare(
   targets: readonly Target[],
   { what, rounds, load }: CompareOptions,
@@ -67,14 +65,13 @@ export function dnsperf(target: Target, file: string, args: readonly string[]): 
   return { answered: number(/Queries completed:\s+(\d+)/), seconds: number(/Run time \(s\):\s+([\d.]+)/) };
 }
 
-/** Waits until a server answers a name's TXT question. */
 export async function waitFor(target: Target, name: string): Promise<void> {
   const args = ['@127.0.0.1', '-p', String(target.port), '+short', '+tries=1', '+time=1', 'TXT', name];
   for (let attempt = 0; attempt < 60; attempt++) {
     try {
       if (execFileSync('dig', args, { encoding: 'utf8' }).includes('v=svc1')) return;
     } catch {
-      // Not up yet.
+      // The server does not listen yet.
     }
     await new Promise((resolve) => setTimeout(resolve, 200));
   }

@@ -10,10 +10,9 @@ const NAMESPACE = 'bench';
 const payload = (i: number): Buffer => Buffer.alloc(100, `${i}-`);
 const recordKey = (i: number): string => `r${i}.${NAMESPACE}.v1`;
 
-/** A name that is there. */
 export const FIRST_NAME = `get.${recordKey(0)}.${ZONE}`;
 
-/** Our server with 10,000 records of 100 bytes that everyone may read, one worker unless told otherwise. */
+/** Our server with 10,000 public records of 100 bytes. The default is one worker. */
 export async function startFilled(env: NodeJS.ProcessEnv = {}): Promise<Uqrp> {
   const server = await startUqrp({ UQRP_WORKERS: '1', ...env });
   const customer = account(server);
@@ -62,7 +61,7 @@ export function hotFile(dir: string): string {
 
 let made = 0;
 
-/** Names that do not exist and were never asked before. */
+/** Names that do not exist and are in no cache. */
 export function uniqueFile(dir: string, count: number): string {
   const file = join(dir, 'unique.txt');
   const from = made;

@@ -6,22 +6,27 @@ import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { startNameServer } from '../../test/support/name-server.ts';
 import { start, stop } from '../../test/support/process.ts';
 
-/** Addresses of a network of the benchmark's own. */
+/** Addresses in the benchmark's network namespace; they look public, because webhooks reach no private address. */
 export const ADDRESSES = { names: '45.90.0.53', healthy: '45.90.0.80', silent: '45.90.0.81' } as const;
 const DOMAIN = 'hooks.example.com';
 
 export interface Endpoints {
-  /** Environment for a server that finds and trusts them. */
+  /** Environment of a server that resolves the endpoints' names and trusts their certificate. */
   readonly env: NodeJS.ProcessEnv;
   url(n: number): string;
-  /** Accepts connections and says nothing. */
+  /** Accepts connections and never answers. */
   readonly silentUrl: string;
-  /** Deliveries that arrived at the healthy ones: id, and when, milliseconds since the epoch. Each is logged within a second. */
+  /**
+   * Deliveries to the answering endpoints: id, and arrival in milliseconds since the epoch. nginx logs within a
+   * second.
+   */
   arrivals(): readonly { readonly id: string; readonly at: number }[];
   close(): Promise<void>;
 }
 
-/** Customers' endpoints for a benchmark: nginx, one TLS server for every name, which answers 204 and logs; and a silent one. */
+/**
+ * Customers' endpoints: nginx, one TLS server for every name, answers 204 and logs. One more endpoint never answers.
+ */
 export async function startEndpoints(): Promise<Endpoints> {
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-endpoints-'));
   const path = (name: string): string => join(dir, name);

@@ -14,7 +14,7 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A row of a table: the first cell to the left, the rest to the right. */
+/** A table row: the first cell is aligned left, the others right. */
 export function row(cells: readonly (string | number)[], width = 12): string {
   return cells
     .map((cell, i) =>

@@ -11,7 +11,6 @@ export interface Peer {
   remove(): Promise<void>;
 }
 
-/** BIND with one worker thread, serving one zone file. */
 export function startBind(zone: string, zoneText: string, port: number): Peer {
   const dir = scratch('bind');
   writeFileSync(join(dir, 'zone'), zoneText);
@@ -42,7 +41,7 @@ export function startNsd(zone: string, zoneText: string, port: number): Peer {
 }
 
 export function peer(name: string, port: number, child: ChildProcess, dir: string): Peer {
-  // Nobody reads what they print, and a full pipe would stop them.
+  // Output is ignored: a full pipe would block the server.
   child.stdout?.resume();
   child.stderr?.resume();
   return {

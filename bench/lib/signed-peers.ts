@@ -5,9 +5,8 @@ import { start } from '../../test/support/process.ts';
 import { type Peer, peer, scratch } from './peers.ts';
 
 /**
- * The zone signed as ours is: a P-256 key and an Ed25519 key, both over every rrset, with NSEC.
- *
- * @returns the signed zone's text
+ * Signs the zone as our server does: a P-256 and an Ed25519 key sign every rrset, with NSEC. @returns the zone's
+ * text
  */
 export function signZone(zone: string, zoneText: string): string {
   const dir = scratch('sign');

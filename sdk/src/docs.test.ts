@@ -45,7 +45,7 @@ describe('the guide: what arrives', () => {
 });
 
 const CREATED = Date.parse('2026-09-20T08:00:00Z');
-/** What the guide's examples tell of, as the log has it. */
+/** The changes of the guide's examples, as rows of the change log. */
 const CHANGES = [
   {
     seq: 41,

@@ -34,7 +34,7 @@ function read(body: string | Uint8Array): WebhookPayload {
   return verifyWebhook(body, signatureHeader(Buffer.from(body), T, SECRET), SECRET, { now: T * 1000 });
 }
 
-/** Every copy of a payload that lacks one field or has it of another type. */
+/** Copies of a payload, each with one field missing or of another type. */
 function damaged(payload: WebhookPayload): readonly (readonly [string, unknown])[] {
   const wrong = [undefined, true, {}, [], 1.5];
   const top = Object.keys(payload).flatMap((field) =>
@@ -116,7 +116,7 @@ describe('payloads', () => {
   it('are told apart by `event`', () => {
     const payload = read(JSON.stringify(UPSERTED));
     assert.ok(payload.event === 'record.upserted');
-    // Compiles only because the type is known by now.
+    // Compiles only when `event` narrows the type.
     const told: [number, string | null] = [payload.seq, payload.data.data];
     assert.deepEqual(told, [1, 'b2s=']);
   });

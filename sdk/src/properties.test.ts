@@ -51,7 +51,7 @@ describe('verifyWebhook: against the stripe package', () => {
         const payload = JSON.stringify({ text });
         const header = Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp });
         assert.equal(header, signed(payload, timestamp));
-        // No event, so it is turned down; but only after signature and age were found to be right.
+        // The body is no event: the rejection comes after the checks of signature and age.
         assert.equal(check(payload, header, SECRET, { now: timestamp * 1000 }), 'malformed_body');
         assert.ok(stripeAccepts(payload, signed(payload, timestamp), SECRET, timestamp * 1000));
       }),

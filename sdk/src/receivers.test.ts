@@ -133,7 +133,7 @@ async function checkAll(port: number): Promise<void> {
   assert.equal(await send(port, body), 204, 'it still stands');
 }
 
-/** What the compiler says of each of these programs under this repository's rules. */
+/** The compiler's messages for these programs, with this repository's settings. */
 function typeFaults(paths: readonly string[]): readonly (readonly string[])[] {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const { config } = ts.readConfigFile(`${root}tsconfig.json`, (path) => ts.sys.readFile(path));

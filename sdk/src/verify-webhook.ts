@@ -1,16 +1,16 @@
 /**
- * The receiver's side of webhooks (docs/WEBHOOKS.md). One file that needs nothing but Node's own crypto, so that it can
- * be copied as well as installed.
+ * The receiver's side of webhooks (docs/WEBHOOKS.md). The file imports only `node:crypto`, so that receivers can copy
+ * it instead of installing the package.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A record as it was when the event happened, whatever has become of it since. */
+/** The record at the time of the event. It may have changed since. */
 export interface RecordUpserted {
   /** `[<params>.]<resource>.<namespace>.<version>`, lower case. */
   readonly key: string;
   readonly namespace: string;
   readonly resource: string;
-  /** `v1` and so on. */
+  /** `v` and a number: `v1`. */
   readonly version: string;
   /** Media type. */
   readonly content_type: string;
@@ -52,7 +52,7 @@ interface Event<Name extends string, Data> {
   readonly data: Data;
 }
 
-/** The body of a request. `event` tells them apart; there may be fields that are not listed here. */
+/** The body of a request. `event` is the discriminant. Later versions of the service may add fields. */
 export type WebhookPayload =
   | Event<'record.upserted', RecordUpserted>
   | Event<'record.deleted', RecordDeleted>
@@ -73,10 +73,13 @@ const REASONS = {
   malformed_body: 'The body is signed and is no event that is known here',
 } as const;
 
-/** Why a request was turned down. All but `malformed_secret` speak of the request, not of the receiver's own settings. */
+/**
+ * Why a request was rejected. `malformed_secret` is a fault of the receiver's settings; the others are of the
+ * request.
+ */
 export type WebhookVerificationReason = keyof typeof REASONS;
 
-/** Its message is one of five fixed sentences: neither a secret nor anything of the request is ever in it. */
+/** The message is one of five fixed sentences. It never contains a secret or a part of the request. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
   readonly reason: WebhookVerificationReason;
@@ -88,21 +91,21 @@ export class WebhookVerificationError extends Error {
 }
 
 export interface VerifyOptions {
-  /** How far `t` may lie from now on either side, in seconds, the end included. 300 unless given. */
+  /** Maximum difference between `t` and now, past or future, seconds, inclusive. Default 300. */
   readonly toleranceSeconds?: number | undefined;
-  /** Milliseconds since the epoch, or what tells them. The machine's clock unless given. */
+  /** Milliseconds since the epoch, or a function that returns them. Default `Date.now`. */
   readonly now?: number | (() => number) | undefined;
 }
 
 /**
- * Checks that a request came from the service, unchanged and lately, and reads it. The signature is checked first, then the
- * age, and the body is parsed only after both.
+ * Checks that a request comes from the service, is unchanged and is recent, and parses its body. It checks the
+ * signature first, then the age, and parses the body last.
  *
- * @param rawBody the request's body exactly as it arrived, before anything has parsed it
- * @param header the value of `X-Service-Signature`; only a single text can pass
- * @param signingSecret `signing_secret` of the webhook, the 64 letters themselves
- * @throws WebhookVerificationError when the request must be turned down
- * @throws TypeError for a body that is no raw body, RangeError for a tolerance below zero: faults of the calling program
+ * @param rawBody the request's body exactly as it arrived, before any parser
+ * @param header the value of `X-Service-Signature`; anything but one string is rejected
+ * @param signingSecret `signing_secret` of the webhook: 64 hexadecimal characters
+ * @throws WebhookVerificationError when the request must be rejected
+ * @throws TypeError when the body is not raw, RangeError for a negative tolerance: faults of the calling program
  */
 export function verifyWebhook(
   rawBody: string | Uint8Array,
@@ -122,7 +125,7 @@ export function verifyWebhook(
     throw new WebhookVerificationError('no_match');
   }
   const age = Math.floor((typeof now === 'number' ? now : now()) / 1000) - t;
-  // Turned round, so that a clock that tells nothing (NaN) lets nothing pass.
+  // Negated, so that NaN from the clock rejects the request.
   if (!(Math.abs(age) <= toleranceSeconds)) throw new WebhookVerificationError('outside_tolerance');
   return parseBody(rawBody);
 }
@@ -130,7 +133,7 @@ export function verifyWebhook(
 const TOLERANCE_SECONDS = 300;
 const HEADER_MAX = 1024;
 const SECRET = /^[0-9a-f]{64}$/;
-/** The number is signed as it is written, so only one way of writing it counts. */
+/** The signature covers the digits, so only one spelling of a number is accepted. */
 const TIME = /^(?:0|[1-9][0-9]{0,11})$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
 /** `scheme=value` without white space: headers that were joined into one (`..., t=...`) do not pass. */
@@ -143,7 +146,7 @@ interface SignatureHeader {
   readonly signatures: readonly Uint8Array[];
 }
 
-/** One `t`, one or more `v1`; schemes that are not known yet are passed over. */
+/** Exactly one `t`, one or more `v1`. Unknown schemes are ignored. */
 function parseHeader(header: unknown): SignatureHeader {
   const malformed = new WebhookVerificationError('malformed_header');
   if (typeof header !== 'string' || header.length > HEADER_MAX) throw malformed;
@@ -164,11 +167,11 @@ function parseHeader(header: unknown): SignatureHeader {
 type Kind = 'text' | 'integer' | 'text or null';
 type Fields = Readonly<Record<string, Kind>>;
 
-/** What must be beside `event` and `data`. */
+/** Required fields, apart from `event` and `data`. */
 const EVENT: Fields = { seq: 'integer', created_at: 'text' };
 const TEST: Fields = { timestamp: 'text' };
 
-/** What must be in `data`: more may be. */
+/** Required fields of `data`; others are allowed. */
 const DATA: { readonly [E in WebhookPayload as E['event']]: Readonly<Record<keyof E['data'], Kind>> } = {
   'record.upserted': {
     key: 'text',
@@ -193,12 +196,12 @@ const DATA: { readonly [E in WebhookPayload as E['event']]: Readonly<Record<keyo
 
 function parseBody(rawBody: string | Uint8Array): WebhookPayload {
   const payload = parseJson(rawBody);
-  // What JSON.parse says quotes the body, so it is not passed on.
+  // The message of JSON.parse quotes the body, so it is dropped.
   if (!isPayload(payload)) throw new WebhookVerificationError('malformed_body');
   return payload;
 }
 
-/** Undefined: no JSON in UTF-8. */
+/** @returns undefined when the body is not JSON in UTF-8 */
 function parseJson(rawBody: string | Uint8Array): unknown {
   try {
     if (typeof rawBody === 'string') return JSON.parse(rawBody);

@@ -1,6 +1,6 @@
 /**
- * Follows the two guides of CONTRIBUTING.md literally, in a copy of the tree: writes their files, makes their edits, and runs
- * the commands of their last steps. Prints what ran, and exits 1 at the first fault.
+ * Follows the two guides of CONTRIBUTING.md in a copy of the tree: writes their files, makes their edits, and runs the
+ * commands of their last steps. Prints each step, and exits 1 at the first fault.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,13 +12,13 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const GUIDES = ['## Add a public service', '## Add a REST endpoint'];
 
 interface Block {
-  /** Language of the block, and the file behind it. */
+  /** The info string: language, and the file's path after it. */
   readonly kind: string;
   readonly file: string;
   readonly text: string;
 }
 
-/** Blocks of a section in their order. Those of a list are indented by three spaces. */
+/** Fenced blocks of a section, in order. Blocks in a list are indented by three spaces. */
 function blocksOf(section: string): readonly Block[] {
   const found = section.matchAll(/^ {3}```(\w+)(?: (\S+))?\n([\s\S]*?)^ {3}```$/gm);
   return [...found].map(([, kind, file, text]) => ({
@@ -28,7 +28,7 @@ function blocksOf(section: string): readonly Block[] {
   }));
 }
 
-/** Lines with `-` are replaced by the `+` line behind them; a `+` line without one goes behind the context line before it. */
+/** A `+` line replaces the `-` line before it. Without one, it is inserted after the context line before it. */
 function edited(source: string, diff: string, file: string): string {
   let lines = source.split('\n');
   let at = -1;
@@ -70,7 +70,7 @@ try {
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
   for (const file of tracked.filter((each) => each !== '')) cpSync(join(ROOT, file), join(folder, file));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  // The formatter and the report of words read what git tracks.
+  // The formatter and structure-report.ts read only files that git tracks.
   execFileSync('git', ['init', '-q'], { cwd: folder });
   const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
   for (const guide of GUIDES) {

@@ -1,10 +1,10 @@
 /**
- * A flood of unique questions with DO, each of which costs a signature, over UDP against one DNS worker: 6,000 a second from
- * one source, then from 200 networks. Meanwhile a client at another address asks a cached name. Exit code 1 when that
- * client loses more than 1 % of its answers or its 95th percentile is above 20 ms, in three tries out of three: it measures
- * time, and the machine may be busy. Sources are addresses of the loopback network, 127.0.0.0/8, all of which Linux has.
+ * A flood of unique queries with DO over UDP against one DNS worker; each costs a signature. 6,000 per second come from
+ * one source, then from 200 networks. Meanwhile a client at another address asks for a cached name. Exit code 1 when
+ * that client loses more than 1 % of its answers or its 95th percentile is above 20 ms, in all of three tries: the
+ * machine may be busy. Sources are addresses of 127.0.0.0/8, which Linux accepts on loopback.
  *
- * Arguments: questions a second, seconds of a try.
+ * Arguments: queries per second, seconds per try.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { startUqrp, type Uqrp } from '../support/server-process.ts';
 const LOST_SHARE = 0.01;
 const P95_MS = 20;
 const TRIES = 3;
-/** Milliseconds between two questions of the client: half of what its network may ask. */
+/** Milliseconds between two queries of the client: half the rate limit of its network. */
 const CLIENT_PACE_MS = 10;
 const CLIENT_ADDRESS = '127.250.0.1';
 const CLIENT_PATIENCE_MS = 1000;
@@ -29,7 +29,7 @@ interface Flood {
   readonly networks: number;
   readonly perSecond: number;
   readonly seconds: number;
-  /** Makes the names of this flood unlike those of all others. */
+  /** Prefix that makes the names of this flood unique. */
   readonly name: string;
 }
 
@@ -47,7 +47,7 @@ function question(id: number, name: string, type: number): Buffer {
 
 async function bound(address: string): Promise<Socket> {
   const socket = createSocket({ type: 'udp4', lookup: (host, _options, done) => done(null, host, 4) });
-  // Attached first: with this look-up the event comes before `bind` returns. A fault of it rejects.
+  // Attached first: with this `lookup` the event comes before `bind` returns. An error rejects the promise.
   const listening = once(socket, 'listening');
   socket.bind(0, address);
   await listening;
@@ -55,7 +55,7 @@ async function bound(address: string): Promise<Socket> {
   return socket;
 }
 
-/** Sends, spread evenly over the time and the networks, and tells how many left. Replies are thrown away. */
+/** Sends evenly over time and networks, and ignores replies. @returns datagrams sent */
 async function flood({ port, networks, perSecond, seconds, name }: Flood): Promise<number> {
   const sockets = await Promise.all(
     Array.from({ length: networks }, (_, i) => bound(`127.${1 + (i >> 7)}.${1 + (i & 127)}.1`)),
@@ -76,7 +76,7 @@ async function flood({ port, networks, perSecond, seconds, name }: Flood): Promi
   return Math.round(sent / took);
 }
 
-/** Asks the cached name for so many seconds. */
+/** Asks for the cached name for this many seconds. */
 async function ask(port: number, seconds: number): Promise<Omit<Measured, 'sent'>> {
   const socket = await bound(CLIENT_ADDRESS);
   const askedAt = new Map<number, number>();
@@ -139,7 +139,7 @@ async function main(): Promise<void> {
 
 async function checkLoss(server: Uqrp, networks: number, perSecond: number, seconds: number): Promise<void> {
   for (let attempt = 1; attempt <= TRIES; attempt++) {
-    // From its second asking on a reply is cached.
+    // The packet cache stores a reply at the second query.
     await ask(server.ports.dns, 0.1);
     const name = `${networks}t${attempt}n`;
     const { asked, lost, p95, sent } = await measure({

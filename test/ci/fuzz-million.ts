@@ -1,4 +1,4 @@
-/** A million mutated packets through the packet handler. Exit code 1 on the first reply that does not hold. */
+/** A million mutated packets through the packet handler. Exit code 1 at the first wrong reply. */
 import { fuzzPackets } from '../fuzz/packet-fuzz.ts';
 
 const packets = Number(process.argv[2] ?? 1_000_000);

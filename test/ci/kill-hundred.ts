@@ -1,4 +1,4 @@
-/** A hundred kills with SIGKILL in the middle of writes. Exit code 1 on the first thing that is not as it must be. */
+/** Kills the server with SIGKILL a hundred times during writes. Exit code 1 at the first lost or wrong record. */
 import { killRepeatedly } from '../faults/kill.ts';
 
 const kills = Number(process.argv[2] ?? 100);

@@ -1,6 +1,6 @@
 /**
- * 300 readers that read nothing, half of them of listings and half of pages: the server's memory grows by at most 250 MB, and
- * /livez answers within 500 ms all the time.
+ * 300 clients request listings or pages, half each, and read nothing. The server's memory grows by at most 250 MB, and
+ * /livez always answers within 500 ms.
  *
  *   node test/ci/slow-readers.ts
  */
@@ -16,7 +16,7 @@ const CUSTOMERS = 20;
 const READERS = 300;
 const GROWTH_MAX = 250e6;
 const LIVEZ_MAX = 500;
-/** Seconds of watching: longer than a reader without progress keeps its connection. */
+/** Seconds of observation: more than the time after which the server closes a reader without progress. */
 const WATCHED = LIMITS.listingIdleMs / 1000 + 5;
 
 /** Resident memory of a process, octets. */
@@ -25,7 +25,7 @@ function memoryOf(pid: number): number {
   return Number(kilobytes) * 1024;
 }
 
-/** A customer with a listing of some 3.5 MB. @returns the credential */
+/** Makes a customer whose listing has about 3.5 MB. @returns the credential */
 async function customerOf(uqrp: Uqrp, index: number): Promise<string> {
   const email = `reader-${index}@example.com`;
   uqrp.cli(['user', 'create', email]);
@@ -51,7 +51,7 @@ async function post(uqrp: Uqrp, token: string, path: string, body: object): Prom
   assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`);
 }
 
-/** Asks for records and takes nothing of the answer. */
+/** Requests records and reads nothing of the response. */
 function slowReader(uqrp: Uqrp, token: string, query: string): Socket {
   const socket = connect(uqrp.ports.http, '127.0.0.1');
   socket.on('error', () => {});
@@ -60,7 +60,7 @@ function slowReader(uqrp: Uqrp, token: string, query: string): Socket {
   return socket;
 }
 
-/** Milliseconds until /livez has answered. */
+/** Response time of /livez, milliseconds. */
 async function livez(uqrp: Uqrp): Promise<number> {
   const from = performance.now();
   const answer = await fetch(`http://127.0.0.1:${uqrp.ports.http}/livez`);

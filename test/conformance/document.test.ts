@@ -16,7 +16,7 @@ it('docs/CONFORMANCE.md names tests that exist', () => {
   for (const row of rows) {
     const cells = row.split(/(?<!\\)\|/).map((cell) => cell.trim());
     const [, rfc = '', what = '', test = '', left = ''] = cells;
-    // What is done has a test; what is not has a reason.
+    // An RFC that is implemented has a test; one that is not has a reason.
     assert.ok(what === '' || test.includes('`'), rfc);
     assert.ok(what !== '' || left !== '', rfc);
   }

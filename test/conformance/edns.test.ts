@@ -13,7 +13,7 @@ const COOKIE = option(EDNS_OPTION.COOKIE, '0102030405060708');
 const NSID = option(EDNS_OPTION.NSID, '');
 const KEEPALIVE = option(EDNS_OPTION.KEEPALIVE, '');
 const PADDING = option(EDNS_OPTION.PADDING, '00'.repeat(9));
-/** 192.0.2.0/24, and the same with bits behind the prefix. */
+/** 192.0.2.0/24, and the same with bits set after the prefix. */
 const SUBNET = option(EDNS_OPTION.ECS, '0001 18 00 c00002');
 const BAD_SUBNET = option(EDNS_OPTION.ECS, '0001 ff 00 c00002ff');
 const DO = { ttl: '00008000' };
@@ -35,7 +35,7 @@ describe('EDNS', () => {
   });
   after(() => server.remove());
 
-  /** Asked twice: the second reply may come from a cache. */
+  /** Asks twice: the second reply may come from the packet cache. */
   async function ask(exchange: Exchange, packet: Uint8Array): Promise<Message> {
     const once = decoded((await exchange(packet))!);
     const again = decoded((await exchange(packet))!);
@@ -105,7 +105,7 @@ describe('EDNS', () => {
     const plain = await ask(udp, query('www.uqrp.net', RRTYPE.A, opt('', DO)));
     const compact = await ask(udp, query('www.uqrp.net', RRTYPE.A, opt('', CO)));
     assert.equal(compact.rcode, 0);
-    // P-256 signatures of two threads are not the same octets.
+    // P-256 signatures are random, so those of two threads differ.
     const proof = (reply: Message) => reply.authority.filter(({ type }) => type !== RRTYPE.RRSIG);
     assert.deepEqual(proof(compact), proof(plain));
     assert.equal(compact.authority.length, plain.authority.length);

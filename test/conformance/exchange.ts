@@ -6,11 +6,11 @@ import { opt, option, query } from './messages.ts';
 /** The reply to a packet, or null for silence. */
 export type Exchange = (packet: Uint8Array) => Promise<Uint8Array | null>;
 
-/** What is asked after each packet: a reply to it, and to it alone, means that the packet met silence. */
+/** Sent after each packet. When only this query gets a reply, the packet got none. */
 const NEXT_ID = 0x7777;
 const LIMIT_MS = 10_000;
 
-/** One packet over UDP, from a socket of its own, followed by a query that is always answered. */
+/** Sends one packet over UDP from a new socket, followed by a query that always gets a reply. */
 export function overUdp(port: number): Exchange {
   return async (packet) => {
     const socket = createSocket('udp4');
@@ -27,7 +27,7 @@ export function overUdp(port: number): Exchange {
       });
       socket.connect(port, '127.0.0.1');
       await once(socket, 'connect');
-      // One socket goes to one thread of the server, which takes packets in their order.
+      // All packets of a socket go to one DNS worker, which answers in order.
       socket.send(packet);
       socket.send(next());
       return first(await replies);
@@ -37,7 +37,7 @@ export function overUdp(port: number): Exchange {
   };
 }
 
-/** The same over TCP, both on one connection. */
+/** The same over TCP, on one connection. */
 export function overTcp(port: number): Exchange {
   return async (packet) => {
     const socket = connect(port, '127.0.0.1');

@@ -28,7 +28,7 @@ export function opt(
   return concatOctets([hex(owner), words(41, payload), hex(ttl), words(rdata.length), rdata]);
 }
 
-/** A whole query with RD, and with an OPT record if one is given. */
+/** A query with RD, and with the OPT record if given. */
 export function query(name: string, type: number, edns: Uint8Array | null = null, flags = RD): Uint8Array {
   const additional = edns === null ? [] : [edns];
   return concatOctets([header(flags, 1, 0, 0, additional.length), question(name, type), ...additional]);

@@ -14,7 +14,7 @@ const TYPE_CLASS = hex('0006 0001');
 const OPT = opt();
 const VERSION_1 = { ttl: '00010000' };
 
-/** A name of these many octets, the root's included, in labels of at most 63. */
+/** A name of this many octets with the root label, in labels of at most 63. */
 function nameOf(octets: number): Uint8Array {
   const labels: Uint8Array[] = [];
   for (let left = octets - 1; left > 0; ) {
@@ -25,7 +25,7 @@ function nameOf(octets: number): Uint8Array {
   return concatOctets([...labels, Uint8Array.of(0)]);
 }
 
-/** What a message is; its rcode, `+question` where that comes back, `+opt` where an OPT record does; the message. */
+/** Description; rcode, with `+question` and `+opt` where the reply has them; message. */
 type Row = readonly [label: string, expected: string, ...parts: readonly Uint8Array[]];
 
 const ROWS: readonly Row[] = [
@@ -38,14 +38,14 @@ const ROWS: readonly Row[] = [
     SOA,
   ],
 
-  // RFC 8906 section 3.1.4: no query, no answer.
+  // RFC 8906 section 3.1.4: a message that is not a query gets no reply.
   ['nothing', 'silence'],
   ['one octet', 'silence', Uint8Array.of(0x1a)],
   ['eleven octets', 'silence', header(RD, 1).subarray(0, 11)],
   ['an answer', 'silence', header(0x8000, 1), SOA],
   ['an answer with an opcode of its own', 'silence', header(0x8000 | (4 << 11), 1), SOA],
 
-  // Opcodes (RFC 1035 4.1.1, RFC 1996, RFC 2136, RFC 8490): known and unknown, with a body or without.
+  // Opcodes (RFC 1035 4.1.1, RFC 1996, RFC 2136, RFC 8490): known and unknown, with and without a body.
   ['IQUERY', 'NOTIMP', header(1 << 11, 0, 1), A_RECORD],
   ['STATUS', 'NOTIMP', header(2 << 11)],
   ['opcode 3', 'NOTIMP', header(3 << 11, 1), SOA],
@@ -213,7 +213,7 @@ describe('every message has its response code', () => {
       const exchange = exchangeOf();
       for (const [label, expected, ...parts] of ROWS) {
         const packet = concatOctets(parts);
-        // A message of no octets ends a TCP conversation: src/edge/transport/stream/tcp.test.ts.
+        // An empty message closes a TCP connection: src/edge/transport/stream/tcp.test.ts.
         if (transport === 'TCP' && packet.length === 0) continue;
         assert.equal(describeReply(packet, await exchange(packet)), expected, label);
       }
@@ -221,7 +221,7 @@ describe('every message has its response code', () => {
   }
 });
 
-/** The reply in the words of the table. What holds of every reply is checked on the way (RFC 1035 section 4.1.1). */
+/** The reply in the notation of the table. Also checks the header bits of every reply (RFC 1035 section 4.1.1). */
 function describeReply(packet: Uint8Array, reply: Uint8Array | null): string {
   if (reply === null) return 'silence';
   const { id, qr, ra, ad, tc, rd, cd, opcode, rcode, question: echoed, edns } = decoded(reply);
@@ -229,10 +229,10 @@ function describeReply(packet: Uint8Array, reply: Uint8Array | null): string {
   assert.equal(id, ID);
   assert.deepEqual({ qr, ra, ad, tc }, { qr: true, ra: false, ad: false, tc: false });
   assert.equal(opcode, (flags >>> 11) & 0xf);
-  // The meaning of flags of an unknown opcode is unknown.
+  // An unknown opcode gives its flags no meaning.
   const isQuery = opcode === 0;
   assert.deepEqual({ rd, cd }, { rd: isQuery && (flags & RD) !== 0, cd: isQuery && (flags & 0x10) !== 0 });
-  // Z, the one bit without a name.
+  // Z, the reserved bit.
   assert.equal(u16At(reply, 2) & 0x40, 0);
   if (echoed.length > 0) {
     const length = echoed[0]!.qname.length + 4;

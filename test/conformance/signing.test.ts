@@ -36,10 +36,10 @@ it('what cannot be signed is a failure, never an unsigned answer', async () => {
     ['get.hello.playground.v1.uqrp.net', RRTYPE.A, 'SERVFAIL', 'NOERROR'],
     ['get.hello.playground.v1.uqrp.net', RRTYPE.ANY, 'SERVFAIL', 'NOERROR'],
     ['www.uqrp.net', RRTYPE.A, 'SERVFAIL', 'NOERROR'],
-    // The answer is a signature, wanted or not.
+    // The answer is a signature, with or without DO.
     ['www.uqrp.net', RRTYPE.RRSIG, 'SERVFAIL', 'SERVFAIL'],
     ['uqrp.net', RRTYPE.RRSIG, 'SERVFAIL', 'SERVFAIL'],
-    // Nothing to be signed.
+    // The reply has no rrset to sign.
     ['get.temp.acme.v1.uqrp.net', RRTYPE.TXT, 'REFUSED', 'REFUSED'],
     ['put.temp.acme.v1.uqrp.net', RRTYPE.TXT, 'FORMERR', 'FORMERR'],
   ];

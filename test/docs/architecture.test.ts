@@ -29,7 +29,7 @@ describe('docs/ARCHITECTURE.md', () => {
   });
 });
 
-/** A function, a method, or a constant that holds a function. Comments do not count. */
+/** A function, a method, or a constant that holds a function. Comments are not searched. */
 function declares(source: string, name: string): boolean {
   const code = source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
   return new RegExp(`(?:function\\*? |const |^ {2,4}(?:async )?)${name}(?:<[^(]*>)?(?:\\(| =)`, 'm').test(

@@ -7,12 +7,12 @@ export interface NamedTest {
 
 const PATH = /`((?:src|test|sdk)\/[\w./-]+\.ts)`/;
 const TITLE = /"([^"]+)"/;
-/** Stands in a title for what the test fills in. */
+/** Placeholder in a title for text that the test fills in. */
 const GAP = '...';
-/** What a template in the source has in its place. */
+/** The same in a template literal of the source. */
 const PLACEHOLDER = '\\$\\{[^\\n]*?\\}';
 
-/** Paths that a text names, each once. */
+/** Paths in a text, without duplicates. */
 export function namedPaths(text: string): readonly string[] {
   return [...new Set([...text.matchAll(new RegExp(PATH, 'g'))].map(([, path]) => path!))];
 }

@@ -140,7 +140,7 @@ describe('backup and restore', () => {
     for (const check of ['node', 'clock', 'rights', 'view', 'certificate']) {
       assert.equal(states.get(check)?.state, 'ok', JSON.stringify(states.get(check)));
     }
-    // Our own server refuses the root zone: a resolver that does not resolve.
+    // As a resolver, our server refuses the root zone.
     assert.equal(states.get(`resolver 127.0.0.1:${first.ports.dns}`)?.state, 'wrong');
     const other = await runCli(['doctor', '--json'], { ...env, UQRP_SECRET: 'y'.repeat(32) });
     assert.equal(other.code, 1);

@@ -17,7 +17,7 @@ import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 
 const PATIENCE_MS = 20_000;
-/** Connections enough that each of two workers has several. */
+/** Enough that each of two workers gets several. */
 const CONNECTIONS = 12;
 const QUERY = encodeQuery(nameFromText('get.100-km-to-mi.units.public.v1.uqrp.net')!, RRTYPE.TXT, {
   id: 0,
@@ -51,7 +51,7 @@ describe('SIGHUP to a server that answers over DoT and DoH', () => {
     writeFileSync(files.key, key);
   }
 
-  /** The certificates that new connections are shown, over both transports. */
+  /** Certificates that new connections get, over both transports. */
   async function shown(): Promise<string[]> {
     const seen = new Set<string>();
     for (let i = 0; i < CONNECTIONS; i++) {
@@ -116,7 +116,7 @@ describe('SIGHUP to a server that answers over DoT and DoH', () => {
 /** A new connection, without resumption. */
 async function open(port: number, protocol: string): Promise<TLSSocket> {
   const ALPNProtocols = [protocol, 'h2'];
-  // Which certificate it is, the test compares itself.
+  // The test compares the certificate itself.
   const socket = connect({ host: 'localhost', port, ALPNProtocols, rejectUnauthorized: false });
   await once(socket, 'secureConnect');
   return socket;
@@ -157,7 +157,7 @@ function assertSigned(reply: Buffer): void {
   assert.ok(types?.includes(RRTYPE.TXT) && types.includes(RRTYPE.RRSIG), 'the answer is signed');
 }
 
-/** A line out of the middle of a private key. */
+/** A line from the middle of a private key. */
 function keyLine(pem: string): string {
   return pem.split('\n')[1]!;
 }

@@ -63,7 +63,7 @@ export function getHttps(
   });
 }
 
-/** Tries until it holds; for what happens within a moment. */
+/** Repeats an assertion until it passes. */
 export async function eventually(check: () => Promise<boolean>, withinMs = 3000): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await check())) {

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 
-/** Long enough to stand in more than one page of a file. */
+/** Long enough to span more than one page of a file. */
 const payload = (word: string): string => `${word} `.repeat(150);
 const base64 = (word: string): string => Buffer.from(payload(word)).toString('base64');
 

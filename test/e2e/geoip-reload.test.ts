@@ -10,11 +10,11 @@ import { askSigned, type DnsKeys, servedKeys } from '../support/signed-answers.t
 import { eventually } from './client.ts';
 
 const PATIENCE_MS = 30_000;
-/** A worker looks for another file so often. */
+/** Milliseconds between two checks of the file by a worker. */
 const LOOK_MS = 1000;
 const ADDRESS = 'ip-2001-4860-4860--8888';
 const [, inTheBox] = geoipPaths('', null);
-/** Knows no address of IPv6. */
+/** Contains no IPv6 address. */
 const ipv4Only = join(dirname(inTheBox ?? ''), 'geo-whois-asn-country-ipv4.mmdb');
 
 describe('the database of addresses of a server under queries', {
@@ -34,7 +34,7 @@ describe('the database of addresses of a server under queries', {
     await server.remove();
   });
 
-  /** What an answer says, once its signatures are verified. */
+  /** The answer's text, after its signatures are verified. */
   async function told(): Promise<'known' | 'unknown'> {
     const name = `geoip.${ADDRESS}.public.v1`;
     const { by, records } = await askSigned(server.ports.dns, name, RRTYPE.TXT, [keys]);
@@ -44,7 +44,7 @@ describe('the database of addresses of a server under queries', {
     return text.includes('cc=US') ? 'known' : 'unknown';
   }
 
-  /** Puts a file in place whole, as `geoip update` does. */
+  /** Replaces the file by a rename, as `geoip update` does. */
   function take(path: string): void {
     const target = join(server.dataDir, GEOIP_FILE);
     copyFileSync(path, `${target}.draft`);
@@ -53,7 +53,7 @@ describe('the database of addresses of a server under queries', {
 
   async function untilAll(expected: 'known' | 'unknown'): Promise<void> {
     await eventually(async () => {
-      // Often, so that each worker is asked.
+      // Many queries, so that each worker gets some.
       for (let i = 0; i < 8; i++) if ((await told()) !== expected) return false;
       return true;
     }, PATIENCE_MS);
@@ -87,7 +87,7 @@ describe('the database of addresses of a server under queries', {
     const damaged = join(server.dataDir, 'damaged');
     writeFileSync(damaged, 'walrus');
     take(damaged);
-    // Through two looks of each worker at least.
+    // At least two checks by each worker.
     for (const end = Date.now() + 2 * LOOK_MS; Date.now() < end; ) assert.equal(await told(), 'known');
     take(ipv4Only);
     await untilAll('unknown');

@@ -10,7 +10,7 @@ import { askSigned, type DnsKeys, servedKeys } from '../support/signed-answers.t
 import { eventually, read } from './client.ts';
 
 const ZONE = 'uqrp.net';
-/** For a busy machine; a look is made every second. */
+/** For a busy machine; the server checks the file every second. */
 const PATIENCE_MS = 20_000;
 const RECORD = 'get.zebrakey.zebraspace.v1';
 const SECRETS = ['zebrakey', 'zebraspace', 'giraffepayload'];
@@ -54,7 +54,7 @@ describe('signing keys of a server under queries', () => {
         const known = sets.length;
         const { by, records } = await askSigned(server.ports.dns, name, RRTYPE.TXT, sets);
         assert.equal(records.length, 1, name);
-        // The file may have been replaced while this question was under way.
+        // The file may be replaced while this query is in flight.
         assert.equal(by.length, 1, `${name} is signed by ${by.length} of ${known} key sets`);
         seen.add(String(by[0]));
       }
@@ -62,7 +62,7 @@ describe('signing keys of a server under queries', () => {
     const load = Promise.all([client(), client(), client()]);
     try {
       await eventually(async () => asked > 30, PATIENCE_MS);
-      // Known to the clients before any worker can have them.
+      // The clients know the keys before any worker does.
       const next = generateKeySet(ZONE, Date.now());
       sets.push(rdata(next));
       replaceKeys(next);
@@ -74,7 +74,7 @@ describe('signing keys of a server under queries', () => {
     }
     await load;
     assert.deepEqual([...seen].sort(), ['0', '1']);
-    // Both workers, and both caches, have the new keys alone.
+    // Both workers and both caches have only the new keys.
     for (let i = 0; i < 16; i++) {
       assert.deepEqual((await askSigned(server.ports.dns, RECORD, RRTYPE.TXT, sets)).by, [1]);
     }
@@ -111,7 +111,7 @@ describe('signing keys of a server under queries', () => {
   });
 });
 
-/** A line out of the middle of the first private key. */
+/** A line from the middle of the first private key. */
 function privatePart({ dataDir }: Uqrp): string {
   const { keys } = JSON.parse(readFileSync(keyFile(dataDir, ZONE), 'utf8')) as {
     keys: { privateKey: string }[];

@@ -47,7 +47,7 @@ describe('a server between two states', () => {
       await eventually(async () => {
         assert.equal((await read(server, 'get.temp.acme.v1')).payload, 'hello');
         assert.ok(await ready());
-        // A later file: the first one is not made again.
+        // A new file: the first one does not come back.
         return existsSync(join(view, '2.mdb')) || existsSync(join(view, '3.mdb'));
       }, 20_000);
       await server.stop();

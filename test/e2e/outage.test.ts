@@ -51,7 +51,7 @@ describe('an outage of PostgreSQL below a control process and edges', {
     try {
       const control = await startOne({ UQRP_ROLE: 'control' });
       let edge = await startOne({ UQRP_ROLE: 'edge' });
-      // Commands stop this process, relay included, while they run: they take the direct way.
+      // `cli` blocks this process and its relay, so commands connect to the database directly.
       const direct = await startOne({ UQRP_ROLE: 'control', UQRP_DATABASE_URL: database.url });
       const customer = account(direct).at(`http://127.0.0.1:${control.ports.http}/api/v1`);
       await customer.call('POST', '/namespaces', { namespace: { name: 'acme' } });

@@ -30,7 +30,7 @@ function world(workers = 2, entry = ENTRY): World {
     stats,
     ticketKeys: octets(1),
     keys: [],
-    // The stand-in reads no more of its settings than this.
+    // The stand-in reads only these settings.
   } as unknown as PoolOptions['settings'];
   return {
     steer: new Int32Array(stats),
@@ -41,7 +41,7 @@ function world(workers = 2, entry = ENTRY): World {
       entry,
       settings,
       connect() {
-        // The other end closes with the thread that has this one.
+        // The port closes when its thread ends.
         const { port1, port2 } = new MessageChannel();
         open++;
         port2.on('close', () => open--);
@@ -209,7 +209,7 @@ describe('a stop of the pool', () => {
     await eventually(async () => at.died.length === 1);
     await pool.stop();
     await eventually(async () => at.threads() === 0);
-    // A change after it does nothing, and neither waits nor fails.
+    // A change after the stop has no effect: it neither waits nor fails.
     await pool.change({ ticketKeys: octets(2) });
     assert.equal(at.steer[STEER.starts], 1);
   });
@@ -250,12 +250,12 @@ async function die(port: number): Promise<void> {
   (await send(port, 'die')).close();
 }
 
-/** What the worker that got it answered, or null. Each call is another client, so another worker may get it. */
+/** The answer of one worker, or null. Each call uses a new socket, so another worker may get it. */
 async function echo(port: number): Promise<string | null> {
   const socket = await send(port, 'hello');
   try {
     const reply = await Promise.race([
-      // A port without a listener is an error of the socket.
+      // A port without a listener causes a socket error.
       (once(socket, 'message') as Promise<[Buffer]>).catch(() => null),
       new Promise<null>((resolve) => setTimeout(() => resolve(null), 1000).unref()),
     ]);
@@ -265,7 +265,7 @@ async function echo(port: number): Promise<string | null> {
   }
 }
 
-/** Asks until every worker has answered; none may answer anything else. */
+/** Asks until every worker has given the expected answer. Any other answer fails. */
 async function answersOfAll(port: number, expected: readonly string[]): Promise<void> {
   const seen = new Set<string>();
   await eventually(async () => {

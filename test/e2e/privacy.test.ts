@@ -7,7 +7,7 @@ import { runCli, settingsFor } from '../support/command.ts';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, getHttps, read } from './client.ts';
 
-/** What must never be seen outside answers: a record's name, its payload, a customer's address, tokens, and endpoints. */
+/** Texts that only answers may contain: a record's name and payload, a customer's address, tokens, endpoints. */
 const NAME = 'zebrakey';
 const PAYLOAD = 'giraffepayload';
 const EMAIL = 'ostrich@example.net';
@@ -18,7 +18,7 @@ describe('nothing private leaks', () => {
   const secrets: string[] = [NAME, 'zebraspace', PAYLOAD, Buffer.from(PAYLOAD).toString('base64'), 'ostrich'];
 
   before(async () => {
-    // A name server that is not there.
+    // No name server listens here.
     server = await startUqrp({ UQRP_RESOLVERS: '127.0.0.1:9' });
     for (const stream of [server.child.stdout, server.child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
@@ -44,14 +44,14 @@ describe('nothing private leaks', () => {
     await customer.call('POST', '/namespaces', { namespace: { name: 'walrusspace' } });
     await customer.call('POST', `/webhooks/${hook.id}/test`);
     await customer.call('POST', '/webhooks', { webhook: { ...webhook, url: 'https://10.0.0.1/walrus' } });
-    // The name cannot be resolved here: a failed attempt.
+    // The name cannot be resolved here, so the attempt fails.
     await eventually(async () => {
       const { body } = await customer.call('GET', `/webhooks/${hook.id}/deliveries`);
       const { deliveries } = body as { deliveries: { event: string; error: string | null }[] };
       return deliveries.some(({ event, error }) => event !== 'webhook.test' && error === 'dns_failure');
     });
 
-    // Everything that goes wrong, with something private in it.
+    // Failing requests, each with a private text.
     await customer.call('POST', '/records', { record: { ...record, [PAYLOAD]: 1 } });
     await customer.call('GET', `/records/${NAME}?x=${PAYLOAD}`);
     await customer.call('GET', `/${NAME}/${token}`);

@@ -30,7 +30,7 @@ describe('provided services of a whole server', () => {
   const held: ServerResponse[] = [];
   let isStuck = false;
 
-  /** Answers by provider; while stuck, nobody gets a word. */
+  /** Answers by provider. While stuck, the stand-in does not answer. */
   function reply(path: string, response: ServerResponse): void {
     paths.push(path);
     if (isStuck) held.push(response);

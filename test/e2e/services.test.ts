@@ -72,7 +72,7 @@ describe('computed services of a whole server', () => {
   });
 
   it('takes up another database of addresses while it runs', installed, async () => {
-    // Often, so that every worker may have a reply in its cache.
+    // Many queries, so that every worker caches a reply.
     for (let i = 0; i < 8; i++) assert.match(await told(IPV6), /;cc=US;/);
     server.cli(['geoip', 'update', '--file', ipv4Only]);
     const gone = async (): Promise<boolean> => (await told(IPV6)).includes('code=E004');

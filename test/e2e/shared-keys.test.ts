@@ -35,7 +35,7 @@ describe('signing keys of a control process and two edge nodes over one PostgreS
       return server;
     };
     try {
-      // An edge that is first makes no keys: it waits, not ready, and serves nothing.
+      // An edge without a control process makes no keys: it stays unready and serves nothing.
       const port = await freePort();
       const waiting = run({ UQRP_ROLE: 'edge', UQRP_HTTP_PORT: String(port) });
       await eventually(async () => (await reasons(port)).includes('keys'), 10_000);
@@ -83,7 +83,7 @@ describe('signing keys of a control process and two edge nodes over one PostgreS
   });
 });
 
-/** The DNSKEY rrset of a node, in one order, and how many signatures came with it. */
+/** The DNSKEY rrset of a node, sorted, and the number of its signatures. */
 async function dnskeys(node: Uqrp): Promise<{ keys: readonly string[]; signatures: number }> {
   const { answer } = await ask(nameFromText('uqrp.net')!, RRTYPE.DNSKEY, {
     server: { host: '127.0.0.1', port: node.ports.dns, ca: null },

@@ -28,7 +28,7 @@ describe('SIGTERM under queries and writes', () => {
       for (;;) {
         const name = `get.${asked++}-km-to-mi.units.public.v1`;
         const reply = await askSigned(first.ports.dns, name, RRTYPE.TXT, [keys]).catch((error: unknown) => {
-          // No answer is right once it stops; a wrong one never is.
+          // After the stop a query may get no answer, but never a wrong one.
           if (isStopping && !(error instanceof assert.AssertionError)) return null;
           throw error;
         });

@@ -35,7 +35,7 @@ describe('stopping the server', () => {
   });
 
   it('ends with code 0 when SIGTERM comes during the start (security finding 15)', async () => {
-    // A database that takes connections and never answers holds the start up for as long as the test likes.
+    // A database that accepts connections and never answers delays the start.
     const database = createServer();
     database.listen(0, '127.0.0.1');
     await once(database, 'listening');
@@ -69,7 +69,7 @@ describe('stopping the server', () => {
   });
 });
 
-/** What the child printed until it printed `text`. */
+/** Waits until the child prints `text`. @returns its output up to there */
 function printed(child: ChildProcess, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let out = '';
@@ -81,7 +81,7 @@ function printed(child: ChildProcess, text: string): Promise<string> {
   });
 }
 
-/** The process and all that descend from it. */
+/** The process and all its descendants. */
 function descendants(pid: number): number[] {
   const children = readdirSync('/proc')
     .map(Number)
@@ -98,7 +98,7 @@ function commandOf(pid: number): string {
   return textOf(`/proc/${pid}/cmdline`) ?? '';
 }
 
-/** A zombie has ended: only its parent has not asked for its code yet. */
+/** A zombie counts as ended: its parent has not read its exit code yet. */
 function isAlive(pid: number): boolean {
   const stat = textOf(`/proc/${pid}/stat`);
   return stat !== null && !/^\d+ \(.*\) Z/s.test(stat);

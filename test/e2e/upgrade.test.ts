@@ -14,7 +14,7 @@ import { eventually, read } from './client.ts';
 
 const RELEASE = fileURLToPath(new URL('../fixtures/release-0002', import.meta.url));
 
-/** What the earlier release answered, before it was stopped. */
+/** Answers of the earlier release, before its stop. */
 const EARLIER = {
   email: 'old@example.net',
   ds: 'uqrp.net. IN DS 48775 13 2 5D7E11B266BD5C1F13E81AD6B7F73F81F6E8967BBC9A6183C4C9683C139D960F\n',
@@ -25,7 +25,7 @@ const EARLIER = {
   deliveryId: '01a2012b-c16a-7000-90d2-761bd257eefc',
 };
 
-/** Writes the data directory of the earlier release, with its view. The delivery that waits is one of today, due in an hour. */
+/** Writes the data directory of the earlier release, with its view. The waiting delivery is due in an hour. */
 function earlierData(): string {
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-upgrade-'));
   cpSync(join(RELEASE, 'keys'), join(dir, 'keys'), { recursive: true });

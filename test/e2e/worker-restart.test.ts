@@ -66,7 +66,7 @@ describe('a DNS worker of a running server ends by a fault', () => {
   const until = (check: () => boolean): Promise<void> => eventually(async () => check(), PATIENCE_MS);
   const listening = (): number => listeners(server.ports.dns);
 
-  /** Ends one of the two workers and keeps its successor waiting, so that the other answers alone. */
+  /** Ends one of the two workers and holds its successor back, so that only the other answers. */
   async function alone(ended: number): Promise<void> {
     steer.hold();
     steer.kill(ended);
@@ -96,7 +96,7 @@ describe('a DNS worker of a running server ends by a fault', () => {
       const at = asked;
       await Promise.race([load, until(() => asked > at + 30)]);
       await Promise.race([load, together()]);
-      // Now the successor of the one that ended is alone.
+      // Now only the successor answers.
       await Promise.race([load, alone(1)]);
       const then = asked;
       await Promise.race([load, until(() => asked > then + 30)]);
@@ -122,7 +122,7 @@ describe('a DNS worker of a running server ends by a fault', () => {
     await together();
     await alone(1);
     const sets = [keys, next.keys.map(({ dnskeyRdata }) => dnskeyRdata)];
-    // It listens for a moment with what it was started with; the change follows at once.
+    // It listens with the settings of its start; the change follows at once.
     await eventually(
       async () => (await askSigned(server.ports.dns, RECORD, RRTYPE.TXT, sets)).by.join() === '1',
       PATIENCE_MS,
@@ -139,7 +139,7 @@ describe('a DNS worker of a running server ends by a fault', () => {
   });
 });
 
-/** A handshake that trusts this certificate alone. */
+/** A handshake that trusts only this certificate. */
 function presents(port: number, ca: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: 'localhost', port, ca, ALPNProtocols: ['dot', 'h2'] }, () => {

@@ -13,11 +13,11 @@ import { askSigned, servedKeys } from '../support/signed-answers.ts';
 const PATIENCE_MS = 30_000;
 const DISK = '32m';
 const PAYLOAD = Buffer.from('giraffepayload'.padEnd(2000, 'x')).toString('base64');
-/** Records enough to fill the rest of the disk several times over. */
+/** Enough records to fill the rest of the disk several times. */
 const MOST_WRITES = 4000;
-/** At once, so that they share a commit. */
+/** Concurrent writes, so that they share a commit. */
 const WRITERS = 8;
-/** Left free, for writes that come before the disk is full. */
+/** Free space for the writes before the disk is full. */
 const LEFT_OCTETS = 512 * 1024;
 
 interface Refusal {
@@ -25,7 +25,7 @@ interface Refusal {
   readonly body: unknown;
 }
 
-/** A disk of its own for the data directory. */
+/** A separate disk for the data directory. */
 function smallDisk(): { readonly path: string; remove(): void } | null {
   const path = mkdtempSync(join(tmpdir(), 'uqrp-disk-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', path]);
@@ -57,7 +57,7 @@ describe('a disk that is full below SQLite and the view', () => {
       await write(customer, 'first', acknowledged);
       const answersFirst = async (): Promise<boolean> => {
         const { by, records } = await askSigned(server.ports.dns, nameOf('first'), RRTYPE.TXT, [keys]);
-        // Refused until the edge knows of the namespace.
+        // The answer is REFUSED until the edge has the namespace.
         if (records.length === 0) return false;
         assert.deepEqual(by, [0]);
         return true;
@@ -76,7 +76,7 @@ describe('a disk that is full below SQLite and the view', () => {
       assert.ok(acknowledged.length > WRITERS, 'some writes came before the disk was full');
       assert.deepEqual(Object.keys(refused.body as object).sort(), ['code', 'error']);
       assert.ok(refused.status >= 500, String(refused.status));
-      // Reads of both sides, while nothing can be written.
+      // Reads over REST and DNS, while writes fail.
       assert.ok(await answersFirst());
       await assertStored(customer, acknowledged);
       assert.notEqual(await write(customer, 'refused', acknowledged), null);
@@ -98,7 +98,7 @@ describe('a disk that is full below SQLite and the view', () => {
 
 const nameOf = (key: string): string => `get.${key}.zebraspace.v1`;
 
-/** Null when it was acknowledged. */
+/** @returns null when the write was acknowledged */
 async function write(as: Account, key: string, acknowledged: string[]): Promise<Refusal | null> {
   const reply = await as.call('POST', '/records', { record: { key: `${key}.zebraspace.v1`, data: PAYLOAD } });
   if (reply.status !== 201) return reply;
@@ -106,7 +106,7 @@ async function write(as: Account, key: string, acknowledged: string[]): Promise<
   return null;
 }
 
-/** The records are those that were acknowledged: none is missing, and none that was refused is there. */
+/** Every acknowledged record is stored, and no refused one. */
 async function assertStored(as: Account, acknowledged: readonly string[]): Promise<void> {
   const { status, body } = await as.call('GET', '/records?namespace=zebraspace');
   assert.equal(status, 200);
@@ -118,7 +118,7 @@ async function assertStored(as: Account, acknowledged: readonly string[]): Promi
   assert.ok(records.every(({ data }) => data === PAYLOAD));
 }
 
-/** Takes what is left of the disk but `LEFT_OCTETS`. */
+/** Fills the disk up to `LEFT_OCTETS`. */
 function fill(path: string): void {
   const file = openSync(path, 'w');
   try {

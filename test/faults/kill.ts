@@ -14,15 +14,15 @@ import { type Account, account, startUqrp, type Uqrp } from '../support/server-p
 const NAMESPACE = 'crash';
 const WRITERS = 6;
 const BULK = 20;
-/** Records that end soon live this long, seconds. */
+/** Lifetime of records that expire during the run, seconds. */
 const SHORT_LIFE = 1;
 
-/** Values that a key may hold: one when its last write was answered, more while an answer is outstanding. Null: none. */
+/** Values that a key may have: one after an answered write, more while an answer is outstanding. Null: no record. */
 type Possible = ReadonlySet<string | null>;
 
 interface Ledger {
   readonly possible: Map<string, Possible>;
-  /** Records that end soon, with the time from which they must be gone. */
+  /** Records that expire, with the time after which no answer may hold them. */
   readonly short: Map<string, number>;
   writes: number;
 }
@@ -34,8 +34,8 @@ export interface KillReport {
 }
 
 /**
- * Kills the server with SIGKILL at random moments while writes go on, starts it again on the same data, and compares: no
- * acknowledged write is lost, a bulk is there whole or not at all, DNS says what REST says, and what has expired is gone.
+ * Kills the server with SIGKILL at random moments during writes, and starts it again on the same data. It checks that
+ * no acknowledged write is lost, bulk writes are atomic, DNS agrees with REST, and expired records are gone.
  */
 export async function killRepeatedly(kills: number, seed: number): Promise<KillReport> {
   const rng = seededRng(seed);
@@ -77,7 +77,7 @@ async function writeUntilKilled(
   clearTimeout(timer);
 }
 
-/** One writer with keys of its own, until the connection breaks. */
+/** A writer with its own keys. It runs until the connection breaks. */
 async function writeOn(
   customer: Account,
   ledger: Ledger,
@@ -101,7 +101,7 @@ async function writeOn(
   }
 }
 
-/** A bulk with one item: stores under the key, or deletes it. */
+/** A bulk request with one item: stores a record or deletes it. */
 async function writeOne(customer: Account, ledger: Ledger, key: string, value: string | null): Promise<void> {
   const body = value === null ? { delete: [key] } : { records: [{ key, data: value }] };
   await settle(customer, ledger, [key], value, body);

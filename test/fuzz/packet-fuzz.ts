@@ -16,8 +16,8 @@ export interface FuzzReport {
 }
 
 /**
- * Throws mutated queries at a packet handler. Every reply must decode, under our decoder and under dns-packet, must carry
- * the query's id, must keep to its transport's size, and must be the same from the cache and without it.
+ * Sends mutated queries to a packet handler. Our decoder and dns-packet must decode every reply. It must have the
+ * query's id and fit its transport's size, and must be equal with and without the cache.
  */
 export async function fuzzPackets(packets: number, seed: number): Promise<FuzzReport> {
   const rng = seededRng(seed);
@@ -36,7 +36,7 @@ export async function fuzzPackets(packets: number, seed: number): Promise<FuzzRe
     const reply = octets > 0 ? out.subarray(0, octets) : await node.handler.slow(packet, transport, isProven);
     if (reply === null) continue;
     answered++;
-    judge(packet, reply, transport, i);
+    checkReply(packet, reply, transport, i);
     if (octets > 0) {
       const plain = await uncached.handler.slow(packet, transport, isProven);
       assert.deepEqual(Buffer.from(plain ?? []), Buffer.from(reply), `packet ${i} differs from the cache`);
@@ -45,13 +45,13 @@ export async function fuzzPackets(packets: number, seed: number): Promise<FuzzRe
   return { packets, answered, fromCache };
 }
 
-/** Three in four are mutated; the rest go in whole, so that the cache is warm and hit. */
+/** Three of four are mutated. The others are sent unchanged, so that the cache gets hits. */
 function pick(seeds: readonly Uint8Array[], rng: Rng, i: number): Uint8Array {
   const base = seeds[rng(seeds.length)]!;
   return i % 4 === 0 ? base : mutate(base, rng);
 }
 
-function judge(packet: Uint8Array, reply: Uint8Array, transport: Transport, i: number): void {
+function checkReply(packet: Uint8Array, reply: Uint8Array, transport: Transport, i: number): void {
   const about = () => `packet ${i}: ${Buffer.from(packet).toString('hex')}`;
   assert.ok(reply.length >= 12, about());
   assert.ok(reply[0] === packet[0] && reply[1] === packet[1], about());
@@ -77,7 +77,7 @@ async function populatedNode(): Promise<TestNode> {
   return node;
 }
 
-/** Queries for what the node holds, so that mutations stay near names that answer. */
+/** Queries for existing records, so that mutations stay near names with answers. */
 async function ownQueries(node: TestNode): Promise<Uint8Array[]> {
   const token = await node.token('fuzz', 'acme', 86_400);
   const names = [100, 1000, 2586].flatMap((size) => [

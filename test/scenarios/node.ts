@@ -19,7 +19,7 @@ export interface NodeSettings {
   readonly services?: readonly PublicService[];
 }
 
-/** A DNS node without sockets: a packet handler over a memory view, with a clock that the test moves. */
+/** A DNS node without sockets: a packet handler on a memory view, with a clock that the test sets. */
 export class TestNode {
   readonly handler: PacketHandler;
   now = Date.UTC(2026, 0, 1);
@@ -71,7 +71,7 @@ export class TestNode {
     });
   }
 
-  /** Mints a token that lives `seconds`; its plaintext depends on `label` alone. */
+  /** Issues a token with a lifetime of `seconds`. Its plaintext depends only on `label`. */
   async token(label: string, namespace: string, seconds: number): Promise<string> {
     const token = spellQueryToken(Buffer.alloc(32, label));
     const expiresAt = this.now + seconds * 1000;
@@ -103,7 +103,7 @@ export class TestNode {
     });
   }
 
-  /** One query, as a transport would put it. */
+  /** Handles one query as a transport does. */
   async ask(query: Uint8Array, transport: 'udp' | 'tcp' = 'udp', cached = true): Promise<Uint8Array | null> {
     const out = Buffer.alloc(65_535);
     const length = cached ? this.handler.hot(query, query.length, transport, out) : 0;

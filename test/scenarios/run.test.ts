@@ -112,12 +112,12 @@ async function check(play: Play, asked: Expectation, where: string): Promise<voi
   assert.ok(qname, `${where}: no name`);
   const transport = flags.includes('tcp') ? 'tcp' : 'udp';
 
-  // Uncached (a question is kept at its second sight), from the cache, and in mixed case: one answer.
+  // Uncached, stored at the second query, from the cache, and in mixed case: all replies are equal.
   for (const [way, name] of [
     ['uncached', qname],
     ['uncached', qname],
     ['cached', qname],
-    // The case of letters counts in `b64-`.
+    // `b64-` labels are case-sensitive.
     ['mixed case', flags.includes('exact') ? qname : mixCase(qname)],
   ] as const) {
     const query = makeQuery(name, parseRrtype(type!)!, flags);
@@ -155,7 +155,7 @@ function hasEdns(flags: readonly string[]): boolean {
   return flags.some((flag) => flag === 'edns' || flag === 'do' || flag.startsWith('payload='));
 }
 
-/** The reply in the words of the expectation. A `*` in place of rdata is taken over. */
+/** The reply in the notation of the expectation. Where that has `*` as rdata, the result has it too. */
 function describe(message: Message, expected: readonly string[]): string[] {
   const flags = (['aa', 'tc', 'rd', 'cd'] as const).filter((flag) => message[flag]);
   const lines = [['=', rcodeName(message.rcode), ...flags].join(' ')];
@@ -179,7 +179,7 @@ function describe(message: Message, expected: readonly string[]): string[] {
   return lines;
 }
 
-/** Answers and proofs belong to the question's name, SOA and its signatures to the zone's apex. */
+/** Checks owner names: answers and proofs have the query's name, SOA and its signatures the zone's apex. */
 function assertOwner(section: string, rr: Rr, message: Message): void {
   const { qname } = message.question[0]!;
   const covered = rr.type === RRTYPE.RRSIG ? u16At(rr.rdata, 0) : rr.type;

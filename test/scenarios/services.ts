@@ -6,7 +6,7 @@ import { allServices } from '../support/edge/services/all-services.ts';
 
 let places: Places | null = null;
 
-/** The public services with the places of the package; of addresses only 8.8.8.8 is known, and no provider is configured. */
+/** The public services with the packaged places, one known address (8.8.8.8), and no provider. */
 export function scenarioServices(settings: { readonly btc: boolean }): readonly PublicService[] {
   places ??= openPlaces();
   const providers = { has: () => false, ask: () => ({ kind: 'off' as const }) };

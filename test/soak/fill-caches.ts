@@ -4,21 +4,19 @@ import { RRTYPE } from '../../src/edge/wire/codes.ts';
 import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 
-/** The kernel gives all datagrams of a socket to one worker, and of so many about as many to each. */
+/** The kernel assigns each socket to one worker; with this many, every worker gets about the same number. */
 const SOCKETS = 64;
-/** Names asked at once: well below the 1,024 questions that a worker keeps waiting. */
+/** Queries in flight: below the 1,024 queries that may wait in a worker. */
 const AT_ONCE = 64;
-/** A reply that has not come by then does not come, milliseconds. */
+/** Time after which a reply counts as lost, milliseconds. */
 const PATIENCE_MS = 1000;
 
 /**
- * Fills the packet cache of every worker. A cache keeps the reply to a question that comes for the second time, so each
- * name is asked twice.
+ * Fills the packet cache of every worker. A cache stores a reply at the second query, so each name is asked twice.
  *
- * @param port of DNS over UDP, on this machine
- * @param suffix the names end in it; they do not exist
- * @param names how many different ones
- * @returns replies that came
+ * @param suffix of the names, which do not exist
+ * @param names number of names
+ * @returns number of replies received
  */
 export async function fillPacketCaches(port: number, suffix: string, names: number): Promise<number> {
   let replies = 0;

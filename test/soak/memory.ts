@@ -1,18 +1,12 @@
-/** What a soak says of memory: the slope of its samples, and a plot of them. Pure. */
+/** Slope and plot of a soak's memory samples, as pure functions. */
 
-/** Own memory of the server at one time. */
 export interface Sample {
   /** Minutes since the soak began. */
   readonly minutes: number;
   readonly megabytes: number;
 }
 
-/**
- * Slope of the line with the least squared distances.
- *
- * @param samples at least two, at different times
- * @returns megabytes a minute
- */
+/** Least-squares slope, MB per minute. @param samples at least two, at different times */
 export function slopeOf(samples: readonly Sample[]): number {
   const mean = (pick: (sample: Sample) => number): number =>
     samples.reduce((sum, sample) => sum + pick(sample), 0) / samples.length;
@@ -25,7 +19,7 @@ export function slopeOf(samples: readonly Sample[]): number {
 const WIDTH = 720;
 const HEIGHT = 240;
 const MARGIN = 40;
-/** Points of the curve; each is the mean of the samples that fall to it. */
+/** Points of the curve; each is the mean of the samples in its interval. */
 const POINTS = 180;
 
 /** An SVG of the samples, with the line of the slope from `warmAt` minutes on. */

@@ -1,6 +1,6 @@
 /**
- * Mixed load over every transport, with writes going on and mutated packets beside it: no crash, no wrong answer, and no
- * growth of the process's own memory once it is warm. Exit code 1 on the first thing that is not as it must be.
+ * Mixed load over every transport, with writes and mutated packets. Exit code 1 on a crash, a wrong answer, or growth
+ * of the process's own memory after warm-up.
  *
  *   node test/soak/soak.ts [MINUTES [PLOT.svg]]
  */
@@ -17,17 +17,17 @@ import { plotOf, type Sample, slopeOf } from './memory.ts';
 
 const MINUTES = Number(process.argv[2] ?? 10);
 const RECORDS = 2000;
-/** Share of the time after which memory counts as warm. */
+/** Share of the run that is warm-up. */
 const WARM = 0.4;
-/** Growth of the peak from then on that is no leak, MB: the collectors swing by tens of them, and a short run is not warm yet. */
+/** Allowed growth of the peak after warm-up, MB: garbage collection varies by tens of MB, more in a short run. */
 const SWING = MINUTES >= 10 ? 128 : 192;
-/** From so many minutes on the slope counts: before, the swing of the collectors hides it. */
+/** Minutes from which the slope is checked: garbage collection hides it in shorter runs. */
 const SLOPE_MINUTES = 30;
-/** Greatest slope, MB a minute. */
+/** Maximum slope, MB per minute. */
 const SLOPE_MAX = 1;
 /**
- * Names that fill the packet caches of two workers before the clock starts: each holds some 54,000 replies of this size, of
- * 65,536 entries in buckets of four. Without this they fill during the whole run, and the slope is that of a cache.
+ * Fills the packet caches of two workers, 54,000 replies each, before the run: else the slope shows caches that
+ * fill.
  */
 const CACHE_NAMES = 200_000;
 const TRANSPORTS: readonly ClientTransport[] = ['udp', 'tcp', 'dot', 'doh'];

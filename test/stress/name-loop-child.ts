@@ -1,5 +1,5 @@
 /**
- * The body of one short-lived process of name-loop.ts: `node name-loop-child.ts SEED MILLISECONDS`. Writes names with
+ * One short-lived child process of name-loop.ts: `node name-loop-child.ts SEED MILLISECONDS`. Writes names with
  * compression through both loops, and sends the count of comparisons to the parent after each round.
  */
 
@@ -12,7 +12,7 @@ const [seed, lifeMs] = process.argv.slice(2).map(Number) as [number, number];
 const rng = seededRng(seed);
 const letters = 'abcABC019-';
 
-/** The loop as it was: it ends only by what the octets say. */
+/** The loop before November 2026: only the octets end it. */
 function matchesUnbounded(buffer: Uint8Array, target: number, wire: Uint8Array, from: number): boolean {
   let at = target;
   let i = from;
@@ -29,7 +29,7 @@ function matchesUnbounded(buffer: Uint8Array, target: number, wire: Uint8Array, 
   }
 }
 
-/** The same question, answered without the loop under test: both names expanded to text. */
+/** The same comparison without the loop under test: expands both names to text. */
 function matchesByText(buffer: Uint8Array, target: number, wire: Uint8Array, from: number): boolean {
   return expand(buffer, target) === expand(wire, from);
 }

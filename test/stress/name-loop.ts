@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 
 const MINUTES = Number(process.argv[2] ?? 10);
-/** Short, so that the loop is compiled again many times, on-stack replacement included. */
+/** Short, so that V8 compiles the loop many times, with on-stack replacement. */
 const LIFE_MS = 3000;
 const SILENCE_MS = 30_000;
 const COMPILERS = [
@@ -57,7 +57,7 @@ async function runOnce(flags: readonly string[], seed: number, tally: Tally): Pr
   return fault;
 }
 
-/** The child starts within the time as well: a busy machine needs a second or two for that. */
+/** Includes the start of the child, one or two seconds on a busy machine. */
 function watchSilence(child: ChildProcess, onSilence: () => void): NodeJS.Timeout {
   return setTimeout(() => {
     onSilence();

@@ -28,7 +28,7 @@ export function startCommand(program: string, args: readonly string[], env: Node
   return spawn(program, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
 }
 
-/** What a process printed, once it has ended. */
+/** The output of a process, after it has ended. */
 export async function ended(child: ChildProcess): Promise<Ended> {
   let out = '';
   let errors = '';

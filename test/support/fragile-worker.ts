@@ -1,14 +1,14 @@
 /**
- * A worker thread that answers a datagram with its number and the first octet of its ticket keys, and ends at once when one says
- * `die`. Stands in for a DNS worker in tests of the pool, which steer it through shared memory.
+ * A stand-in for a DNS worker in tests of the pool, which control it through shared memory. It answers a datagram with
+ * its number and the first octet of its ticket keys, and ends when the datagram is `die`.
  */
 import { createSocket } from 'node:dgram';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromWorker, ToWorker, WorkerSettings } from '../../src/edge/node/settings.ts';
 
-/** Places in the shared memory, 32-bit words. */
+/** Indexes into the shared memory, 32-bit words. */
 export const STEER = { holdStart: 0, starts: 1, endAfterListening: 2, endBeforeListening: 3 } as const;
-/** Ticket keys of this octet are refused. */
+/** The worker refuses ticket keys of this octet. */
 export const REFUSED = 255;
 
 if (parentPort !== null) await run(workerData as WorkerSettings);
@@ -17,7 +17,7 @@ async function run({ ports, host, worker, stats, ticketKeys }: WorkerSettings): 
   const steer = new Int32Array(stats);
   let inUse = ticketKeys[0];
   Atomics.add(steer, STEER.starts, 1);
-  // A wait on memory does not keep a thread alive; a timer does.
+  // `Atomics.waitAsync` does not keep a thread alive; a timer does.
   const alive = setInterval(() => {}, 1000);
   await Atomics.waitAsync(steer, STEER.holdStart, 1).value;
   clearInterval(alive);
@@ -43,7 +43,7 @@ async function run({ ports, host, worker, stats, ticketKeys }: WorkerSettings): 
   });
 }
 
-/** Takes one from a counter, if there is one to take. */
+/** Decrements a counter above 0. @returns whether it did */
 function take(steer: Int32Array, at: number): boolean {
   if (Atomics.sub(steer, at, 1) > 0) return true;
   Atomics.add(steer, at, 1);

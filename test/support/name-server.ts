@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { parseIpv4, parseIpv6 } from '../../src/core/address.ts';
 
-/** Addresses of a host at its nth question of a type, IPv4 and IPv6 mixed; empty: the name has none; null: it does not exist. */
+/** Addresses at a host's nth query of a type, IPv4 and IPv6 mixed. Empty: NODATA; null: the name does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;
 
 export interface TestNameServer {
@@ -17,7 +17,7 @@ const HEADER = 12;
 const RESPONSE = 0x8180;
 const NXDOMAIN = 3;
 
-/** A recursive name server as the outbound client sees it: answers A and AAAA over UDP from a function. */
+/** A stand-in for a recursive name server: answers A and AAAA over UDP from a function. */
 export async function startNameServer(
   address: string,
   port: number,
@@ -52,7 +52,7 @@ function reply(question: Buffer, type: number, found: readonly string[] | null):
   const records = (found ?? []).flatMap((address) => {
     const rdata = type === A ? parseIpv4(address) : type === AAAA ? parseIpv6(address) : null;
     if (rdata === null) return [];
-    // The name of the question, class IN, a TTL of nothing (RFC 1035 §4.1.3).
+    // Pointer to the query's name, class IN, TTL 0 (RFC 1035 §4.1.3).
     const head = Buffer.from([0xc0, HEADER, 0, type, 0, 1, 0, 0, 0, 0, 0, rdata.length]);
     return [Buffer.concat([head, rdata])];
   });

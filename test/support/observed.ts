@@ -1,12 +1,12 @@
-/** What a running server lets out of itself while a test changes something: log lines, readiness, metrics. */
+/** Observes log lines, readiness and metrics of a running server during a test. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Uqrp } from './server-process.ts';
 
 export interface Observed {
-  /** How often an event was logged since the observation began. */
+  /** Number of log lines with this event since the observation began. */
   count(event: string): number;
-  /** Fails if the server was unready in the meantime, or if a log line or the metrics hold one of the texts. */
+  /** Fails if the server was unready at any time, or if a log line or the metrics contain one of the texts. */
   check(secrets: readonly string[]): Promise<void>;
   end(): void;
 }
@@ -28,7 +28,7 @@ export function observe(server: Uqrp): Observed {
     asked++;
     if (reply.status !== 200) unready.push(await reply.text());
   }
-  // A server that was told to stop answers no more.
+  // A stopping server does not answer.
   const timer = setInterval(() => void ask().catch(() => {}), READINESS_MS);
   return {
     count: (event) => printed.split(`"event":"${event}"`).length - 1,
@@ -46,7 +46,7 @@ export function observe(server: Uqrp): Observed {
   };
 }
 
-/** Sockets of this machine that accept TCP connections at a port: one a worker. */
+/** Number of listening TCP sockets of this machine at a port: one per worker. */
 export function listeners(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   return ['/proc/net/tcp', '/proc/net/tcp6']

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 const FLAG = 'UQRP_TEST_OWN_NETWORK';
 
 /**
- * Runs this script again in a network of its own, in which loopback holds the given addresses besides and nothing else can be
- * reached, and ends with its exit code. Returns only inside. Needs root, or a kernel that lets users have namespaces; where neither
- * is there it says so and ends with 0.
+ * Runs this script again in a new network namespace and exits with its code; returns only inside. There, loopback also
+ * has the given addresses, and nothing else is reachable. Needs root or user namespaces; without both it prints so and
+ * exits 0.
  */
 export function enterOwnNetwork(addresses: readonly string[]): void {
   if (process.env[FLAG] === '1') return;

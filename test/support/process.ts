@@ -8,7 +8,7 @@ const TICKS = 100;
 /** CPU seconds, user and system, of a process with all its threads. */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The command's name is in brackets and may hold spaces.
+  // The command's name is in brackets and may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }

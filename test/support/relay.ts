@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 
-/** A TCP port in front of a PostgreSQL socket, which a test can take away: connections break, and new ones are refused. */
+/** A TCP port in front of a PostgreSQL socket. A test can cut it: connections break, and new ones are refused. */
 export interface DatabaseRelay {
   readonly url: string;
   cut(): Promise<void>;
   restore(): Promise<void>;
-  /** As a server that hangs: connections stay open, new ones are accepted, and nothing passes any more. Ended by `cut`. */
+  /** Hangs until `cut`: connections stay open, new ones are accepted, and no data passes. */
   hang(): void;
 }
 

@@ -21,14 +21,14 @@ export interface Uqrp {
   readonly pid: number;
   readonly dataDir: string;
   readonly ports: UqrpPorts;
-  /** Runs a CLI command on the same data; its standard output. */
+  /** Runs a CLI command on the same data. @returns its standard output */
   cli(args: readonly string[], input?: string): string;
   stop(): Promise<void>;
-  /** Ends it and removes its data. */
+  /** Stops the server and removes its data. */
   remove(): Promise<void>;
 }
 
-/** Starts the server as a user would, on free ports and data of its own. */
+/** Starts the server on free ports with a new data directory. */
 export async function startUqrp(
   env: NodeJS.ProcessEnv = {},
   dataDir?: string,
@@ -67,7 +67,7 @@ export async function startUqrp(
   };
 }
 
-/** The first line that `serve --json` prints: an object with the ports, once everything listens. */
+/** The first line of `serve --json`: an object with the ports, printed when everything listens. */
 function readPorts(child: ChildProcess): Promise<UqrpPorts> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -89,13 +89,13 @@ function readPorts(child: ChildProcess): Promise<UqrpPorts> {
 export interface Account {
   readonly token: string;
   readonly base: string;
-  /** Rejects with a TypeError when the server is gone. */
+  /** Rejects with a TypeError when the server does not answer. */
   call(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }>;
-  /** The same customer at another address. */
+  /** The same customer at another base URL. */
   at(base: string): Account;
 }
 
-/** Makes a customer and gives the way to call the API in its name. */
+/** Makes a customer. @returns a client of the API with its credential */
 export function account(server: Uqrp, email = 'test@example.net', tier = 'enterprise'): Account {
   server.cli(['user', 'create', email, '--tier', tier]);
   const token = server.cli(['user', 'token', email]).trim();

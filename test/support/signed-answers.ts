@@ -1,4 +1,4 @@
-/** Answers of a running server whose signatures are verified, by keys that the test was given. */
+/** Answers of a running server, with their signatures verified by the test's keys. */
 import assert from 'node:assert/strict';
 import { ask } from '../../src/client/ask.ts';
 import { keyTag as tagOf } from '../../src/edge/dnssec/keys/key-set.ts';
@@ -12,15 +12,15 @@ export type DnsKeys = readonly Uint8Array[];
 
 export interface SignedAnswer {
   readonly rcode: number;
-  /** Rdata of the records asked for, as hexadecimal text. */
+  /** Rdata of the queried type, hexadecimal. */
   readonly records: readonly string[];
-  /** Positions, in the list of key sets that was given, of the sets by which every signature verifies. */
+  /** Indexes of the given key sets that verify every signature. */
   readonly by: readonly number[];
 }
 
 const ZONE = 'uqrp.net';
 const DEADLINE_MS = 5000;
-/** A datagram on its way to a worker that ends is lost; a client asks again. */
+/** A datagram to a worker that ends is lost, so the client retries. */
 const TRIES = 3;
 
 /** Asks with DO, below the zone (or at it, with an empty name). @throws AssertionError when an answer is not signed */
@@ -39,7 +39,7 @@ export async function askSigned(
       dnssecOk: true,
     }),
   );
-  // A refusal holds no records: there is nothing to sign.
+  // A REFUSED reply has no records to sign.
   if (rcode === RCODE.REFUSED) return { rcode, records: [], by: [] };
   const records = [...answer, ...authority];
   assert.ok(
@@ -54,7 +54,7 @@ export async function askSigned(
   };
 }
 
-/** The DNSKEY rrset that the server serves at present, verified by itself. */
+/** The DNSKEY rrset of the server, verified by its own keys. */
 export async function servedKeys(port: number): Promise<DnsKeys> {
   const { records } = await askSigned(port, '', RRTYPE.DNSKEY, []);
   const keys = records.map((text) => Buffer.from(text, 'hex'));

@@ -1,6 +1,6 @@
 /**
- * Preloaded into every thread of a server under test (`node --import`): DNS workers then end, or wait in their start, when a file of
- * the steering folder says so. Everything else of the thread is the program's own.
+ * Preloaded into every thread of a server under test (`node --import`). Files of the control folder make DNS workers
+ * end, or wait during their start. The rest of the thread is the unchanged program.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,9 +13,9 @@ const LOOK_MS = 5;
 export interface Steering {
   /** Environment of the server. */
   readonly env: NodeJS.ProcessEnv;
-  /** Ends a DNS worker, as a fault of its own would. */
+  /** Ends a DNS worker as a fault would. */
   kill(worker: number): void;
-  /** DNS workers that start from now on wait until `release`. */
+  /** DNS workers that start after this call wait until `release`. */
   hold(): void;
   release(): void;
   /** Whether this DNS worker waits in its start. */

@@ -1,12 +1,12 @@
 import type { RRTYPE } from '../../src/edge/wire/codes.ts';
 
 /**
- * What an answer has to come out as, and always secure but for the last two:
+ * Expected result of a query. All but the last two must be secure:
  *   small, large   the record of that size
- *   denied         nothing there, proven
- *   some           an rrset of the type asked for
+ *   denied         proven absence
+ *   some           an rrset of the queried type
  *   any            an rrset, or its proven absence
- *   unproven       signatures, which nobody can validate: whatever comes back, but no failure
+ *   unproven       signatures, which no validator can validate: any result but a failure
  *   failed         SERVFAIL: the server refused
  */
 export type Expected = 'small' | 'large' | 'denied' | 'some' | 'any' | 'unproven' | 'failed';
@@ -16,18 +16,18 @@ export interface Case {
   readonly name: string;
   readonly type: keyof typeof RRTYPE;
   readonly expected: Expected;
-  /** The answer must not be kept: its TTL is 0, or the least that the resolver knows. */
+  /** The answer must not be cached: its TTL is 0, or the resolver's minimum. */
   readonly isPrivate?: true;
 }
 
 const PRIVATE = 'get.auth-$T.temp.acme.v1';
 
-/** With a zone of ten octets, 255: there is no room below it. */
+/** With a zone of ten octets the name has 255, the maximum. */
 const LONGEST = [52, 63, 63, 63].map((octets) => 'x'.repeat(octets)).join('.');
 
-/** In this order: see README.md. */
+/** The order matters: see README.md. */
 export const CASES: readonly Case[] = [
-  // Names that are not there, before those beside them that are.
+  // Names that do not exist, before their existing neighbours.
   { name: 'get.none.open.v1', type: 'TXT', expected: 'denied' },
   { name: 'get.nothing.public.v1', type: 'TXT', expected: 'denied' },
   { name: 'www', type: 'A', expected: 'denied' },
@@ -35,7 +35,7 @@ export const CASES: readonly Case[] = [
   { name: 'get.auth-$T.none.acme.v1', type: 'TXT', expected: 'denied' },
   { name: 'get.auth-$T.zzzz.acme.v1', type: 'TXT', expected: 'denied' },
 
-  // Names of which a proof is special: wildcards as they stand, odd octets, the longest there are.
+  // Names with special proofs: literal wildcards, unusual octets, maximum lengths.
   { name: '*', type: 'A', expected: 'denied' },
   { name: '*.open.v1', type: 'TXT', expected: 'denied' },
   { name: 'get.*.open.v1', type: 'A', expected: 'denied' },
@@ -45,7 +45,7 @@ export const CASES: readonly Case[] = [
   { name: LONGEST.slice(1), type: 'A', expected: 'denied' },
   { name: LONGEST, type: 'A', expected: 'denied' },
 
-  // Names on the way to a record, as a resolver that minimises names asks for them.
+  // Ancestors of a record's name, for resolvers that minimise names (RFC 9156).
   { name: 'v1', type: 'A', expected: 'denied' },
   { name: 'v1', type: 'NS', expected: 'denied' },
   { name: 'open.v1', type: 'A', expected: 'denied' },
@@ -63,7 +63,7 @@ export const CASES: readonly Case[] = [
   { name: 'gEt.LaRgE.oPeN.V1', type: 'TXT', expected: 'large' },
   { name: 'GET.none.OPEN.v1', type: 'TXT', expected: 'denied' },
 
-  // Refused without a token, and still there with it.
+  // REFUSED without a token, then answered with it.
   { name: 'get.temp.acme.v1', type: 'TXT', expected: 'failed' },
   { name: 'get.none.acme.v1', type: 'TXT', expected: 'failed' },
   { name: 'get.temp.acme.v1', type: 'A', expected: 'denied' },
@@ -72,7 +72,7 @@ export const CASES: readonly Case[] = [
   { name: 'get.auth-$T.large.acme.v1', type: 'TXT', expected: 'large', isPrivate: true },
   { name: 'get.auth-$T.late.acme.v1', type: 'TXT', expected: 'small', isPrivate: true },
   { name: 'GeT.AuTh-$T.TeMp.AcMe.V1', type: 'TXT', expected: 'small', isPrivate: true },
-  // Malformed: the server says FORMERR, but only to TXT.
+  // Malformed: FORMERR for TXT only.
   { name: 'put.motd.open.v1', type: 'A', expected: 'denied' },
 
   { name: '', type: 'SOA', expected: 'some' },
@@ -97,7 +97,7 @@ export const CASES: readonly Case[] = [
   { name: '', type: 'RRSIG', expected: 'unproven' },
 ];
 
-/** Enough to see that a resolver believes one state of the keys, or does not. */
+/** Enough to show whether a resolver accepts one state of the keys. */
 export const FEW_CASES: readonly Case[] = CASES.filter(
   ({ name, type }) =>
     (name === 'get.motd.open.v1' && (type === 'TXT' || type === 'A')) ||

@@ -16,12 +16,12 @@ import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
 import { start, stop } from '../support/process.ts';
 import type { Daemon, Setup } from './daemons.ts';
 
-/** What a validator made of an answer. */
+/** A validator's result for an answer. */
 export interface Validation {
   readonly status: 'secure' | 'insecure' | 'failed';
   /** Decoded payload of a TXT answer, or null. */
   readonly payload: string | null;
-  /** Records of the type asked for. */
+  /** Number of records of the queried type. */
   readonly records: number;
   /** TTL of the answer, seconds; null where it is not known. */
   readonly ttl: number | null;
@@ -30,7 +30,7 @@ export interface Validation {
 }
 
 export interface Validator {
-  /** Of a resolver its own, at 127.0.0.1; of a program that asks by itself, that of the server it asks. */
+  /** At 127.0.0.1: a resolver's own port; for `delv` and `drill`, the port of the server. */
   readonly port: number;
   ask(name: string, type: keyof typeof RRTYPE): Promise<Validation>;
   stop(): Promise<void>;
@@ -40,7 +40,6 @@ const START_LIMIT_MS = 20_000;
 const START_TRIES = 3;
 const DEADLINE_MS = 15_000;
 
-/** Whether a program can be run here. */
 export function isInstalled(program: string): boolean {
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 }
@@ -50,14 +49,14 @@ export function skipWithout(program: string, debian: string): string | false {
   return isInstalled(program) ? false : `${program} is not installed (Debian package ${debian})`;
 }
 
-/** The first line in which a program tells its version. */
+/** The first line with a program's version. */
 export function versionOf(program: string, args: readonly string[]): string {
   const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   const line = `${stdout}${stderr}`.split('\n').find((text) => /\d+\.\d+/.test(text)) ?? '';
   return /\d+\.\d+(?:\.\d+)?[\w.+-]*/.exec(line.replace(/^\w{3} \d+ [\d:]+ /, ''))?.[0] ?? 'unknown';
 }
 
-/** Starts a resolver in the foreground and waits until it answers anything at all. */
+/** Starts a resolver in the foreground and waits until it answers. */
 export async function startDaemon(
   daemon: Daemon,
   where: Pick<Setup, 'anchors' | 'direct'> & { readonly root?: string },
@@ -66,7 +65,7 @@ export async function startDaemon(
     try {
       return await tryDaemon(daemon, where);
     } catch (error) {
-      // Its port may have been taken in between, by another resolver's question say.
+      // Another process may have taken the port, for example for a resolver's query.
       if (attempt === START_TRIES) throw error;
     }
   }
@@ -100,10 +99,10 @@ async function tryDaemon(daemon: Daemon, where: Parameters<typeof startDaemon>[1
   return { port, ask: (name, type) => resultOf(name, type, port), stop: end };
 }
 
-/** Ports that were given to a resolver, which may not have opened its own yet. */
+/** Ports that are assigned to resolvers, which may not have opened them yet. */
 const given = new Set<number>();
 
-/** A port that is free on UDP; on TCP it very likely is as well. */
+/** A port that is free on UDP, and very likely on TCP too. */
 async function freePort(): Promise<number> {
   const socket = createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -115,7 +114,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Whether anything comes back for a question that it needs not ask anybody. */
+/** Whether the resolver answers a query that needs no other server. */
 async function answers(port: number): Promise<boolean> {
   const question = encodeQuery(nameFromText('version.bind')!, RRTYPE.TXT, {
     id: 0,

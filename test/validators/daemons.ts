@@ -2,9 +2,9 @@
 export interface Setup {
   readonly dir: string;
   readonly port: number;
-  /** DS records, as lines of a master file: all that is trusted. */
+  /** DS records, as lines of a master file: the only trust anchors. */
   readonly anchors: readonly string[];
-  /** Our server at 127.0.0.1, asked for these zones without a delegation; null: by way of the root. */
+  /** Our server at 127.0.0.1, asked for these zones without a delegation. Null: resolution from the root. */
   readonly direct: { readonly zones: readonly string[]; readonly port: number } | null;
   /** Address of the root server, on port 53. */
   readonly root: string;
@@ -15,13 +15,13 @@ export interface Daemon {
   readonly name: string;
   readonly program: string;
   readonly debian: string;
-  /** Arguments that make it tell its version. */
+  /** Arguments that print the version. */
   readonly version: readonly string[];
-  /** Calls a zone bogus where an algorithm of the DNSKEY rrset has not signed everything (RFC 4035 §2.2), as in `split`. */
+  /** Requires signatures of every algorithm of the DNSKEY rrset (RFC 4035 §2.2), so `split` is bogus. */
   readonly insists: boolean;
-  /** It keeps every answer so long, seconds, whatever its TTL. */
+  /** Minimum time that it caches an answer, seconds. */
   readonly minTtl: number;
-  /** Types that it makes a SERVFAIL of, with zones of BIND's as well. */
+  /** Types for which it returns SERVFAIL, also with zones of BIND. */
   readonly declines: readonly string[];
   /** Its configuration: text by file name. */
   readonly files: (setup: Setup) => Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ function ds(line: string): { owner: string; rdata: readonly string[] } {
   return { owner: owner!, rdata };
 }
 
-/** A `trust-anchors` statement as named and delv read it. */
+/** A `trust-anchors` statement for named and delv. */
 export function bindAnchors(anchors: readonly string[]): string {
   const lines = anchors.map((line) => {
     const { owner, rdata } = ds(line);
@@ -103,7 +103,7 @@ const NAMED: Daemon = {
     'named.conf': [
       'options {',
       `directory "${dir}";`,
-      // The port of those it asks: meant for tests, and so used here.
+      // The port of the servers it asks; the option is meant for tests.
       `port ${direct?.port ?? 53};`,
       `listen-on port ${port} { 127.0.0.1; };`,
       'listen-on-v6 { none; };',
@@ -142,7 +142,7 @@ const KRESD: Daemon = {
       'net.ipv6 = false',
       'cache.size = 10 * MB',
       "trust_anchors.remove('.')",
-      // A second call for an owner takes the place of the first.
+      // A second call for an owner replaces the first.
       ...[...Map.groupBy(anchors, (line) => ds(line).owner).values()].map(
         (lines) => `trust_anchors.add([[${lines.join('\n')}]])`,
       ),

@@ -6,17 +6,17 @@ import { parseEnvelope } from '../../src/core/query/envelope.ts';
 import type { Validation, Validator } from './daemon.ts';
 import { bindAnchors } from './daemons.ts';
 
-/** A program that asks, validates one answer, prints what it thinks, and ends. */
+/** A program that asks, validates one answer, prints the result and ends. */
 export interface OneShot {
   readonly name: string;
   readonly program: string;
   readonly debian: string;
   readonly version: readonly string[];
-  /** Types that it cannot make sense of, with zones of BIND's neither. */
+  /** Types that it cannot validate, also with zones of BIND. */
   readonly declines: readonly string[];
-  /** It does not show what is in the records. */
+  /** It does not print rdata. */
   readonly isBlind: boolean;
-  /** How the trust anchors are written into its file. */
+  /** The content of its trust anchor file. */
   readonly anchors: (lines: readonly string[]) => string;
   readonly args: (options: OneShotQuestion) => readonly string[];
   readonly read: (output: string, type: string) => Validation;
@@ -62,8 +62,8 @@ export const DELV: OneShot = {
 };
 
 /**
- * Builds a tree of signatures from the answer up to a trusted key (`-S`). It shows no record, and over UDP it does not ask
- * again for a cut answer, so it asks over TCP. Without a delegation it can go no further up than our DS.
+ * Builds the chain of signatures from the answer to a trusted key (`-S`). It prints no record. It does not retry a
+ * truncated answer, so it asks over TCP. Without a delegation the chain ends at our DS.
  */
 export const DRILL: OneShot = {
   name: 'drill -S',
@@ -110,7 +110,7 @@ export function startOneShot(
   };
 }
 
-/** What a program prints, on either stream and whatever its exit code. */
+/** Output of a program on both streams, whatever its exit code. */
 function output(program: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     execFile(program, args, { timeout: LIMIT_MS, maxBuffer: 1 << 20 }, (_error, stdout, stderr) => {
@@ -119,7 +119,7 @@ function output(program: string, args: readonly string[]): Promise<string> {
   });
 }
 
-/** The payload of the envelope in a TXT record's presentation, its strings joined. */
+/** The envelope's payload from a TXT record in presentation format. */
 function payloadOf(line: string): string | null {
   const text = [...line.matchAll(/"([^"]*)"/g)].map(([, part]) => part).join('');
   return parseEnvelope(text)?.data?.toString() ?? null;

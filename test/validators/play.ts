@@ -6,11 +6,11 @@ import { LARGE, SMALL } from './world.ts';
 export interface PlayOptions {
   readonly zone: string;
   readonly token: string;
-  /** The least TTL that the validator gives an answer, seconds. */
+  /** Minimum TTL of the validator's answers, seconds. */
   readonly minTtl?: number;
-  /** Types that are not asked for: see `Daemon`. */
+  /** Types that are skipped: see `Daemon`. */
   readonly declines?: readonly string[];
-  /** It does not show what is in the records. */
+  /** It does not print rdata. */
   readonly isBlind?: boolean;
 }
 
@@ -24,7 +24,7 @@ const CHECKS: Readonly<Record<Expected, (validation: Validation) => boolean>> = 
   failed: ({ status }) => status === 'failed',
 };
 
-/** Puts the questions in their order; all that came out wrong is told at once. */
+/** Asks all questions in order. Fails with a list of all wrong results. */
 export async function play(
   validator: Validator,
   cases: readonly Case[],
@@ -46,7 +46,7 @@ export async function play(
   assert.deepEqual(wrong, [], options.zone);
 }
 
-/** Nothing may be secure. */
+/** No result may be secure. */
 export async function playBogus(
   validator: Validator,
   cases: readonly Case[],
@@ -60,7 +60,7 @@ export async function playBogus(
   assert.deepEqual(believed, [], zone);
 }
 
-/** DS records of keys that the zone has not: the last digit of each digest is another. */
+/** DS records that match no key of the zone: the last digit of each digest is changed. */
 export function wrongDs(lines: readonly string[]): readonly string[] {
   return lines.map((line) => line.slice(0, -1) + (line.endsWith('0') ? '1' : '0'));
 }

@@ -8,7 +8,7 @@ import { DELV, DRILL, startOneShot } from './one-shot.ts';
 import { play, playBogus, wrongDs } from './play.ts';
 import { SMALL, startWorld, type World, ZONES } from './world.ts';
 
-/** A resolver or a server that hangs must not hold up the rest. */
+/** A hanging resolver or server must not block the other tests. */
 const LIMIT = { timeout: 300_000 };
 
 for (const signing of ['full', 'split'] as const) {
@@ -53,7 +53,7 @@ for (const signing of ['full', 'split'] as const) {
             const { token } = world;
             await play(validator, CASES, { zone: ZONES[0], token, minTtl, declines });
             await play(validator, FEW_CASES, { zone: ZONES[1], token, minTtl, declines });
-            // Now from its cache.
+            // The second time it answers from its cache.
             await play(validator, CASES, { zone: ZONES[0], token, minTtl, declines });
           });
         });

@@ -26,11 +26,11 @@ interface Watcher {
   readonly validator: Validator;
 }
 
-/** A resolver or a server that hangs must not hold up the rest. */
+/** A hanging resolver or server must not block the other tests. */
 const LIMIT = { timeout: 300_000 };
 
 for (const signing of ['full', 'split'] as const) {
-  // In `split` a hardened unbound believes nothing anyway: see resolvers.slow.ts.
+  // A hardened unbound rejects every answer of `split`: see resolvers.slow.ts.
   const able = DAEMONS.filter(({ insists }) => signing === 'full' || !insists);
   const daemons = able.filter(({ program }) => isInstalled(program));
   const skip = daemons.length === 0 ? 'no resolver is installed' : false;
@@ -42,7 +42,7 @@ for (const signing of ['full', 'split'] as const) {
     const lines = new Map<ParentDs, readonly string[]>();
 
     before(async () => {
-      // One thread, so that an answer with the new keys means that all have them.
+      // One worker, so that one answer with the new keys proves the step.
       world = await startWorld(signing, { UQRP_WORKERS: '1' });
       rollover = new Rollover(world.server, ZONE, signing);
       lines.set('old', rollover.wanted());
@@ -53,7 +53,7 @@ for (const signing of ['full', 'split'] as const) {
       await world.remove();
     });
 
-    /** Starts a fresh resolver of each kind for each DS rrset, has it believe what it sees, and keeps it. */
+    /** Starts a new resolver of each kind for each DS rrset, checks that it validates, and keeps it for later steps. */
     async function start(startedAfter: string, sets: readonly ParentDs[]): Promise<void> {
       const direct = { zones: ZONES, port: world.server.ports.dns };
       for (const ds of sets) {
@@ -69,7 +69,7 @@ for (const signing of ['full', 'split'] as const) {
       const { minTtl } = daemon;
       const cases = [
         ...FEW_CASES,
-        // Names that nobody has asked for: signed after the step, believed with keys known before it.
+        // New names: signed after the step, validated with keys cached before it.
         { name: `get.auth-$T.none-${step}.acme.v1`, type: 'TXT', expected: 'denied' },
         { name: `new-${step}`, type: 'A', expected: 'denied' },
       ] as const;
@@ -96,7 +96,7 @@ for (const signing of ['full', 'split'] as const) {
         if (label === 'ksk-withdraw') lines.set('new', rollover.wanted());
         assert.equal(keyTags(world.server, ZONE).length - tags.length, DIFFERENCE[step]);
 
-        // The waits between steps are as long as what a resolver keeps: it has seen the last step, or nothing since it began.
+        // Steps are one cache lifetime apart: a resolver has the keys of the previous step or of this one.
         const warm = watchers.filter((watcher) => ds.includes(watcher.ds));
         const gone = watchers.filter((watcher) => !ds.includes(watcher.ds));
         watchers = [];

@@ -16,7 +16,7 @@ import { eventually } from '../e2e/client.ts';
 import type { Uqrp } from '../support/server-process.ts';
 
 /**
- * DS rrsets that a resolver may hold: what the parent has, or had not longer ago than their TTL.
+ * DS rrsets that a resolver may have cached: the parent's, or one that the parent replaced less than a TTL ago.
  * `old` and `new` are of the KSK before and after its rollover.
  */
 export type ParentDs = 'old' | 'both' | 'new';

@@ -33,7 +33,7 @@ export function signed(body: string, t = T, secret = SECRET): string {
   return signatureHeader(Buffer.from(body), t, secret);
 }
 
-/** What becomes of a request: a reason, or `passed`. */
+/** The reason of the rejection, or `passed`. */
 export function check(
   body: string | Uint8Array,
   header: string | readonly string[] | undefined,

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** docs/WEBHOOKS.md as it stands. */
+/** The text of docs/WEBHOOKS.md. */
 export const GUIDE = readFileSync(new URL('../../../docs/WEBHOOKS.md', import.meta.url), 'utf8');
 
-/** The fenced blocks of the guide whose fence says `info`, without the fences. @throws when there is none */
+/** The guide's fenced blocks with the info string `info`, without fences. @throws when there is none */
 export function blocks(info: string): readonly string[] {
   const found = [...GUIDE.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)]
     .filter(([, said]) => said === info)

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const SDK = fileURLToPath(new URL('../../', import.meta.url));
 const STRIPE = fileURLToPath(new URL('../../../node_modules/stripe', import.meta.url));
 
-/** A folder as a receiver's author has it: ES modules, this package and `stripe` installed. */
+/** A folder for a receiver: ES modules, with this package and `stripe` installed. */
 export interface Project {
   write(name: string, text: string): string;
   remove(): void;
@@ -33,10 +33,10 @@ export async function makeProject(): Promise<Project> {
   };
 }
 
-/** A receiver that runs in a process of its own and has said that it listens. */
+/** A child process that has printed that it listens. */
 export interface Receiver {
   readonly port: number;
-  /** Lines that it has printed since. */
+  /** Lines that it has printed since then. */
   readonly lines: readonly string[];
   stop(): Promise<void>;
 }
