@@ -21,7 +21,7 @@ for _ in $(seq 100); do
   sleep 0.2
 done
 
-# Each block prints a line of its own first, so that a failure names its heading's place in the page.
+# Each block prints its number and line first, so that a failure can be found in the page.
 awk -v n=0 '/^```sh$/ { inside = 1; n++; printf "echo \"== example %d, line %d\"\n", n, NR; next }
   /^```$/ { if (inside) print "echo"; inside = 0; next }
   inside { print }' docs/API.md | sed "s#http://127.0.0.1:8080/#http://127.0.0.1:$http/#" >"$work/session.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Clients written by others, one script each; every one runs, and one failure fails the whole.
+# Runs every script of test/clients (third-party clients). Exit code 1 when one fails.
 set -uo pipefail
 cd "$(dirname "$0")/../clients" || exit 1
 

@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 git ls-files -z | grep -zv '^test/' | xargs -0 cp --parents -t "$work"
 cd "$work"
-# Without the Node that an earlier npm ci put in front.
+# Removes the Node of an earlier npm ci from PATH.
 PATH=$(printf '%s' "$PATH" | tr ':' '\n' | grep -v node_modules | paste -sd:)
 export PATH
 echo "node $(node --version), npm $(npm --version)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plays the session of the README as it is printed there, against `npm start`, and checks what each reader of the record saw.
+# Runs the shell session of the README against `npm start`, and checks the answer that each reader gets.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -16,7 +16,7 @@ work=$(mktemp -d)
 git ls-files -z | grep -zv '^test/' | xargs -0 cp --parents -t "$work"
 ln -s "$PWD/node_modules" "$work/node_modules"
 cd "$work"
-# In a group of its own: npm starts a shell that starts the server, and all of them must go.
+# In a separate process group: npm starts a shell that starts the server, and the trap must end all three.
 setsid npm start >server.log 2>&1 &
 group=$!
 trap 'kill -TERM -- "-$group" 2>/dev/null || true; wait "$group" 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -26,7 +26,7 @@ for _ in $(seq 100); do
   sleep 0.2
 done
 
-# The blocks of the README that are marked as shell, in their order.
+# The README's `sh` blocks, in order.
 awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0; next } inside { print }' README.md >session.sh
 bash -eu session.sh >session.out 2>session.err || { echo 'the session failed:'; cat session.out session.err; exit 1; }
 cat session.out

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Webhooks from outside, with a whole server: test/webhooks/README.md. In a network of its own, since nothing lets a webhook reach
-# a private address: there, loopback holds addresses that look public.
+# Tests webhooks with a whole server: test/webhooks/README.md. It runs in a network namespace whose loopback has addresses that look
+# public, because no webhook reaches a private address.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -12,4 +12,4 @@ for own in --net '--net --user --map-root-user'; do
     exec unshare $own sh -c "$setup && exec \"\$@\"" webhooks "${tests[@]}"
   fi
 done
-echo 'skipped: no network of its own can be had here'
+echo 'skipped: cannot create a network namespace'

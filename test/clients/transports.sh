@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What clients written by others make of our transports: cookies, idle timeouts, padding, TLS with and without ALPN and SNI,
-# and the rate of replies. Starts a server of its own on free ports.
+# Tests our transports with third-party clients: cookies, idle timeouts, padding, TLS with and without ALPN and SNI, and the
+# rate limit of replies. Starts a server on free ports.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -36,7 +36,7 @@ start_server() {
 }
 
 failures=0
-verdict() { # NAME OUTPUT CODE
+report() { # NAME OUTPUT CODE
   if [ "$3" -eq 0 ]; then
     echo "ok: $1"
   else
@@ -51,17 +51,17 @@ expect() {
   shift 2
   output=$("$@" 2>&1 </dev/null) || true
   grep -Eq -- "$pattern" <<<"$output" || code=1
-  verdict "$name" "$output" "$code"
+  report "$name" "$output" "$code"
 }
 
-# lacks NAME PATTERN COMMAND...: there is a good reply, and it does not match.
+# lacks NAME PATTERN COMMAND...: the reply is NOERROR, and does not match.
 lacks() {
   local name=$1 pattern=$2 output code=0
   shift 2
   output=$("$@" 2>&1 </dev/null) || true
   grep -q 'status: NOERROR' <<<"$output" || code=1
   ! grep -Eq -- "$pattern" <<<"$output" || code=1
-  verdict "$name" "$output" "$code"
+  report "$name" "$output" "$code"
 }
 
 zone=uqrp.net
@@ -72,7 +72,7 @@ tls=(kdig @127.0.0.1 -p "$dot" "+tls-ca=$ca" +tls-hostname=localhost)
 https=(kdig @127.0.0.1 -p "$doh" +https "+tls-ca=$ca" +tls-hostname=localhost)
 handshake=(openssl s_client -connect "127.0.0.1:$dot" -CAfile "$ca")
 
-# Cookies (RFC 7873, RFC 9018). "good" is dig's word for its own client cookie coming back with a server cookie.
+# Cookies (RFC 7873, RFC 9018). dig prints "good" when its client cookie comes back with a server cookie.
 expect 'a server cookie' 'COOKIE: [0-9a-f]{16}01000000[0-9a-f]{24} \(good\)' "${udp[@]}" +cookie $zone SOA
 cookie=$("${udp[@]}" +cookie $zone SOA | sed -nE 's/^; COOKIE: ([0-9a-f]+) .*/\1/p')
 expect 'the same cookie again, while it is fresh' "COOKIE: $cookie \(good\)" "${udp[@]}" "+cookie=$cookie" $zone SOA
@@ -88,7 +88,7 @@ expect 'the idle timeout over TCP' 'TCP.KEEPALIVE: 10.0 secs' "${udp[@]}" +tcp +
 lacks 'no idle timeout over UDP' 'TCP.KEEPALIVE: ' "${udp[@]}" +keepalive $zone SOA
 lacks 'no idle timeout unasked' 'TCP.KEEPALIVE: ' "${udp[@]}" +tcp $zone SOA
 
-# Padding (RFC 7830, RFC 8467): where it is encrypted, and when asked for.
+# Padding (RFC 7830, RFC 8467): over encrypted transports only, and on request.
 expect 'padded to 468 octets over TLS' 'Received 468 B' "${tls[@]}" +padding $zone SOA
 expect 'padded to 468 octets over HTTPS' 'Received 468 B' "${https[@]}" +padding $zone SOA
 lacks 'not padded unasked' 'PADDING' "${tls[@]}" +nopadding $zone SOA
@@ -105,12 +105,12 @@ refused='communications error|connection reset|end of file|timed out|no servers 
 expect 'no plain DNS on the port of TLS' "$refused" dig @127.0.0.1 -p "$dot" +tcp +tries=1 +time=2 $zone SOA
 stop_server
 
-# The rate of replies: with 50 a second, a burst of 300 in less than three seconds cannot be answered whole.
+# The rate limit of replies: at 50 per second, a burst of 300 within three seconds cannot get every reply.
 start_server 50
 for _ in $(seq 300); do echo "$zone SOA"; done >"$work/burst"
 burst=(dnsperf -s 127.0.0.1 -p "$dns" -d "$work/burst" -n 1 -q 300 -t 1)
 expect 'a burst loses replies' 'Queries lost: +[1-9]' "${burst[@]}"
-expect 'and is not all lost: what slips asks again over TCP' 'Queries completed: +[1-9]' "${burst[@]}"
-expect 'TCP answers whoever is over the rate of UDP' 'ANSWER: 1' dig @127.0.0.1 -p "$dns" +tcp $zone SOA
+expect 'some queries of a burst complete: truncated replies are retried over TCP' 'Queries completed: +[1-9]' "${burst[@]}"
+expect 'TCP answers a client above the UDP rate limit' 'ANSWER: 1' dig @127.0.0.1 -p "$dns" +tcp $zone SOA
 
 [ "$failures" -eq 0 ] || { echo "$failures failed"; exit 1; }
