@@ -5,7 +5,7 @@ import { EXIT, report, stopOnClosedPipe } from './cli/output.ts';
 import { buildProgram } from './cli/program.ts';
 import { takeSignals } from './cli/signals.ts';
 
-// Whatever this process writes is for its user alone, also where the shell's umask says otherwise.
+// Files of this process are for its user only, whatever the umask of the shell is.
 process.umask(0o077);
 stopOnClosedPipe();
 const program = buildProgram({ clock: Date.now, takeSignals });

@@ -32,34 +32,34 @@ import { refuseSecret } from './zone-keys/refuse-secret.ts';
 
 export interface EdgeRole {
   readonly ports: EdgePorts;
-  /** Resolves once the view holds everything that was committed before it was opened. */
+  /** Resolves when the view holds everything that was committed before it was opened. */
   readonly caughtUp: Promise<void>;
-  /** Resolves once the first attempt to catch up is over, however it ended. */
+  /** Resolves when the first attempt to catch up has ended, with or without success. */
   readonly attempted: Promise<void>;
   unready(): UnreadyReason[];
   lag(): { readonly seq: number; readonly seconds: number } | null;
   /** True while the view does not follow its source. */
   isStale(): boolean;
-  /** Reads the certificate anew; the one in use stays when that fails. */
+  /** Reads the certificate again; the current one stays when that fails. */
   reloadTls(): Promise<void>;
-  /** Of the certificate in use, milliseconds since the epoch. */
+  /** End of the current certificate, milliseconds since the epoch. */
   certificateEnd(): number;
   stop(): Promise<void>;
 }
 
 export interface EdgeRoleOptions {
   readonly config: Config;
-  /** What to follow, or null on a node without synchronisation: its view stays empty. */
+  /** Null without synchronisation (UQRP_SYNC=off): the view stays empty. */
   readonly source: ChangeSource | null;
-  /** Where the signing keys come from, or null: the files of the data directory. */
+  /** Null: signing keys come from files of the data directory. */
   readonly nodeKeys: NodeKeys | null;
-  /** What they are sealed with. */
+  /** Encrypts signing keys. */
   readonly sealingKey: Uint8Array;
-  /** Whether the start waits for signing keys: nothing is served meanwhile, for it would be unsigned. */
+  /** Called while the start waits for signing keys: without them answers would be unsigned. */
   readonly onKeysMissing: (isMissing: boolean) => void;
   /** Ends that wait. */
   readonly cancel: AbortSignal;
-  /** What server cookies are made with. */
+  /** Key of server cookies. */
   readonly cookieKey: Uint8Array;
   readonly stats: SharedArrayBuffer;
   readonly clock: Clock;
@@ -68,26 +68,23 @@ export interface EdgeRoleOptions {
 }
 
 const DAY_MS = 86_400_000;
-/** From this many days before its end on, a warning a day tells of the certificate. */
+/** Days before its end from which the certificate is warned about, once a day. */
 const WARN_DAYS = 14;
-/**
- * Tickets are encrypted under these keys. Once they are replaced, nobody who takes the new ones can read a session that was
- * recorded before: forward secrecy of resumed sessions.
- */
+/** Lifetime of session ticket keys. After it, recorded sessions cannot be decrypted with stolen keys. */
 const TICKET_KEYS_MS = DAY_MS / 2;
 const TICKET_KEYS_OCTETS = 48;
 
-/** What was opened, to be closed in reverse. */
+/** Closed in reverse order. */
 type Opened = (() => void | Promise<void>)[];
 
-/** Opens the view, starts the workers, and resolves when they listen; the follower may still be catching up. */
+/** Resolves when the workers listen; the follower may still be catching up. */
 export async function openEdgeRole(options: EdgeRoleOptions): Promise<EdgeRole> {
   const opened: Opened = [];
   const stop = (): Promise<void> => closeAll(opened.toReversed());
   try {
     return { ...(await open(options, opened)), stop };
   } catch (error) {
-    // A port that is taken must end the process, not leave it following a feed for nobody.
+    // A port in use must end the process: otherwise it would follow a feed without serving.
     await stop().catch(() => {});
     throw error;
   }
@@ -222,7 +219,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     attempted: follower?.attempted ?? Promise.resolve(),
     unready() {
       const reasons: UnreadyReason[] = [];
-      // Cut off from its source a node stays ready: a view that is old answers better than none.
+      // Without its source a node stays ready: old answers are better than none.
       if (follower !== null && !follower.hasView()) reasons.push('feed');
       if (pool.alive() === 0) reasons.push('workers');
       return reasons;
@@ -247,7 +244,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
 interface SigningKeys {
   readonly read: ReadKeys;
   readonly first: FirstKeys;
-  /** Takes note of keys that came into use. */
+  /** Records keys that came into use. */
   keep(reading: KeyReading): void;
 }
 
@@ -275,7 +272,6 @@ async function openKeys(options: EdgeRoleOptions): Promise<SigningKeys> {
   return { read, first, keep: (reading) => saveCopy(copy, reading, onCopyFailed) };
 }
 
-/** Why a certificate could not be taken over. */
 function reasonOf(error: unknown): TlsFault {
   return tlsFaultOf(error instanceof ConfigError ? error.faults : []);
 }

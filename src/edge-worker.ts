@@ -1,7 +1,4 @@
-/**
- * Composition root of one DNS worker thread: sockets, packet handler and a reader of the view. Started by
- * `edge/node/pool.ts`; ends itself when told to stop.
- */
+/** Composition root of one DNS worker thread, started by `edge/node/pool.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { errorCode, ListenError } from './edge/node/listen-error.ts';
 import type { FromWorker, LiveSettings, ToWorker, WorkerSettings } from './edge/node/settings.ts';

@@ -1,7 +1,4 @@
-/**
- * Composition root of the process: open, wire, run, close. With its two wings the only file that knows every room;
- * `edge-worker.ts` is its counterpart inside a DNS thread.
- */
+/** Composition root of the process: open, connect, run, close. `edge-worker.ts` is its counterpart in a DNS thread. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -31,7 +28,7 @@ import { refuseSecret } from './zone-keys/refuse-secret.ts';
 
 export interface ServerPorts {
   readonly http: number;
-  /** Null where metrics have no listener of their own. */
+  /** Null when metrics have no own listener. */
   readonly metrics: number | null;
   /** Null in a process of the control role. */
   readonly dns: number | null;
@@ -43,20 +40,20 @@ export interface RunningServer {
   readonly ports: ServerPorts;
   readiness(): Readiness;
   reloadTls(): Promise<void>;
-  /** Stops accepting, finishes what is in flight, flushes, closes. */
+  /** Refuses new work, finishes what is in flight, flushes, closes. */
   stop(): Promise<void>;
 }
 
 const COOKIE_KEY_OCTETS = 32;
-/** For HTTP requests under way at a stop, milliseconds: less than what `serve` gives a stop in all (9.5 s). */
+/** Milliseconds for HTTP requests under way at a stop. `serve` gives a stop 9.5 s in all. */
 const HTTP_GRACE_MS = 3000;
-/** An edge waits so long for the first answer of its database, milliseconds. */
+/** Milliseconds that an edge waits for the first answer of its database. */
 const FIRST_PASS_MS = 5_000;
 
 /**
- * Starts everything that the role asks for. Resolves when all of it listens and the view has caught up.
+ * Starts every part of the role. Resolves when all parts listen and the view has caught up.
  *
- * @param cancel ends the start: what was opened is closed, and the promise rejects with the signal's reason
+ * @param cancel closes what was opened and rejects with the signal's reason
  */
 export async function serve(
   config: Config,
@@ -83,7 +80,7 @@ export async function serve(
   const metrics = createMetrics({
     edgeStats: stats,
     feedLag: () => edge?.lag() ?? null,
-    // Not while the database is down: the scrape would wait for it.
+    // While the database is down the scrape would wait for it.
     webhookOldestDue: () => (probe?.isUp() === false ? null : (control?.webhookOldestDue() ?? null)),
     databaseUp: () => probe?.isUp() ?? null,
     version,
@@ -102,9 +99,9 @@ export async function serve(
 
   async function close(): Promise<void> {
     state = 'stopping';
-    // Deliveries under way may take their five seconds while connections take theirs.
+    // Deliveries under way get their five seconds while connections close.
     control?.quiesce();
-    // In the reverse order of opening: listeners first, what they use last.
+    // In reverse order of opening: listeners first, then what they use.
     await closeAll(opened.toReversed());
   }
 
@@ -115,7 +112,7 @@ export async function serve(
     opened.push(() => lock.release());
     if (hasEdge) checkOpenFiles(config.workers);
     await checkPorts(portUses(config));
-    // The data of a database that is there needs the secret that it was written with: another one would open nothing.
+    // An existing database needs the secret that encrypted it. Do not make another one.
     const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
     const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
     let store: Store | null = null;
@@ -173,7 +170,7 @@ export async function serve(
       });
       edge = role;
       listeners.push(() => role.stop());
-      // An edge answers from its view when its database cannot be reached.
+      // An edge answers from its view when it cannot reach its database.
       const isUp = hasControl
         ? role.caughtUp
         : Promise.race([role.caughtUp, role.attempted, sleep(FIRST_PASS_MS, undefined, { ref: false })]);
@@ -201,13 +198,13 @@ export async function serve(
       stop: close,
     };
   } catch (error) {
-    // The error of the start says more than what closing may add.
+    // The start's error matters more than a further one while closing.
     await close().catch(() => {});
     throw error;
   }
 }
 
-/** @throws the reason of the signal once it aborts, whatever becomes of `work` */
+/** @throws the signal's reason when it aborts before `work` ends */
 async function unlessCancelled<T>(work: Promise<T>, cancel: AbortSignal): Promise<T> {
   const waiting = new AbortController();
   const cancelled = once(cancel, 'abort', { signal: waiting.signal }).then(() => cancel.throwIfAborted());
@@ -234,7 +231,7 @@ interface MakeKeysOptions {
   readonly log: Log;
 }
 
-/** Makes the signing keys that are missing, before anybody needs them. */
+/** Makes missing signing keys before a query needs them. */
 async function makeZoneKeys({ config, store, sealingKey, clock, log }: MakeKeysOptions): Promise<void> {
   const zoneKeys = openZoneKeys({
     dataDir: config.dataDir,

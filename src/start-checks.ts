@@ -1,4 +1,4 @@
-/** What is checked before anything is opened: the data directory, its lock, and the ports. Each fault says what to do. */
+/** Checks before a start: the data directory, its lock, the ports. Each fault says what to do. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from './config/config.ts';
@@ -24,11 +24,7 @@ export function takeServerLock(dataDir: string): ServerLock {
   );
 }
 
-/**
- * Opens the store, and compares the secret with the one that the database was made with.
- *
- * @throws StartError when the database cannot be used, or belongs to another secret
- */
+/** Opens the store and compares its secret. @throws StartError when the database is unusable or has another secret */
 export async function openCheckedStore(config: StoreSettings, secret: Secret, clock: Clock): Promise<Store> {
   const { dataDir, databaseUrl } = config;
   const store = await openStore({ dataDir, databaseUrl, clock }).catch((error: unknown) => {
@@ -61,7 +57,7 @@ const SQLITE_ADVICE: Readonly<Record<number, string>> = {
   26: 'is not a database. Restore a backup.',
 };
 
-/** What is wrong with the database, or null for a fault that is none of an operator's. */
+/** Null for a fault that an operator cannot fix. */
 export function storeFault(error: unknown, { dataDir, databaseUrl }: StoreSettings): StartError | null {
   const { errcode, code, message } = error as NodeJS.ErrnoException & { readonly errcode?: number };
   if (databaseUrl !== null) {
@@ -75,10 +71,10 @@ export function storeFault(error: unknown, { dataDir, databaseUrl }: StoreSettin
     : new StartError(`The database ${join(dataDir, 'uqrp.sqlite')} ${advice}`, { cause: error });
 }
 
-/** Open files of a server at rest: of the process, and of each worker. Connections come on top. */
+/** Open files of an idle server: of the process, and of each worker. Connections add to it. */
 const FILES_AT_REST = { process: 40, worker: 8 };
 
-/** @throws StartError when the process may not open as many files as it needs at rest */
+/** @throws StartError when the process's file limit is below what it needs when idle */
 export function checkOpenFiles(workers: number): void {
   const needed = FILES_AT_REST.process + FILES_AT_REST.worker * workers;
   const limit = openFilesLimit();
@@ -122,7 +118,7 @@ export async function checkPorts(uses: readonly PortUse[]): Promise<void> {
   throw new StartError(portFaultText(fault, pid));
 }
 
-/** @param pid of the process that holds the port, or null where it cannot be told */
+/** @param pid of the process that uses the port, or null when it is unknown */
 export function portFaultText({ use, code }: PortFault, pid: number | null): string {
   const { variable, host, port, protocol } = use;
   const what = `${variable} ${port}/${protocol}`;

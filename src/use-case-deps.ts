@@ -1,4 +1,4 @@
-/** Builds what the use cases need. It imports neither the API nor the webhooks: the operator's commands load it at every start. */
+/** Builds what use cases need. It imports neither API nor webhooks, because each operator command loads it. */
 import { randomBytes } from 'node:crypto';
 import type { Config } from './config/config.ts';
 import type { Secret } from './config/secrets.ts';
@@ -15,10 +15,9 @@ import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
 import { timeOrderedUuids } from './core/text/uuid.ts';
 
-/** Enough for every use case but those of webhooks. Only composition roots hold all of it. */
+/** Enough for every use case except webhooks. Only composition roots hold all of it. */
 export interface UseCaseDeps extends HasStore, HasClock, HasRandom, HasIds, HasZoneLength, HasSessions {}
 
-/** The dependencies of the use cases, for the server and for the operator's commands. */
 export function makeDeps(
   config: Pick<Config, 'zones'>,
   store: Store,

@@ -19,7 +19,7 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** What the operator decided, frozen all the way down. Paths are absolute, labels in lower case. */
+/** The configuration, deeply frozen. Paths are absolute, labels in lower case. */
 export interface Config {
   readonly dataDir: string;
   /** A literal address. */
@@ -31,20 +31,20 @@ export interface Config {
   readonly dnsPort: number;
   readonly dotPort: number;
   readonly dohPort: number;
-  /** A listener of their own for health and metrics; null: they are on the REST port, metrics for this host only. */
+  /** A listener for health and metrics; null: they are on the REST port, metrics for this host only. */
   readonly metrics: HostPort | null;
   /** Origin under which clients reach REST; null: `http://localhost` with the port that REST has bound. */
   readonly publicUrl: string | null;
   /** Addresses and networks in CIDR form whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
-  /** The operator's certificate, or null: a self-signed one. */
+  /** Null: a self-signed certificate. */
   readonly tls: TlsFiles | null;
-  /** Full names without a trailing dot, in the operator's order. None lies below another. */
+  /** Full names without a trailing dot, in the operator's order. None is below another. */
   readonly zones: readonly string[];
   readonly role: Role;
   /** Null: SQLite in the data directory. Holds a password. */
   readonly databaseUrl: string | null;
-  /** Null: made once in the data directory. */
+  /** Null: a file in the data directory, made at the first start. */
   readonly secret: string | null;
   readonly restRate: boolean;
   /** UDP replies a second of one class to one network; 0 switches off every DNS limit by address. */
@@ -52,33 +52,32 @@ export interface Config {
   readonly demo: boolean;
   readonly sync: boolean;
   readonly btc: boolean;
-  /** The operator's own database of addresses, or null. */
+  /** Null: the database that ships with the package. */
   readonly geoipDb: string | null;
   readonly nameServers: readonly NameServer[];
   readonly dnssec: Signing;
-  /** What the node calls itself. */
+  /** Name in `id.server` and NSID. */
   readonly nodeName: string;
-  /** Whether packets over UDP may come by batches, through native code. */
+  /** Whether the native code may read UDP packets in batches. */
   readonly udp: UdpChoice;
   /** The implementation of HTTP/2 for DNS over HTTPS. */
   readonly http2: Http2Choice;
-  /** Null: `pretty` where the log goes to a terminal, else `json`. */
+  /** Null: `pretty` when the log goes to a terminal, else `json`. */
   readonly logFormat: LogFormat | null;
   readonly workers: number;
   readonly providers: ProviderSettings;
-  /** Name servers of the outbound clients; empty: those of the system. */
+  /** Name servers for outgoing requests; empty: those of the system. */
   readonly resolvers: readonly string[];
   /** Seconds before each attempt of a webhook delivery. */
   readonly webhookSchedule: readonly number[];
-  /** The operator's mail server, or null: no mail is sent. */
+  /** Null: no mail is sent. */
   readonly mail: { readonly url: string; readonly from: string } | null;
-  /** Names of variables that begin with `UQRP_` and mean nothing. */
+  /** Names of unknown variables that begin with `UQRP_`. */
   readonly unknown: readonly string[];
-  /** Whether the start goes on where the store is another than the one that the view was made from. */
+  /** Whether the start continues when the view was made from another store. */
   readonly acceptNewStore: boolean;
 }
 
-/** What the command line decides. */
 export interface CommandLine {
   readonly acceptNewStore?: boolean;
 }
@@ -88,7 +87,7 @@ interface KeyedProvider {
   readonly key: string;
 }
 
-/** Bases of the data providers; null: not asked. */
+/** Base URLs of the data providers; null: the provider is off. */
 export interface ProviderSettings {
   readonly openmeteo: string | null;
   readonly metno: string | null;
@@ -98,11 +97,11 @@ export interface ProviderSettings {
   readonly kraken: string | null;
   readonly twelvedata: KeyedProvider | null;
   readonly finnhub: KeyedProvider | null;
-  /** Those that the operator chose: servers of his own, perhaps, at private addresses. */
+  /** Origins that the operator chose. They may have private addresses. */
   readonly own: readonly string[];
 }
 
-/** The server cannot start as it was told to. `faults` says all that is wrong and holds no value. */
+/** The configuration has faults. `faults` names every one and contains no value. */
 export class ConfigError extends Error {
   readonly faults: readonly string[];
 
@@ -115,14 +114,10 @@ export class ConfigError extends Error {
 
 type Values = { readonly [N in VariableName]: ValueOf<N> };
 
-/**
- * Reads the configuration.
- *
- * @throws ConfigError with every fault of every variable and of their combination
- */
+/** @throws ConfigError with every fault of every variable and of their combination */
 export function loadConfig(env: Environment, line: CommandLine = {}): Config {
   const { values, faults } = parseAll(env);
-  // Combinations are checked over the values that parsed, so that one start shows every fault.
+  // Check combinations of the values that parsed, so that one start shows every fault.
   faults.push(...combinationFaults(values));
   if (faults.length > 0) throw new ConfigError(faults);
   const v = values as Values;
@@ -198,7 +193,7 @@ function providerSettings(v: Values): ProviderSettings {
   };
 }
 
-/** Every variable parsed; those with a fault are missing from `values`. An empty value counts as unset. */
+/** Variables with a fault are missing from `values`. An empty value counts as unset. */
 function parseAll(env: Environment): { values: Partial<Values>; faults: string[] } {
   const values: Record<string, unknown> = {};
   const faults: string[] = [];
@@ -231,7 +226,7 @@ function combinationFaults(values: Partial<Values>): string[] {
   return faults;
 }
 
-/** Whether REST binds an address that the other listeners bind as well. */
+/** Whether REST binds an address that the other listeners also bind. */
 function httpSharesHost({ UQRP_HOST: host, UQRP_HTTP_HOST: httpHost }: Partial<Values>): boolean {
   const everyAddress = ['0.0.0.0', '::'];
   return (

@@ -5,18 +5,18 @@ import { StartError } from './start-error.ts';
 const OTHERS = 0o077;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Directories of ours within the data directory. Nothing else in it is entered. */
+/** Directories inside the data directory that the server enters. */
 const INNER = ['keys', 'tls'];
 /** Exists from before the first file of a restore until after the last one. */
 export const UNFINISHED_RESTORE = 'restore-unfinished';
 
 export interface PreparedDataDir {
-  /** How many entries others could read or write until now. */
+  /** Number of files and directories that other users could read or write before. */
   readonly narrowed: number;
 }
 
 /**
- * Makes the data directory where there is none, and takes every right of other users from it and from the files in it.
+ * Makes the data directory when it is missing, and removes every right of other users from it and its files.
  *
  * @throws StartError when it cannot be made or used, or belongs to another user
  */
@@ -41,9 +41,9 @@ export function prepareDataDir(dataDir: string): PreparedDataDir {
 }
 
 /**
- * For commands that work on what a server keeps: they make no data directory, for then the variable is most often wrong.
+ * For commands on the data of a server. They make no directory: a missing one usually means a wrong variable.
  *
- * @throws StartError when there is none, or it cannot be used
+ * @throws StartError when the directory is missing or unusable
  */
 export function requireDataDir(dataDir: string): void {
   explained(dataDir, () => {
@@ -73,7 +73,7 @@ function checkDirectory(path: string, found: Stats): void {
   }
 }
 
-/** Level by level: the recursive mkdir of Node does not end under /proc, where a directory exists and takes none. */
+/** Makes one level at a time: Node's recursive mkdir does not return under /proc. */
 function makeDirectory(path: string): void {
   const missing: string[] = [];
   for (let at = path; statOf(at) === null; at = dirname(at)) missing.push(at);
@@ -81,13 +81,13 @@ function makeDirectory(path: string): void {
     try {
       mkdirSync(level, { mode: DIRECTORY_MODE });
     } catch (error) {
-      // Another process may have made it meanwhile.
+      // Another process may have made it in the meantime.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
   }
 }
 
-/** @returns whether others had a right */
+/** @returns whether other users had a right */
 function narrow(path: string, mode: number): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined || (found.mode & OTHERS) === 0) return false;

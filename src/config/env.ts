@@ -25,19 +25,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const SWITCH = 'on or off';
 
-/** Parts of the service that one process runs. */
 export const ROLES = ['all', 'control', 'edge'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** Whether and how answers are signed. */
+/** `split`: the KSK signs only the keys. */
 export const SIGNING = ['full', 'split', 'off'] as const;
 export type Signing = (typeof SIGNING)[number];
 
-/** How log lines are written. */
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** Every variable that does something. docs/OPERATIONS.md prints this table. */
+/** Every variable with a meaning. docs/OPERATIONS.md prints this table. */
 export const ENVIRONMENT = {
   UQRP_DATA_DIR: variable({
     parse: text,
@@ -205,7 +203,7 @@ export const ENVIRONMENT = {
 
 export type VariableName = keyof typeof ENVIRONMENT;
 
-/** What a variable holds once parsed; null only where it has no default text. */
+/** The parsed value; null only for a variable without a default text. */
 export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
   readonly parse: Parser<infer T>;
   readonly fallback: infer F;
@@ -213,21 +211,21 @@ export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
   ? T | (F extends null ? null : never)
   : never;
 
-/** Names with a meaning in a richer build: one set of variables may serve several versions, so they pass in silence. */
+/** Variables of other versions: a start accepts them without a warning. */
 const RESERVED =
   'UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_FEED_URL UQRP_FEED_CREDENTIALS UQRP_ORGANIZATIONS UQRP_BILLING ' +
   'UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY UQRP_COINBASE_KEY UQRP_KRAKEN_KEY';
 
 const known: ReadonlySet<string> = new Set([...Object.keys(ENVIRONMENT), ...RESERVED.split(' ')]);
 
-/** Names that begin with `UQRP_` and have no meaning, sorted: most often misspelt. */
+/** Unknown names that begin with `UQRP_`, sorted. They are usually spelling mistakes. */
 export function unknownVariables(env: Environment): readonly string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('UQRP_') && !known.has(name))
     .sort();
 }
 
-/** The process's environment. The one place that reads it. */
+/** A copy of the process's environment. No other code reads `process.env`. */
 export function readEnvironment(): Record<string, string | undefined> {
   return { ...process.env };
 }

@@ -4,7 +4,7 @@ import { variable } from './variable.ts';
 const PORT = 'a port, 0 to 65535';
 const ADDRESS = 'a literal IPv4 or IPv6 address';
 
-/** What the process listens on and how clients reach it, a part of the table of variables. */
+/** Variables of listeners and public addresses, a part of `ENVIRONMENT`. */
 export const LISTENERS = {
   UQRP_HOST: variable({
     parse: literalAddress,

@@ -4,7 +4,7 @@ import { LIMITS } from '../core/limits.ts';
 import type { NameServer } from '../core/name-server.ts';
 import { foldCase, isLabel } from '../core/names/labels.ts';
 
-/** Text of one variable to its value; null when it is not of the kind. */
+/** Converts the text of a variable; null when the text is not valid. */
 export type Parser<T> = (text: string) => T | null;
 
 /** A literal address, IPv6 without brackets. */
@@ -13,15 +13,15 @@ export interface HostPort {
   readonly port: number;
 }
 
-/** Most workers that a process starts: each has its own sockets and statistics. */
+/** Each worker has its own sockets and statistics. */
 const WORKERS_MAX = 256;
-/** Replies a second, more than one network's line carries. */
+/** Replies a second, more than the line of one network carries. */
 const RATE_MAX = 1_000_000;
-/** In place of a provider's base address: it is not asked. */
+/** Instead of a base URL: the provider is off. */
 export const PROVIDER_OFF = 'off';
 const SCHEDULE_MAX = 10;
 const DAY_SECONDS = 86_400;
-/** Fewest letters of a secret: a key of 128 bits or more in any usual spelling. */
+/** A random key of 128 bits has at least 22 letters in Base64, 32 in hexadecimal. */
 const SECRET_MIN = 32;
 
 export function text(value: string): string | null {
@@ -32,7 +32,7 @@ export function secretText(value: string): string | null {
   return value.length < SECRET_MIN ? null : value;
 }
 
-/** A decimal integer in its shortest spelling, within the bounds. */
+/** A decimal integer without sign or leading zeros. */
 function integer(min: number, max: number): Parser<number> {
   return (value) => {
     if (!/^(?:0|[1-9][0-9]{0,8})$/.test(value)) return null;
@@ -54,14 +54,14 @@ export function label(value: string): string | null {
   return isLabel(lower) ? lower : null;
 }
 
-/** Labels separated by commas: at least one, none twice. */
+/** One or more different labels, separated by commas. */
 export function labels(value: string): readonly string[] | null {
   const list = value.split(',').map((part) => label(part.trim()));
   if (list.some((one) => one === null) || new Set(list).size !== list.length) return null;
   return list as string[];
 }
 
-/** Domain names separated by commas, in lower case without a trailing dot: at least one, none equal to or below another. */
+/** One or more domain names, separated by commas; none equal to or below another. Lower case, no trailing dot. */
 export function zoneNames(value: string): readonly string[] | null {
   const names = value.split(',').map((part) => part.trim().toLowerCase().replace(/\.$/, ''));
   const isName = (name: string): boolean =>
@@ -80,7 +80,7 @@ export function hostPort(value: string): HostPort | null {
   return isAddress && number !== null ? { host: inBrackets ?? bare!, port: number } : null;
 }
 
-/** Scheme, host and port of an http or https URL; null when it has more than these. */
+/** Scheme, host and port of an http or https URL; null when the URL has other parts. */
 export function origin(value: string): string | null {
   if (!URL.canParse(value)) return null;
   const url = new URL(value);
@@ -88,7 +88,7 @@ export function origin(value: string): string | null {
   return isWeb && url.href === `${url.origin}/` ? url.origin : null;
 }
 
-/** Literal addresses and networks such as `10.0.0.0/8`, separated by commas. */
+/** Addresses and networks such as `10.0.0.0/8`, separated by commas. */
 export function networks(value: string): readonly string[] | null {
   const list = value.split(',').map((part) => part.trim().toLowerCase());
   return list.every(isNetwork) ? list : null;
@@ -104,7 +104,7 @@ export function oneOf<const T extends string>(members: readonly T[]): Parser<T> 
   return (value) => members.find((member) => member === value) ?? null;
 }
 
-/** A provider's base address: http or https, without credentials, query and fragment; `off`: it is not asked. */
+/** An http or https URL without credentials, query and fragment, or `off`. */
 export function providerBase(value: string): string | null {
   if (value === PROVIDER_OFF) return value;
   if (!URL.canParse(value)) return null;
@@ -113,7 +113,7 @@ export function providerBase(value: string): string | null {
   return isWeb && username + password + search + hash === '' ? value : null;
 }
 
-/** Literal addresses separated by commas, with `:port` (IPv6 then in brackets) where it is not 53. */
+/** Addresses separated by commas, with `:port` (IPv6 in brackets) for another port than 53. */
 export function resolvers(value: string): readonly string[] | null {
   const list = value.split(',').map((part) => part.trim());
   return list.every(isServer) ? list : null;
@@ -136,14 +136,14 @@ export function schedule(value: string): readonly number[] | null {
   return seconds.every((one) => one <= DAY_SECONDS) ? seconds : null;
 }
 
-/** A mail server: `smtp://` or `smtps://`, with credentials where it asks for them. */
+/** `smtp://` or `smtps://`, with or without credentials. */
 export function smtpUrl(value: string): string | null {
   if (!URL.canParse(value)) return null;
   const { protocol, hostname } = new URL(value);
   return (protocol === 'smtp:' || protocol === 'smtps:') && hostname !== '' ? value : null;
 }
 
-/** A bare mail address: one at-sign, no space, bracket or control character. */
+/** A mail address without a name: one at-sign, no space, bracket or control character. */
 export function mailAddress(value: string): string | null {
   return /^[^\s@<>(),;:"\\]{1,64}@[A-Za-z0-9.-]{1,255}$/.test(value) ? value : null;
 }
@@ -154,17 +154,14 @@ export function postgresUrl(value: string): string | null {
   return protocol === 'postgres:' || protocol === 'postgresql:' ? value : null;
 }
 
-/**
- * `ns1=192.0.2.1,ns1=2001:db8::1,ns2=192.0.2.2`: at least two names (RFC 1034 §4.1), each once or more, each address once
- * per name. The order is kept.
- */
+/** `ns1=192.0.2.1,ns2=192.0.2.2`: at least two names (RFC 1034 §4.1), each address once for a name. Keeps the order. */
 export function nameServers(value: string): readonly NameServer[] | null {
   const servers = new Map<string, string[]>();
   for (const part of value.split(',')) {
     const [left = '', right = '', ...rest] = part.split('=');
     const name = label(left.trim());
     const address = right.trim().toLowerCase();
-    // A zone index (`fe80::1%eth0`) means nothing outside this host, so it cannot be published.
+    // A zone index (`fe80::1%eth0`) has a meaning on this host only, so it cannot be published.
     if (name === null || rest.length > 0 || parseAddress(address) === null) return null;
     const addresses = servers.get(name) ?? [];
     if (addresses.includes(address)) return null;

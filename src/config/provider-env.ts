@@ -3,7 +3,7 @@ import { variable } from './variable.ts';
 
 const BASE = 'an http or https URL without credentials and query, or off';
 
-/** Where the data of public services come from, a part of the table of variables. */
+/** Variables of the data providers, a part of `ENVIRONMENT`. */
 export const PROVIDERS = {
   UQRP_OPENMETEO_URL: variable({
     parse: providerBase,

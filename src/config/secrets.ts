@@ -17,16 +17,15 @@ const FILE = 'secret';
 const FINGERPRINT_OCTETS = 16;
 const FORM = /^[0-9a-f]{64}\n?$/;
 
-/** What keys are derived from: the text of UQRP_SECRET or of the file, so that one may be copied into the other. */
+/** Keys are derived from this text of UQRP_SECRET or of the file. Either can be copied into the other. */
 export type Secret = Uint8Array;
 
 /**
- * The server's secret: UQRP_SECRET, else `<dataDir>/secret`, made once of 32 random bytes (64 hex letters, mode 0600).
- * Two processes that start together end with the same one.
+ * Returns UQRP_SECRET, else the text of `<dataDir>/secret`. A missing file is made: 32 random octets in hexadecimal.
+ * Processes that start together read the same file.
  *
- * @param create false: a missing file is a fault, for a new secret would not be the server's
- *
- * @throws ConfigError when the file is there and is no secret
+ * @param create false: a missing file is a fault, because a new secret would not be the server's
+ * @throws ConfigError when the file has no valid secret
  */
 export function loadSecret(dataDir: string, fromEnv: string | null, create = true): Secret {
   if (fromEnv !== null) return Buffer.from(fromEnv, 'utf8');
@@ -42,21 +41,17 @@ export function loadSecret(dataDir: string, fromEnv: string | null, create = tru
   return Buffer.from(held.trimEnd(), 'utf8');
 }
 
-/**
- * A key for one purpose (HKDF-SHA256, RFC 5869): keys of different labels tell nothing of each other.
- *
- * @param length octets, at most 8,160
- */
+/** HKDF-SHA256 (RFC 5869): the key of one label reveals nothing about another. @param length octets, at most 8,160 */
 export function deriveKey(secret: Secret, label: string, length: number): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `uqrp/${label}`, length));
 }
 
-/** Tells two secrets apart and nothing else about them: stored with the database. */
+/** Identifies a secret and does not reveal it. It is stored in the database. */
 export function secretFingerprint(secret: Secret): string {
   return deriveKey(secret, 'fingerprint', FINGERPRINT_OCTETS).toString('hex');
 }
 
-/** Written whole under another name and linked into place, so nobody ever reads half a secret; the first one wins. */
+/** Writes another file and links it, so that no process reads a part of a secret. The first process wins. */
 function makeSecret(dataDir: string, path: string): string {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
@@ -81,7 +76,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** Data may be encrypted under the secret before the next sync: its name has to be on disk first. */
+/** Makes the file name durable: data may be encrypted under the secret before the next sync. */
 function syncDirectory(path: string): void {
   const handle = openSync(path, 'r');
   try {

@@ -1,4 +1,4 @@
-/** The start or a command cannot go on for a reason outside the program. The message says what, where, and what to do. */
+/** A start or a command failed for a reason outside the program. The message says what, where and what to do. */
 export class StartError extends Error {
   constructor(message: string, options: { readonly cause?: unknown } = {}) {
     super(message, options);

@@ -7,7 +7,7 @@ import type { CertificatePair } from '../core/tls.ts';
 import { TLS_FAULTS, type TlsFault } from '../core/tls-faults.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
 
-/** Makes a self-signed certificate for the given DNS names and literal addresses. */
+/** Makes a self-signed certificate for DNS names and literal addresses. */
 export type MakeSelfSigned = (options: {
   readonly hosts: readonly string[];
   /** Milliseconds since the epoch. */
@@ -16,30 +16,30 @@ export type MakeSelfSigned = (options: {
 
 export interface TlsOptions {
   readonly dataDir: string;
-  /** Address that the listeners bind. */
+  /** The listeners bind it. */
   readonly host: string;
-  /** The operator's files, or null for a self-signed pair. */
+  /** The operator's files; null: a self-signed pair. */
   readonly files: TlsFiles | null;
   readonly clock: Clock;
   readonly makeSelfSigned: MakeSelfSigned;
 }
 
 export interface LoadedTls extends CertificatePair {
-  /** `made` and `renewed` pairs are new on disk. */
+  /** `made` and `renewed`: new on disk. */
   readonly origin: 'operator' | 'kept' | 'made' | 'renewed';
   /** Milliseconds since the epoch. */
   readonly notAfter: number;
 }
 
-/** A self-signed pair is replaced this long before its end. */
+/** Remaining lifetime at which a self-signed pair is renewed. */
 const RENEW_BEFORE_MS = 30 * 86_400_000;
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 const UNSPECIFIED: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /**
- * The certificate that TLS listeners present. Call it again to read the operator's files again, or to renew.
+ * The certificate of the TLS listeners. Call it again to read the operator's files again, or to renew.
  *
- * @throws ConfigError when the operator's files cannot be read, parsed, or do not belong together
+ * @throws ConfigError when the operator's files cannot be read or parsed, or do not match
  */
 export function loadTls(options: TlsOptions): LoadedTls {
   return options.files === null ? selfSigned(options) : operatorPair(options.files);
@@ -77,7 +77,7 @@ function selfSigned({ dataDir, host, clock, makeSelfSigned }: TlsOptions): Loade
   };
 }
 
-/** The pair on disk, or null when there is none or the two files do not belong together. */
+/** Null when there is no pair on disk, or the two files do not match. */
 function keptPair(directory: string): LoadedTls | null {
   return parseOr(() => {
     const cert = readFileSync(join(directory, 'cert.pem'), 'utf8');
@@ -95,7 +95,7 @@ function covers(cert: string, hosts: readonly string[]): boolean {
   );
 }
 
-/** Each file is replaced whole; a crash between the two leaves a pair that does not match, and so is made again. */
+/** Replaces each file atomically. After a crash between the two the pair does not match, and is made again. */
 function writePair(directory: string, pair: CertificatePair): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   replaceFile(join(directory, 'key.pem'), pair.key, 0o600);

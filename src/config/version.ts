@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/** Version of this program, as package.json has it. */
 export function programVersion(): string {
   return manifest().version;
 }
 
-/** Versions of Node that this program runs on: `>=24.15.0`. `engines` in package.json is wider: what `npm ci` needs. */
+/** Such as `>=24.15.0`. `engines` in package.json is wider, because `npm ci` runs on more versions. */
 export function neededNode(): string {
   return manifest().config.node;
 }

@@ -1,4 +1,4 @@
-/** Why a Change happened. Expiry fires no webhook; deletes, direct or by cascade, do. */
+/** `direct` and `cascade` fire webhooks; `expiry` does not. */
 export type ChangeCause = 'direct' | 'cascade' | 'expiry';
 
 export type ChangeBody =
@@ -8,7 +8,7 @@ export type ChangeBody =
       readonly namespace: string;
       readonly resource: string;
       readonly version: string;
-      /** Base64, standard alphabet, padded. Null once it was erased from the log: a later change of the key follows. */
+      /** Base64 with padding. Null when it was erased from the log because a later change of the key follows. */
       readonly data: string | null;
       readonly contentType: string;
       readonly ttlSeconds: number;
@@ -26,10 +26,10 @@ export type ChangeBody =
       readonly createdAt: number;
       readonly updatedAt: number;
     }
-  /** From here on reads in it are refused. Its records and the namespace itself are deleted by later changes. */
+  /** Reads in the namespace are refused from here on. Later changes delete its records and the namespace itself. */
   | { readonly type: 'namespace.closing'; readonly namespace: string; readonly id: string }
   | { readonly type: 'namespace.deleted'; readonly namespace: string; readonly id: string }
-  /** `digest` is the lower-case hex SHA-256 of the token: the plaintext is never stored. */
+  /** `digest` is the lower-case hex SHA-256 of the token. The plaintext is never stored. */
   | {
       readonly type: 'token.minted';
       readonly namespace: string;
@@ -41,8 +41,8 @@ export type ChangeBody =
 export type ChangeType = ChangeBody['type'];
 
 /**
- * One line of the change log, written in the same transaction as the data. `seq` is gapless and ascends in commit order;
- * `at` is milliseconds since the epoch; `owner` is the customer's id (null for an operator's own namespace).
+ * One line of the change log, written in the transaction that writes the data. `seq` has no gaps and ascends in commit
+ * order. `at` is milliseconds since the epoch. `owner` is a customer id, or null for a namespace of the operator.
  */
 export type Change = {
   readonly seq: number;

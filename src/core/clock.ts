@@ -1,2 +1,2 @@
-/** Milliseconds since the Unix epoch. The one real clock is made in a composition root and handed around. */
+/** Milliseconds since the Unix epoch. Only a composition root makes the real clock. */
 export type Clock = () => number;

@@ -1,4 +1,4 @@
-/** REST error codes and the status each leaves with. */
+/** REST error codes and their status. */
 export const ERROR_CODES = {
   authentication_error: 401,
   authorization_error: 403,
@@ -11,7 +11,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Statuses of a request whose shape, not meaning, is wrong. All carry `validation_error`, but for an unknown route. */
+/** Statuses for a request of the wrong shape. Their code is `validation_error`, except on an unknown route. */
 export type ShapeStatus = 400 | 405 | 412 | 413 | 415;
 
 interface AppErrorOptions {
@@ -20,15 +20,12 @@ interface AppErrorOptions {
   readonly retryAfter?: number;
 }
 
-/**
- * A refusal that the caller is told about. The messages are static or made of field names and limits: never a secret,
- * a payload or another customer's identifier.
- */
+/** A refusal that the caller reads. Messages never contain a secret, a payload or another customer's identifier. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly messages: readonly string[];
-  /** True when the body is `{"errors": [...]}`, the form of failed validations. */
+  /** True: the body is `{"errors": [...]}`, the form of failed validations. */
   readonly plural: boolean;
   readonly retryAfter: number | undefined;
 
@@ -44,17 +41,16 @@ export class AppError extends Error {
   }
 }
 
-/** 422 with one message a fault; every message begins with the field's name. */
+/** 422 with one message for each fault. A message begins with the name of the field. */
 export function invalid(...messages: readonly string[]): AppError {
   return new AppError('validation_error', messages);
 }
 
-/** A request whose form cannot be read at all. */
 export function malformed(status: ShapeStatus, message: string): AppError {
   return new AppError('validation_error', message, { status });
 }
 
-/** 404 for what is not there, and for what belongs to another customer: the two must look alike. */
+/** 404 both for what does not exist and for what belongs to another customer: the two must look alike. */
 export function notFound(what: string): AppError {
   return new AppError('not_found', `${what} not found`);
 }
@@ -63,7 +59,6 @@ export function forbidden(message: string): AppError {
   return new AppError('authorization_error', message);
 }
 
-/** 403 for a write into a namespace that the operator has suspended. */
 export function namespaceSuspended(): AppError {
   return forbidden('Namespace is suspended');
 }
@@ -72,7 +67,7 @@ export function unauthenticated(message: string): AppError {
   return new AppError('authentication_error', message);
 }
 
-/** Envelope error codes with their static texts. E014 is reserved and never emitted. */
+/** Envelope error codes and their fixed texts. E014 is reserved and never sent. */
 export const ENVELOPE_ERRORS = {
   E001: 'bad name',
   E002: 'bad operation',

@@ -1,7 +1,6 @@
-/** A name server of the service inside each of its zones. */
 export interface NameServer {
   /** One label below the zone. */
   readonly label: string;
-  /** One or more literal addresses of either family. */
+  /** Literal IPv4 and IPv6 addresses, at least one. */
   readonly addresses: readonly string[];
 }

@@ -1,9 +1,9 @@
-/** The signing keys of one zone on their way from the control side to the edge: private keys are encrypted. */
+/** Signing keys of one zone as the control side sends them to the edge. The private keys are encrypted. */
 export interface SealedKeySet {
-  /** Lower-case text without trailing dot: `uqrp.net`. */
+  /** Lower case, without a trailing dot. */
   readonly zone: string;
-  /** 1 for the first set of a zone, one more with every step of a rollover. */
+  /** 1 for the first set of a zone; each step of a rollover adds 1. */
   readonly version: number;
-  /** JSON text, made and read by `edge/dnssec/keys/key-encryption.ts`. No secret in the clear. */
+  /** JSON that `edge/dnssec/keys/key-encryption.ts` writes and reads. */
   readonly document: string;
 }

@@ -1,4 +1,3 @@
-/** Entitlements by tier. */
 export const TIERS = {
   free: { records: 1_000, webhooks: 0, allowance: 100_000 },
   pro: { records: 50_000, webhooks: 5, allowance: 5_000_000 },

@@ -1,4 +1,4 @@
-/** What can be wrong with the operator's certificate. Fixed texts, so that logs may hold them. */
+/** Faults of the operator's certificate. The texts are fixed, so that logs may contain them. */
 export const TLS_FAULTS = {
   certFile: 'UQRP_TLS_CERT must be a file that can be read',
   keyFile: 'UQRP_TLS_KEY must be a file that can be read',
@@ -10,7 +10,6 @@ export const TLS_FAULTS = {
 
 export type TlsFault = (typeof TLS_FAULTS)[keyof typeof TLS_FAULTS];
 
-/** The fixed text among the faults of a configuration error, else `other`. */
 export function tlsFaultOf(faults: readonly string[]): TlsFault {
   return Object.values(TLS_FAULTS).find((text) => faults.includes(text)) ?? TLS_FAULTS.other;
 }

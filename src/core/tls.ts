@@ -1,4 +1,3 @@
-/** A certificate and its private key, as every TLS server and client here takes them. */
 export interface CertificatePair {
   /** PEM, the leaf first; intermediates may follow. */
   readonly cert: string;

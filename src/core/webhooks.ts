@@ -1,6 +1,4 @@
-/** The vocabulary of webhooks. */
-
-/** What a customer can subscribe to. Nothing else can be delivered, the test aside. */
+/** Events that a customer can subscribe to. */
 export const WEBHOOK_EVENTS = {
   'record.upserted': 'A record was created or updated',
   'record.deleted': 'A record was deleted, directly or with its namespace; not when it expired',
@@ -10,18 +8,18 @@ export const WEBHOOK_EVENTS = {
 
 export type WebhookEvent = keyof typeof WEBHOOK_EVENTS;
 
-/** The event of a delivery: one of those, or the answer to `POST /webhooks/:id/test`. */
+/** `webhook.test` is sent for `POST /webhooks/:id/test`. */
 export type DeliveryEvent = WebhookEvent | 'webhook.test';
 
 export function isWebhookEvent(value: unknown): value is WebhookEvent {
   return typeof value === 'string' && Object.hasOwn(WEBHOOK_EVENTS, value);
 }
 
-/** `pending` waits for its first or next attempt; the others have ended. */
+/** `pending` waits for its next attempt; the others have ended. */
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed', 'dropped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Why a delivery or its last attempt failed. A closed set: nothing that an endpoint said is ever shown. */
+/** Why a delivery or its last attempt failed. A closed set: customers never see what an endpoint said. */
 export const DELIVERY_ERRORS = [
   'timeout',
   'dns_failure',

@@ -3,34 +3,34 @@ import type { Tier } from '../../core/tiers.ts';
 
 export type ApiOperation = 'read' | 'write';
 
-/** On whose behalf a use case runs, and how far the credential reaches. */
+/** The customer of a use case, and what the credential may do. */
 export interface Actor {
   readonly customerId: string;
   readonly tier: Tier;
   readonly via: 'session' | 'api_key';
-  /** Neither implies the other. */
+  /** `read` and `write` do not imply each other. */
   readonly operations: ReadonlySet<ApiOperation>;
-  /** Names of the namespaces within reach, or null: all that the customer has. */
+  /** Namespaces that the credential may use; null: all of the customer. */
   readonly namespaces: ReadonlySet<string> | null;
 }
 
-/** Whether the actor's credential reaches the customer's own namespace `name`. */
+/** @param name a namespace of the same customer */
 export function reaches(actor: Actor, name: string): boolean {
   return actor.namespaces === null || actor.namespaces.has(name);
 }
 
-/** @throws AppError 403 when the customer's own namespace `name` lies outside the credential's allowlist */
+/** @throws AppError 403 when the customer's namespace `name` is outside the credential's allowlist */
 export function requireReach(actor: Actor, name: string): void {
   if (!reaches(actor, name)) throw forbidden('API key does not reach this namespace');
 }
 
-/** @throws AppError 403 for an API key on an endpoint of the account itself */
+/** @throws AppError 403 for an API key */
 export function requireSession(actor: Actor): void {
   if (actor.via !== 'session')
     throw forbidden('API keys cannot use this endpoint; a customer token is required');
 }
 
-/** @throws AppError 403 when the credential lacks the operation */
+/** @throws AppError 403 */
 export function requireOperation(actor: Actor, operation: ApiOperation): void {
   if (!actor.operations.has(operation)) throw forbidden(`API key lacks the ${operation} scope`);
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Sessions } from './sessions.ts';
 
-/** What use cases depend on, one thing each. A use case names those that it needs: `HasStore & HasClock`. */
+/** Dependencies of use cases. A use case names only those that it needs: `HasStore & HasClock`. */
 export interface HasStore {
   readonly store: Store;
 }
@@ -12,17 +12,17 @@ export interface HasClock {
 }
 
 export interface HasRandom {
-  /** Cryptographically secure random bytes: tokens are made of them. */
+  /** Cryptographically secure random octets, for tokens. */
   readonly random: (bytes: number) => Uint8Array;
 }
 
 export interface HasIds {
-  /** A new UUID in lower case. */
+  /** A lower-case UUID. */
   readonly newId: () => string;
 }
 
 export interface HasZoneLength {
-  /** Letters of the longest configured zone, without a trailing dot: it bounds record keys. */
+  /** Letters of the longest zone, without a trailing dot. It bounds record keys. */
   readonly zoneLength: number;
 }
 

@@ -7,13 +7,13 @@ const ISSUER = 'uqrp';
 const AUDIENCE = 'uqrp-api';
 const KEY_INFO = 'uqrp customer jwt ed25519 v1';
 
-/** PKCS #8 in front of a 32-byte Ed25519 seed (RFC 8410 §7). */
+/** PKCS #8 prefix of a 32-octet Ed25519 seed (RFC 8410 §7). */
 const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Verified tokens remembered. The session is looked up on every call all the same. */
+/** Verified tokens in the cache. The session is still looked up on every call. */
 const VERIFIED_MAX = 10_000;
 
-/** What a customer JWT says: the customer, the session, and its end in milliseconds since the epoch. */
+/** `expiresAt` is milliseconds since the epoch. */
 export interface JwtClaims {
   readonly customerId: string;
   readonly sessionId: string;
@@ -22,16 +22,11 @@ export interface JwtClaims {
 
 export interface JwtSigner {
   sign(claims: JwtClaims, issuedAt: number): Promise<string>;
-  /** @returns null for a token that is not ours, not whole or past its end */
+  /** @returns null for a token with a wrong signature or past its end */
   verify(token: string): Promise<JwtClaims | null>;
 }
 
-/**
- * Signs and verifies customer JWTs with an Ed25519 key derived from the server's secret, so that all processes that share
- * the secret accept each other's tokens.
- *
- * @param secret at least 32 bytes
- */
+/** Processes with one secret derive one Ed25519 key, and accept each other's tokens. @param secret at least 32 octets */
 export function jwtSigner(secret: Uint8Array, clock: Clock): JwtSigner {
   const { privateKey, publicKey } = deriveKeys(secret);
   const verified = new Map<string, JwtClaims>();
@@ -67,7 +62,7 @@ function deriveKeys(secret: Uint8Array): { privateKey: KeyObject; publicKey: Key
 async function verifySignature(token: string, key: KeyObject, now: number): Promise<JwtClaims | null> {
   try {
     const { payload } = await jwtVerify(token, key, {
-      // Pinned: the token's own header never chooses the algorithm.
+      // Fixed: the header of a token must not choose the algorithm.
       algorithms: [ALGORITHM],
       issuer: ISSUER,
       audience: AUDIENCE,

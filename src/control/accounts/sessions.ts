@@ -4,12 +4,12 @@ import { deleteEndedSessions, findSession, insertSession, revokeSession } from '
 import type { Actor, ApiOperation } from './actor.ts';
 import { jwtSigner } from './jwt.ts';
 
-/** A customer JWT is good for 12 hours. */
+/** Milliseconds: 12 hours. */
 export const SESSION_LENGTH = 12 * 3_600_000;
 
 const EVERY_OPERATION: ReadonlySet<ApiOperation> = new Set(['read', 'write']);
 
-/** A session just begun; the token is shown to the customer and kept nowhere. */
+/** A new session. The token is not stored. */
 export interface IssuedToken {
   readonly token: string;
   readonly sessionId: string;
@@ -18,11 +18,9 @@ export interface IssuedToken {
 }
 
 export interface Sessions {
-  /** Begins a session for a customer within a unit of work. */
   begin(tx: Tx, customerId: string): Promise<IssuedToken>;
-  /** The actor behind a JWT, or null: forged, past its end, signed out, or of a customer who is gone. */
+  /** Returns null for a JWT that is forged, expired, signed out, or of a deleted customer. */
   authenticate(token: string): Promise<Actor | null>;
-  /** Ends a session at once. */
   end(sessionId: string): Promise<void>;
 }
 
@@ -32,18 +30,14 @@ interface SessionDeps {
   readonly newId: () => string;
 }
 
-/**
- * Sign-ins as rows: the JWT proves who it was issued to, the row says whether it still counts.
- *
- * @param secret the server's secret, at least 32 bytes
- */
+/** The JWT identifies a session; the row says whether it is still valid. @param secret at least 32 octets */
 export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8Array): Sessions {
   const signer = jwtSigner(secret, clock);
   return {
     async begin(tx, customerId) {
       const now = clock();
       const sessionId = newId();
-      // Whole seconds, as the JWT spells it.
+      // A JWT has whole seconds.
       const expiresAt = Math.floor((now + SESSION_LENGTH) / 1000) * 1000;
       await deleteEndedSessions(tx, customerId, now);
       await insertSession(tx, {

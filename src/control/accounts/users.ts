@@ -16,7 +16,6 @@ import { type Actor, requireSession } from './actor.ts';
 import type { HasClock, HasIds, HasSessions, HasStore } from './deps.ts';
 import type { IssuedToken } from './sessions.ts';
 
-/** The current user as the API shows it. */
 export interface UserResource {
   readonly id: string;
   readonly email: string;
@@ -27,17 +26,16 @@ export interface UserResource {
   readonly created_at: string;
 }
 
-/** What the operator sees of a customer besides. */
 export interface UserListing extends UserResource {
   readonly tier: Tier;
 }
 
-/** A mailbox and a host with a dot, or a host alone such as localhost; no spaces, at most 254 bytes (RFC 5321 §4.5.3.1). */
+/** A mailbox and a host name, or a host without a dot such as localhost; at most 254 octets (RFC 5321 §4.5.3.1). */
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 const EMAIL_MAX = 254;
 
-/** Folds an address to the form in which it is stored; null when it is none. */
+/** The stored form of an address; null when it is not valid. */
 export function normalizeEmail(text: string): string | null {
   const email = foldCase(text.trim());
   return email.length <= EMAIL_MAX && EMAIL.test(email) && !email.includes('..') ? email : null;
@@ -65,7 +63,7 @@ export async function currentUser({ store }: HasStore, actor: Actor): Promise<Us
 
 type CreateDeps = HasStore & HasClock & HasIds;
 
-/** Opens an account; for the operator. @throws AppError 422 for an address that is none or is taken */
+/** For the operator. @throws AppError 422 for an address that is invalid or in use */
 export async function createUser(deps: CreateDeps, email: string, tier: Tier): Promise<UserListing> {
   const address = normalizeEmail(email);
   if (address === null) throw invalid('email is not an email address');
@@ -82,8 +80,8 @@ export async function createUser(deps: CreateDeps, email: string, tier: Tier): P
 }
 
 /**
- * Moves a customer to another tier. Records above a lower cap stay; none can be added. Webhooks above a lower quota, newest
- * first, are paused; a higher quota enables none of them again.
+ * Moves a customer to another tier. Records above a lower cap stay, and none can be added. The newest webhooks above a
+ * lower quota are paused; a higher quota does not enable them again.
  *
  * @throws AppError 404
  */
@@ -100,13 +98,13 @@ export async function setTier(
   if (user === null) throw notFound('User');
 }
 
-/** Every customer, oldest first; for the operator. */
+/** For the operator. Oldest first. */
 export async function listUsers({ store }: HasStore): Promise<UserListing[]> {
   const users = await listUsersWithCounts(store.read);
   return users.map((user) => ({ ...userResource(user), tier: user.tier }));
 }
 
-/** Signs a customer in on the operator's word: a JWT and its session. @throws AppError 404 */
+/** For the operator: signs a customer in. @throws AppError 404 */
 export async function issueToken(
   { store, sessions }: HasStore & HasSessions,
   email: string,

@@ -7,15 +7,15 @@ import type { WebhookDeps } from '../webhooks/ports.ts';
 import type { OnFailure } from './answers/errors.ts';
 
 export interface ApiDeps extends WebhookDeps, HasZoneLength, HasSessions {
-  /** Encrypts the answers that a repeated POST gets again. */
+  /** Encrypts stored answers of POST requests. */
   readonly answers: AnswerEncryption;
   readonly timers: Timers;
   readonly limiter: Limiter;
-  /** Origin under which clients reach the API, without a slash at its end. Asked for each absolute URL of an answer. */
+  /** Origin of absolute URLs, without a trailing slash. */
   readonly publicUrl: () => string;
-  /** Proxies whose `X-Forwarded-For` counts: addresses, and networks in CIDR form. */
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses, and networks in CIDR form. */
   readonly trustedProxies: readonly string[];
   readonly observe?: (observation: HttpObservation) => void;
-  /** Called with failures that are the server's fault: the client reads only `Server error`. */
+  /** Called for faults of the server: the client reads only `Server error`. */
   readonly onError?: OnFailure;
 }

@@ -17,10 +17,9 @@ import { queryTokenRoutes } from './routes/query-tokens.ts';
 import { recordRoutes } from './routes/records.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
 
-/** Path prefix of the REST API. */
 const PREFIX = '/api/v1';
 
-/** Milliseconds. A client that drips its request, or never takes its answer, loses the connection. */
+/** Milliseconds. The server closes a connection that sends its request, or reads its answer, too slowly. */
 const TIMES = { headers: 10_000, request: 30_000, keepAlive: 72_000, idle: 120_000, check: 5_000 };
 
 const RESOURCES = [
@@ -32,10 +31,7 @@ const RESOURCES = [
   accountRoutes,
 ];
 
-/**
- * Makes the REST API, mounted at `/api/v1`. The caller may add routes of its own at other paths, then listens; closing it
- * finishes what is in flight.
- */
+/** The REST API at `/api/v1`. The caller may add other paths, then listens. Closing finishes requests in flight. */
 export function createApi(deps: ApiDeps): FastifyInstance {
   const onError = deps.onError ?? (() => {});
   const app = Fastify(options(onError));
@@ -53,7 +49,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
-    // RFC 9112 §3.2; Node would refuse it without a body.
+    // RFC 9112 §3.2. Node's own refusal has no JSON body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw malformed(400, 'Host is missing');
     }
@@ -77,7 +73,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   app.register(
     async (api) => {
       api.addHook('onRequest', async (request, reply) => {
-        // Answers are one customer's own, and some carry a secret.
+        // Answers belong to one customer, and some contain a secret.
         reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
         await guard(request, guardDeps);
         refuseCoding(request);
@@ -92,7 +88,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
 function options(onError: OnFailure): FastifyHttpOptions<Server> {
   return {
     logger: false,
-    // Ours alone: a client's own id could hold anything, and would stand in logs.
+    // Never the client's id: it would appear in logs with any content.
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: LIMITS.requestBody,
@@ -105,7 +101,7 @@ function options(onError: OnFailure): FastifyHttpOptions<Server> {
       requireHostHeader: false,
     },
     forceCloseConnections: 'idle',
-    // While closing, what comes in over open connections is still answered, in our own form.
+    // While closing, requests on open connections are still answered.
     return503OnClosing: false,
     clientErrorHandler: refuseConnection,
     frameworkErrors: (error, _request, reply) => {

@@ -6,7 +6,6 @@ import type { HasClock, HasStore } from '../accounts/deps.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/tables/idempotency-keys.ts';
 
-/** Milliseconds. */
 export const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
 
 /** Answers are encrypted at rest: some contain a secret that is shown once. */
@@ -20,27 +19,26 @@ export type OnceDeps = HasStore & HasClock & { readonly answers: AnswerEncryptio
 
 export interface RepeatableRequest {
   readonly actor: Actor;
-  /** As the client sent it. */
   readonly key: string;
   /** Method, path and body: a key belongs to one request. */
   readonly content: string;
 }
 
 interface StoredAnswer {
-  /** Hex SHA-256 of the request's content. */
+  /** Hex SHA-256 of `content`. */
   readonly request: string;
   readonly result: unknown;
 }
 
-/** Rolls back a unit of work whose key another request has taken. Never leaves this file. */
+/** Rolls back a unit of work when another request has taken its key. `once` catches it. */
 class Repeated extends Error {}
 
 /**
- * Runs a use case once for a key. The unit of work of the use case also stores its result, so a crash leaves both or none.
- * Of two requests at once one writes and the other waits for its result. A use case that fails leaves the key free.
+ * Runs a use case once for a key. Its unit of work also stores its result: a crash leaves both or none. A second request
+ * waits for the result of the first. A failure leaves the key free.
  *
- * @param run writes through the store that it gets, in one unit of work, whose value is its result
- * @throws AppError 422 when the key was used with another request, or the customer has too many keys; whatever `run` throws
+ * @param run writes through the store that it gets, in one unit of work, and returns the value of that unit
+ * @throws AppError 422 when the key was used for another request, or the customer has too many keys; errors of `run`
  */
 export async function once<T>(
   deps: OnceDeps,
@@ -71,20 +69,19 @@ export async function once<T>(
   } catch (error) {
     if (!(error instanceof Repeated)) throw error;
   }
-  // Read in a unit of work: it starts after the unit that took the key has committed.
+  // A unit of work starts after the unit that took the key has committed.
   const other = await deps.store.write((tx) => findAnswer(tx, id, before));
   if (other === null) throw new Error('an idempotency key was taken and has no answer');
   return resultOf<T>(deps.answers, id, request, other);
 }
 
-/** @throws AppError 422 when the answer is that of another request */
+/** @throws AppError 422 when the answer belongs to another request */
 function resultOf<T>(answers: AnswerEncryption, id: string, request: string, encrypted: Uint8Array): T {
   const answer = JSON.parse(answers.decrypt(id, encrypted)) as StoredAnswer;
   if (answer.request !== request) throw invalid('Idempotency-Key was used with another request');
   return answer.result as T;
 }
 
-/** @throws AppError 422 */
 async function requireRoom(tx: Tx, { customerId }: Actor): Promise<void> {
   const { keys, octets } = await countAnswers(tx, customerId);
   if (keys > LIMITS.idempotencyKeys || octets > LIMITS.idempotencyOctets) {
@@ -92,7 +89,7 @@ async function requireRoom(tx: Tx, { customerId }: Actor): Promise<void> {
   }
 }
 
-/** A stored answer is only repeated to a credential with the same scopes. */
+/** A stored answer is returned only to a credential with the same scopes. */
 function scopeOf({ via, operations, namespaces }: Actor): unknown {
   return [via, [...operations].sort(), namespaces === null ? null : [...namespaces].sort()];
 }

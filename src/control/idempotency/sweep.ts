@@ -2,13 +2,12 @@ import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { forgetAnswers } from '../store/tables/idempotency-keys.ts';
 import { ANSWER_KEPT } from './once.ts';
 
-/** Keys deleted in one unit of work. More would delay writers. */
+/** Keys of one unit of work. More would delay writers. */
 const BATCH = 500;
 
 /** Milliseconds. */
 export const SWEEP_EVERY = 60_000;
 
-/** Deletes answers older than ANSWER_KEPT. */
 export async function sweepAnswers({ store, clock }: HasStore & HasClock): Promise<void> {
   const before = clock() - ANSWER_KEPT;
   while ((await store.write((tx) => forgetAnswers(tx, before, BATCH))) === BATCH);

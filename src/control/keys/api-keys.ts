@@ -18,7 +18,6 @@ import { parseNewApiKey } from './input.ts';
 
 const TOKEN_BYTES = 32;
 
-/** An API key as the API shows it. */
 export interface ApiKeyResource {
   readonly id: string;
   readonly name: string;
@@ -28,12 +27,12 @@ export interface ApiKeyResource {
   readonly created_at: string;
 }
 
-/** The response to a create, the only one with the token: 64 lower-case hexadecimal letters. */
+/** The token, 64 lower-case hexadecimal letters, is in this response only. */
 export interface CreatedApiKey extends ApiKeyResource {
   readonly token: string;
 }
 
-/** What is stored of a token: lower-case hex SHA-256. */
+/** Lower-case hex SHA-256. The token is not stored. */
 export function apiKeyDigest(token: string): string {
   return createHash('sha256').update(token, 'latin1').digest('hex');
 }

@@ -5,22 +5,20 @@ import { apiKeyDigest } from './api-keys.ts';
 
 const BOTH: readonly ApiOperation[] = ['read', 'write'];
 
-/** `last_used_at` moves at most this often. Milliseconds. */
+/** Milliseconds between two updates of `last_used_at`. */
 const TOUCH_EVERY = 60_000;
 
-/** Keys whose last use is remembered; above it all are forgotten, and the database says again. */
+/** Keys whose last use is in memory. Above it all are deleted, and read again from the database. */
 const TOUCHED_MAX = 10_000;
 
 export interface ApiKeys {
-  /** The actor behind a token, or null: unknown, revoked or past its expiry. Asks the database every time. */
+  /** Null: unknown, revoked or expired. Reads the database on every call. */
   authenticate(token: string): Promise<Actor | null>;
-  /** Waits for the notes of last uses that are being written. */
+  /** Waits for updates of `last_used_at` under way. */
   settle(): Promise<void>;
 }
 
-/**
- * @param onError told of a last use that could not be noted, which delays and fails no request
- */
+/** @param onError called when an update of `last_used_at` failed; the request does not wait for it */
 export function openApiKeys(
   { store, clock }: HasStore & HasClock,
   onError: (error: unknown) => void,

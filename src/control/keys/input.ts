@@ -4,7 +4,7 @@ import { LIMITS } from '../../core/limits.ts';
 import { isLabel } from '../../core/names/labels.ts';
 import type { ApiOperation } from '../accounts/actor.ts';
 
-/** An API key that a customer wants. Lists without repetition; empty means both operations, or all namespaces. */
+/** Lists have no repetitions. Empty: both operations, or all namespaces. */
 export interface NewApiKey {
   readonly name: string;
   readonly operations: readonly ApiOperation[];

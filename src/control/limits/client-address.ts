@@ -3,18 +3,12 @@ import { addressSet } from '../../core/address.ts';
 
 const MAPPED_V4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 
-/** Finds the address of a client. @param forwarded the `X-Forwarded-For` header, several of them joined by commas */
+/** @param forwarded the `X-Forwarded-For` header; several are joined by commas */
 export type ClientAddress = (peer: string | undefined, forwarded: string | undefined) => string | undefined;
 
 /**
- * The address that a client's requests are counted under. Behind trusted proxies it is the right-most address of
- * `X-Forwarded-For` that is not a trusted proxy: everything left of it is what the client claims. Where every address is a
- * trusted proxy, it is the left-most.
- *
- * A header that cannot be read up to that address is ignored: the peer counts. Only a trusted proxy can send such a header,
- * because its own entry is the right-most one.
- *
- * @param proxies addresses, and networks in CIDR form; checked when the configuration is read
+ * Behind trusted proxies: the right-most address of `X-Forwarded-For` that is not trusted, because a client can write what
+ * is left of it. All trusted: the left-most. A header that does not parse up to that address is ignored: the peer counts.
  */
 export function clientAddress(proxies: readonly string[]): ClientAddress {
   if (proxies.length === 0) return (peer) => peer;
@@ -33,7 +27,7 @@ export function clientAddress(proxies: readonly string[]): ClientAddress {
   };
 }
 
-/** An IPv4-mapped address as IPv4, and an IPv6 address without its zone. */
+/** IPv4-mapped to IPv4, and IPv6 without its zone index. */
 function plain(address: string): string {
   return MAPPED_V4.exec(address)?.[1] ?? address.split('%', 1)[0]!;
 }

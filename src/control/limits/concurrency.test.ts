@@ -11,7 +11,7 @@ test('admits up to the limit of a key and of all, and again after one has left',
   assert.ok(enter('b') !== null);
   assert.equal(enter('c'), null);
   first();
-  // Leaving twice gives no second place.
+  // Leaving twice frees one unit.
   first();
   assert.ok(enter('c') !== null);
   assert.equal(enter('a'), null);

@@ -1,11 +1,5 @@
-/** Bounds how many of something are under way at once. */
 export interface Concurrency {
-  /**
-   * Enters one.
-   *
-   * @param key whose it is, such as a customer's id
-   * @returns a function that leaves, harmless when called again; null when the key, or all together, have no room
-   */
+  /** Returns a function that leaves, safe to call twice; null at a limit. @param key such as a customer id */
   enter(key: string): (() => void) | null;
 }
 

@@ -187,10 +187,10 @@ test('memory is bounded: periods that are over leave first, then the oldest', ()
   fill('over');
   time += 60_000;
   for (let i = 0; i < 9; i++) fill(`k${i}`);
-  // The eleventh key takes the place of the one that is over.
+  // The eleventh key replaces the one whose period is over.
   fill('k9');
   for (let i = 0; i < 10; i++) assert.equal(limiter.take('unauthenticated', `k${i}`), 60);
-  // The next takes the place of the oldest, which begins anew.
+  // The next key replaces the oldest, which then starts again at 0.
   fill('k10');
   assert.equal(limiter.take('unauthenticated', 'k9'), 60);
   assert.equal(limiter.take('unauthenticated', 'k0'), 0);

@@ -3,34 +3,26 @@ import { hit, isOver, type Period, type PeriodRule, secondsToWait, withoutHit } 
 import { BUDGETS, type Budget } from './rules.ts';
 
 export interface Limiter {
-  /**
-   * Counts one hit, or refuses it without counting.
-   *
-   * @param key an address key, or the id of a customer or a webhook
-   * @returns 0 when it was admitted, else whole seconds until the next is (Retry-After, at least 1)
-   */
+  /** Counts a hit and returns 0; at the limit counts nothing and returns whole seconds to wait, at least 1. */
   take(budget: Budget, key: string): number | Promise<number>;
-  /**
-   * Takes back a hit that was admitted at `takenAt`, milliseconds since the epoch. Periods that began later do not hold it.
-   */
+  /** Removes a hit counted at `takenAt`, milliseconds since the epoch, from periods that had begun by then. */
   giveBack(budget: Budget, key: string, takenAt: number): void | Promise<void>;
 }
 
-/** A limiter that answers at once. */
 interface MemoryLimiter extends Limiter {
   take(budget: Budget, key: string): number;
   giveBack(budget: Budget, key: string, takenAt: number): void;
 }
 
-/** A limiter that admits everything (UQRP_REST_RATE=off). */
+/** UQRP_REST_RATE=off. */
 export const unlimited: Limiter = { take: () => 0, giveBack: () => {} };
 
-/** Keys remembered per budget. Above it the longest known are forgotten first, so memory stays bounded under a flood. */
+/** Keys of one budget. Above it the oldest are deleted, so that a flood does not fill memory. */
 const KEYS_MAX = 100_000;
 
 type KeyedPeriods = Map<string, readonly (Period | undefined)[]>;
 
-/** Budgets in the memory of this process. Each has a map of its own: a flood of addresses displaces no customer. */
+/** Each budget has its own map: a flood of addresses deletes no customer. */
 export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): MemoryLimiter {
   const maps = new Map<Budget, KeyedPeriods>();
   return {
@@ -68,7 +60,7 @@ function mapOf(maps: Map<Budget, KeyedPeriods>, budget: Budget): KeyedPeriods {
   return made;
 }
 
-/** Drops periods that are over; when all still count, the tenth that was first seen longest ago. */
+/** Deletes periods that are over; when none is, the oldest tenth. */
 function makeRoom(map: KeyedPeriods, rules: readonly PeriodRule[], now: number, keysMax: number): void {
   for (const [key, periods] of map) {
     const over = rules.every((rule, i) => periods[i] === undefined || isOver(periods[i], rule.length, now));

@@ -5,16 +5,13 @@ import type { Limiter } from './limiter.ts';
 import { type PeriodRule, secondsToWait } from './period.ts';
 import { BUDGETS, type Budget, LONGEST_PERIOD } from './rules.ts';
 
-/** Thrown inside a unit of work to take its counts back; never leaves this file. */
+/** Rolls back the counts of a unit of work. `take` catches it. */
 class Refused extends Error {}
 
-/** How often old periods are deleted, in milliseconds. */
+/** Milliseconds between deletions of old periods. */
 const FORGET_EVERY = 60_000;
 
-/**
- * Budgets in the database, so that several API processes on one PostgreSQL count together. One unit of work per hit: the
- * periods of a budget are counted all or none.
- */
+/** Budgets shared by API processes on one PostgreSQL. A hit is counted in all its periods or in none. */
 export function sharedLimiter(store: Store, clock: Clock): Limiter {
   let forgottenAt = clock();
   return {

@@ -15,17 +15,16 @@ import { deleteSomeOfNamespace } from '../store/tables/records.ts';
 import { addToRecordsCount, lockUser } from '../store/tables/users.ts';
 import { authorizeNamespace, requireDeletable } from './namespaces.ts';
 
-/** Rows that the closing unit deletes at most: a namespace of up to so many is gone with it. */
+/** Rows that the closing unit deletes. A smaller namespace needs no other unit. */
 export const CLOSING_UNIT = 500;
-/** Rows of each later unit, which others wait for. With 250 they wait half as long as with 500. */
+/** Rows of each later unit. Other writers wait half as long for 250 as for 500. */
 export const DELETION_UNIT = 250;
 
 /**
- * Deletes a namespace. One unit of work closes it: reads are refused, its tokens are revoked, lists and writes no longer
- * find it. Up to `CLOSING_UNIT` records go with that unit; more go in later units (`deletions.ts`), and until the last of
- * them the name is taken. The log tells of each record, and of the namespace at the end.
+ * Closes a namespace in one unit of work: reads are refused, tokens revoked, lists and writes no longer find it. Up to
+ * `CLOSING_UNIT` records go with that unit, more in later ones (`deletions.ts`). The name stays taken until the last.
  *
- * @throws AppError 404; 403 outside the key's allowlist, for a namespace-scoped key, and for a namespace that is suspended
+ * @throws AppError 404; 403 outside the key's allowlist, for a namespace-scoped key, or for a suspended namespace
  */
 export async function deleteNamespace(deps: HasStore & HasClock, actor: Actor, id: string): Promise<void> {
   requireDeletable(actor, await authorizeNamespace(deps, actor, id));
@@ -46,11 +45,7 @@ export async function deleteNamespace(deps: HasStore & HasClock, actor: Actor, i
   });
 }
 
-/**
- * One unit of the deletion of a namespace that is closed.
- *
- * @returns whether it was the last
- */
+/** One deletion unit of a closed namespace. @returns whether it was the last */
 export async function deleteSome(tx: Tx, id: string, now: number): Promise<boolean> {
   const namespace = await lockClosing(tx, id);
   if (namespace === null) return true;
@@ -59,7 +54,7 @@ export async function deleteSome(tx: Tx, id: string, now: number): Promise<boole
   return changes.at(-1)?.type === 'namespace.deleted';
 }
 
-/** Records first, then tokens, then the namespace, `limit` rows at most. @returns what the log is to tell */
+/** Order: records, tokens, namespace; at most `limit` rows. @returns the changes for the log */
 async function deleteRows(tx: Tx, namespace: NamespaceRow, limit: number): Promise<NewChange[]> {
   const { id } = namespace;
   const keys = await deleteSomeOfNamespace(tx, id, limit);

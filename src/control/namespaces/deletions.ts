@@ -6,25 +6,22 @@ import type { Store } from '../store/store.ts';
 import { closingNamespaces } from '../store/tables/namespaces.ts';
 import { deleteSome } from './delete.ts';
 
-/** Milliseconds between looks for deletions that a process left unfinished. */
+/** Milliseconds between searches for deletions that another process left unfinished. */
 const LOOK_MS = 5_000;
-/** The longest pause after a unit, milliseconds. The pause is as long as the unit took, so that others can write. */
+/** Longest pause after a unit, milliseconds. A pause is as long as its unit took, so that others can write. */
 const REST_MAX_MS = 50;
-/** Namespaces looked up at a time. */
+/** Namespaces in one search. */
 const PAGE = 100;
 
 interface DeletionsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Told of a pass that failed, which is tried again. */
+  /** Called when a pass failed. The next pass tries again. */
   readonly onError: (error: unknown) => void;
 }
 
-/**
- * Deletes what belongs to closed namespaces, unit by unit, until aborted; also what a process that was killed left behind.
- * Several processes may do so on one database. Resolves when it has stopped; never rejects.
- */
+/** Deletes closed namespaces until aborted; several processes may do so on one database. Never rejects. */
 export async function startDeletions(options: DeletionsOptions): Promise<void> {
   const { store, signal, onError } = options;
   const waker = createWaker(signal);
@@ -37,7 +34,6 @@ export async function startDeletions(options: DeletionsOptions): Promise<void> {
   unlisten();
 }
 
-/** Deletes everything that is closed now, or until the signal is aborted. */
 export async function deleteClosed({
   store,
   clock,
@@ -45,7 +41,7 @@ export async function deleteClosed({
 }: Pick<DeletionsOptions, 'store' | 'clock' | 'signal'>): Promise<void> {
   for (;;) {
     const ids = await closingNamespaces(store.read, PAGE);
-    // One unit of each in turn: a large namespace does not keep the names of small ones taken.
+    // One unit of each namespace in turn: a large one does not block the names of small ones.
     for (const id of ids) {
       if (signal.aborted) return;
       const began = performance.now();

@@ -15,14 +15,13 @@ import {
 } from '../store/tables/namespaces.ts';
 import { lockUser } from '../store/tables/users.ts';
 
-/** A namespace as the API shows it. */
 export interface NamespaceResource {
   readonly id: string;
   readonly name: string;
   readonly records_count: number;
   readonly created_at: string;
   readonly updated_at: string;
-  /** Only while the operator has suspended the namespace. */
+  /** Present only while the operator has suspended the namespace. */
   readonly suspended?: true;
 }
 
@@ -52,13 +51,13 @@ export function namespaceChange(row: NamespaceRow): NewChange {
   };
 }
 
-/** @throws AppError 422 for a name that may not be had or an account with too many; 403 for a namespace-scoped key */
+/** @throws AppError 422 for an invalid or taken name, or too many namespaces; 403 for a namespace-scoped key */
 export async function createNamespace(
   deps: HasStore & HasClock & HasIds,
   actor: Actor,
   body: JsonObject,
 ): Promise<NamespaceResource> {
-  // A key that is confined to namespaces could not even see the one it makes.
+  // A namespace-scoped key could not use the namespace that it makes.
   if (actor.namespaces !== null) throw forbidden('API key is confined to namespaces and cannot create one');
   const name = parseName(body);
   const now = deps.clock();
@@ -93,7 +92,7 @@ function parseName(body: JsonObject): string {
   return name;
 }
 
-/** Those within the actor's reach, by name. */
+/** Namespaces that the credential may use, by name. */
 export async function listOwnNamespaces(deps: HasStore, actor: Actor): Promise<NamespaceResource[]> {
   const rows = await listNamespaces(deps.store.read, actor.customerId);
   return rows.filter((row) => reaches(actor, row.name)).map(namespaceResource);
@@ -104,12 +103,7 @@ export async function getNamespace(deps: HasStore, actor: Actor, id: string): Pr
   return namespaceResource(await authorizeNamespace(deps, actor, id));
 }
 
-/**
- * Judges whether the actor may delete a namespace. Suspension keeps the name taken: else its owner would undo it by making
- * the namespace anew.
- *
- * @throws AppError 403 for a namespace-scoped key, and for a namespace that is suspended
- */
+/** A suspended name stays taken: its owner could end the suspension with a new namespace. @throws AppError 403 */
 export function requireDeletable(actor: Actor, row: NamespaceRow): void {
   if (actor.namespaces !== null) throw forbidden('API key is confined to namespaces and cannot delete one');
   requireNotSuspended(row);
@@ -120,7 +114,7 @@ export function requireNotSuspended({ suspended }: Pick<NamespaceRow, 'suspended
   if (suspended === 1) throw namespaceSuspended();
 }
 
-/** The customer's namespace. @throws AppError 404, or 403 outside the key's allowlist */
+/** @throws AppError 404, or 403 outside the key's allowlist */
 export async function authorizeNamespace(
   { store }: HasStore,
   actor: Actor,

@@ -9,20 +9,19 @@ import {
 } from '../store/tables/namespaces.ts';
 import { type NamespaceResource, namespaceChange, namespaceResource } from './namespaces.ts';
 
-/** What the operator needs to set a flag; there is no actor, for the operator is not a customer. */
+/** There is no actor: the operator is not a customer. */
 type OperatorDeps = HasStore & HasClock;
 
-/** Makes a namespace readable without a token, or private again. @throws AppError 404 */
+/** @param on readable without a token. @throws AppError 404 */
 export function setPublicRead(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
   return setFlags(deps, name, { public_read: on ? 1 : 0 });
 }
 
-/** Takes a namespace out of DNS answers, or brings it back. @throws AppError 404 */
+/** @param on removed from DNS answers. @throws AppError 404 */
 export function setSuspended(deps: OperatorDeps, name: string, on: boolean): Promise<NamespaceResource> {
   return setFlags(deps, name, { suspended: on ? 1 : 0 });
 }
 
-/** A namespace as the operator sees it. */
 export interface NamespaceListing extends Omit<NamespaceResource, 'suspended'> {
   /** Mail address of its customer. */
   readonly owner: string;
@@ -30,7 +29,7 @@ export interface NamespaceListing extends Omit<NamespaceResource, 'suspended'> {
   readonly suspended: boolean;
 }
 
-/** Every namespace of every customer, by name. */
+/** Namespaces of all customers, by name. */
 export async function listAllNamespaces({ store }: HasStore): Promise<NamespaceListing[]> {
   const rows = await listNamespacesWithOwners(store.read);
   return rows.map((row) => ({

@@ -5,14 +5,14 @@ import type { HasStore } from '../accounts/deps.ts';
 import { findUserByEmail, type UserRow } from '../store/tables/users.ts';
 import { findOwner } from '../store/webhooks/owners.ts';
 
-/** The owner of a namespace as an actor, for what the operator does in its name. @throws AppError 404 */
+/** For work of the operator in the owner's name. @throws AppError 404 */
 export async function ownerActor({ store }: HasStore, namespace: string): Promise<Actor> {
   const owner = await findOwner(store.read, foldCase(namespace));
   if (owner === null) throw notFound('Namespace');
   return actorFor(owner);
 }
 
-/** A customer as an actor, or null when no account has this mail address. */
+/** Null when no account has this mail address. */
 export async function customerActor({ store }: HasStore, email: string): Promise<Actor | null> {
   const user = await findUserByEmail(store.read, foldCase(email.trim()));
   return user === null ? null : actorFor(user);

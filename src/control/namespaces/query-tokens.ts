@@ -19,10 +19,10 @@ import { authorizeNamespace, requireNotSuspended } from './namespaces.ts';
 
 const DAY = 86_400_000;
 
-/** Revoked and expired tokens stay in the list this long, then the next mint forgets them. */
+/** Milliseconds that ended tokens stay in the list. A later mint deletes them. */
 const ENDED_KEPT = 30 * DAY;
 
-/** A query token as the API shows it: never the plaintext. */
+/** Without the plaintext. */
 export interface QueryTokenResource {
   readonly id: string;
   readonly name: string;
@@ -32,7 +32,7 @@ export interface QueryTokenResource {
   readonly created_at: string;
 }
 
-/** The response to a mint, the only one with the plaintext. */
+/** The only response with the plaintext. */
 export interface MintedToken extends QueryTokenResource {
   readonly token: string;
 }
@@ -48,7 +48,7 @@ function tokenResource(row: QueryTokenRow): QueryTokenResource {
   };
 }
 
-/** @throws AppError 404 or 403 for the namespace, 403 while it is suspended, 422 for faults in the body or too many live tokens */
+/** @throws AppError 404, 403 (also while suspended), 422 for faults in the body or too many live tokens */
 export async function mintQueryToken(
   deps: HasStore & HasClock & HasRandom & HasIds,
   actor: Actor,
@@ -84,7 +84,7 @@ export async function mintQueryToken(
   });
 }
 
-/** The body has no envelope: its fields stand at the top. */
+/** The body has no envelope. */
 function parseMint(body: JsonObject): { readonly name: string; readonly days: number } {
   const faults = new Faults();
   const fields = new Fields(body, ['name', 'expires_in_days'], faults);
@@ -94,7 +94,7 @@ function parseMint(body: JsonObject): { readonly name: string; readonly days: nu
   return { name, days: days ?? LIMITS.queryTokenDaysDefault };
 }
 
-/** Oldest first, ended ones included. @throws AppError 404 or 403 for the namespace */
+/** Oldest first, with ended tokens. @throws AppError 404 or 403 */
 export async function listOwnQueryTokens(
   deps: HasStore,
   actor: Actor,
@@ -104,7 +104,7 @@ export async function listOwnQueryTokens(
   return (await listQueryTokens(deps.store.read, namespaceId)).map(tokenResource);
 }
 
-/** Ends a token at once; one that is revoked already stays so. @throws AppError 404, or 403 for the namespace */
+/** A revoked token stays revoked. @throws AppError 404 or 403 */
 export async function revokeOwnQueryToken(
   deps: HasStore & HasClock,
   actor: Actor,

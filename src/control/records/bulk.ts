@@ -14,19 +14,19 @@ import { type NewRecord, type RecordContext, readNewRecord } from './input.ts';
 import { deletedChange, upsertedChange } from './record.ts';
 import { newRow, recordCap, recordQuotaExceeded } from './records.ts';
 
-/** A parsed batch. No key occurs twice in it. */
+/** No key occurs twice. */
 export interface Bulk {
   readonly records: readonly NewRecord[];
   readonly delete: readonly RecordKey[];
 }
 
-/** Ids in the order of the request; null where there was nothing to delete. */
+/** Ids in the order of the request; null: there was nothing to delete. */
 export interface BulkResult {
   readonly records: readonly { readonly id: string; readonly key: string }[];
   readonly deleted: readonly (string | null)[];
 }
 
-/** Reads the body of a bulk write. @throws AppError 422 with every fault, each with the index of its item */
+/** @throws AppError 422 with every fault, each with the index of its item */
 export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
   const faults = new Faults();
   const fields = new Fields(body, ['records', 'delete'], faults);
@@ -64,10 +64,9 @@ function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, a
 }
 
 /**
- * Writes a batch, all of it or nothing: records are stored or replaced by key, keys under `delete` go.
+ * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
  *
- * @throws AppError 422 for faults, namespaces that are not the customer's, a full account; 403 outside the key's allowlist
- *   or while a namespace is suspended
+ * @throws AppError 422 for faults, unknown namespaces or a full account; 403 outside the allowlist or while suspended
  */
 export async function writeBulk(
   deps: HasStore & HasClock & HasIds & HasZoneLength,
@@ -114,20 +113,20 @@ async function resolveNamespaces(
   return namespaces;
 }
 
-/** A record that leaves, with the name of its namespace. */
+/** A deleted record and the name of its namespace. */
 type Leaving = Pick<KnownRecord, 'id' | 'key'> & { readonly namespace: string };
 
 interface Plan {
-  /** To be stored, in the order of the request. */
+  /** In the order of the request. */
   readonly rows: readonly RecordsTable[];
-  /** Name of the namespace of each row that is new, not a replacement. */
+  /** Namespace name of each row that replaces nothing. */
   readonly added: readonly string[];
   readonly deleted: readonly Leaving[];
-  /** Past their expiry and not yet erased: they no longer take their keys. */
+  /** Expired and not yet deleted: their keys are free. */
   readonly expired: readonly Leaving[];
 }
 
-/** Decides what happens to each key, without touching the database. */
+/** Decides for each key, without the database. */
 function planBulk(
   bulk: Bulk,
   namespaces: ReadonlyMap<string, NamespaceRow>,
@@ -154,7 +153,7 @@ function planBulk(
   }
   for (const { key, namespace } of bulk.delete) {
     const old = known.get(key);
-    // A key in another customer's namespace is treated as one that does not exist.
+    // A key in another customer's namespace counts as missing.
     if (old === undefined || !namespaces.has(namespace)) continue;
     const isExpired = old.expires_at !== null && old.expires_at <= now;
     (isExpired ? expired : deleted).push({ id: old.id, key, namespace });
@@ -162,7 +161,7 @@ function planBulk(
   return { rows, added, deleted, expired };
 }
 
-/** Keeps the counts of customer and namespaces true. @throws AppError 422 when the account is full */
+/** Updates the counts of customer and namespaces. @throws AppError 422 when the account is full */
 async function count(tx: Tx, actor: Actor, plan: Plan, gone: ReadonlySet<string>): Promise<void> {
   const deltas = new Map<string, number>();
   const add = (name: string, by: number) => deltas.set(name, (deltas.get(name) ?? 0) + by);
@@ -189,7 +188,7 @@ function changesOf(plan: Plan, gone: ReadonlySet<string>, owner: string): NewCha
   ];
 }
 
-/** The namespace label of a valid key: the last but one. */
+/** The last label but one. */
 function namespaceOf(key: string): string {
   return key.split('.').at(-2)!;
 }

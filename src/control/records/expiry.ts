@@ -5,33 +5,30 @@ import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import type { Store } from '../store/store.ts';
 import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../store/tables/expiry.ts';
 
-/** Records deleted in one unit of work: it bounds the time that other writers wait for a sweep. */
+/** Records of one unit of work: it bounds how long other writers wait. */
 const SWEEP_LIMIT = 500;
 
-/** Milliseconds between two sweeps. With the longest, a record is gone within a second of its expiry. */
+/** Milliseconds. A record is deleted within a second of its expiry. */
 const LONGEST_SLEEP = 500;
 const SHORTEST_SLEEP = 5;
 
-/** Milliseconds. After the database is back, the first sweep starts within the longest. */
+/** Milliseconds. After a database failure a sweep starts within `capMs`. */
 const BACKOFF = { firstMs: 100, capMs: 1_000 };
 
 /**
- * Deletes expired records: rows, counts, and a `record.deleted` for each, in one unit of work. Several processes may sweep at
- * once; each record is deleted and logged once.
+ * Deletes expired records with counts and `record.deleted` changes, in one unit. Several processes may sweep: each
+ * record is deleted once. It also deletes records of closed namespaces: they would stay first in the index of expiry
+ * times, and each sweep would read them.
  *
- * Records of a namespace that is being deleted are deleted too. Left in place, they would stand first in the index of expiry
- * times, and each sweep would read all of them.
- *
- * @param now milliseconds since the epoch
- * @returns how many records this call deleted; `limit` means that more may be due
+ * @returns how many were deleted; `limit`: more may be due
  */
 export async function sweepExpired(store: Store, now: number, limit: number): Promise<number> {
   const earliest = await nextDue(store.read);
   if (earliest === null || earliest > now) return 0;
   return store.write(async (tx) => {
-    // Locks are taken in the order of every unit: customer, namespace, record, log.
+    // Lock order of every unit: customer, namespace, record, log.
     const deleted = await deleteDue(tx, await lockDueRecords(tx, now, limit), now);
-    // The unit that closed a namespace took its records off the counts.
+    // The unit that closed a namespace has already subtracted its records.
     const counted = deleted.filter(({ closing }) => closing === 0);
     await lowerCounts(tx, 'users', counted);
     await lowerCounts(tx, 'namespaces', counted);
@@ -48,13 +45,13 @@ interface SweeperOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called after a sweep that deleted records, with their number. */
+  /** Called after a sweep that deleted records. */
   readonly onSwept?: (records: number) => void;
-  /** Called after a sweep that failed. The sweeper retries it. */
+  /** Called after a failed sweep. The sweeper retries. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** Sweeps until aborted. Resolves when it has stopped; never rejects. */
+/** Runs until aborted. Never rejects. */
 export async function startSweeper(options: SweeperOptions): Promise<void> {
   const { store, clock, signal, onSwept, onError } = options;
   const pass = async (): Promise<number> => {
@@ -66,7 +63,7 @@ export async function startSweeper(options: SweeperOptions): Promise<void> {
   await loop({ signal, waker: createWaker(signal), pass, backoff: BACKOFF, onError: onFault });
 }
 
-/** Milliseconds until the next sweep. Bounded above, because another process may write a record that expires earlier. */
+/** Milliseconds. At most `LONGEST_SLEEP`, because another process may write a record that expires earlier. */
 export function sleepUntil(due: number | null, now: number): number {
   if (due === null) return LONGEST_SLEEP;
   return Math.min(LONGEST_SLEEP, Math.max(SHORTEST_SLEEP, due - now));

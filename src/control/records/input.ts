@@ -5,12 +5,12 @@ import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
 import { decodeBase64 } from '../../core/text/base64.ts';
 import type { RecordPatch } from '../store/tables/records.ts';
 
-/** A record that a customer wants to store, judged as far as that can be done without the database. */
+/** A new record, with every check that needs no database done. */
 export interface NewRecord extends RecordKey {
   readonly data: Buffer;
   readonly contentType: string;
   readonly ttlSeconds: number;
-  /** Milliseconds since the epoch, or null: never. */
+  /** Milliseconds since the epoch; null: never. */
   readonly expiresAt: number | null;
 }
 
@@ -18,7 +18,7 @@ const NEW_FIELDS = ['key', 'data', 'content_type', 'ttl_seconds', 'expires_in', 
 const PATCH_FIELDS = ['data', 'ttl_seconds', 'expires_in', 'expires_at'];
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 
-/** Letters of the Base64 of the longest payload. */
+/** Base64 letters of the longest payload. */
 const DATA_TEXT_MAX = Math.ceil(LIMITS.recordData / 3) * 4;
 
 /** `type/subtype` and parameters (RFC 9110 §8.3.1). */
@@ -27,14 +27,14 @@ const MEDIA_TYPE = new RegExp(
   `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[ !#-\\[\\]-~]*"))*$`,
 );
 
-/** When a record is written, and the longest zone under which it must be queryable. */
+/** A record must be queryable under the longest zone. */
 export interface RecordContext {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly zoneLength: number;
 }
 
-/** Reads the body of a POST. @throws AppError 422 with every fault */
+/** @throws AppError 422 with every fault */
 export function parseNewRecord(body: JsonObject, context: RecordContext): NewRecord {
   const faults = new Faults();
   const record = readNewRecord(body, context, faults, '');
@@ -42,11 +42,7 @@ export function parseNewRecord(body: JsonObject, context: RecordContext): NewRec
   return record;
 }
 
-/**
- * Reads one new record, adding what is wrong with it to `faults`.
- *
- * @param at as for `Fields`
- */
+/** Adds every fault of a new record to `faults`. @param at as for `Fields` */
 export function readNewRecord(
   body: unknown,
   { now, zoneLength }: RecordContext,
@@ -74,7 +70,7 @@ export function readNewRecord(
   };
 }
 
-/** Reads the body of a PATCH: only the supplied fields. @throws AppError 422 with every fault */
+/** Only the given fields. @throws AppError 422 with every fault */
 export function parseRecordPatch(body: JsonObject, now: number): RecordPatch {
   const faults = new Faults();
   const fields = new Fields(body, PATCH_FIELDS, faults);
@@ -95,14 +91,14 @@ function readKey(fields: Fields, name: string, zoneLength: number): RecordKey | 
   if (text === undefined) return undefined;
   const key = parseRecordKey(text, zoneLength);
   if (typeof key !== 'string') return key;
-  // The message starts with the name of the field, or with its path inside a list.
+  // The message begins with the field's name or its path in a list.
   fields.fault(name, key.replace(/^key /, ''));
   return undefined;
 }
 
 function readData(fields: Fields, text: string | undefined): Buffer | undefined {
   if (text === undefined) return undefined;
-  // Length first: nothing is decoded that could not be stored.
+  // Length first: do not decode what cannot be stored.
   if (text.length > DATA_TEXT_MAX) fields.fault('data', `is longer than ${LIMITS.recordData} bytes`);
   else {
     const bytes = decodeBase64(text);
@@ -122,7 +118,7 @@ function readContentType(fields: Fields): string | undefined {
   return undefined;
 }
 
-/** Storage expiry: milliseconds, null for never (`expires_in` 0, `expires_at` null), undefined when not given or faulty. */
+/** Null: never (`expires_in` 0 or `expires_at` null). Undefined: absent or faulty. */
 function readExpiry(fields: Fields, now: number): number | null | undefined {
   if (fields.has('expires_in') && fields.has('expires_at')) {
     fields.fault('expires_in', 'and expires_at must not be given together');

@@ -8,21 +8,21 @@ import type { RecordRow } from '../store/tables/records.ts';
 import { encodePosition, type ListingFilter, type ListingPosition } from './listing-query.ts';
 import { type RecordResource, recordResource } from './record.ts';
 
-/** Records that a streamed listing reads at a time: the first number fills a page with records of the largest size. */
+/** Records of one statement of a stream. The first number fills a page with full records. */
 const BATCH_MIN = 16;
 const BATCH_MAX = 200;
 
-/** Octets of a record in JSON beside key and data, at most. */
+/** Largest number of octets of a record in JSON without key and data. */
 const FIXED_OCTETS = 450;
 
 export interface RecordPage {
-  /** The records. They can be iterated once; a batch that was taken is no longer referenced. */
+  /** Iterable once. A batch that was taken is no longer referenced. */
   readonly batches: Iterable<readonly RecordResource[]>;
-  /** Cursor of the next page; null on the last page. */
+  /** Null on the last page. */
   readonly next: string | null;
 }
 
-/** One page of the records that the actor may read. It is read at once, before the first batch is taken. */
+/** Reads the whole page before the first batch is taken. */
 export async function pageRecords(
   deps: HasStore & HasClock,
   actor: Actor,
@@ -39,10 +39,7 @@ export async function pageRecords(
   };
 }
 
-/**
- * Removes rows from the front, in batches of at most `LIMITS.listingPage` octets of JSON. Base64 is a third longer than the octets
- * of a row, so it is encoded when its batch is taken.
- */
+/** Batches of at most `LIMITS.listingPage` octets of JSON. Base64 is encoded late: it is longer than the rows. */
 function* takeBatches(rows: RecordRow[]): Generator<readonly RecordResource[]> {
   while (rows.length > 0) yield resourcesOf(rows.splice(0, fitPage(rows)));
 }
@@ -51,10 +48,7 @@ function resourcesOf(rows: readonly RecordRow[]): readonly RecordResource[] {
   return rows.map((row) => recordResource(row, row.namespace));
 }
 
-/**
- * All records that the actor may read, in pages of at most `LIMITS.listingPage` octets. It reads the next page when the consumer
- * asks for it, so a consumer that stops costs one page.
- */
+/** Pages of at most `LIMITS.listingPage` octets, each read when the consumer asks for it. */
 export async function* streamRecords(
   deps: HasStore & HasClock,
   actor: Actor,
@@ -72,7 +66,7 @@ export async function* streamRecords(
   }
 }
 
-/** How many of these records, in order, fit into a page; at least one, unless there is none. */
+/** Records that fit into a page; at least one unless there is none. */
 function fitPage(rows: readonly RecordRow[]): number {
   let octets = 0;
   const end = rows.findIndex((row, index) => {
@@ -82,7 +76,7 @@ function fitPage(rows: readonly RecordRow[]): number {
   return end < 0 ? rows.length : end;
 }
 
-/** The customer's namespaces that the listing covers, by name. */
+/** Namespaces that the listing covers, by name. */
 async function inScope(
   { store }: HasStore,
   actor: Actor,
@@ -95,10 +89,7 @@ async function inScope(
   );
 }
 
-/**
- * Up to `count` records after `after`, in the order of namespace, time of creation and id. Small namespaces are read together:
- * otherwise each of many would cost a statement.
- */
+/** Order: namespace, time of creation, id. Small namespaces share a statement; otherwise each would cost one. */
 async function readOn(
   deps: HasStore & HasClock,
   namespaces: readonly NamespaceRow[],
@@ -120,7 +111,7 @@ async function readOn(
   return rows;
 }
 
-/** Up to `count` records of one namespace after `start`, in statements of bounded work. */
+/** Records of one namespace, in statements of bounded work. */
 async function readOne(
   { store, clock }: HasStore & HasClock,
   { id, name }: NamespaceRow,
@@ -138,7 +129,7 @@ async function readOne(
   return found.map((row) => ({ ...row, namespace: name }));
 }
 
-/** @returns null when the namespaces now have more than `count` records that match: one has grown since it was counted */
+/** @returns null when the namespaces grew since they were counted and now match more than `count` records */
 async function readTogether(
   { store, clock }: HasStore & HasClock,
   namespaces: readonly NamespaceRow[],
@@ -148,13 +139,13 @@ async function readTogether(
   const names = new Map(namespaces.map(({ id, name }) => [id, name]));
   const found = await listTogether(store.read, [...names.keys()], filter, count + 1, clock());
   if (found.length > count) return null;
-  // The statement orders by time and id. The sort is stable, so both stay the order within a namespace.
+  // Rows have the order of time and id; the stable sort keeps it within a namespace.
   return found
     .map((row) => ({ ...row, namespace: names.get(row.namespace_id)! }))
     .sort((a, b) => (a.namespace === b.namespace ? 0 : a.namespace < b.namespace ? -1 : 1));
 }
 
-/** How many of the first namespaces have `room` records together; at least one. */
+/** Namespaces that have at most `room` records together; at least one. */
 function countSmall(namespaces: readonly NamespaceRow[], room: number): number {
   let records = 0;
   const end = namespaces.findIndex(({ records_count }, index) => {

@@ -5,7 +5,7 @@ import { foldCase, isLabel } from '../../core/names/labels.ts';
 import { NOT_A_TIME, parseTime } from '../../core/text/time.ts';
 import type { RecordFilter, RecordPosition } from '../store/tables/record-listing.ts';
 
-/** Records of a page that was requested by cursor only. */
+/** For a page with a cursor and no limit. */
 const PAGE_DEFAULT = 100;
 
 const KEY_TEXT = /^[A-Za-z0-9.-]+$/;
@@ -14,12 +14,11 @@ export interface ListingFilter extends RecordFilter {
   readonly namespace?: string | undefined;
 }
 
-/** The position of a record in a listing: namespaces by name, then records by time of creation and id. */
+/** Order of a listing: namespace name, time of creation, id. */
 export interface ListingPosition extends RecordPosition {
   readonly namespace: string;
 }
 
-/** The query of a GET /records request. */
 export interface Listing {
   readonly filter: ListingFilter;
   /** Null: everything, streamed. */
@@ -28,7 +27,7 @@ export interface Listing {
 
 type Parse = (text: string) => string | number | null;
 
-/** Query parameters of GET /records: the reader of each, and the end of its error text. */
+/** The reader of each parameter, and the end of its error text. */
 const PARAMETERS = {
   namespace: [label, 'is not a namespace name'],
   resource: [label, 'is not a resource label'],
@@ -44,7 +43,7 @@ const PARAMETERS = {
 
 type Parameter = keyof typeof PARAMETERS;
 
-/** Reads the query string. @throws AppError 400 naming the parameter that is unknown, repeated or invalid */
+/** @throws AppError 400 with the name of an unknown, repeated or invalid parameter */
 export function parseListing(query: QueryParameters): Listing {
   const values: { [P in Parameter]?: ReturnType<(typeof PARAMETERS)[P][0]> & {} } = {};
   for (const [name, text] of Object.entries(readParameters(query, Object.keys(PARAMETERS)))) {
@@ -69,7 +68,6 @@ export function parseListing(query: QueryParameters): Listing {
   return { filter, page: { limit: values.limit ?? PAGE_DEFAULT, after } };
 }
 
-/** The cursor of the page after this position. */
 export function encodePosition({ namespace, createdAt, id }: ListingPosition, filter: ListingFilter): string {
   return encodeListingCursor({ n: namespace, c: createdAt, i: id }, filter);
 }
@@ -80,13 +78,12 @@ function decodePosition(text: string, filter: ListingFilter): ListingPosition | 
   return Number.isSafeInteger(createdAt) ? { namespace, createdAt: createdAt as number, id } : null;
 }
 
-/** DNS ignores case, so filters do too. */
+/** DNS ignores case, and so do filters. */
 function label(text: string): string | null {
   const lower = foldCase(text);
   return isLabel(lower) ? lower : null;
 }
 
-/** A key or the start of one, in lower case. */
 function keyText(text: string): string | null {
   return text.length <= LIMITS.queryName && KEY_TEXT.test(text) ? foldCase(text) : null;
 }

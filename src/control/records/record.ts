@@ -4,7 +4,6 @@ import type { Actor } from '../accounts/actor.ts';
 import { base64, type NewChange } from '../store/log/change-log.ts';
 import type { RecordsTable } from '../store/schema.ts';
 
-/** A record as the API shows it. */
 export interface RecordResource {
   readonly id: string;
   readonly key: string;
@@ -35,10 +34,9 @@ export function recordResource(row: RecordsTable, namespace: string): RecordReso
   };
 }
 
-/** The answer to a write: without `data` for a key that lacks `read`. */
+/** Without `data` for a key that lacks `read`. */
 export type ShownRecord = BareRecord & Partial<Pick<RecordResource, 'data'>>;
 
-/** A record without its payload. */
 export type BareRecord = Omit<RecordResource, 'data'>;
 
 export function bareRecord(row: RecordsTable, namespace: string): BareRecord {
@@ -46,28 +44,20 @@ export function bareRecord(row: RecordsTable, namespace: string): BareRecord {
   return bare;
 }
 
-/**
- * A new record as the answer to the actor's write shows it.
- *
- * @param sent what the record was made of: its `data` is strict Base64, which has one spelling, so the answer shows the same
- */
+/** The answer to a create. @param sent its `data` is strict Base64 with one spelling, so it equals the stored data */
 export function withSentData(actor: Actor, record: BareRecord, sent: JsonObject): ShownRecord {
   if (!actor.operations.has('read')) return record;
   const { id, key, resource, namespace, version, ...rest } = record;
   return { id, key, resource, namespace, version, data: sent.data as string, ...rest };
 }
 
-/** A record as the answer to the actor's write shows it: `write` does not imply `read`. */
+/** `write` does not imply `read`. */
 export function shownTo(actor: Actor, row: RecordsTable, namespace: string): ShownRecord {
   const resource = recordResource(row, namespace);
   return actor.operations.has('read') ? resource : bareRecord(row, namespace);
 }
 
-/**
- * The strong entity tag of a record, in quotation marks. Every write moves `updated_at` forward, at least by a millisecond.
- *
- * @param updatedAt milliseconds since the epoch
- */
+/** A strong tag. Every write increases `updated_at` by a millisecond or more. @param updatedAt ms since the epoch */
 export function recordTag(updatedAt: number): string {
   return `"${updatedAt.toString(36)}"`;
 }

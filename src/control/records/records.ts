@@ -32,21 +32,21 @@ import {
 
 const KEY_TAKEN = 'Key has already been taken';
 
-// A unit takes its rows in one order, customer first, so that units never wait for each other in a circle.
+// Units lock rows in one order, customer first, so that they cannot deadlock.
 
-/** Judges the entity tag of a stored record: `If-Match`. */
+/** `If-Match`, on the entity tag of the stored record. */
 type TagCondition = (tag: string) => boolean;
 
 interface CreateOptions {
-  /** `If-None-Match: *`: a key that is taken is a failed precondition. */
+  /** `If-None-Match: *`: a taken key is a failed precondition (412). */
   readonly onlyIfNew?: boolean;
 }
 
 /**
- * Stores a record. The result is without `data`: it may be kept for a repeated request, longer than the record.
+ * Stores a record. The result has no `data`, because an idempotency key may keep it longer than the record.
  *
- * @throws AppError 422 for faults in the body, a namespace that is not the customer's, a key that is taken, a full account;
- *   403 for a namespace outside the key's allowlist or suspended; 412 for a key that is taken with `onlyIfNew`
+ * @throws AppError 422 for faults, an unknown namespace, a taken key or a full account; 403 outside the allowlist or
+ *   while suspended; 412 for a taken key with `onlyIfNew`
  */
 export async function createRecord(
   deps: HasStore & HasClock & HasIds & HasZoneLength,
@@ -76,11 +76,7 @@ export async function createRecord(
   });
 }
 
-/**
- * Replaces an expired record that the sweeper has not deleted: its key is free.
- *
- * @returns null when the key is taken
- */
+/** Replaces an expired record, because its key is free. @returns null when the key is taken */
 async function replaceExpired(
   tx: Tx,
   { customerId }: Actor,
@@ -110,10 +106,10 @@ export async function getRecord(
 }
 
 /**
- * Changes the supplied fields; `updated_at` always advances.
+ * Changes the given fields and increases `updated_at`.
  *
- * @param condition judged against the record that is changed, under its lock
- * @throws AppError 404; 403 outside the key's allowlist or in a suspended namespace; 422; 412
+ * @param condition checked under the lock of the record
+ * @throws AppError 404; 403 outside the allowlist or while suspended; 422; 412
  */
 export async function patchRecord(
   deps: HasStore & HasClock,
@@ -126,7 +122,7 @@ export async function patchRecord(
   const now = deps.clock();
   const patch = parseRecordPatch(body, now);
   return deps.store.write(async (tx) => {
-    // A namespace that is being deleted takes no further payload.
+    // A namespace that is being deleted takes no payload.
     if (!(await holdOpen(tx, namespace, actor.customerId))) throw notFound('Record');
     await holdWritable(tx, actor, id, now, condition);
     const row = await updateRecord(tx, id, patch, now);
@@ -136,12 +132,7 @@ export async function patchRecord(
   });
 }
 
-/**
- * Deletes a record. Upkeep erases its payloads from the change log once the fan-out has read them.
- *
- * @param condition as for `patchRecord`
- * @throws AppError 404; 403 outside the key's allowlist or in a suspended namespace; 412
- */
+/** Deletes a record. The change log keeps its payload until the fan-out has read it. Throws as `patchRecord`, without 422 */
 export async function deleteRecord(
   deps: HasStore & HasClock,
   actor: Actor,
@@ -160,7 +151,7 @@ export async function deleteRecord(
   });
 }
 
-/** Holds a record that is about to change until the unit ends: nothing changes it between the condition and the write. */
+/** Locks a record until the unit ends: nothing changes between condition and write. */
 async function holdWritable(
   tx: Tx,
   { customerId }: Actor,
@@ -203,7 +194,6 @@ export function newRow(record: NewRecord, id: string, namespaceId: string, now: 
   };
 }
 
-/** How many records the customer's tier allows. */
 export function recordCap(actor: Actor): number {
   return TIERS[actor.tier].records;
 }

@@ -1,15 +1,13 @@
 import { LIMITS } from '../limits.ts';
 import { NOT_A_TIME, parseTime } from '../text/time.ts';
 
-/** The most messages in one response: an answer must not be many times as long as the body that it refuses. */
+/** Messages in one response. It bounds the response to a body with many faults. */
 const FAULTS_MAX = 1000;
 
-/** Names of fields and parameters that a message may repeat. */
 const PRINTABLE_NAME = /^[ -~]{1,64}$/;
 
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
-/** A JSON object of a request, not validated yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -20,28 +18,20 @@ export function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-/** Whether text fits a one-line name: not blank, well-formed Unicode, no control characters. */
 export function isOneLine(text: string): boolean {
   return text.trim() !== '' && text.isWellFormed() && !CONTROL.test(text);
 }
 
-/**
- * What a message calls an unknown field or parameter.
- *
- * @param position from 1, in the order of the request
- * @returns the name where it is printable ASCII of at most 64 characters, else its position: `field 3`
- */
+/** A printable ASCII name of at most 64 characters, else its position in the request from 1: `field 3`. */
 export function shownName(name: string, what: 'field' | 'parameter', position: number): string {
   return PRINTABLE_NAME.test(name) ? name : `${what} ${position}`;
 }
 
-/** Whether a text has at most `max` Unicode code points. */
 export function hasAtMost(text: string, max: number): boolean {
-  // A code point takes one or two UTF-16 units, so a longer text need not be counted.
+  // A code point has one or two UTF-16 units: a longer text is not counted.
   return text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max);
 }
 
-/** Messages about a request body, collected so that the caller learns of all of them at once. */
 export class Faults {
   readonly messages: string[] = [];
 
@@ -55,18 +45,15 @@ export class Faults {
 }
 
 /**
- * Reads the fields of one JSON object, strictly: nothing is coerced, a field that is not known is a fault, and every
- * message begins with the field's name. A reading method returns undefined both for a field that is
- * absent and for one that was faulty; the fault has then been recorded.
+ * Reads the fields of one JSON object strictly: no coercion, and an unknown field is a fault. A reading method returns
+ * undefined for a field that is absent and for one that is faulty; it records the fault.
  */
 export class Fields {
   readonly #object: JsonObject;
   readonly #faults: Faults;
   readonly #at: string;
 
-  /**
-   * @param at where the object stands in the body: '' for the resource itself, else a path such as `records[3]`
-   */
+  /** @param at path of the object in the body: '' for the resource itself, else such as `records[3]` */
   constructor(object: JsonObject, known: readonly string[], faults: Faults, at = '') {
     this.#object = object;
     this.#faults = faults;
@@ -81,17 +68,14 @@ export class Fields {
     return Object.hasOwn(this.#object, name);
   }
 
-  /** Whether the field is there and is JSON null. */
   isNull(name: string): boolean {
     return this.has(name) && this.#object[name] === null;
   }
 
-  /** Records `<field> <what>`. */
   fault(name: string, what: string): void {
     this.#faults.add(`${this.label(name)} ${what}`);
   }
 
-  /** What messages call a field: `data`, or `records[3].data`. */
   label(name: string): string {
     return this.#at === '' ? name : `${this.#at}.${name}`;
   }
@@ -104,7 +88,6 @@ export class Fields {
     return this.#require(name) ? this.text(name) : undefined;
   }
 
-  /** A name for people: one line, 1 to `max` Unicode code points. */
   requiredName(name: string, max: number): string | undefined {
     const value = this.requiredText(name);
     if (value === undefined) return undefined;
@@ -121,7 +104,7 @@ export class Fields {
     return undefined;
   }
 
-  /** A time (as `parseTime` reads it) after `now`, both in milliseconds since the epoch. */
+  /** A time after `now`. Both are milliseconds since the epoch. */
   futureTime(name: string, now: number): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;
@@ -144,12 +127,7 @@ export class Fields {
     return undefined;
   }
 
-  /**
-   * A list of at most `max` items, repetitions included, all accepted by `is`.
-   *
-   * @param only what the message says that the items must be: `strings`, or the members of an enumeration
-   * @returns the items without repetitions, in the order of the request
-   */
+  /** At most `max` items, without repetitions. @param only ends the message `must have only`, such as `strings` */
   listOf<T>(
     name: string,
     max: number,
@@ -163,7 +141,6 @@ export class Fields {
     return undefined;
   }
 
-  /** As `listOf`, and the field must be there. */
   requiredListOf<T>(
     name: string,
     max: number,

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject } from './fields.ts';
 
-/** A cursor is at most so long: anything longer is not ours. */
+/** A longer text is not a cursor of this server. */
 const BASE64URL = /^[A-Za-z0-9_-]{1,512}$/;
 
 /**
- * Encodes the position after which the next page of a listing begins, in base64url. The cursor is bound to the listing: with other
- * filters it would skip rows silently.
+ * Encodes the position after which the next page begins. A cursor is bound to its listing: with other filters it
+ * would skip rows.
  *
  * @param position the sort key of the last row, under short names other than `f`
- * @param listing any JSON value that identifies what is listed, filters included
+ * @param listing identifies the listing, filters included
  */
 export function encodeListingCursor(
   position: Readonly<Record<string, string | number>>,
@@ -19,11 +19,7 @@ export function encodeListingCursor(
   return Buffer.from(JSON.stringify(fields)).toString('base64url');
 }
 
-/**
- * Decodes a cursor that a client sent. The caller checks the types of the position's fields: a client can forge them.
- *
- * @returns null for text that is no cursor, and for a cursor of another listing
- */
+/** Returns null for no cursor, or one of another listing. The caller checks the types: a client can forge fields. */
 export function decodeListingCursor(
   text: string,
   listing: unknown,

@@ -4,18 +4,14 @@ import { RESERVED_NAMES } from './reserved-names.ts';
 
 const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
 
-/**
- * Judges a namespace name that a customer wants.
- *
- * @returns null when it may be taken, else one message
- */
+/** Returns null when a customer may use the name, else one message. */
 export function namespaceNameFault(name: string): string | null {
   const { namespaceNameMin: min, namespaceNameMax: max } = LIMITS;
   if (name.length < min || name.length > max) return `name must have ${min} to ${max} characters`;
   if (!NAME.test(name)) {
     return 'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
   }
-  // A label that begins so can only be a token: such a namespace could never be asked for.
+  // A query parser reads a label with this prefix as a token, so no query could name the namespace.
   if (name.startsWith(AUTH_PREFIX)) return 'name must not start with auth-';
   if (RESERVED_NAMES.has(name)) return 'name is reserved';
   return null;

@@ -2,19 +2,16 @@ import type { EnvelopeErrorCode } from '../errors.ts';
 import { OPERATIONS, type Operation, type Query } from '../query/query.ts';
 import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
 
-/** Labels of the shortest query: operation, resource, namespace, version. */
 const SHORTEST = 4;
 
-/**
- * A coordinate pair is one label of the public services, the one place where `_` and a leading `-` occur.
- */
+/** A coordinate pair of the public services: the only label with `_` or a leading `-`. */
 const COORDINATES = /^-?[0-9]{1,3}(?:d[0-9]+)?_-?[0-9]{1,3}(?:d[0-9]+)?$/;
 
 const operations: ReadonlySet<string> = new Set(OPERATIONS);
 
 export type ParsedName =
   | { readonly kind: 'query'; readonly query: Query }
-  /** Fewer labels than any query has: asked by resolvers that minimise names, answered NODATA (RFC 9156). */
+  /** Fewer labels than any query has. Resolvers that minimise names ask this (RFC 9156); the answer is NODATA. */
   | { readonly kind: 'short' }
   | { readonly kind: 'malformed'; readonly code: EnvelopeErrorCode };
 
@@ -26,8 +23,7 @@ const BAD_VERSION: ParsedName = { kind: 'malformed', code: 'E003' };
 /**
  * Parses the part of a query name below the zone.
  *
- * @param name lower-case text without a trailing dot, zone removed; '' is the apex
- * @returns the query, `short` below four labels, or `malformed` with the envelope code that says why
+ * @param name lower-case text without a trailing dot; '' is the apex
  */
 export function parseQueryName(name: string): ParsedName {
   if (name === '') return SHORT;
@@ -44,7 +40,7 @@ export function parseQueryName(name: string): ParsedName {
   if (!isVersion(version)) return BAD_VERSION;
   if (!isOperation(operation)) return BAD_OPERATION;
 
-  // The token, when there is one, is the first label after the operation and nowhere else.
+  // A token can only be the label after the operation.
   const first = labels[1]!;
   const hasToken = count > SHORTEST && first.startsWith(AUTH_PREFIX);
   if (hasToken && !isLabel(first)) return BAD_NAME;
@@ -69,7 +65,6 @@ export function parseQueryName(name: string): ParsedName {
   };
 }
 
-/** Whether a lower-case label names an operation. */
 export function isOperation(label: string): label is Operation {
   return operations.has(label);
 }

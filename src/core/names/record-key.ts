@@ -1,7 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import { AUTH_PREFIX, DATASETS_RESOURCE, foldCase, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
 
-/** A key that can be stored: canonical lower case, with its last three labels by name. */
 export interface RecordKey {
   readonly key: string;
   readonly resource: string;
@@ -9,15 +8,13 @@ export interface RecordKey {
   readonly version: string;
 }
 
-/** Bytes that a query adds around a key: `get.`, `auth-` with its 56-letter token and a dot, and the dot before the zone. */
+/** What a query adds to a key: `get.`, `auth-` with a token of 56 letters and a dot, and the dot before the zone. */
 const AROUND = 'get.'.length + AUTH_PREFIX.length + 56 + 1 + 1;
 
 /**
- * Parses the key of a record write. Case is folded, as DNS does.
+ * Parses the key of a record write, in any case. Returns the key, or one message that says what is wrong.
  *
- * @param zoneLength letters of the longest configured zone, without a trailing dot: every accepted record must be
- *   queryable with a token in front
- * @returns the key, or one message that says what is wrong with it
+ * @param zoneLength letters of the longest zone: a query with a token must fit into a name for every accepted key
  */
 export function parseRecordKey(text: string, zoneLength: number): RecordKey | string {
   const key = foldCase(text);

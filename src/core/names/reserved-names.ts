@@ -1,12 +1,10 @@
-/** Names with a meaning in DNS or in operation. */
 const STRUCTURAL =
   'public system admin api www mail ftp dns nameserver ns ns01 ns02 ns03 test demo example staging production root ' +
   'localhost internal private';
 
-/** The service's own names. */
 const OWN = 'uqrp svc service';
 
-/** Large technology companies and code hosts: nobody should be able to speak in their name. */
+/** Nobody may use the name of a large company or code host. */
 const COMPANIES =
   'google alphabet youtube android amazon aws apple icloud microsoft azure windows office meta facebook instagram ' +
   'whatsapp netflix nvidia intel amd ibm oracle sap salesforce adobe cisco vmware dell hewlett-packard samsung sony ' +
@@ -15,7 +13,7 @@ const COMPANIES =
   'telegram signal mozilla wikipedia redhat canonical ubuntu debian docker kubernetes ' +
   'github gitlab bitbucket codeberg sourceforge gitea forgejo sourcehut npmjs pypi';
 
-/** Demo namespaces, answered only where the operator turns them on. */
+/** Answered only when UQRP_DEMO is on. */
 export const DEMO_NAMESPACES: ReadonlySet<string> = new Set([
   'playground',
   'playground-staging',

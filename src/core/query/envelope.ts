@@ -1,7 +1,7 @@
 import { ENVELOPE_VERSION } from '../brand.ts';
 import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from '../errors.ts';
 
-/** `f` of an envelope by media type: 1 to 7 letters, so that the head never outgrows 52 bytes. */
+/** `f` by media type. At most 7 letters, so that the head has at most 52 octets. */
 const FORMATS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'application/json': 'json',
@@ -28,7 +28,7 @@ const FORMATS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** The envelope's `f` for a stored content type; parameters are ignored, `+json` and `+xml` suffixes count. */
+/** Ignores parameters of the media type. */
 export function contentFormat(contentType: string): string {
   const semicolon = contentType.indexOf(';');
   const media = (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase();
@@ -39,7 +39,7 @@ export function contentFormat(contentType: string): string {
   return 'bin';
 }
 
-/** TXT value of a hosted record: at most 52 bytes of head and 3,448 of Base64. */
+/** At most 52 octets of head and 3,448 of Base64. */
 export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: number): Buffer {
   const head = `v=${ENVELOPE_VERSION};s=ok;t=data;e=b64;f=${format};ttl=${ttlSeconds};d=`;
   const base64Length = Math.ceil(data.length / 3) * 4;
@@ -50,7 +50,7 @@ export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: num
   return text;
 }
 
-/** TXT value of an error. The text is static: never the name, never the token. */
+/** The text is fixed: it never contains the name or the token. */
 export function errorEnvelope(code: EnvelopeErrorCode, retryAfter?: number): string {
   const tail = retryAfter === undefined ? '' : `;retry_after=${retryAfter}`;
   return `v=${ENVELOPE_VERSION};s=${envelopeStatus(code)};t=error;code=${code};msg=${ENVELOPE_ERRORS[code]}${tail}`;
@@ -62,13 +62,13 @@ export function envelopeStatus(code: EnvelopeErrorCode): 'notfound' | 'ratelimit
   return code === 'E010' ? 'ratelimit' : 'error';
 }
 
-/** An envelope taken apart. `data` is decoded per `e`; null when there is no `d` or it does not decode. */
+/** `data` is decoded as `e` says; null when `d` is missing or does not decode. */
 export interface ParsedEnvelope {
   readonly fields: ReadonlyMap<string, string>;
   readonly data: Buffer | null;
 }
 
-/** Reads an envelope: `;`-separated `key=value`, `d` last and taken whole. Null when it does not begin with `v=`. */
+/** Parses `key=value` fields with `;` between them; `d` is last. Null when the text does not begin with `v=`. */
 export function parseEnvelope(text: string): ParsedEnvelope | null {
   if (!text.startsWith('v=')) return null;
   const fields = new Map<string, string>();

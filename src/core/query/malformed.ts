@@ -1,9 +1,6 @@
 import type { EnvelopeErrorCode } from '../errors.ts';
 
-/**
- * Why a query was not understood, and what its extended error says. The table is closed and its texts
- * are static: none repeats a part of the question.
- */
+/** Extended error texts of malformed queries. They are fixed: none repeats a part of the question. */
 export const MALFORMED_TEXTS = {
   operation: 'unknown operation',
   label: 'label not allowed',
@@ -28,7 +25,7 @@ const BY_CODE: Partial<Readonly<Record<EnvelopeErrorCode, MalformedCause>>> = {
   E003: 'version',
 };
 
-/** The cause that a code alone stands for: what is wrong with the name is in the code, all else is a value. */
+/** Codes for values have the cause `value`. */
 export function causeOfCode(code: EnvelopeErrorCode): MalformedCause {
   return BY_CODE[code] ?? 'value';
 }

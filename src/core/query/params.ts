@@ -6,12 +6,10 @@ const B64_PREFIX = 'b64-';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Decodes one params label to text, for public services; hosted keys keep it as it stands. A label without a known prefix is its own text.
+ * Decodes one params label of a public service to text; a label without a known prefix is its own text. Many resolvers
+ * change the case of letters, which breaks `b64-` and does not affect `b32-` and `hex-`.
  *
- * `b64-` needs the letters as they were received (see `isCaseSensitive`). Many resolvers change them, and Base64 does not
- * survive that: `b32-` and `hex-` are the safe ones.
- *
- * @returns null when the label has a prefix but no such encoding, or decodes to something that is not UTF-8
+ * @returns null when the part after the prefix is not of that encoding, or is not UTF-8
  */
 export function decodeParam(label: string): string | null {
   const lower = label.slice(0, 4).toLowerCase();
@@ -22,12 +20,12 @@ export function decodeParam(label: string): string | null {
   return label;
 }
 
-/** Whether the text of a label depends on the case of its letters, which no other part of a name does. */
+/** Only Base64 labels depend on the case of letters. */
 export function isCaseSensitive(label: string): boolean {
   return label.slice(0, B64_PREFIX.length).toLowerCase() === B64_PREFIX;
 }
 
-/** RFC 4648 §5 without padding; null for a foreign letter, an impossible length or unused bits that are set. */
+/** RFC 4648 §5 without padding. Null for another letter, an impossible length or unused bits that are set. */
 function decodeBase64Url(body: string): Uint8Array | null {
   if (!B64.test(body)) return null;
   const bytes = Buffer.from(body, 'base64url');

@@ -9,7 +9,6 @@ const ALPHABETS = {
 
 type Alphabet = keyof typeof ALPHABETS;
 
-/** Unpadded lower-case base32. */
 export function encodeBase32(bytes: Uint8Array, alphabet: Alphabet): string {
   const letters = ALPHABETS[alphabet];
   let text = '';
@@ -27,7 +26,7 @@ export function encodeBase32(bytes: Uint8Array, alphabet: Alphabet): string {
   return bits > 0 ? text + letters[(held << (5 - bits)) & 31] : text;
 }
 
-/** Decodes unpadded base32 of any case. Null for another letter, an impossible length or unused bits that are set. */
+/** Decodes any case. Null for another letter, an impossible length or unused bits that are set. */
 export function decodeBase32(text: string, alphabet: Alphabet): Uint8Array | null {
   const letters = ALPHABETS[alphabet];
   const lower = foldCase(text);
@@ -46,6 +45,6 @@ export function decodeBase32(text: string, alphabet: Alphabet): Uint8Array | nul
       held &= (1 << bits) - 1;
     }
   }
-  // 1, 3 or 6 letters after a multiple of eight are an impossible length: five or more bits are left.
+  // After a multiple of eight letters, 1, 3 or 6 more are impossible: five or more bits are left.
   return bits >= 5 || held !== 0 ? null : bytes;
 }

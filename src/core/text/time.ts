@@ -1,7 +1,6 @@
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2})))?$/;
 
-/** The end of a message about a text that `parseTime` refuses. */
 export const NOT_A_TIME = 'is not an ISO 8601 date, or date and time with a zone';
 
 /** ISO 8601, UTC, with milliseconds and `Z`. */
@@ -14,10 +13,8 @@ export function formatTimeOrNull(ms: number | null): string | null {
 }
 
 /**
- * Parses RFC 3339, and three other forms of ISO 8601: a date alone (00:00 UTC), a time without seconds, an offset without a
- * colon. A time of day needs an offset. 30 February and second 60 are refused. Fractions below a millisecond are cut off.
- *
- * @returns milliseconds since the epoch, or null
+ * Parses RFC 3339, a date alone (00:00 UTC), a time without seconds, or an offset without a colon: milliseconds since
+ * the epoch. Null for a time of day without an offset, 30 February and second 60. Fractions are cut to milliseconds.
  */
 export function parseTime(text: string): number | null {
   const match = TIMESTAMP.exec(text);
@@ -28,7 +25,7 @@ export function parseTime(text: string): number | null {
   if (Number(zoneHour) > 23 || Number(zoneMinute) > 59) return null;
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
   const date = new Date(0);
-  // Not Date.UTC: it takes the years 0 to 99 for 1900 to 1999.
+  // Date.UTC would read the years 0 to 99 as 1900 to 1999.
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null;
   date.setUTCHours(Number(hour), Number(minute), Number(second), Number(fraction.slice(0, 3).padEnd(3, '0')));

@@ -4,10 +4,7 @@ import type { Clock } from '../clock.ts';
 /** Ids in one millisecond: 12 bits count them (RFC 9562 §6.2, method 1). */
 const A_MILLISECOND = 4096;
 
-/**
- * Makes ascending UUIDv7s in lower case (RFC 9562 §5.7): milliseconds, a counter, 62 random bits. Ascending ids share pages
- * of an index; random ones touch a page each (docs/adr/0002-time-ordered-ids.md).
- */
+/** UUIDv7 (RFC 9562 §5.7): milliseconds, a counter, 62 random bits. Ascending ids share index pages (ADR 0002). */
 export function timeOrderedUuids(clock: Clock): () => string {
   let time = 0;
   let count = 0;
@@ -24,7 +21,7 @@ export function timeOrderedUuids(clock: Clock): () => string {
     }
     const head = time.toString(16).padStart(12, '0');
     const middle = count.toString(16).padStart(3, '0');
-    // A version 4 UUID has the variant and random bits at the same place.
+    // A version 4 UUID has its variant and random bits at the same position.
     return `${head.slice(0, 8)}-${head.slice(8)}-7${middle}${randomUUID().slice(18)}`;
   };
 }

@@ -3,7 +3,7 @@ import type { ApiDeps } from '../deps.ts';
 
 type LinkDeps = Pick<ApiDeps, 'publicUrl'>;
 
-/** 201 with the URL of what was created: the collection that was posted to, and the new id. */
+/** Sends 201 and the URL of the new resource: the collection's URL and the id. */
 export function created(
   deps: LinkDeps,
   request: FastifyRequest,
@@ -25,7 +25,7 @@ export function nextLink(
   return `<${here(deps, request)}?${new URLSearchParams(parameters).toString()}>; rel="next"`;
 }
 
-/** The request's own URL as clients see it, without the query string. */
+/** The request's URL as clients see it, without the query string. */
 function here({ publicUrl }: LinkDeps, request: FastifyRequest): string {
   return publicUrl() + request.url.split('?', 1)[0]!;
 }

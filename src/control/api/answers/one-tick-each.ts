@@ -1,10 +1,8 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 
 /**
- * Gives each caller a tick of the event loop for itself, in the order of the calls. The embedded engine reads records
- * synchronously: when 96 listings and pages are under way, other requests are answered between any two reads.
- *
- * @returns a function whose promise resolves in the caller's tick
+ * Gives each caller a tick of the event loop, in call order. SQLite reads block the thread: without it, 96 listings and
+ * pages would delay every other request.
  */
 export function oneTickEach(): () => Promise<void> {
   let last = Promise.resolve();

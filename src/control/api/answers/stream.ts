@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Timers } from '../../../lifecycle/timers.ts';
 
-/** Octets of JSON that leave together, at most. Each one taken counts as progress of the reader. */
+/** Octets of JSON sent together. Each chunk that the client reads counts as progress. */
 const CHUNK = 16_384;
 
 const OPENING = '['.charCodeAt(0);
@@ -11,22 +11,20 @@ const COMMA = ','.charCodeAt(0);
 export type Batches = Iterable<readonly object[]> | AsyncIterable<readonly object[]>;
 
 interface StreamOptions {
-  /** Milliseconds in which the reader must take a chunk; after that its connection is closed. */
+  /** Milliseconds for one chunk; then the connection is closed. */
   readonly idleMs: number;
-  /** Milliseconds in which the reader must take the whole array; after that its connection is closed. */
+  /** Milliseconds for the whole array; then the connection is closed. */
   readonly totalMs: number;
   readonly timers: Timers;
   /** Waits for a tick of the event loop, before each batch. */
   readonly tick: () => Promise<void>;
-  /** Called once, when the answer has ended or the connection is gone. */
+  /** Called once, when the answer has ended or the connection is closed. */
   readonly onEnd: () => void;
 }
 
 /**
- * The text of one JSON array as a stream that a reader pulls. It holds the octets of one batch, however slow the reader is.
- *
- * @param batches each is asked for when the octets of the one before it have been taken
- * @param response the answer that the stream is sent with; it is cut off at either deadline
+ * Streams one JSON array. It holds the octets of one batch, however slow the client reads, and asks for the next batch
+ * when the client has read them. Both deadlines destroy `response`.
  */
 export function jsonArrayStream(
   batches: Batches,
@@ -73,15 +71,12 @@ async function* watched(
   onTaken();
 }
 
-/**
- * The JSON of each batch, in octets at once: they lie outside the heap. Text that waits for a slow reader outlives the young
- * generation, and 128 readers leave hundreds of megabytes of it to the next full collection.
- */
+/** Octets are outside the heap. Text of 128 slow clients would fill hundreds of megabytes until a full collection. */
 async function* arrayOctets(batches: Batches): AsyncGenerator<Buffer> {
   let first = OPENING;
   for await (const batch of batches) {
     if (batch.length === 0) continue;
-    // The batch's own brackets: the opening one becomes a comma after the first batch, and the closing one is left out.
+    // Octet 0 is `[`: it becomes a comma after the first batch. The closing bracket is left out.
     const octets = Buffer.from(JSON.stringify(batch));
     octets[0] = first;
     yield octets.subarray(0, -1);

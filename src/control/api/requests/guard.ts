@@ -12,11 +12,11 @@ import { resolvePrincipal } from './principal.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null;
-    /** When the request was counted as a write, milliseconds since the epoch. Null: it was not. */
+    /** Time at which the request was counted as a write, milliseconds since the epoch; null: not counted. */
     countedAt: number | null;
   }
   interface FastifyContextConfig {
-    /** The route needs a customer token: API keys are refused. */
+    /** The route requires a customer token and refuses API keys. */
     session?: boolean;
   }
 }
@@ -28,12 +28,7 @@ export interface GuardDeps extends ApiDeps {
   readonly clientAddress: ClientAddress;
 }
 
-/**
- * Finds out who sends a request, and counts it: with a valid credential under the customer, without one under the address.
- *
- * @returns null without a valid credential
- * @throws AppError 429
- */
+/** Returns null without a valid credential; the request then counts for its address. @throws AppError 429 */
 export async function identify(request: FastifyRequest, deps: GuardDeps): Promise<Actor | null> {
   const actor = await resolvePrincipal(request.headers.authorization, deps.sessions, deps.apiKeys);
   if (actor === null) {
@@ -46,7 +41,7 @@ export async function identify(request: FastifyRequest, deps: GuardDeps): Promis
 }
 
 /**
- * Judges a request before its body is read: credential, request budget, scopes, write budget, in this order.
+ * Checks credential, request budget, scopes and write budget, in this order, before the body is read.
  *
  * @throws AppError 401, 403 or 429
  */
@@ -66,7 +61,7 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
   request.countedAt = now;
 }
 
-/** Takes back the count of a write that was refused with 403: a request that may not write is not a write. */
+/** Reverses the count of a write that was refused with 403: it does not use the write budget. */
 export async function uncountRefusedWrite(
   request: FastifyRequest,
   { limiter }: ApiDeps,
@@ -78,14 +73,14 @@ export async function uncountRefusedWrite(
   await limiter.giveBack('writes', actor.customerId, countedAt);
 }
 
-/** Counts a hit on a budget. @throws AppError 429 */
+/** @throws AppError 429 */
 export async function take(limiter: Limiter, budget: Budget, key: string): Promise<void> {
   const retryAfter = await limiter.take(budget, key);
   if (retryAfter > 0) throw new AppError('rate_limit_exceeded', 'Rate limit exceeded', { retryAfter });
 }
 
-/** The actor that `guard` found; there is one on every route behind it. */
+/** The actor that `guard` found. @throws Error on a route without the guard, which is a fault of the server */
 export function actorOf(request: FastifyRequest): Actor {
-  if (request.actor === null) throw new Error('the route is not behind the guard');
+  if (request.actor === null) throw new Error('the route has no guard');
   return request.actor;
 }

@@ -6,12 +6,7 @@ import { actorOf } from './guard.ts';
 
 const KEY = new RegExp(`^[ -~]{1,${LIMITS.idempotencyKey}}$`);
 
-/**
- * Runs the use case of a POST; with the header `Idempotency-Key` once for each key.
- *
- * @param run the use case, on the dependencies that it is handed; as `once` demands
- * @throws AppError 400 when the key is not 1 to 255 printable ASCII characters; as `once`
- */
+/** Runs the use case of a POST, once for each `Idempotency-Key`. @throws AppError 400 for an invalid key; see `once` */
 export async function runOnce<D extends OnceDeps, T>(
   deps: D,
   request: FastifyRequest,

@@ -5,34 +5,25 @@ import { type QueryParameters, readParameters } from '../../../core/input/query-
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/**
- * An id in the path, in lower case.
- *
- * @param what the resource, for the message
- * @throws AppError 404 for what is no UUID: nothing can be under it
- */
+/** An id of the path in lower case. @throws AppError 404 when it is no UUID. @param what names the resource */
 export function pathId(request: FastifyRequest, name: string, what: string): string {
   const id = (request.params as Readonly<Record<string, string>>)[name] ?? '';
   if (!UUID.test(id)) throw notFound(what);
   return id.toLowerCase();
 }
 
-/** Refuses every query parameter, on lists that take none. @throws AppError 400 */
+/** For lists without parameters. @throws AppError 400 */
 export function refuseParameters(request: FastifyRequest): void {
   readParameters(request.query as QueryParameters, []);
 }
 
-/** The request's body. @throws AppError 400 when it is not a JSON object */
+/** @throws AppError 400 when the body is not a JSON object */
 export function jsonBody(request: FastifyRequest): JsonObject {
   if (!isJsonObject(request.body)) throw malformed(400, 'Body must be a JSON object');
   return request.body;
 }
 
-/**
- * The resource inside a body's envelope.
- *
- * @throws AppError 400 without the envelope, 422 for anything beside it
- */
+/** @throws AppError 400 without the envelope, 422 for any field beside it */
 export function envelope(request: FastifyRequest, name: string): JsonObject {
   const body = jsonBody(request);
   const resource = Object.hasOwn(body, name) ? body[name] : undefined;

@@ -4,21 +4,14 @@ import { membersOf, membersWritten } from './json-members.ts';
 
 type Done = (error: Error | null, body?: unknown) => void;
 
-/**
- * Refuses a body in a content coding: it would be read as it stands, as if it were JSON.
- *
- * @throws AppError 415
- */
+/** A body in a content coding must not be read as JSON. @throws AppError 415 */
 export function refuseCoding(request: FastifyRequest): void {
   const coding = request.headers['content-encoding'];
   if (coding === undefined || coding.trim().toLowerCase() === 'identity') return;
   throw malformed(415, 'Content-Encoding must be identity');
 }
 
-/**
- * Strict UTF-8 and JSON; an empty body is no body. A name that stands twice in one object is refused, because its two
- * values contradict each other. `__proto__` and its like are refused, not dropped.
- */
+/** Strict UTF-8 and JSON. Refuses a repeated name, because its values contradict each other, and `__proto__`. */
 export function jsonParser(app: FastifyInstance) {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   const parse = app.getDefaultJsonParser('error', 'error');

@@ -2,11 +2,7 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
-/**
- * Counts the members of all objects in a JSON text, repeated names included: each has one colon outside strings.
- *
- * @param text valid JSON
- */
+/** Counts members of all objects in valid JSON, repeated names included: each has one colon outside strings. */
 export function membersWritten(text: string): number {
   let members = 0;
   for (let at = 0; at < text.length; at++) {
@@ -17,7 +13,6 @@ export function membersWritten(text: string): number {
   return members;
 }
 
-/** The place of the quotation mark that ends the string begun at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -30,7 +25,7 @@ function isEscaped(text: string, at: number): boolean {
   return backslashes % 2 === 1;
 }
 
-/** Counts the members of all objects in a parsed JSON value. Iterative: a body may nest as deeply as it is long. */
+/** Counts members of all objects. Iterative, because nesting is limited only by the body's length. */
 export function membersOf(value: unknown): number {
   const waiting: unknown[] = [value];
   let members = 0;

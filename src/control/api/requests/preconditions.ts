@@ -1,39 +1,29 @@
 import type { FastifyRequest } from 'fastify';
 import { malformed } from '../../../core/errors.ts';
 
-/** Judges the entity tag of a record. */
 export type TagCondition = (tag: string) => boolean;
 
-/** One entity tag (RFC 9110 §8.8.3), weak or strong. */
+/** RFC 9110 §8.8.3, weak or strong. */
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
-/** A list of them; empty elements are allowed (RFC 9110 §5.6.1.2). */
+/** Empty list elements are allowed (RFC 9110 §5.6.1.2). */
 const TAG_LIST = new RegExp(`^[ \\t,]*${TAG}(?:[ \\t]*,[ \\t,]*${TAG})*[ \\t,]*$`);
 const EACH_TAG = new RegExp(TAG, 'g');
 
-/**
- * The condition of `If-Match` (RFC 9110 §13.1.1). Tags are compared strongly: a weak one never matches.
- *
- * @returns undefined without the header
- * @throws AppError 400 when the header is neither `*` nor a list of entity tags
- */
+/** `If-Match` (RFC 9110 §13.1.1): a weak tag never matches. Undefined without it. @throws AppError 400 when invalid */
 export function ifMatch(request: FastifyRequest): TagCondition | undefined {
   const tags = tagsOf(request, 'if-match');
   if (tags === undefined) return undefined;
   return tags === '*' ? () => true : (tag) => tags.includes(tag);
 }
 
-/**
- * Whether `If-None-Match` (RFC 9110 §13.1.2) says that the client has the record as it is. Tags are compared weakly.
- *
- * @throws AppError 400 when the header is neither `*` nor a list of entity tags
- */
+/** `If-None-Match` (RFC 9110 §13.1.2): weak comparison. @throws AppError 400 for an invalid header */
 export function isNotModified(request: FastifyRequest, tag: string): boolean {
   const tags = tagsOf(request, 'if-none-match');
   if (tags === undefined) return false;
   return tags === '*' || tags.some((one) => one.replace(/^W\//, '') === tag);
 }
 
-/** Whether a POST may only create: `If-None-Match: *`. @throws AppError 400 for any other value */
+/** Whether a POST has `If-None-Match: *`. @throws AppError 400 for any other value */
 export function onlyIfNew(request: FastifyRequest): boolean {
   const header = request.headers['if-none-match'];
   if (header === undefined) return false;

@@ -2,7 +2,7 @@ import type { Actor } from '../../accounts/actor.ts';
 import type { Sessions } from '../../accounts/sessions.ts';
 import type { ApiKeys } from '../../keys/authenticate.ts';
 
-/** Far longer than any credential of ours. */
+/** Longer than any credential. */
 const CREDENTIAL_MAX = 2048;
 
 /** RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). */
@@ -10,12 +10,7 @@ const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 const API_KEY = /^[0-9a-f]{64}$/;
 const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/**
- * The actor behind an `Authorization` header: three dot-separated parts are a customer JWT, 64 lower-case hexadecimal
- * letters an API key.
- *
- * @returns null for anything that does not count
- */
+/** A JWT has three parts with dots, an API key 64 lower-case hexadecimal letters. Null: no valid credential. */
 export async function resolvePrincipal(
   header: string | undefined,
   sessions: Sessions,

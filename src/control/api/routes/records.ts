@@ -40,7 +40,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
         reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
       return isHead ? reply.send() : send(batches, LIMITS.pageMs, leave);
     }
-    // A HEAD has no body to read everything for.
+    // A HEAD has no body: do not read the listing.
     if (isHead) return reply.send();
     return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, actor, reply));
   });
@@ -71,11 +71,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   });
 }
 
-/**
- * Counts a reader in until its answer has left or its connection is gone: which may be before there is an answer.
- *
- * @throws AppError 429. A listing that nobody reads has ended after `listingIdleMs`
- */
+/** Counts a listing until its answer is sent or its connection closes, also before the answer. @throws AppError 429 */
 function enter(readers: Concurrency, { customerId }: Actor, { raw }: FastifyReply): () => void {
   const leave = readers.enter(customerId);
   if (leave === null) {
@@ -89,7 +85,7 @@ function enter(readers: Concurrency, { customerId }: Actor, { raw }: FastifyRepl
 
 type Tagged = Pick<RecordResource, 'updated_at'>;
 
-/** The entity tag of a record as it is shown: a strong one, of which the state is the time of the last change. */
+/** A strong tag, made of the time of the last change. */
 function tagOf({ updated_at }: Tagged): string {
   return recordTag(Date.parse(updated_at));
 }

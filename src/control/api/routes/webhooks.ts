@@ -82,7 +82,7 @@ function webhookId(request: FastifyRequest): string {
   return pathId(request, 'id', 'Webhook');
 }
 
-/** Draws on a budget of the webhook, once it is known to be the caller's. @throws AppError 404, 403, 429 */
+/** Counts a request of a webhook, after checking that it is the caller's. @throws AppError 404, 403, 429 */
 async function takeForWebhook(
   deps: ApiDeps,
   request: FastifyRequest,
@@ -92,7 +92,7 @@ async function takeForWebhook(
   await take(deps.limiter, budget, id);
 }
 
-/** These take no body, or an empty object. @throws AppError 400, 422 */
+/** For requests without a body or with an empty object. @throws AppError 400, 422 */
 function refuseFields(request: FastifyRequest): void {
   if (request.body === undefined) return;
   const faults = new Faults();

@@ -17,7 +17,7 @@ import type { Tier } from '../../../../src/core/tiers.ts';
 import { backgroundTimers } from '../../../../src/lifecycle/timers.ts';
 
 /** The JSON of an answer; the tests say what is in it. */
-// biome-ignore lint/suspicious/noExplicitAny: answers are judged field by field
+// biome-ignore lint/suspicious/noExplicitAny: tests check answers field by field
 export type Json = any;
 
 export interface Answer {
@@ -55,7 +55,7 @@ export interface Customer extends Caller {
   webhook(fields?: object): Promise<Json>;
 }
 
-/** Stands for what lies outside. A test may put functions of its own in place of these. */
+/** Replaces the network. A test may use its own functions instead. */
 export interface Network {
   attempt: WebhookDeps['sendAttempt'];
   checkUrl: WebhookDeps['checkUrl'];
@@ -90,7 +90,7 @@ export interface World {
 interface WorldOptions {
   readonly limiter?: (clock: Clock, store: Store) => Limiter;
   readonly trustedProxies?: readonly string[];
-  /** Stands in front of the store: what it throws, the use cases meet. */
+  /** Called before each store access; its error reaches the use case. */
   readonly wrap?: (store: Store) => Store;
 }
 

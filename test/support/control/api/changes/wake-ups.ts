@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { sharedLimiter } from '../../../../../src/control/limits/shared-limiter.ts';
 import { openWorld, type Scenarios } from '../world.ts';
 
-/** What requests wake among the readers of the change log (finding R7). */
+/** Which requests wake the readers of the change log. */
 export const wakeUpScenarios: Scenarios = {
   '50 reads wake nobody, and a write wakes with its seq': async (store) => {
     const world = await openWorld(store, { limiter: (clock) => sharedLimiter(store, clock) });
@@ -19,7 +19,7 @@ export const wakeUpScenarios: Scenarios = {
       told.filter((seq) => seq > head),
       [head + 1],
     );
-    // On PostgreSQL the connection that listens tells the head once, when it is made.
+    // On PostgreSQL the listening connection reports the head once, when it opens.
     assert.ok(told.length <= 2, String(told));
     await world.close();
   },

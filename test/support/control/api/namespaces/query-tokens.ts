@@ -63,7 +63,7 @@ export const queryTokenScenarios: Scenarios = {
     const changes = await world.changes();
     const last = changes.at(-1)!;
     assert.deepEqual([last.type, 'digest' in last && last.digest], ['token.revoked', digest]);
-    // Once more changes nothing.
+    // A second revocation changes nothing.
     world.advance(5000);
     assert.equal((await customer.del(`${path}/${shown.id}`)).status, 204);
     assert.deepEqual((await customer.get(path)).json, [revoked]);

@@ -31,12 +31,12 @@ export const suspensionScenarios: Scenarios = {
     }
     assert.equal((await world.changes()).length, before);
 
-    // The name stays taken, for everybody.
+    // No customer can take the name.
     for (const caller of [customer, await world.customer()]) {
       const again = await caller.post('/namespaces', { namespace: { name } });
       assertFailure(again, 422, 'validation_error', ['name has already been taken']);
     }
-    // Reads go on, and taking a token out of force is always possible.
+    // Reads and the revocation of tokens are still possible.
     assert.deepEqual((await customer.get(`/records/${record.id}`)).json, record);
     assert.deepEqual((await customer.get('/records')).json, [record]);
     assert.equal((await customer.get(`/namespaces/${id}/query_tokens`)).json.length, 1);

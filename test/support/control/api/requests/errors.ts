@@ -161,7 +161,7 @@ export const errorScenarios: Scenarios = {
   'unknown paths and methods': async (store) => {
     const world = await openWorld(store);
     for (const [url, method, status, allow] of UNROUTED) {
-      // No credential is asked for, and a body of any kind makes no difference.
+      // Same answer without a credential and with any body.
       for (const body of [{}, { payload: 'x', headers: { 'content-type': 'text/plain' } }]) {
         const answer = await world.inject({ method: method as 'GET', url, ...body });
         if (status === 404) assertFailure(answer, 404, 'not_found', 'Route not found');

@@ -39,7 +39,7 @@ export const limitScenarios: Scenarios = {
     assertThrottled(await write(key), '60');
     world.advance(59_001);
     assertThrottled(await write(customer), '1');
-    // Reads go on, and other customers write.
+    // Reads and other customers' writes are still admitted.
     assert.equal((await customer.get('/me')).status, 200);
     assert.equal((await write(await world.customer())).status, 404);
     world.advance(999);
@@ -102,7 +102,7 @@ export const limitScenarios: Scenarios = {
     assertThrottled(await from(world, '192.0.2.1'), '60');
     assertThrottled(await from(world, '::ffff:192.0.2.1', bad), '60');
     assert.equal((await from(world, '192.0.2.2')).status, 401);
-    // Whoever has a credential is not held to the address's budget.
+    // A request with a valid credential does not use the address's budget.
     assert.equal((await from(world, '192.0.2.1', `Bearer ${customer.token}`)).status, 200);
     await times(100, () => from(world, '2001:db8:0:1::1'), 401);
     assertThrottled(await from(world, '2001:db8::1:ffff:0:0:9'), '60');
@@ -140,10 +140,10 @@ export const limitScenarios: Scenarios = {
       });
     await times(100, () => via('192.0.2.1'), 401);
     assertThrottled(await via('192.0.2.1'), '60');
-    // Whatever a client puts before its own address does not make it another.
+    // Text that a client puts before its address does not change the key.
     assertThrottled(await via('198.51.100.1, 192.0.2.1, 10.0.0.1'), '60');
     assert.equal((await via('192.0.2.2')).status, 401);
-    // A stranger's word does not count.
+    // The header of an untrusted peer is ignored.
     await times(100, () => via('192.0.2.3', '203.0.113.1'), 401);
     assertThrottled(await via('192.0.2.4', '203.0.113.1'), '60');
     assert.equal((await via('192.0.2.3')).status, 401);

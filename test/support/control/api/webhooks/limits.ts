@@ -71,7 +71,7 @@ export const webhookLimitScenarios: Scenarios = {
     const [{ id }, second] = made;
     assert.equal((await patch(id, { enabled: false })).status, 200);
     assertFailure(await patch(id, { enabled: true }), 422, 'quota_exceeded', FULL);
-    // One that is on already is not switched on by saying so.
+    // Enabling an enabled webhook has no effect.
     assert.equal((await patch(second.id, { enabled: true })).status, 200);
     assert.equal((await patch(id, { name: 'x' })).status, 200);
     assert.equal((await customer.post(`/webhooks/${id}/test`)).status, 200);
@@ -100,7 +100,7 @@ export const webhookLimitScenarios: Scenarios = {
       ['test', LIMITS.webhookTestsPerMinute, 60],
     ] as const) {
       const path = `/webhooks/${one.id}/${action}`;
-      // Nobody else draws on it, with whatever credential.
+      // No other customer or credential uses this budget.
       for (let i = 0; i < limit; i++) assertFailure(await other.post(path), 404, 'not_found');
       const key = await customer.key();
       for (let i = 0; i < limit; i++) assert.equal((await (i === 0 ? key : customer).post(path)).status, 200);

@@ -156,13 +156,13 @@ export const webhookTestScenarios: Scenarios = {
     const world = await openWorld(store);
     const customer = await world.customer();
     const { id } = await customer.webhook();
-    const { promise: judged, resolve: judge } = Promise.withResolvers<null>();
+    const { promise: lookup, resolve: endLookup } = Promise.withResolvers<null>();
     const { promise: both, resolve: begun } = Promise.withResolvers<void>();
     let asked = 0;
     world.network.checkUrl = () => {
       asked += 1;
       if (asked === 2) begun();
-      return judged;
+      return lookup;
     };
     const patch = customer.patch(`/webhooks/${id}`, { webhook: { url: 'https://slow.example/' } });
     const create = customer.webhook({ url: 'https://slow.example/' });
@@ -170,7 +170,7 @@ export const webhookTestScenarios: Scenarios = {
     // Neither holds the customer, the webhook or the only writer.
     const quick = await customer.patch(`/webhooks/${id}`, { webhook: { name: 'quick' } });
     assert.equal(quick.status, 200);
-    judge(null);
+    endLookup(null);
     const patched = await patch;
     assert.deepEqual([patched.json.name, patched.json.url], ['quick', 'https://slow.example/']);
     await create;

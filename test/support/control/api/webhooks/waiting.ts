@@ -40,24 +40,24 @@ export const webhookWaitingScenarios: Scenarios = {
     const [untouched] = await storedDeliveries(store, other.id);
     assert.equal(untouched?.status, 'pending');
     const row = await storedWebhook(store, id);
-    // Whoever was sending settles nothing; nobody else begins before its lease would have ended.
+    // The sender's result is dropped; no other worker starts before its lease would have ended.
     assert.deepEqual([row.enabled, row.next_due_at, row.claim], [0, null, null]);
     assert.equal(row.claimed_until, at + 30_000);
     await world.close();
   },
 
-  'switched on again it begins anew': async (store) => {
+  'enabled again, it starts without failures': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
     const { id } = await customer.webhook();
     const at = world.now();
     const failing = { failure_count: 20, rests_until: at + 60_000, notice_due_at: at };
     await setWebhook(store, id, { ...failing, enabled: 0 });
-    // Off is what it is already, and a change of anything else leaves the counters alone.
+    // Already off, and other changes leave the counters as they are.
     for (const webhook of [{ enabled: false }, { name: 'x' }]) {
       assert.equal((await customer.patch(`/webhooks/${id}`, { webhook })).json.failure_count, 20);
     }
-    // Enqueued while it was being switched off.
+    // Enqueued while the webhook was being disabled.
     await addDeliveries(store, id, 1, () => ({}));
     await setWebhook(store, id, { next_due_at: at });
     const on = await customer.patch(`/webhooks/${id}`, { webhook: { enabled: true } });
@@ -65,7 +65,7 @@ export const webhookWaitingScenarios: Scenarios = {
     const row = await storedWebhook(store, id);
     assert.deepEqual([row.rests_until, row.notice_due_at, row.next_due_at], [0, null, null]);
     (await storedDeliveries(store, id)).forEach(assertEnded);
-    // On is what it is already: an endpoint that fails is not forgiven by it.
+    // Already on: its failures in a row stay counted.
     await setWebhook(store, id, failing);
     const again = await customer.patch(`/webhooks/${id}`, { webhook: { enabled: true } });
     assert.equal(again.json.failure_count, 20);
@@ -137,7 +137,7 @@ export const webhookWaitingScenarios: Scenarios = {
       return [row.next_due_at, row.rests_until];
     };
     assert.deepEqual(await state(), [at, 0]);
-    // One that is due already keeps its turn, and what is due earlier stays so.
+    // A delivery that is due, or due earlier, keeps its time.
     await setWebhook(store, id, { ...resting, next_due_at: at - 5000 });
     assert.equal((await send(due!)).json.delivery.next_attempt_at, '2025-12-31T23:59:55.000Z');
     assert.deepEqual(await state(), [at - 5000, 0]);

@@ -75,7 +75,7 @@ export const webhookScenarios: Scenarios = {
     await world.close();
   },
 
-  'secrets: shown once, stored as a digest and encrypted, made anew together': async (store) => {
+  'secrets: shown once, stored as a digest and encrypted, regenerated together': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
     const made = await customer.webhook();
@@ -131,7 +131,7 @@ export const webhookScenarios: Scenarios = {
       assert.ok(!told.includes(hidden));
     }
     assert.doesNotMatch(told, /very-private-payload/);
-    // The URL stands in the resource, and there alone.
+    // Only the resource contains the URL.
     const resources = answers.filter(({ status, json }) => status === 200 && !json.deliveries);
     assert.equal(resources.length, 3);
     for (const answer of answers.filter((it) => !resources.includes(it))) {
