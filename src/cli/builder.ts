@@ -4,24 +4,22 @@ import type { Signals } from './signals.ts';
 
 export interface ProgramOptions {
   readonly clock: Clock;
-  /** Called by commands that run until a signal ends them, before they load anything. */
+  /** Commands that run until a signal call this before they load anything. */
   readonly takeSignals: () => Signals;
 }
 
 export interface Builder extends ProgramOptions {
   readonly program: Command;
-  /** A command below `parent`, by its name and arguments (`'tier <email> <tier>'`). */
+  /** Adds a command below `parent`: `'tier <email> <tier>'`. */
   readonly command: (parent: Command, usage: string, about: string) => Command;
-  /** Whether `--json` was given. */
   readonly json: () => boolean;
 }
 
-/** A command that only holds others. */
+/** A command that only contains subcommands. */
 export function group(program: Command, name: string, about: string): Command {
   return program.command(name).description(about).helpCommand(false).exitOverride();
 }
 
-/** The text of examples below a command's help. */
 export function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

@@ -13,25 +13,25 @@ export interface CliContext {
 }
 
 interface StoreOptions {
-  /** Whether the command may begin a service: it makes the data directory, database and secret where there are none. */
+  /** Whether missing data directory, database and secret are created. */
   readonly mayCreate: boolean;
 }
 
-/** The configuration of a command. Misspelt variables are told of on stderr, for they may name another server's data. */
+/** Reads the configuration. Warns of misspelt variables on stderr, because they may name another server's data. */
 export function commandConfig(): Config {
   const config = loadConfig(readEnvironment());
   for (const name of config.unknown) process.stderr.write(`warning: ${name} is not a variable of uqrp\n`);
   return config;
 }
 
-/** The same for a command that works on the files of a server. @throws StartError when there is no data directory */
+/** As `commandConfig`, for existing files. Throws StartError without a data directory. */
 export function configWithData(): Config {
   const config = commandConfig();
   requireDataDir(config.dataDir);
   return config;
 }
 
-/** Runs a command over the store that the environment names, beside a server that may be running, and closes it. */
+/** Runs a command over the configured store, beside a running server, and closes it. */
 export async function withStore<T>(
   clock: Clock,
   run: (context: CliContext) => Promise<T>,
@@ -40,7 +40,7 @@ export async function withStore<T>(
   const config = commandConfig();
   const { dataDir, databaseUrl } = config;
   if (mayCreate) prepareDataDir(dataDir);
-  // With both given, nothing of the data directory is needed.
+  // With both settings, the data directory is not needed.
   else if (databaseUrl === null || config.secret === null) requireDataDir(dataDir);
   const secret = loadSecret(dataDir, config.secret, mayCreate);
   const store = await openCheckedStore(config, secret, clock);

@@ -3,10 +3,8 @@ import { InputError } from './output.ts';
 const NEWLINE = 0x0a;
 
 /**
- * The lines of a UTF-8 stream without their line ends (LF or CRLF). Holds at most one chunk and one line in memory.
- *
- * @param max octets of a line
- * @throws InputError for a longer line, as soon as `max` octets of it have been read
+ * The lines of a UTF-8 stream, without LF or CRLF. Holds at most one chunk and one line. Throws InputError once a line
+ * exceeds `max` octets.
  */
 export async function* readLines(input: AsyncIterable<Buffer | string>, max: number): AsyncGenerator<string> {
   let held = Buffer.alloc(0);

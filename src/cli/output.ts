@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** A wrong command line. Ends the command with code 2. */
+/** A wrong command line: exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -11,7 +11,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A failure of the input or the data: a bad line of a file, an error as the answer. Ends the command with code 1. */
+/** A failure of the input or the data: exit code 1. */
 export class InputError extends Error {
   constructor(message: string) {
     super(message);
@@ -19,7 +19,9 @@ export class InputError extends Error {
   }
 }
 
-/** Ends the process with code 0 when the reader of its output has ended (`| head`). The server replaces this listener. */
+/**
+ * Ends the process with code 0 when the reader of its output has ended (`| head`). The server replaces this listener.
+ */
 export function stopOnClosedPipe(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
@@ -29,7 +31,7 @@ export function stopOnClosedPipe(): void {
   }
 }
 
-/** The process runs on when the reader of its output ends. For the server. */
+/** For the server: the process continues when the reader of its output ends. */
 export function goOnWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners('error');
@@ -41,8 +43,7 @@ export function goOnWithoutReader(): void {
 const UNSAFE = /\p{Cc}|\p{Bidi_Control}/gu;
 
 /**
- * Text of strangers, safe to print on a terminal: what could move the cursor, set the window's title or reorder letters
- * is spelt `\u{1b}`. Line feeds and tabs stay.
+ * Escapes untrusted text for a terminal as `\u{1b}`: characters that move the cursor, set the title or reorder letters.
  */
 export function escapeControls(text: string): string {
   return text.replace(UNSAFE, (character) =>
@@ -54,7 +55,6 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Columns padded to their widest cell. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
@@ -70,7 +70,7 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/** Prints what went wrong on stderr. @returns the exit code */
+/** Prints an error on stderr. Returns the exit code. */
 export function report(error: unknown): number {
   if (error instanceof ConfigError) {
     for (const fault of error.faults) process.stderr.write(`${fault}\n`);

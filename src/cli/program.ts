@@ -24,10 +24,7 @@ Examples:
   TOKEN=$(uqrp user token you@example.net)
   uqrp COMMAND --help`;
 
-/**
- * The tree of commands. It loads no part of the service: an action imports what it needs when it runs, so that `--help` and small
- * commands start fast.
- */
+/** The tree of commands. An action imports what it needs when it runs, so that `--help` starts fast. */
 export function buildProgram(options: ProgramOptions): Command {
   const program = new Command('uqrp')
     .description('Small records written over REST, read by everyone over DNS')
@@ -44,7 +41,7 @@ export function buildProgram(options: ProgramOptions): Command {
     ...options,
     program,
     json: () => program.opts<{ json?: boolean }>().json === true,
-    // Each command takes `--json` behind its name as well as before it.
+    // Each command accepts `--json` before and after its name.
     command: (parent, usage, about) =>
       parent
         .command(usage)

@@ -1,20 +1,17 @@
-/** Signals that stop the server. The log knows no other. */
+/** Signals that stop the server. The log accepts no other. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 export type StopSignal = (typeof STOP_SIGNALS)[number];
 
 export interface Signals {
   /** Aborts at the first SIGTERM or SIGINT. */
   readonly stop: AbortSignal;
-  /** The signal that stopped the process, null before. */
+  /** The signal that stopped the process, or null. */
   received(): StopSignal | null;
-  /** Called at each SIGHUP from now on; a SIGHUP before is forgotten, since the start reads every file anyway. */
+  /** Called at each later SIGHUP. Earlier ones are ignored, since the start reads every file. */
   onHangup(listener: () => void): void;
 }
 
-/**
- * Takes over the signals of the process. Called before anything else is loaded: a SIGTERM during the start must end it in order,
- * with code 0, not kill it.
- */
+/** Call before loading anything else: a SIGTERM during the start must end it with code 0, not kill it. */
 export function takeSignals(): Signals {
   const ending = new AbortController();
   let received: StopSignal | null = null;

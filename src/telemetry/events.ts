@@ -5,7 +5,7 @@ import { FEED_FAULTS, FEED_STATES, VIEW_DISCARDS } from './vocabulary.ts';
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
  * given closed set. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
- * There is no kind for other text.
+ * Other text is impossible.
  */
 export type FieldKind = 'number' | 'boolean' | 'variable' | 'version' | 'request' | readonly string[];
 

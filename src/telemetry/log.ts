@@ -5,10 +5,7 @@ import { prettyLine } from './pretty.ts';
 import { describeError } from './redact.ts';
 
 export interface Log {
-  /**
-   * Writes one event of the table, with its fields and, where something was thrown, what may be told of it. Whatever is
-   * not in the table is left out, whatever the types were made to say.
-   */
+  /** Writes one event with its fields and a described error. Drops fields that the table does not have, despite casts. */
   event<E extends EventName>(name: E, fields: FieldsOf<E>, error?: unknown): void;
 }
 
@@ -37,7 +34,7 @@ export function createLog(options: LogOptions): Log {
       const row = EVENTS[name];
       const line = {
         event: name,
-        ...told(row.fields, fields),
+        ...allowedFields(row.fields, fields),
         ...(error === undefined ? {} : { error: describeError(error) }),
       };
       logger[row.level](line, row.message);
@@ -50,8 +47,8 @@ function readable(sink: DestinationStream): DestinationStream {
   return { write: (line) => sink.write(prettyLine(line)) };
 }
 
-/** The fields of the table that hold what the table says; null for a value that is of another kind. */
-function told(
+/** The fields of the table. A value of another kind becomes null. */
+function allowedFields(
   kinds: Readonly<Record<string, FieldKind>>,
   fields: object,
 ): Record<string, number | boolean | string | null> {
@@ -63,7 +60,7 @@ function told(
   return line;
 }
 
-/** Names of variables are the operator's own, and no data of customers. */
+/** Names of variables contain no data of customers. */
 const VARIABLE = /^UQRP_[A-Z0-9_]{1,40}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const VERSION = /^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(?:-[a-z0-9.]{1,20})?$/;

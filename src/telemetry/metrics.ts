@@ -6,15 +6,15 @@ import { type ProviderCalled, registerProviderMetrics } from './provider-metrics
 import { METHODS } from './vocabulary.ts';
 import { registerWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts';
 
-/** Where values that are not counted here come from. */
+/** Sources of values that are not counted here. */
 export interface MetricSources {
   /** Shared counters of the DNS workers (`createEdgeStats`); null in a process without them. */
   readonly edgeStats: SharedArrayBuffer | null;
-  /** How far the view is behind: changes, and the age in seconds of the oldest one not applied. Null: nobody follows. */
+  /** How far the view is behind: changes, and the age in seconds of the oldest one not applied. Null: no follower. */
   readonly feedLag: () => { readonly seq: number; readonly seconds: number } | null;
   /** Seconds that the longest waiting webhook has been due; null in a process that sends none. */
   readonly webhookOldestDue?: () => Promise<number> | null;
-  /** Version of this program; not told when left out. */
+  /** Version of this program; not exported when absent. */
   readonly version?: string;
   /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
   readonly certificateEnd?: () => number | null;
@@ -41,7 +41,7 @@ export interface Metrics {
 
 const HTTP_BOUNDS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** A registry of its own: several may live in one process. */
+/** Uses a separate registry, because tests make several in one process. */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -118,10 +118,10 @@ function registerFeedLag(registry: Registry, lag: MetricSources['feedLag']): voi
 
 /** Words and `:parameters`: an identifier, an address or a token does not look so. */
 const TEMPLATE = /^(?:\/(?:v[0-9]|:?[a-z_]{1,30}|\*))+$/;
-/** More than the routes there are; beyond it somebody hands in URLs, and memory must not grow by them. */
+/** More than all routes. Above it a caller passes URLs by mistake, and memory must stay bounded. */
 const TEMPLATES_MAX = 64;
 
-/** Keeps the label a closed set even if a caller should pass what it must not. */
+/** Keeps the label a closed set, even when a caller passes a URL. */
 function createRouteLabel(): (route: string | undefined) => string {
   const seen = new Set<string>();
   return (route) => {

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 
 export interface ProcessSources {
-  /** Version of this program; null: not told. */
+  /** Version of this program; null: not exported. */
   readonly version: string | null;
   /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
   readonly certificateEnd: () => number | null;
@@ -9,7 +9,7 @@ export interface ProcessSources {
   readonly databaseUp: () => boolean | null;
 }
 
-/** What runs here, until when its certificate is valid, and whether its database answers. */
+/** Version, end of the certificate, and state of the database. */
 export function registerProcessMetrics(
   registry: Registry,
   { version, certificateEnd, databaseUp }: ProcessSources,

@@ -13,7 +13,7 @@ export interface DescribedError {
   readonly cause?: DescribedError;
 }
 
-/** Names of a class can be made at run time, so only these are told; any other error is an `Error`. */
+/** Class names can be made at run time, so only these are logged; any other error is an `Error`. */
 const CLASSES: ReadonlySet<string> = new Set([
   'AbortError',
   'AggregateError',
@@ -34,14 +34,14 @@ const CLASSES: ReadonlySet<string> = new Set([
   'URIError',
 ]);
 const CODE = /^[A-Z0-9_]{1,40}$/;
-/** Our own files as a stack spells them. The path is told only if there is such a file: a stack is text, and may lie. */
+/** Files of this project in a stack. A path is logged only if the file exists, because a stack is forgeable text. */
 const FRAME =
   /^ {4}at .*?((?:src|bench|scripts|test)\/[A-Za-z0-9_./-]{1,120}\.ts):([0-9]{1,6}):[0-9]{1,6}\)?$/;
 const FRAMES = 8;
 const CAUSES = 3;
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Describes anything that was thrown. Never throws, whatever it is given. */
+/** Describes any thrown value. Never throws. */
 export function describeError(error: unknown): DescribedError {
   return describe(error, CAUSES);
 }
@@ -75,7 +75,7 @@ function className(error: unknown): string {
 function frames(stack: unknown): string[] {
   if (typeof stack !== 'string') return [];
   const found: string[] = [];
-  // A stack of ours has at most a hundred lines; a longer text is somebody's message.
+  // A stack of ours has at most a hundred lines; a longer text is a message.
   for (const line of stack.slice(0, 20_000).split('\n')) {
     const [, path, number] = FRAME.exec(line) ?? [];
     if (path !== undefined && isOurFile(path)) found.push(`${path}:${number}`);

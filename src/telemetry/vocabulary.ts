@@ -1,4 +1,4 @@
-/** Closed sets that logs and metrics share: whatever leaves the process as text is a member of one of them. */
+/** Closed sets of logs and metrics: all text that leaves the process is a member of one of them. */
 
 /** What became of a DNS question for which no signature was left. */
 export const SIGNING_EVENTS = ['truncated', 'waited', 'refused'] as const;

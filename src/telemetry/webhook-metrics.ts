@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { DeliveryError, DeliveryStatus } from '../core/webhooks.ts';
 
-/** What the control side tells of webhooks: numbers and words of closed sets, no name and no address. */
+/** Metrics of webhooks: numbers and members of closed sets, without names and addresses. */
 export interface WebhookMetrics {
   /** Deliveries that wait to be attempted, and those dropped before (`unwritten`: which no history shows). */
   enqueued(counts: { readonly waiting: number; readonly dropped: number; readonly unwritten: number }): void;
@@ -61,7 +61,7 @@ export function registerWebhookMetrics(
     name: 'uqrp_webhook_oldest_due_seconds',
     help: 'How long the webhook that waits longest has been due',
     async collect() {
-      // Without its database a process must still tell the rest, `uqrp_database_up` above all.
+      // Without its database a process must still export the rest, `uqrp_database_up` above all.
       const seconds = await oldestDue()?.catch(() => null);
       if (seconds === undefined || seconds === null) this.remove();
       else this.set(seconds);

@@ -65,7 +65,7 @@ export function completeName(name: string, zones: readonly string[]): string {
   return isWhole ? bare : `${bare}.${zones[0]}`;
 }
 
-/** Says which server did not answer, and what to look at. */
+/** Names the server that did not answer, and what to check. */
 export function noReply(error: unknown, { host, port }: Server, transport: ClientTransport): string {
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const { code, name, message } = error as NodeJS.ErrnoException;
@@ -141,7 +141,7 @@ function parsePort(text: string): number {
   return port;
 }
 
-/** The server's self-signed certificate, where this machine has it: trusted besides the system's. */
+/** The server's self-signed certificate, if on this machine. Trusted in addition to the system's. */
 function ownCertificate(dataDir: string): string | null {
   try {
     return readFileSync(join(dataDir, 'tls', 'cert.pem'), 'utf8');

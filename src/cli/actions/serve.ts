@@ -48,7 +48,7 @@ export async function serveCommand(
   log.event('server.stopped', { seconds: (clock() - stoppedAt) / 1000 });
 }
 
-/** What a person needs next: where it listens, two lines that work as pasted, where the data lie, how to get a token. */
+/** What a person needs next: where it listens, two lines that work as pasted, where the data directory is, how to get a token. */
 function summary(config: Config, ports: ServerPorts): string {
   const host = reachable(config.host);
   const url = inUrl(host);

@@ -53,7 +53,6 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
   else print([`${files.length} files in ${target}`, ...notes].join('\n'));
 }
 
-/** What the backup does not hold. */
 function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[] {
   return [
     ...(engine === 'postgres' ? ['The database is not in it: dump PostgreSQL with pg_dump.'] : []),
@@ -61,7 +60,7 @@ function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[
   ];
 }
 
-/** Paths of the data directory that a backup takes, sorted. */
+/** Paths of the data directory that a backup includes, sorted. */
 export function pathsOf(dataDir: string): string[] {
   return FOLDERS.filter((folder) => existsSync(join(dataDir, folder)))
     .flatMap((folder) =>

@@ -4,30 +4,28 @@ import { closeSync, openSync, readSync } from 'node:fs';
 export const MANIFEST_FILE = 'manifest.json';
 const FORMAT = 1;
 
-/** One file of a backup. */
 export interface BackupFile {
-  /** Path below the data directory, with `/` between its parts. */
+  /** Path below the data directory, with `/` as separator. */
   readonly path: string;
   readonly octets: number;
   /** Lower-case hex. */
   readonly sha256: string;
 }
 
-/** What a backup holds. Written last: a folder without it is no backup. */
+/** Contents of a backup. Written last: a folder without it is not a backup. */
 export interface Manifest {
   readonly format: number;
   /** ISO 8601. */
   readonly made_at: string;
-  /** Version of uqrp that made it. */
   readonly version: string;
-  /** `sqlite`: the database is in the backup; `postgres`: it is not. */
+  /** `sqlite`: the backup includes the database; `postgres`: it does not. */
   readonly engine: 'sqlite' | 'postgres';
   /** Migrations of the database; empty with PostgreSQL. */
   readonly migrations: readonly string[];
   readonly files: readonly BackupFile[];
 }
 
-/** Everything of a data directory that a backup takes. What is not here is made again. */
+/** Everything that a backup includes. Other files can be made again. */
 const PATHS = [
   /^uqrp\.sqlite$/,
   /^secret$/,
@@ -45,16 +43,10 @@ export function newManifest(facts: Omit<Manifest, 'format'>): Manifest {
   return { format: FORMAT, ...facts };
 }
 
-/** Octets read at once: a database may be larger than memory, and than what `readFileSync` takes (2 GiB). */
+/** Octets per read: a database may exceed memory and the limit of `readFileSync` (2 GiB). */
 const CHUNK_OCTETS = 1_048_576;
 
-/**
- * Describes a file as it stands on disk, read in chunks.
- *
- * @param path its path in the manifest
- * @param file where it stands
- * @throws the system's error when it cannot be read
- */
+/** Describes a file, read in chunks. `path`: in the manifest; `file`: on disk. Throws the system's error. */
 export function describeFile(path: string, file: string, chunkOctets = CHUNK_OCTETS): BackupFile {
   const hash = createHash('sha256');
   const chunk = Buffer.allocUnsafe(chunkOctets);
@@ -71,7 +63,7 @@ export function describeFile(path: string, file: string, chunkOctets = CHUNK_OCT
   return { path, octets, sha256: hash.digest('hex') };
 }
 
-/** @returns the manifest, or one message that says what is wrong with it */
+/** Returns the manifest, or a message that says what is wrong. */
 export function parseManifest(text: string): Manifest | string {
   let value: Partial<Manifest> | null;
   try {

@@ -9,7 +9,6 @@ import { InputError, print } from '../output.ts';
 import { copyInto, DATABASE_FILE, pathsOf, syncPath, writeInto } from './backup.ts';
 import { type BackupFile, describeFile, MANIFEST_FILE, type Manifest, parseManifest } from './manifest.ts';
 
-/** What a restore needs to know of the configuration. */
 export interface RestoreTarget {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
@@ -26,11 +25,9 @@ export function restore(folder: string, json: boolean): void {
 }
 
 /**
- * Puts a backup into the data directory, which must be empty. Every file is compared with the manifest before the first one is
- * written. A restore that fails removes what it wrote. One that is killed leaves `UNFINISHED_RESTORE`, which no start and no
- * command accepts, and which lets the next restore begin again.
- *
- * @param onWritten called after each file, with the number of files so far: tests end the process there
+ * Restores into an empty data directory, after it has compared every file with the manifest. A failed restore removes
+ * what it wrote. A killed one leaves `UNFINISHED_RESTORE`: starts and commands refuse it, and another restore may
+ * begin. `onWritten` gets the number of files so far, for tests.
  */
 export function restoreInto(
   folder: string,
@@ -68,22 +65,20 @@ export function restoreInto(
   return manifest;
 }
 
-/** @throws InputError when the file is not what the manifest says */
 function checkFile(file: string, { path, sha256 }: BackupFile): void {
   let found: string | null = null;
   try {
     found = describeFile(path, file).sha256;
   } catch {
-    // Missing or unreadable: told as any other difference.
+    // A missing or unreadable file counts as a difference.
   }
   if (found === sha256) return;
   throw new InputError(`${file} is missing or is not what the manifest says: nothing was restored`);
 }
 
 /**
- * Takes the data directory for a restore: its lock is held, the marker is on disk, and it holds nothing else.
- *
- * @throws InputError when it is not empty, StartError when a server uses it
+ * Locks the data directory for a restore and writes the marker. Throws InputError when the directory is not empty,
+ * StartError when a server uses it.
  */
 function claim(dataDir: string): ServerLock {
   const found = entriesOf(dataDir);
@@ -92,13 +87,13 @@ function claim(dataDir: string): ServerLock {
     removeRestored(dataDir);
     return lock;
   }
-  // Tells of a running server by its process; a stopped one has left files, which are in the way too.
+  // Throws when a server is running. A stopped server has left files, which make the directory non-empty.
   if (found.includes(LOCK_FILE)) takeServerLock(dataDir).release();
   if (found.some((name) => name !== LOCK_FILE)) {
     throw new InputError(`UQRP_DATA_DIR ${dataDir} is not empty: move it away, or choose another directory`);
   }
   prepareDataDir(dataDir);
-  // Before the lock: a process that ends between the two leaves the marker, and not a directory that looks like a server's.
+  // Before the lock: a process killed between the two leaves the marker, not what looks like a server's directory.
   writeInto(dataDir, UNFINISHED_RESTORE, Buffer.of());
   try {
     return takeServerLock(dataDir);
@@ -108,7 +103,7 @@ function claim(dataDir: string): ServerLock {
   }
 }
 
-/** Removes the files of a restore that did not finish. What no backup holds stays. */
+/** Removes the files of an unfinished restore, except files that no backup contains. */
 function removeRestored(dataDir: string): void {
   for (const path of pathsOf(dataDir)) rmSync(join(dataDir, path), { force: true });
   for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, DATABASE_FILE + suffix), { force: true });
@@ -118,7 +113,7 @@ function removeRestored(dataDir: string): void {
   syncPath(dataDir);
 }
 
-/** The files before it are on disk, so that the marker never goes first. */
+/** Removed last: all restored files are already on disk. */
 function removeMarker(dataDir: string): void {
   rmSync(join(dataDir, UNFINISHED_RESTORE), { force: true });
   syncPath(dataDir);

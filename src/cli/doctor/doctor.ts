@@ -49,7 +49,7 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
   if (findings.some(({ state }) => state === 'wrong')) process.exitCode = EXIT.failed;
 }
 
-/** A running server holds its ports itself; without one they must be free. */
+/** The ports must be free, unless a server is running. */
 async function checkServer(config: Config): Promise<Finding> {
   if (existsSync(join(config.dataDir, 'serve.lock'))) {
     const lock = lockDataDir(config.dataDir);

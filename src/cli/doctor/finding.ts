@@ -1,4 +1,4 @@
-/** What one check found. `note`: nothing is wrong, or it cannot be told from here. */
+/** What one check found. `note`: nothing is wrong, or this machine cannot check it. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'note' | 'wrong';

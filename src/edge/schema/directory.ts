@@ -15,7 +15,7 @@ export function directoryOf(services: readonly Service[], zone: string): Readonl
   );
 }
 
-/** The list as a service of its own, so that it has a schema too. It answers `info` alone. */
+/** The list as a service, so that it has a schema too. It answers `info` only. */
 export function makeDirectory(services: readonly Service[], zone: string): Service {
   const names = directoryOf(services, zone);
   const properties = Object.fromEntries(

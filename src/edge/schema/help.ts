@@ -6,7 +6,7 @@ import type { Service } from '../services/service.ts';
 import { DIRECTORY, directoryOf } from './directory.ts';
 import { INFO_TTL, infoOutcome, plainOutcome, plainText } from './info.ts';
 
-/** The resource that tells people which services there are: `get.help.public.v1` and `get.services.help.public.v1`. */
+/** The resource that lists the services as text: `get.help.public.v1` and `get.services.help.public.v1`. */
 export const HELP = 'help';
 
 /** The services that are enabled, each with a name to try in the zone that was asked. */

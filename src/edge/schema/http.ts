@@ -17,7 +17,7 @@ export interface SchemaOptions {
   readonly services: readonly Service[];
   /** The configured zones, without trailing dots; the first is the one in examples where `q` names none. */
   readonly zones: readonly string[];
-  /** Root of the DNS-over-HTTPS host; asked when somebody asks, since a port may not be known before. */
+  /** Root of the DNS-over-HTTPS host; read at each request, since the port may not be known before. */
   readonly dohUrl: () => string;
 }
 

@@ -4,21 +4,21 @@ import type { MalformedCause } from '../../core/query/malformed.ts';
 import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
 import { type FlatFields, flatEnvelope } from './flat.ts';
 
-/** TTL of an error envelope, seconds. A rate limit and a timeout have 0. */
+/** TTL of an error envelope, seconds. Rate limits and timeouts have 0. */
 const ERROR_TTL = 30;
 
 interface AnswerTimes {
   /** RR TTL, seconds. */
   readonly ttl: number;
   readonly now: number;
-  /** When the values change; without it after the TTL. Milliseconds since the epoch. */
+  /** Milliseconds since the epoch at which the values change. Default: after the TTL. */
   readonly until?: number;
   readonly stale?: boolean;
-  /** Time of the values, for `ts`; without it now. Milliseconds since the epoch. */
+  /** Time of the values, for `ts`, milliseconds since the epoch. Default: now. */
   readonly at?: number;
 }
 
-/** A computed answer. `ts`, the time of the values, is put at the end. */
+/** A computed answer. `ts` is the last field. */
 export function answered(fields: FlatFields, { ttl, now, until, stale, at = now }: AnswerTimes): Outcome {
   return {
     kind: 'answer',
@@ -34,15 +34,14 @@ export function constant(fields: FlatFields, ttl: number): Outcome {
   return { kind: 'answer', text: flatEnvelope(fields), ttl, until: FOREVER };
 }
 
-/** NOERROR with an error envelope: the query is valid and has no value. */
 function errorAnswer(code: EnvelopeErrorCode, now: number): Outcome {
   const text = Buffer.from(errorEnvelope(code));
   return { kind: 'answer', text, ttl: ERROR_TTL, until: now + ERROR_TTL * 1000 };
 }
 
-/** E004: well-formed, and there is no such thing. */
+/** E004: the label is valid and nothing has this name. */
 export const notFound = (now: number): Outcome => errorAnswer('E004', now);
-/** E011: the provider did not answer in time. The fetch goes on, so a later query finds its value. */
+/** E011: the provider is too slow. The fetch continues, so a later query finds its value. */
 export function timedOut(now: number): Outcome {
   return { kind: 'answer', text: Buffer.from(errorEnvelope('E011')), ttl: 0, until: now };
 }
@@ -54,17 +53,17 @@ export function rateLimited(retryAfter: number, now: number): Outcome {
   return { kind: 'answer', text, ttl: 0, until: now };
 }
 
-/** FORMERR without an envelope: labels outside the service's grammar. The cause is sent as an extended error. */
+/** FORMERR without an envelope: labels outside the grammar. The cause is sent as an extended error. */
 export function malformed(cause: MalformedCause): Outcome {
   return { kind: 'malformed', code: 'E005', cause };
 }
 
 /** FORMERR with envelope E005 (docs/SERVICES.md, stock). */
-export function malformedTold(cause: MalformedCause, until: number): Outcome {
+export function malformedWithEnvelope(cause: MalformedCause, until: number): Outcome {
   return { kind: 'malformed', code: 'E005', cause, text: Buffer.from(errorEnvelope('E005')), until };
 }
 
-/** SERVFAIL: all sources are down and no value is held. Its envelope E009 reaches only clients without a resolver between. */
+/** SERVFAIL: all sources are down and the cache is empty. Resolvers do not forward its envelope E009. */
 export const PROVIDER_DOWN: Outcome = {
   kind: 'failed',
   cause: 'provider',

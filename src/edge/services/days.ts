@@ -6,19 +6,19 @@ import type { FlatFields } from './flat.ts';
 export const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** TTLs of an answer for a date in the query, and for today; seconds. */
+/** TTLs in seconds: for a date in the query, and for today. */
 const NAMED_TTL = 86_400;
 const TODAY_TTL = 3600;
 
-/** One day, by the instant at which it begins (UTC). */
+/** One UTC day. */
 export interface Day {
   /** Milliseconds since the epoch. */
   readonly start: number;
-  /** The query names no date, so the answer changes when the day ends. */
+  /** True when the query has no date: the answer changes when the day ends. */
   readonly isToday: boolean;
 }
 
-/** Strictly `YYYY-MM-DD`, a day that exists. @returns the instant at which it begins in UTC, or null */
+/** Strictly `YYYY-MM-DD`, an existing day. Returns its start in UTC, or null. */
 export function parseDate(text: string): number | null {
   return DATE.test(text) ? parseTime(`${text}T00:00:00Z`) : null;
 }
@@ -38,7 +38,7 @@ export function dayOf(now: number): Day {
   return { start: Math.floor(now / DAY_MS) * DAY_MS, isToday: true };
 }
 
-/** An answer for a day: that for today ends at midnight UTC, and its TTL counts down the last hour. */
+/** An answer for a day. The answer for today ends at midnight UTC, and its TTL counts down the last hour. */
 export function answeredForDay(fields: FlatFields, day: Day, now: number): Outcome {
   if (!day.isToday) return answered(fields, { ttl: NAMED_TTL, now });
   const midnight = day.start + DAY_MS;

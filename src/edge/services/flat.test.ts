@@ -6,7 +6,7 @@ import { parseEnvelope } from '../../core/query/envelope.ts';
 import {
   constant,
   malformed,
-  malformedTold,
+  malformedWithEnvelope,
   notEnabled,
   notFound,
   rateLimited,
@@ -105,7 +105,7 @@ test('errors', () => {
   assert.ok(limited.kind === 'answer');
   assert.match(Buffer.from(limited.text).toString(), /^v=svc1;s=ratelimit;.*;retry_after=13$/);
   assert.equal(codeOf(malformed('value')), null);
-  assert.equal(codeOf(malformedTold('ticker', 1)), 'E005');
+  assert.equal(codeOf(malformedWithEnvelope('ticker', 1)), 'E005');
   assert.deepEqual(malformed('unit'), { kind: 'malformed', code: 'E005', cause: 'unit' });
   const made = constant({ x: 1 }, 5);
   assert.ok(made.kind === 'answer' && made.ttl === 5);

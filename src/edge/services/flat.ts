@@ -1,23 +1,19 @@
 import { ENVELOPE_VERSION } from '../../core/brand.ts';
 
-/** A number is printed as a plain decimal; undefined leaves the field out. */
+/** Numbers are printed as plain decimals; undefined omits the field. */
 export type FlatValue = string | number | undefined;
 
-/** Fields in the order in which they are printed. */
 export type FlatFields = Readonly<Record<string, FlatValue>>;
 
 const HEAD = `v=${ENVELOPE_VERSION};s=ok;t=data`;
 const NAME = /^[a-z][a-z0-9]*$/;
-/** Characters that end a field, begin an escape, or are not printable ASCII. */
+/** Characters that end a field, start an escape, or are not printable ASCII. */
 const UNSAFE = /[^\x20-\x24\x26-\x3a\x3c-\x7e]/gu;
-/** Places after the point of a percentage. */
 export const PERCENT_PLACES = 2;
 
 /**
- * The TXT value of a computed answer: flat fields, no `d`. In a text `;`, `%`, control characters and all that is not ASCII are
- * percent-encoded as UTF-8 (RFC 3986 §2.1), so that no value can end its field.
- *
- * @throws RangeError for an invalid field name or a number that is not finite: faults of the service
+ * The TXT value of a computed answer. `;`, `%`, control characters and non-ASCII text are percent-encoded as UTF-8 (RFC
+ * 3986 §2.1). Throws RangeError for an invalid field name or a number that is not finite.
  */
 export function flatEnvelope(fields: FlatFields): Buffer {
   let text = HEAD;
@@ -30,7 +26,7 @@ export function flatEnvelope(fields: FlatFields): Buffer {
 }
 
 function escaped(text: string): string {
-  // A lone surrogate has no UTF-8.
+  // A lone surrogate has no UTF-8 form.
   return text.toWellFormed().replace(UNSAFE, percentEncoded);
 }
 
@@ -42,12 +38,11 @@ function percentEncoded(character: string): string {
   return out;
 }
 
-/** Reverses the escaping of `flatEnvelope`. */
 export function unescaped(value: string): string {
   return value.includes('%') ? decodeURIComponent(value) : value;
 }
 
-/** The shortest decimal that reads back as the number, without an exponent; no `-0`. */
+/** The shortest decimal that parses to the same number, without exponent or `-0`. */
 export function decimal(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError('not a finite number');
   const text = String(value === 0 ? 0 : value);
@@ -60,7 +55,7 @@ export function decimal(value: number): string {
   return `${sign}0.${'0'.repeat(-exponent - 1)}${whole.slice(sign.length)}${fraction}`;
 }
 
-/** Rounded to so many places after the point; never `-0`. */
+/** Rounded to `places` decimals; never `-0`. */
 export function rounded(value: number, places: number): number {
   return Number(value.toFixed(places)) + 0;
 }

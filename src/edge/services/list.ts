@@ -15,18 +15,17 @@ import { makeSun } from './sun/service.ts';
 import { makeUnits } from './units/service.ts';
 import { makeWeather } from './weather/service.ts';
 
-/** What services are made of. */
 export interface ServiceContext {
   readonly places: Places;
   readonly geoip: AddressSource;
   readonly providers: Providers;
-  /** Which exchange lists which ticker, where that was imported. */
+  /** Which exchange lists which ticker; null without an import. */
   readonly exchanges: () => ExchangeMap | null;
   /** Whether `btc` answers (with mock data). */
   readonly btc: boolean;
 }
 
-/** Every public service. The one place where they are registered; the order is that of the documentation. */
+/** All public services, in the order of the documentation. The only registration. */
 export function makeServices(context: ServiceContext): readonly Service[] {
   const { places, geoip, providers, exchanges, btc } = context;
   return [

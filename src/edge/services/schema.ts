@@ -1,6 +1,6 @@
 import { BRAND } from '../../core/brand.ts';
 
-/** One field of an answer. `example` is an addition of this project; the rest is JSON Schema. */
+/** JSON Schema of one field; `example` is an addition of this project. */
 export interface FieldSchema {
   readonly type: 'string' | 'number' | 'integer';
   readonly description: string;
@@ -11,7 +11,6 @@ export interface FieldSchema {
   readonly maximum?: number;
 }
 
-/** JSON Schema, draft 2020-12, of the fields of an answer. */
 export interface ServiceSchema {
   readonly $schema: 'https://json-schema.org/draft/2020-12/schema';
   readonly $id: string;
@@ -28,15 +27,15 @@ interface SchemaParts {
   readonly title: string;
   /** One or two sentences, ASCII. */
   readonly description: string;
-  /** Sources of the data with their licences; they become part of the description. */
+  /** Sources of the data with their licences; appended to the description. */
   readonly attribution?: readonly string[];
   /** In the order of an answer. */
   readonly properties: Readonly<Record<string, FieldSchema>>;
-  /** Fields that an answer may lack. */
+  /** Fields that an answer may omit. */
   readonly optional?: readonly string[];
 }
 
-/** The schema of a service. It must stay below 3,450 bytes of JSON, because `info` sends it as one TXT record. */
+/** Makes the schema. It must stay below 3,450 bytes of JSON, because `info` sends it as one TXT record. */
 export function serviceSchema(parts: SchemaParts): ServiceSchema {
   const { resource, title, description, attribution = [], properties, optional = [] } = parts;
   const credit = attribution.length === 0 ? '' : ` Data: ${attribution.join('; ')}.`;

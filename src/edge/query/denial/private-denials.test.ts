@@ -88,11 +88,11 @@ describe('denials at private names', () => {
     node = await makeNode(clock);
   });
 
-  test('do not tell whether somebody asked before: each is signed anew, with an inception of its own hour', async () => {
+  test('do not reveal earlier questions: each is signed separately, with an inception of its own hour', async () => {
     const untouched = await makeNode(clock);
     for (const [name, qtype] of PRIVATE) {
       const label = `${name} ${qtype}`;
-      // Somebody asks three times, and five hours later a stranger asks twice.
+      // One client asks three times, and five hours later another one asks twice.
       clock.now = START;
       for (const _ of [1, 2, 3]) node.ask(name, { qtype });
       clock.now = START + 5 * HOUR_MS;
@@ -124,7 +124,7 @@ describe('denials at private names', () => {
     }
   });
 
-  test('of open and public namespaces are kept, as nobody hides what is asked there', () => {
+  test('of open and public namespaces are cached, because their names are not secret', () => {
     for (const name of ['get.none.open.v1', 'none.open.v1', 'none.public.v1', 'www', 'v1']) {
       const signatures = [1, 2, 3].map(() =>
         nsecSignatures(messageOf(node.ask(name, { qtype: 1 }))).get(P256),

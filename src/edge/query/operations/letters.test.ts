@@ -64,7 +64,7 @@ test('two names that differ in the case of letters alone have each their own ans
   }
 });
 
-test('other labels are answered from the packet cache, whatever the case of their letters', () => {
+test('other labels are answered from the packet cache, in any letter case', () => {
   const ways = ['hex-6c6f6e646f6e', 'HEX-6C6f6e646F6e', 'hex-6c6f6e646f6e', 'hex-6C6F6E646F6E'].map((label) =>
     ask(label),
   );

@@ -2,13 +2,13 @@ import { answered, malformed, notEnabled } from '../answers.ts';
 import type { Service } from '../service.ts';
 import { BTC_ABOUT } from './schema.ts';
 
-/** A block of the mock chain every ten minutes, from a height near the real one's at the start of 2026. */
+/** The mock chain gets a block every ten minutes, from the real height at the start of 2026. */
 const START = Date.UTC(2026, 0, 1);
 const START_HEIGHT = 930_000;
 const BLOCK_MS = 600_000;
 const FEE = 3;
 
-/** `get.btc.public.v1`: reserved; off it says so, on it answers with mock data. */
+/** `get.btc.public.v1` answers with mock data, or "not enabled" when it is off. */
 export function makeBtc(enabled: boolean): Service {
   return {
     resource: 'btc',

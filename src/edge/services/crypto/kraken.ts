@@ -3,18 +3,18 @@ import { at, jsonOf } from '../providers/sources/parse.ts';
 import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
 import { coinOf, type Market, marketOf } from './market.ts';
 
-/** Kraken's own names of two coins. */
+/** Kraken's names of two coins. */
 const OWN_NAMES: ReadonlyMap<string, string> = new Map([
   ['BTC', 'XBT'],
   ['DOGE', 'XDG'],
 ]);
-/** How it says that it does not know a pair. */
+/** Kraken's error for a pair that it does not know. */
 const UNKNOWN = 'EQuery:Unknown asset pair';
 const LIMITED = /^(?:EAPI:Rate limit|EGeneral:Too many requests)/;
-/** It does not say how long, milliseconds. */
+/** Milliseconds. Kraken does not send a wait. */
 const WAIT_MS = 30_000;
 
-/** Kraken, `/0/public/Ticker?pair=XBTUSD`. No key. `o` is the opening price of the UTC day. No price of 24 hours before is told. */
+/** Kraken, `/0/public/Ticker?pair=XBTUSD`. No key. `o` opens the UTC day; the price 24 hours ago is not available. */
 export function kraken(base: string, { outbound, agent }: SourceContext): Source<Market> {
   return {
     name: 'kraken',
@@ -29,7 +29,7 @@ export function kraken(base: string, { outbound, agent }: SourceContext): Source
   };
 }
 
-/** `{"error":[],"result":{"XXBTZUSD":{"c":["1773.8","0.13"],"v":[today,24h],"o":"1783.57"}}}`: the only entry is ours. */
+/** `{"error":[],"result":{"XXBTZUSD":{"c":["1773.8","0.13"],"v":[today,24h],"o":"1783.57"}}}`, with one result. */
 export function parseKraken(data: unknown): Fetched<Market> {
   const error = at(data, 'error', 0);
   if (error === UNKNOWN) return { kind: 'missing' };

@@ -1,18 +1,17 @@
 import { PERCENT_PLACES, rounded } from '../flat.ts';
 import { difference, positive, within } from '../providers/sources/parse.ts';
 
-/** What is told of a market, in units of the quote. */
+/** Prices in units of the quote currency. */
 export interface Market {
   readonly price: number;
-  /** Since 24 hours before; null where the source does not tell. */
+  /** Since 24 hours ago; null where the source does not report it. */
   readonly change: number | null;
-  /** The same, percent. */
+  /** As `change`, in percent. */
   readonly percent: number | null;
-  /** Traded during the last 24 hours, in units of the coin. */
+  /** Traded in the last 24 hours, in units of the coin. */
   readonly volume: number;
 }
 
-/** A coin and what it is paid in, in capitals. */
 export interface Coin {
   readonly sym: string;
   readonly quote: string;
@@ -21,7 +20,7 @@ export interface Coin {
 const LABEL = /^([a-z0-9]{1,10})(?:-([a-z0-9]{3,5}))?$/i;
 const QUOTE_DEFAULT = 'USD';
 
-/** Reads `btc` or `btc-eur`; null where it is neither. */
+/** Parses `btc` or `btc-eur`; null for other labels. */
 export function parseCoin(label: string): Coin | null {
   const parts = LABEL.exec(label);
   if (parts === null) return null;
@@ -40,9 +39,8 @@ export function coinOf(key: string): Coin {
 }
 
 /**
- * A market from a source's own numbers; null when one is missing or impossible.
- *
- * @param dayBefore the price 24 hours before; null where the source does not tell
+ * A market from the numbers of a source; null when one is missing or impossible. `dayBefore`: price 24 hours ago, or
+ * null.
  */
 export function marketOf(last: unknown, dayBefore: unknown, volume: unknown): Market | null {
   const price = positive(last);

@@ -2,7 +2,6 @@ import { flatEnvelope } from '../flat.ts';
 import { serviceSchema } from '../schema.ts';
 import type { ServiceDescription } from '../service.ts';
 
-/** What is told of `crypto`. */
 export const CRYPTO_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'crypto',

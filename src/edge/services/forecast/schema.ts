@@ -33,7 +33,6 @@ function dayFields(i: number): readonly [string, FieldSchema][] {
 
 const days = Array.from({ length: DAYS }, (_, i) => i);
 
-/** What is told of `forecast`. */
 export const FORECAST_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'forecast',

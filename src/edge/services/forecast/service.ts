@@ -6,7 +6,7 @@ import type { Service } from '../service.ts';
 import { cellKey, fahrenheit, type Meteo } from '../weather/meteo.ts';
 import { FORECAST_ABOUT } from './schema.ts';
 
-/** Three days at a place. It reads what `weather` reads, so one call to a provider serves both. */
+/** Three days at a place. Uses the feed of `weather`, so one provider call serves both. */
 export function makeForecast(places: Places, providers: Providers): Service {
   return {
     resource: 'forecast',
@@ -37,7 +37,7 @@ function fieldsOf(place: Place, { days }: Meteo): FlatFields {
   return fields;
 }
 
-/** Which of several places of that name it is: `Paris, FR`. */
+/** Distinguishes places of the same name: `Paris, FR`. */
 function nameOf({ name, country, lat, lon }: Place): string {
   if (name === null) return `${lat}_${lon}`;
   return country === null ? name : `${name}, ${country}`;

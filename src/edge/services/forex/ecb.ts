@@ -11,15 +11,15 @@ export interface EuroTable {
 
 const TIME = /<Cube\s+time=['"]([0-9-]{10})['"]/;
 const ROW = /<Cube\s+currency=['"]([A-Z]{3})['"]\s+rate=['"]([0-9.]{1,24})['"]\s*\/>/g;
-/** Fewest rows of a table that is whole: some thirty are usual. */
+/** A table with fewer rows is incomplete; about 30 are usual. */
 const ROWS_MIN = 5;
-/** The table answers for all pairs, so it is fetched once and kept; after a failure soon again. Milliseconds. */
+/** Milliseconds. The table answers all pairs, so it is fetched once. */
 const KEEP_MS = 900_000;
 const RETRY_MS = 30_000;
-/** Digits of a rate computed from two of five or six. */
+/** Significant digits of a rate computed from two rates of five or six digits. */
 const DIGITS = 6;
 
-/** The ECB's reference rates, one XML file of about thirty currencies a working day. Free with credit. */
+/** ECB reference rates: one XML file of about 30 currencies per working day. Free with credit. */
 export function ecb(base: string, { outbound, agent }: SourceContext): Source<Rate> {
   let table: Promise<Fetched<EuroTable>> | null = null;
   let keptUntil = 0;
@@ -34,7 +34,7 @@ export function ecb(base: string, { outbound, agent }: SourceContext): Source<Ra
 
   return {
     name: 'ecb',
-    // Of look-ups in the table, which cost the bank nothing.
+    // Limits lookups in the table, which cost no request.
     limits: [{ calls: 1000, perMs: 10_000 }],
     async load(key, _validator, now) {
       if (table === null || now >= keptUntil) {
@@ -50,7 +50,7 @@ export function ecb(base: string, { outbound, agent }: SourceContext): Source<Ra
   };
 }
 
-/** Null for anything but such a file. XML is not parsed: two forms of one element are looked for. */
+/** Null for other files. XML is not parsed: two element patterns are matched. */
 export function parseEcb(text: string): EuroTable | null {
   const asof = dateOf(TIME.exec(text)?.[1]);
   if (asof === null) return null;

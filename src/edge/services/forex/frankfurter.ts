@@ -3,14 +3,14 @@ import { at, dateOf, jsonOf, positive } from '../providers/sources/parse.ts';
 import type { Source, SourceContext } from '../providers/sources/source.ts';
 import { type Pair, pairOf, type Rate } from './pair.ts';
 
-/** By these it says that it does not know a currency. */
+/** Statuses for an unknown currency. */
 const MISSING = [404, 422];
 
-/** Frankfurter v2, `/v2/rate/BASE/QUOTE`: daily rates of central banks. No key, use with credit. */
+/** Frankfurter v2, `/v2/rate/BASE/QUOTE`: daily rates of central banks. No key, free with credit. */
 export function frankfurter(base: string, { outbound, agent }: SourceContext): Source<Rate> {
   return {
     name: 'frankfurter',
-    // None is stated; this is what a guest should not go beyond.
+    // The provider states no limit; this is a cautious choice.
     limits: [
       { calls: 100, perMs: 10_000 },
       { calls: 20_000, perMs: 86_400_000 },
@@ -26,7 +26,7 @@ export function frankfurter(base: string, { outbound, agent }: SourceContext): S
   };
 }
 
-/** `{"date":"2026-07-17","base":"USD","quote":"EUR","rate":0.8739}`, of the pair that was asked for. */
+/** `{"date":"2026-07-17","base":"USD","quote":"EUR","rate":0.8739}` for the requested pair. */
 export function parseFrankfurter(data: unknown, pair: Pair): Rate | null {
   const rate = positive(at(data, 'rate'));
   const asof = dateOf(at(data, 'date'));

@@ -1,28 +1,27 @@
-/** A reference rate. */
 export interface Rate {
-  /** Units of the quote for one of the base. */
+  /** Units of the quote for one unit of the base. */
   readonly rate: number;
   /** The date of the rate, `YYYY-MM-DD`. */
   readonly asof: string;
 }
 
-/** Codes of ISO 4217, in capitals. */
+/** Upper-case ISO 4217 codes. */
 export interface Pair {
   readonly base: string;
   readonly quote: string;
 }
 
 const LABEL = /^([a-z]{3})-([a-z]{3})$/i;
-/** Those of Node's own data (CLDR): what is none of them is never asked for. */
+/** Currencies in Node's data (CLDR). Others are never requested. */
 const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
-/** Reads `usd-eur`. `malformed` is FORMERR, `unknown` a code that is no currency's, or the same code twice: E004. */
+/** Parses `usd-eur`. `malformed`: FORMERR. `unknown`: not a currency, or the same code twice (E004). */
 export function parsePair(label: string): Pair | 'malformed' | 'unknown' {
   const parts = LABEL.exec(label);
   if (parts === null) return 'malformed';
   const base = parts[1]!.toUpperCase();
   const quote = parts[2]!.toUpperCase();
-  // No source has a rate of a currency for itself.
+  // No source has a rate from a currency to itself.
   if (base === quote) return 'unknown';
   return CURRENCIES.has(base) && CURRENCIES.has(quote) ? { base, quote } : 'unknown';
 }

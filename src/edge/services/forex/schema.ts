@@ -2,7 +2,6 @@ import { flatEnvelope } from '../flat.ts';
 import { serviceSchema } from '../schema.ts';
 import type { ServiceDescription } from '../service.ts';
 
-/** What is told of `forex`. */
 export const FOREX_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'forex',

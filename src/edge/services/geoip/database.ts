@@ -1,9 +1,8 @@
 import { Reader, type Response } from 'mmdb-lib';
 import { isJsonObject, type JsonObject } from '../../../core/input/fields.ts';
 
-/** What is known of an address. */
 export interface AddressFacts {
-  /** ISO 3166-1 alpha-2, in capitals. */
+  /** ISO 3166-1 alpha-2, upper case. */
   readonly cc?: string;
   readonly region?: string;
   readonly city?: string;
@@ -16,27 +15,26 @@ export interface AddressFacts {
 }
 
 export interface AddressDatabase {
-  /** @param address a literal address @returns null when nothing is known of it */
+  /** `address` is a literal. Returns null when the database has no entry. */
   get(address: string): AddressFacts | null;
-  /** Type and time of the file, as it says itself. */
+  /** Type and build time, from the metadata of the file. */
   readonly type: string;
   readonly builtAt: number;
 }
 
-/** Both kinds of address, and what is looked up to see that a file holds together. */
+/** Looked up to check that a file is intact. */
 const PROBES = ['8.8.8.8', '193.0.6.139', '2001:4860:4860::8888', '2001:67c:2e8:22::c100:68b'];
 const COUNTRY = /^[A-Z]{2}$/;
 
 /**
- * Opens a MaxMind DB. Reads the field names of MaxMind (nested) and of ip-location-db (flat).
- *
- * @throws Error when it is no such file, is damaged where it was looked at, or says nothing of any well-known address
+ * Opens a MaxMind DB with field names of MaxMind (nested) or ip-location-db (flat). Throws when the file is of another
+ * kind, is damaged, or has no entry for any probe.
  */
 export function openDatabase(bytes: Buffer): AddressDatabase {
   const reader = readerOf(bytes);
   const { ipVersion, nodeCount, databaseType, buildEpoch } = reader.metadata;
   const get = (address: string): AddressFacts | null => {
-    // An IPv4 tree has no place for an IPv6 address.
+    // An IPv4 tree cannot look up an IPv6 address.
     if (ipVersion === 4 && address.includes(':')) return null;
     const found: unknown = reader.get(address);
     const facts = isJsonObject(found) ? factsOf(found) : {};
@@ -56,7 +54,7 @@ function readerOf(bytes: Buffer): Reader<Response> {
   }
 }
 
-/** The facts in a row of a database, whichever names it gives them. Values of another type are left out. */
+/** The facts in a row, from either naming. Values of an unexpected type are omitted. */
 export function factsOf(row: JsonObject): AddressFacts {
   const country = path(row, 'country');
   const location = path(row, 'location');
@@ -78,7 +76,7 @@ function path(row: JsonObject, name: string): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The first of a list: the greatest subdivision. */
+/** The first subdivision is the largest. */
 function list(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : undefined;
 }
@@ -98,11 +96,10 @@ function number(value: unknown): number | undefined {
 
 function coordinate(value: unknown, most: number): number | undefined {
   const degrees = number(value);
-  // Stored as 32-bit floats by some: 37.7510986328125 is 37.7511.
+  // Some files store 32-bit floats: 37.7510986328125 means 37.7511.
   return degrees === undefined || Math.abs(degrees) > most ? undefined : Number(degrees.toFixed(4));
 }
 
-/** `AS15169` is 15169. */
 function asNumber(value: string | undefined): number | undefined {
   return value === undefined ? undefined : number(value.replace(/^AS/, ''));
 }

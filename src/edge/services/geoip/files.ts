@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { every } from '../../../lifecycle/every.ts';
 import { type AddressDatabase, openDatabase } from './database.ts';
 
-/** The database in use, whichever that is at the moment. */
 export interface AddressSource {
-  /** Null while there is none. */
+  /** Null without a database. */
   current(): AddressDatabase | null;
 }
 
 export interface WatchedSource extends AddressSource {
-  /** Looks for another file now, instead of within a second. */
+  /** Checks the files now, not after up to a second. */
   check(): Promise<void>;
   close(): void;
 }
@@ -20,29 +19,27 @@ export interface WatchedSource extends AddressSource {
 export interface WatchOptions {
   /** In order of preference; the first that exists and opens is used. */
   readonly paths: readonly string[];
-  /** Another file is in use, or none any more. */
+  /** Called when another file, or none, is in use. */
   readonly onSwap: () => void;
-  /** A file is there and does not open: the one in use stays. */
+  /** Called when a file exists but does not open. The previous one stays in use. */
   readonly onFault: (fault: unknown) => void;
 }
 
-/** Name of the file in the data directory that `geoip update` writes. */
+/** File in the data directory that `geoip update` writes. */
 export const GEOIP_FILE = 'geoip.mmdb';
 const IN_THE_BOX = '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb';
 const PERIOD_MS = 1000;
 
 /**
- * Where to look for a database: the operator's own file alone, where one is named; else the one that `geoip update` put in the
- * data directory, and then the one that ships with the package.
+ * Paths to try: only `named` if it is set; else the file of `geoip update`, then the one that ships with the package.
  */
 export function geoipPaths(dataDir: string, named: string | null): readonly string[] {
   if (named !== null) return [named];
-  const inTheBox = pathInTheBox();
+  const inTheBox = packagedPath();
   const updated = join(dataDir, GEOIP_FILE);
   return inTheBox === null ? [updated] : [updated, inTheBox];
 }
 
-/** Whether a file is there and opens as a database. */
 export function isDatabase(path: string): boolean {
   try {
     openDatabase(readFileSync(path));
@@ -52,8 +49,8 @@ export function isDatabase(path: string): boolean {
   }
 }
 
-/** The package is optional: null where it is not installed. */
-function pathInTheBox(): string | null {
+/** Null when the optional package is not installed. */
+function packagedPath(): string | null {
   try {
     return createRequire(import.meta.url).resolve(IN_THE_BOX);
   } catch {
@@ -61,7 +58,7 @@ function pathInTheBox(): string | null {
   }
 }
 
-/** Opens the database and looks every second whether another file has taken its place. */
+/** Opens the database and checks every second whether the file was replaced. */
 export function watchDatabase(options: WatchOptions): WatchedSource {
   let seen = stateOf(options.paths);
   let database = openFirst(options);
@@ -72,7 +69,7 @@ export function watchDatabase(options: WatchOptions): WatchedSource {
     if (state === seen) return;
     const next = await readFirst(options);
     seen = state;
-    // What is there cannot be read: better the old one than none.
+    // The new file is unreadable: keep the old one.
     if (next === 'faulty') return;
     if (next === null && database === null) return;
     database = next;
@@ -87,7 +84,7 @@ export function watchDatabase(options: WatchOptions): WatchedSource {
   return { current: () => database, check, close: () => void watching.stop() };
 }
 
-/** Changes whenever one of the files does. */
+/** Changes when one of the files changes. */
 function stateOf(paths: readonly string[]): string {
   return paths
     .map((path) => {

@@ -5,9 +5,8 @@ const IPV4 = /^(?:[0-9]{1,3}-){3}[0-9]{1,3}$/;
 const IPV6 = /^[0-9a-f-]+$/i;
 
 /**
- * The address in a label: `ip-` and hyphens in place of the dots of IPv4 or the colons of IPv6. Neither leading zeros in IPv4 nor zones in IPv6.
- *
- * @returns the address in its usual signs, or null
+ * Parses `ip-` and an address with hyphens for dots or colons. Returns the address in canonical form, or null. Leading
+ * zeros in IPv4 and zones in IPv6 are invalid.
  */
 export function parseIpLabel(label: string): string | null {
   if (!label.toLowerCase().startsWith(PREFIX)) return null;

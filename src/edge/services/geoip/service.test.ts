@@ -71,7 +71,7 @@ test('labels of addresses', () => {
 
 test('its description holds', () => checkDescription(serve(null)));
 
-test('all that is known is told, in order; IPv6 in its canonical form', async () => {
+test('all known fields are sent, in order; IPv6 in its canonical form', async () => {
   const service = serve(
     fake({
       '8.8.8.8': {
@@ -108,7 +108,7 @@ test('all that is known is told, in order; IPv6 in its canonical form', async ()
   answerFields(await askName(service, 'geoip.ip-1-1-1-1.public.v1'), GEOIP_ABOUT);
 });
 
-test('private and reserved addresses are E004, whatever the database says', async () => {
+test('private and reserved addresses are E004, even when the database has them', async () => {
   const everything: AddressDatabase = { get: () => ({ cc: 'US' }), type: 'fake', builtAt: 0 };
   for (const ip of [
     '0-0-0-0',

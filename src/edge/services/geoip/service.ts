@@ -19,7 +19,7 @@ export function makeGeoip(source: AddressSource): Service {
       const text = label === undefined || params.length > 1 ? null : parseIpLabel(label);
       const address = text === null ? null : parseAddress(text);
       if (address === null) return malformed('address');
-      // Private, loopback, documentation, multicast ...: nowhere, whatever a database says.
+      // Private, loopback, documentation, multicast: no location, even if the database has one.
       if (!isGlobalUnicast(address)) return notFound(now);
       const database = source.current();
       if (database === null) return notEnabled(now);

@@ -13,10 +13,8 @@ import { type AddressDatabase, openDatabase } from './database.ts';
 import { GEOIP_FILE } from './files.ts';
 
 /**
- * Puts a database into the data directory, once it has been seen to open. A reader finds the old file or the new one,
- * never a part. Running servers notice within seconds.
- *
- * @throws Error when the file cannot be read, is no database, or cannot be written; then nothing has changed
+ * Checks a database and puts it atomically into the data directory. Running servers use it within seconds. Throws when
+ * it cannot be read, opened or written; then nothing has changed.
  */
 export function updateDatabase(file: string, dataDir: string): AddressDatabase {
   const bytes = readFileSync(file);

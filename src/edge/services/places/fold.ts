@@ -1,4 +1,4 @@
-/** Latin letters that no Unicode decomposition takes apart. */
+/** Latin letters without a Unicode decomposition. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -15,16 +15,13 @@ const LETTERS: Readonly<Record<string, string>> = {
 };
 const SPECIAL = /[ßæœøłđðþħıŋə]/gu;
 const LATIN_MARKS = /[\u0300-\u036f]/gu;
-/** Apostrophes and what stands in for them: part of a word, and not of its spelling. */
+/** Apostrophes and their substitutes: removed, without splitting the word. */
 const APOSTROPHES = /['`\u00b4\u02bb-\u02bf\u2018\u2019]/gu;
-/** All that is neither letter, mark nor digit. */
 const BETWEEN = /[^\p{L}\p{M}\p{N}]+/gu;
 
 /**
- * What two spellings of a name share: lower case, Latin letters without their marks, words parted by one hyphen. Scripts
- * other than Latin keep their marks. The table of places is built with it and searched with it.
- *
- * @returns '' for text without a letter or digit
+ * Normalises a name for building and searching the table: lower case, Latin letters without marks, words joined by one
+ * hyphen. Other scripts keep their marks. Returns '' without a letter or digit.
  */
 export function fold(text: string): string {
   const bare = text.normalize('NFKD').replace(LATIN_MARKS, '').normalize('NFC').toLowerCase();
@@ -35,7 +32,7 @@ export function fold(text: string): string {
     .replace(/^-|-$/gu, '');
 }
 
-/** The key of a folded name: its letters alone, so that `newyork`, `new-york` and `New York` are one. */
+/** The key of a folded name: letters only, so that `newyork`, `new-york` and `New York` are equal. */
 export function compact(folded: string): string {
   return folded.replaceAll('-', '');
 }

@@ -11,7 +11,7 @@
  *   blocks    BLOCK_KEYS keys each, in the order of their octets
  *
  * Places are in the order of their population, most populous first. A key is: octets shared with the key before (0 at the
- * start of a block), octets of its own, those, how many places bear it, and their numbers, best first; counts and numbers
+ * start of a block), octets that follow, those octets, count of its places, and their numbers, best first; counts and numbers
  * are varints (seven bits an octet, the lowest first).
  */
 export const MAGIC = 'PLACES1\n';

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../core/query/outcome.ts';
 import { malformed, notFound } from '../answers.ts';
 import { parseIpLabel } from '../geoip/ip-label.ts';
 
-/** Whose data the places are; for the `attribution` of every service that takes a location. */
+/** Credit in the `attribution` of every service that takes a location. */
 export const PLACES_CREDIT = 'places from GeoNames (https://www.geonames.org), CC BY 4.0';
 
 export interface Place {
@@ -12,16 +12,14 @@ export interface Place {
   readonly lon: number;
   /** Null for coordinates. */
   readonly name: string | null;
-  /** ISO 3166-1 alpha-2 in capitals, null for coordinates. */
+  /** ISO 3166-1 alpha-2 in upper case, null for coordinates. */
   readonly country: string | null;
 }
 
-/** Places by name. */
 export interface Places {
   /**
-   * @param name as people write it, in any script and case, hyphens or spaces between words; `-<country>` or `-<region>`
-   *   at the end picks one of several
-   * @returns the most populous place of that name, or null
+   * Finds the most populous place, or null. `name`: any script and case, words joined by hyphens or spaces; a suffix
+   * `-<country>` or `-<region>` selects one of several.
    */
   find(name: string): Place | null;
 }
@@ -33,10 +31,7 @@ const COORDINATES = /^(-?[0-9]{1,3}(?:d[0-9]+)?)_(-?[0-9]{1,3}(?:d[0-9]+)?)$/;
 const LAT_MAX = 90;
 const LON_MAX = 180;
 
-/**
- * Words by which someone may mean the address that a query came from. None is a place, whatever is called so: a query that
- * asks for the asker's own location is rejected.
- */
+/** Words for the location of the client. Queries with them are rejected, because no answer depends on the client. */
 const ASKER: ReadonlySet<string> = new Set([
   'asker',
   'auto',
@@ -67,10 +62,8 @@ const ASKER: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads the location of a query: exactly one label, a city or `<lat>_<lon>`. A missing
- * location, one that means the asker, and an address are malformed.
- *
- * @param params decoded labels
+ * Parses the location from decoded labels: exactly one, a city or `<lat>_<lon>`. A missing one, a word of `ASKER` and
+ * an IP address are malformed.
  */
 export function parseLocation(params: readonly string[], places: Places): Place | LocationFault {
   const [label] = params;
@@ -78,7 +71,7 @@ export function parseLocation(params: readonly string[], places: Places): Place 
   if (params.length > 1) return 'malformed';
   const pair = COORDINATES.exec(label);
   if (pair !== null) return coordinates(pair[1]!, pair[2]!);
-  // Nothing but coordinates holds this sign.
+  // Only coordinates contain `_`.
   if (label.includes('_')) return 'malformed';
   if (ASKER.has(label.toLowerCase()) || parseIpLabel(label) !== null) return 'malformed';
   return places.find(label) ?? 'unknown';
@@ -100,7 +93,6 @@ export function isLocationFault(found: Place | LocationFault): found is Location
   return typeof found === 'string';
 }
 
-/** What a service answers to a fault. @param now milliseconds since the epoch */
 export function locationFault(fault: LocationFault, now: number): Outcome {
   if (fault === 'unknown') return notFound(now);
   return malformed(fault === 'missing' ? 'parameter' : 'place');

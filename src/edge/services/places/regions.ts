@@ -1,6 +1,6 @@
 /**
- * Names of first-level regions by country and GeoNames code, for `london-ontario` and `london-on`: folded, the short form
- * last where there is one. Elsewhere the code itself works as a suffix.
+ * Folded names of first-level regions by country and GeoNames code, for `london-ontario` and `london-on`. A short form
+ * comes last. Other countries use the code itself as a suffix.
  */
 export const REGIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   US: {
@@ -107,7 +107,7 @@ export const REGIONS: Readonly<Record<string, Readonly<Record<string, string>>>>
   },
 };
 
-/** Countries that people call otherwise than their ISO code or English name. */
+/** Common names of countries besides the ISO code and the English name. */
 export const COUNTRY_ALIASES: Readonly<Record<string, string>> = {
   uk: 'GB',
   britain: 'GB',

@@ -7,16 +7,16 @@ import { COUNTRY_ALIASES, REGIONS } from './regions.ts';
 
 const FILE = new URL('./data/places.bin.zst', import.meta.url);
 
-/** Words at the end of a name that may be a country or region, and how many such qualifiers one name may have. */
+/** How many final words may form one country or region, and how many such qualifiers a name may have. */
 const QUALIFIER_WORDS = 4;
 const QUALIFIERS = 2;
 const LINE_FEED = 0x0a;
-/** Names that people use for a city and that GeoNames does not list as one of its own. */
+/** Common names of a city that GeoNames does not list. */
 const SHORT_FORMS: ReadonlyMap<string, string> = new Map([['dc', 'washington-dc']]);
-/** Longest text that is looked at: a label decoded. */
+/** Longest decoded label that is searched. */
 const NAME_MAX = 100;
 
-/** The table that ships with the package, in memory that all threads can share. @throws when the file is damaged */
+/** The packaged table, in memory that all threads share. Throws when the file is damaged. */
 export function loadPlaces(): SharedArrayBuffer {
   const bytes = zstdDecompressSync(readFileSync(FILE));
   const shared = new SharedArrayBuffer(bytes.length);
@@ -24,12 +24,12 @@ export function loadPlaces(): SharedArrayBuffer {
   return shared;
 }
 
-/** Opens the table. @param loaded by `loadPlaces` in another thread, perhaps @throws when it is damaged */
+/** Opens a table, which another thread may have loaded. Throws when it is damaged. */
 export function openPlaces(loaded: SharedArrayBuffer = loadPlaces()): Places {
   return new PlaceTable(Buffer.from(loaded));
 }
 
-/** Reads the packed table (see `format.ts`) in place: nothing is unpacked but what a search passes. */
+/** Searches the packed table (`format.ts`) in place, without unpacking it. */
 export class PlaceTable implements Places {
   readonly size: number;
   readonly keys: number;
@@ -41,7 +41,7 @@ export class PlaceTable implements Places {
   readonly #nameEnds: Uint32Array;
   readonly #starts: Buffer;
   readonly #blocks: Buffer;
-  /** Folded name of a country or region to the lines of `#regions` that it means; made when first needed. */
+  /** Folded name of a country or region to its lines in `#regions`. Built on first use. */
   #qualifiers: ReadonlyMap<string, ReadonlySet<number>> | null = null;
 
   constructor(bytes: Buffer) {
@@ -75,8 +75,8 @@ export class PlaceTable implements Places {
   }
 
   /**
-   * The best place of a name, all of whose qualifiers hold. A last word that can be a country or region is first taken for
-   * one: `leon-es` is León in Spain, not Leones. Where no place fits, it is part of the name.
+   * The best place that satisfies all qualifiers. A last word is tried as a qualifier first (`leon-es` is León in
+   * Spain, not Leones), then as part of the name.
    */
   #search(folded: string, regions: readonly ReadonlySet<number>[]): number | null {
     const words = regions.length < QUALIFIERS ? folded.split('-') : [];
@@ -96,7 +96,7 @@ export class PlaceTable implements Places {
     const wanted = Buffer.from(key);
     let low = 0;
     let high = this.#starts.length / 4 - 1;
-    // The last block that does not begin behind the key.
+    // Finds the last block that starts at or before the key.
     while (low < high) {
       const middle = (low + high + 1) >> 1;
       if (this.#compareStart(middle, wanted) <= 0) low = middle;

@@ -12,11 +12,11 @@ import type { OnCall } from './sources/source.ts';
 
 export interface ProvidersOptions {
   readonly endpoints: Endpoints;
-  /** Bases that may be private or without TLS, for the operator chose them. */
+  /** Base URLs that may be private or without TLS, because the operator chose them. */
   readonly ownBases: readonly string[];
   /** Name servers; empty: those of the system. */
   readonly resolvers: readonly string[];
-  /** Who we are to a provider. */
+  /** The `User-Agent` sent to providers. */
   readonly agent: string;
   readonly dataDir: string;
   readonly clock: Clock;
@@ -25,11 +25,11 @@ export interface ProvidersOptions {
 
 export interface OpenProviders {
   readonly client: ProviderClient;
-  /** Writes the snapshot a last time. */
+  /** Writes the final snapshot. */
   stop(): Promise<void>;
 }
 
-/** One call to a provider takes no longer, milliseconds. */
+/** Timeout of one call to a provider, milliseconds. */
 const DEADLINE_MS = 4000;
 const SNAPSHOT_MS = 60_000;
 
@@ -51,7 +51,7 @@ export async function openProviders(options: ProvidersOptions): Promise<OpenProv
     const now = client.changes();
     if (now === written) return;
     written = now;
-    // Without the file a restart repeats calls. That is no reason to fail.
+    // Without the file a restart repeats calls, which is no reason to fail.
     await writeSnapshot(path, client.state()).catch(() => {});
   }
 

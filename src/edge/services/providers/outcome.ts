@@ -3,21 +3,16 @@ import { answered, notEnabled, notFound, PROVIDER_DOWN, rateLimited, timedOut } 
 import type { FlatFields } from '../flat.ts';
 import type { Reading } from './reading.ts';
 
-/** RR TTL of a value past its lifetime, seconds (RFC 8767 §4). */
+/** RR TTL of a stale value, seconds (RFC 8767 §4). */
 const PAST_TTL = 30;
-/** Least RR TTL of a value within its lifetime, seconds. */
+/** Least RR TTL of a fresh value, seconds. */
 const FRESH_TTL_MIN = 5;
 /**
- * The TTL falls in steps of a 120th of the lifetime, at least a second. No cache of this server holds an answer for longer than
- * one step, and a popular name costs one signature for each step.
+ * Steps in which the TTL falls during a lifetime, at least a second each. A popular name costs one signature per step.
  */
 const STEPS = 120;
 
-/**
- * The outcome of a query from a reading (docs/SERVICES.md, Providers).
- *
- * @param ttl RR TTL of a value that was fetched just now, seconds
- */
+/** The outcome of a query from a reading (docs/SERVICES.md, Providers). `ttl`: of a value fetched just now, seconds. */
 export function outcomeOf<T>(
   reading: Reading<T>,
   now: number,
@@ -50,7 +45,7 @@ interface Times {
   readonly stale?: boolean;
 }
 
-/** The service's TTL less the age of the value. */
+/** The service's TTL minus the age of the value. */
 function falling(at: number, freshUntil: number, now: number, ttl: number): Times {
   const stepMs = Math.max(1, Math.floor(ttl / STEPS)) * 1000;
   const age = Math.max(0, now - at);
@@ -61,12 +56,12 @@ function falling(at: number, freshUntil: number, now: number, ttl: number): Time
   };
 }
 
-/** The times of a value past its lifetime: the next one is being fetched, or all sources are down. */
+/** The times of a stale value: the next one is being fetched, or all sources are down. */
 function past(until: number, now: number, ttl: number): Times {
   return { ttl: Math.min(ttl, PAST_TTL), until: Math.max(until, now), stale: true };
 }
 
-/** Like `then`, but synchronous where the reading is here already. */
+/** `then` that runs synchronously when the reading is available. */
 export function after<T>(
   reading: Reading<T> | Promise<Reading<T>>,
   then: (reading: Reading<T>) => Outcome,

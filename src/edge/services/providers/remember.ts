@@ -1,12 +1,12 @@
 import type { Outcome } from '../../../core/query/outcome.ts';
 import type { Service } from '../service.ts';
 
-/** Labels whose answers are kept. */
+/** Labels with a cached answer. */
 const LABELS_MAX = 4096;
 
 /**
- * The service with a cache of its answers by label, each until its end. Questions that differ only in case, EDNS options or zone
- * miss the packet cache; here they find the place and the envelope already made.
+ * Caches the answers of a service by label. Questions that miss the packet cache (case, EDNS, zone) reuse place and
+ * envelope.
  */
 export function remembered(service: Service): Service {
   const kept = new Map<string, Extract<Outcome, { kind: 'answer' }>>();

@@ -14,7 +14,7 @@ export function finnhub(endpoint: KeyedEndpoint, context: SourceContext): Source
   });
 }
 
-/** `{"c":182.63,"d":1.85,"dp":1.02,"h":..,"l":..,"o":..,"pc":..,"t":1700000000}`; zeros for a symbol it does not know. */
+/** `{"c":182.63,"d":1.85,"dp":1.02,"h":..,"l":..,"o":..,"pc":..,"t":1700000000}`; zeros for an unknown symbol. */
 export function parseFinnhub(data: unknown): Fetched<Quote> {
   if (at(data, 'c') === 0 && at(data, 't') === 0) return { kind: 'missing' };
   const price = positive(at(data, 'c'));

@@ -5,12 +5,8 @@ import { writeExchangeMap } from './map-file.ts';
 import { DirectoryError, parseSymbolDirectory } from './symbol-directory.ts';
 
 /**
- * Takes over a symbol directory file (nasdaqtraded.txt) as the exchange map of a data directory, whole or not at all. Running
- * servers see it within a second.
- *
- * @param asof date of the file, `YYYY-MM-DD`: not in the future, and not so old that it would be of no use
- * @param tag where it comes from, sent with every quote as `exchsrc`
- * @throws DirectoryError when an argument or the file is not what it should be; the system's error for files
+ * Imports a symbol directory file (nasdaqtraded.txt) atomically; servers use it within a second. `asof`: `YYYY-MM-DD`,
+ * not in the future or too old. `tag`: sent as `exchsrc`. Throws DirectoryError for bad input, or the system's error.
  */
 export function importExchangeMap(
   dataDir: string,

@@ -5,14 +5,13 @@ import type { Fetched, Source, SourceContext } from '../providers/sources/source
 import type { Quote } from './quote.ts';
 
 interface QuoteApi extends Pick<Source<Quote>, 'name' | 'limits'> {
-  /** Query parameter that carries the key. */
   readonly keyParameter: string;
-  /** Statuses by which the provider says that it does not know a symbol. */
+  /** Statuses for an unknown symbol. */
   readonly missing?: readonly number[];
   readonly parse: (data: unknown) => Fetched<Quote>;
 }
 
-/** A source of quotes that answers `GET /quote?symbol=...` with JSON and takes its key as a query parameter. */
+/** A source that answers `GET /quote?symbol=...` with JSON and takes its key as a query parameter. */
 export function keyedQuotes(
   { base, key: apiKey }: KeyedEndpoint,
   { outbound, agent }: SourceContext,

@@ -1,4 +1,4 @@
-/** The exchange map on disk: `<dataDir>/stock-map.json`, replaced whole or not at all. */
+/** The exchange map on disk, `<dataDir>/stock-map.json`, replaced atomically. */
 
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -7,14 +7,14 @@ import { every } from '../../../lifecycle/every.ts';
 import { at, dateOf, jsonOf } from '../providers/sources/parse.ts';
 import { type ExchangeMap, isMic, type Mic, TAG } from './exchange-map.ts';
 
-/** How often the file is looked at, milliseconds. */
+/** How often the file is checked, milliseconds. */
 const LOOK_MS = 1000;
 
 export function mapFile(dataDir: string): string {
   return join(dataDir, 'stock-map.json');
 }
 
-/** Throws the system's error; the map that was there stays then. */
+/** Throws the system's error; the previous map then stays. */
 export function writeExchangeMap(dataDir: string, { asof, tag, listed }: ExchangeMap): void {
   const path = mapFile(dataDir);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
@@ -29,7 +29,7 @@ export function writeExchangeMap(dataDir: string, { asof, tag, listed }: Exchang
   }
 }
 
-/** Null: none there, or none of ours. */
+/** Null when the file is missing or invalid. */
 export function readExchangeMap(dataDir: string): ExchangeMap | null {
   const text = readIfThere(mapFile(dataDir));
   const data = text === null ? undefined : jsonOf(text);
@@ -42,7 +42,7 @@ export function readExchangeMap(dataDir: string): ExchangeMap | null {
   return { asof, tag, listed: new Map(rows) };
 }
 
-/** The map as it is now: an import while the server runs is seen within a second. */
+/** The current map: a running server uses an import within a second. */
 export interface ExchangeMapWatch {
   readonly current: () => ExchangeMap | null;
   stop(): void;
@@ -60,13 +60,13 @@ export function watchExchangeMap(dataDir: string): ExchangeMapWatch {
       seen = state;
       map = readExchangeMap(dataDir);
     },
-    // A file that cannot be looked at changes nothing: the map in use stays.
+    // A file that cannot be checked changes nothing: the map in use stays.
     onError() {},
   });
   return { current: () => map, stop: () => void watching.stop() };
 }
 
-/** A file that is replaced whole is another file, even within one tick of its clock. */
+/** Includes the inode: two replacements may share one timestamp. */
 function stateOf(path: string): string | null {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stat === undefined ? null : `${stat.ino}:${stat.mtimeNs}`;

@@ -1,10 +1,10 @@
-/** A quote in US dollars. */
+/** In US dollars. */
 export interface Quote {
   readonly price: number;
-  /** Since the previous close, and the same in percent. */
+  /** Since the previous close; `percent` is the same in percent. */
   readonly change: number;
   readonly percent: number;
-  /** Shares traded today; null where the source does not tell. */
+  /** Shares traded today; null where the source does not report it. */
   readonly volume: number | null;
   readonly open: number;
   readonly high: number;

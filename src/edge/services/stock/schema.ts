@@ -6,7 +6,6 @@ import { MICS } from './exchange-map.ts';
 /** RR TTL, and the `ttl` of the envelope, seconds. */
 export const STOCK_TTL = 30;
 
-/** What is told of `stock`. */
 export const STOCK_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'stock',

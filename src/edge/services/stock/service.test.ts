@@ -60,7 +60,7 @@ describe('stock', () => {
     }
   });
 
-  it('tells of the exchange for 120 days, all of it or nothing', async () => {
+  it('names the exchange for 120 days, with all its fields or none', async () => {
     const table: readonly [string | null, boolean][] = [
       [dayAt(0), true],
       [dayAt(1), true],

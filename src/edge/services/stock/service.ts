@@ -1,4 +1,4 @@
-import { malformed, malformedTold } from '../answers.ts';
+import { malformed, malformedWithEnvelope } from '../answers.ts';
 import { type FlatFields, PERCENT_PLACES, rounded } from '../flat.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
 import type { Providers } from '../providers/worker/worker-providers.ts';
@@ -8,14 +8,12 @@ import type { Quote } from './quote.ts';
 import { STOCK_ABOUT, STOCK_TTL } from './schema.ts';
 import { parseStockLabel, type StockLabel } from './ticker.ts';
 
-/** Another map may be imported at any moment: a fault is remembered no longer, milliseconds. */
+/** Milliseconds. An import may fix the fault at any moment. */
 const FAULT_MS = 1000;
 
 /**
- * The quote of a US share: `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so that it
- * does not tell which one it was.
- *
- * @param exchanges the reference snapshot, where there is one
+ * `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so it does not reveal its
+ * cause.
  */
 export function makeStock(providers: Providers, exchanges: () => ExchangeMap | null): Service {
   return {
@@ -27,10 +25,10 @@ export function makeStock(providers: Providers, exchanges: () => ExchangeMap | n
       if (label === undefined) return malformed('parameter');
       const asked = more.length > 0 ? null : parseStockLabel(label);
       if (asked === null) return malformed('ticker');
-      if (asked === 'unusable') return malformedTold('ticker', now + FAULT_MS);
+      if (asked === 'unusable') return malformedWithEnvelope('ticker', now + FAULT_MS);
       const provenance = provenanceOf(asked, exchanges(), now);
       if (asked.mic !== null && provenance?.exchref !== asked.mic) {
-        return malformedTold('ticker', now + FAULT_MS);
+        return malformedWithEnvelope('ticker', now + FAULT_MS);
       }
       return after(providers.ask('stock', asked.ticker, now), (reading) =>
         outcomeOf(reading, now, STOCK_TTL, (quote) => fieldsOf(asked, provenance, quote)),

@@ -1,17 +1,16 @@
 import type { Mic } from './exchange-map.ts';
 
-/** Listing letters of the Nasdaq Trader symbol directory. */
 const EXCHANGES: ReadonlyMap<string, Mic> = new Map(
   Object.entries({ Q: 'XNAS', N: 'XNYS', A: 'XASE', P: 'ARCX', Z: 'BATS', V: 'IEXG' }) as [string, Mic][],
 );
 
-/** Columns of nasdaqtraded.txt that are read, by their headings. */
+/** Columns that are read, by heading. */
 const COLUMNS = { symbol: 'Symbol', exchange: 'Listing Exchange', test: 'Test Issue' } as const;
-/** Of a ticker's roots and classes; preferred shares, rights and units have other signs and are left out. */
+/** Root and class of shares. Preferred shares, rights and units have other signs and are skipped. */
 const TICKER = /^[A-Z][A-Z0-9]{0,5}(?:\.[A-Z]{1,2})?$/;
 const TRAILER = 'File Creation Time:';
 
-/** The file is not what it should be; the message says where. */
+/** The file is invalid; the message names the line. */
 export class DirectoryError extends Error {
   constructor(message: string) {
     super(message);
@@ -20,10 +19,8 @@ export class DirectoryError extends Error {
 }
 
 /**
- * Reads nasdaqtraded.txt: a heading, one line a security with fields separated by `|`, and a trailer with the time of the
- * file, without which it is not whole. Test issues, and tickers that no query can name, are left out.
- *
- * @throws DirectoryError
+ * Parses nasdaqtraded.txt: a heading, one line per security with `|` between fields, and a trailer, without which the
+ * file is incomplete. Skips test issues and tickers that no query can contain. Throws DirectoryError.
  */
 export function parseSymbolDirectory(text: string): ReadonlyMap<string, Mic> {
   const lines = text.split(/\r?\n/).filter((line) => line !== '');

@@ -1,22 +1,21 @@
 import { raiseCase } from '../../../core/names/labels.ts';
 import { isMic, type Mic } from './exchange-map.ts';
 
-/** What the label of a stock query asks for. */
 export interface StockLabel {
-  /** In capitals; a class of shares behind a dot, as in `BRK.B`. */
+  /** Upper case, with a share class after a dot: `BRK.B`. */
   readonly ticker: string;
-  /** The exchange that is pinned: null when none is, `'unusable'` when it is none of those that can be. */
+  /** The pinned exchange: null without a pin, `'unusable'` when it is not supported. */
   readonly mic: Mic | null | 'unusable';
 }
 
-/** In a label a hyphen stands for the dot; text that was encoded may hold the dot itself. */
+/** A label has a hyphen for the dot; encoded text may contain the dot itself. */
 const TICKER = /^([A-Z][A-Z0-9]{0,5})(?:[.-]([A-Z]{1,2}))?$/;
-/** Between a ticker and the exchange that it is pinned to. */
+/** Between a ticker and its exchange. */
 const PIN = '-X-';
 /** A pin without an exchange: a label cannot end with a hyphen. */
 const BARE_PIN = '-X';
 
-/** Reads `<TICKER>[-x-<MIC>]`. Without a ticker: null, or `unusable` where an exchange is pinned, as every fault of a pin is. */
+/** Parses `<TICKER>[-x-<MIC>]`. Without a ticker: `unusable` if an exchange is pinned, else null. */
 export function parseStockLabel(label: string): StockLabel | 'unusable' | null {
   const text = raiseCase(label);
   if (text.endsWith(BARE_PIN)) {

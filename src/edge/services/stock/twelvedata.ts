@@ -4,14 +4,14 @@ import type { Fetched, Source, SourceContext } from '../providers/sources/source
 import { keyedQuotes } from './keyed-quote.ts';
 import type { Quote } from './quote.ts';
 
-/** Statuses, and codes in a body, by which it says that it does not know a symbol. */
+/** Statuses, and codes in a body, for an unknown symbol. */
 const MISSING: readonly number[] = [400, 404];
 const LIMITED = 429;
-/** Its credits come back with the minute. */
+/** Credits are renewed every minute. */
 const WAIT_MS = 60_000;
 const CURRENCY = 'USD';
 
-/** Twelve Data, `/quote`. Needs a key; the limits are those of the free plan. */
+/** Twelve Data, `/quote`. Needs a key; limits of the free plan. */
 export function twelveData(endpoint: KeyedEndpoint, context: SourceContext): Source<Quote> {
   return keyedQuotes(endpoint, context, {
     name: 'twelvedata',
@@ -25,14 +25,14 @@ export function twelveData(endpoint: KeyedEndpoint, context: SourceContext): Sou
   });
 }
 
-/** A quote, or an error that came with status 200: `{"code":404,"message":"...","status":"error"}`. */
+/** A quote, or an error with status 200: `{"code":404,"message":"...","status":"error"}`. */
 export function parseTwelveData(data: unknown): Fetched<Quote> {
   if (at(data, 'status') === 'error') {
     const code = at(data, 'code');
     if (typeof code === 'number' && MISSING.includes(code)) return { kind: 'missing' };
     return code === LIMITED ? { kind: 'limited', waitMs: WAIT_MS } : { kind: 'failed' };
   }
-  // A symbol of another country's exchange is another company's.
+  // The same symbol on a foreign exchange is another company.
   const currency = at(data, 'currency');
   if (currency !== undefined && currency !== CURRENCY) return { kind: 'missing' };
   const price = positive(at(data, 'close'));
@@ -57,7 +57,10 @@ export function parseTwelveData(data: unknown): Fetched<Quote> {
   return { kind: 'value', value, time: quoteTime(data) };
 }
 
-/** `last_quote_at` is the time of the last quote. `timestamp` is the begin of the trading day; some plans send it alone. */
+/**
+ * `last_quote_at` is the time of the last quote. `timestamp` is the start of the trading day; some plans send only
+ * that.
+ */
 function quoteTime(data: unknown): number | undefined {
   const times = [secondsOf(at(data, 'timestamp')), secondsOf(at(data, 'last_quote_at'))];
   const given = times.filter((time) => time !== undefined);

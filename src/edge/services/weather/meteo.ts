@@ -1,20 +1,19 @@
 import { rounded } from '../flat.ts';
 import type { Place } from '../places/place.ts';
 
-/** The forecast of one day; the date is that of the place. */
+/** One day, in the time zone of the place. */
 export interface Day {
-  /** `YYYY-MM-DD`. */
   readonly date: string;
-  /** Degrees Celsius, highest and lowest. */
+  /** Degrees Celsius; `low` too. */
   readonly high: number;
   readonly low: number;
   /** Weather code of WMO table 4677, 0 to 99. */
   readonly code: number;
-  /** Chance of rain, percent; null where the source does not tell. */
+  /** Chance of rain, percent; null where the source does not report it. */
   readonly rain: number | null;
 }
 
-/** The weather of a grid cell: what `weather` and `forecast` answer from. */
+/** The weather of a grid cell, for `weather` and `forecast`. */
 export interface Meteo {
   /** Degrees Celsius, now. */
   readonly celsius: number;
@@ -22,23 +21,22 @@ export interface Meteo {
   readonly days: readonly Day[];
 }
 
-/** Days of a forecast. */
 export const DAYS = 3;
 
-/** Air temperatures outside these, degrees Celsius, have never been measured: a fault of the source. */
+/** Degrees Celsius. Temperatures outside these bounds are faults of the source. */
 export const CELSIUS_MIN = -100;
 export const CELSIUS_MAX = 70;
 
-/** Cells a degree. */
+/** Cells per degree. */
 const GRID = 10;
 
-/** Middle of a grid cell, degrees. */
+/** Centre of a grid cell, degrees. */
 export interface Cell {
   readonly lat: number;
   readonly lon: number;
 }
 
-/** The key of the 0.1 degree grid cell that a place lies in: `407_-740`. */
+/** The key of the 0.1 degree grid cell of a place: `407_-740`. */
 export function cellKey({ lat, lon }: Pick<Place, 'lat' | 'lon'>): string {
   const row = Math.round(lat * GRID);
   const column = Math.round(lon * GRID);
@@ -51,7 +49,7 @@ export function cellOf(key: string): Cell {
   return { lat: Number(row) / GRID, lon: Number(column) / GRID };
 }
 
-/** Degrees Fahrenheit, to the tenth. */
+/** Degrees Fahrenheit, rounded to 0.1. */
 export function fahrenheit(celsius: number): number {
   return rounded((celsius * 9) / 5 + 32, 1);
 }

@@ -8,23 +8,22 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const NOON = 12;
 
-/** One moment of the series. */
 interface Step {
   /** Milliseconds since the epoch. */
   readonly time: number;
   readonly celsius: number;
-  /** Weather code of the hours that follow; null where none is told. */
+  /** Weather code of the hours that follow; null if missing. */
   readonly code: number | null;
 }
 
 /**
- * MET Norway, Locationforecast 2.0 `compact`. NLOD 2.0 and CC BY 4.0. Its terms: an identifying `User-Agent`, at most four
- * decimals, nothing asked again before `Expires`, and then with `If-Modified-Since`.
+ * MET Norway, Locationforecast 2.0 `compact` (NLOD 2.0, CC BY 4.0). Its terms: an identifying `User-Agent`, at most
+ * four decimals, no request before `Expires`, then `If-Modified-Since`.
  */
 export function metno(base: string, { outbound, agent }: SourceContext): Source<Meteo> {
   return {
     name: 'metno',
-    // 20 a second for all installations of an application together: this one takes a tenth.
+    // All installations share 20 calls per second: this one uses a tenth.
     limits: [{ calls: 20, perMs: 10_000 }],
     async load(key, validator, now) {
       const { lat, lon } = cellOf(key);
@@ -47,16 +46,15 @@ export function metno(base: string, { outbound, agent }: SourceContext): Source<
   };
 }
 
-/** What a series tells. */
 export interface Forecast {
   readonly value: Meteo;
-  /** Milliseconds since the epoch of the step that is now. */
+  /** Time of the current step, milliseconds since the epoch. */
   readonly time: number;
 }
 
 /**
- * Now is the last step of the series that has begun. Days are those of UTC, because the source knows no time zones; the extremes of today are those of the steps that the series has of it. Null for anything else than such a
- * series.
+ * The current step is the last one that has started. Days are UTC, because the source has no time zones. Null if
+ * invalid.
  */
 export function parseMetno(data: unknown, now: number): Forecast | null {
   const series = at(data, 'properties', 'timeseries');
@@ -69,7 +67,7 @@ export function parseMetno(data: unknown, now: number): Forecast | null {
   for (let day = today; day < today + DAYS; day++) {
     const dayStart = day * DAY_MS;
     const inDay = steps.filter(({ time }) => time >= dayStart && time < dayStart + DAY_MS);
-    // In the last minutes of a day nothing is left of it but the present.
+    // In the last minutes of a day only the current step is left.
     const summary = summarise(inDay.length === 0 && day === today ? [begun] : inDay, day, dayStart);
     if (summary === null) return null;
     days.push(summary);
@@ -90,7 +88,7 @@ function summarise(steps: readonly Step[], day: number, dayStart: number): Day |
     high: Math.max(...celsius),
     low: Math.min(...celsius),
     code,
-    // The compact form does not tell.
+    // The compact form has no chance of rain.
     rain: null,
   };
 }

@@ -4,11 +4,11 @@ import type { Source, SourceContext } from '../providers/sources/source.ts';
 import { CELSIUS_MAX, CELSIUS_MIN, cellOf, DAYS, type Day, type Meteo } from './meteo.ts';
 
 const LOCAL_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?$/;
-/** Seconds from UTC to any zone. */
+/** Largest offset of a time zone from UTC, seconds. */
 const OFFSET_MAX = 86_400;
 const DAILY = 'weather_code,temperature_2m_max,temperature_2m_min,precipitation_probability_max';
 
-/** Open-Meteo, `/v1/forecast`. Free of charge for non-commercial use, CC BY 4.0. */
+/** Open-Meteo, `/v1/forecast`. Free for non-commercial use, CC BY 4.0. */
 export function openMeteo(base: string, { outbound, agent }: SourceContext): Source<Meteo> {
   return {
     name: 'openmeteo',
@@ -30,7 +30,7 @@ export function openMeteo(base: string, { outbound, agent }: SourceContext): Sou
   };
 }
 
-/** Null for anything that lacks a part, or has one that cannot be. */
+/** Null when a part is missing or out of range. */
 export function parseOpenMeteo(data: unknown): Meteo | null {
   const celsius = within(at(data, 'current', 'temperature_2m'), CELSIUS_MIN, CELSIUS_MAX);
   if (celsius === null) return null;
@@ -43,7 +43,7 @@ export function parseOpenMeteo(data: unknown): Meteo | null {
   return { celsius, days };
 }
 
-/** Time of `current`, which is written in the zone of the place without its offset; undefined where it is no time. */
+/** Time of `current`, which is local time without an offset; undefined when invalid. */
 export function currentTime(data: unknown): number | undefined {
   const text = at(data, 'current', 'time');
   const offset = within(at(data, 'utc_offset_seconds'), -OFFSET_MAX, OFFSET_MAX);

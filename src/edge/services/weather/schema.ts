@@ -2,7 +2,6 @@ import { flatEnvelope } from '../flat.ts';
 import { serviceSchema } from '../schema.ts';
 import type { ServiceDescription, ServiceError } from '../service.ts';
 
-/** Whose data `weather` and `forecast` answer with. */
 export const METEO_CREDITS: readonly string[] = [
   'Open-Meteo.com, CC BY 4.0',
   'MET Norway, CC BY 4.0',
@@ -23,7 +22,6 @@ export const METEO_ERRORS: readonly ServiceError[] = [
   { code: 'E011', description: 'Still being fetched, ask again' },
 ];
 
-/** What is told of `weather`. */
 export const WEATHER_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'weather',

@@ -1,4 +1,4 @@
-/** MET Norway's symbols, less their time of day and thunder, as codes of WMO table 4677 in the choice that Open-Meteo makes. */
+/** MET Norway's symbols, without time of day and thunder, as codes of WMO table 4677 that Open-Meteo also uses. */
 const CODES: ReadonlyMap<string, number> = new Map(
   Object.entries({
     clearsky: 0,
@@ -31,10 +31,9 @@ const THUNDERSTORM = 95;
 const TIME_OF_DAY = /_(?:day|night|polartwilight)$/;
 const THUNDER = /andthunder$/;
 
-/** The weather code of a `symbol_code`; null for anything that is none. */
 export function wmoCode(symbol: unknown): number | null {
   if (typeof symbol !== 'string') return null;
-  // Two of the names have an `s` too many: lightssleetshowersandthunder, lightssnowshowersandthunder.
+  // Two names have an extra `s`: lightssleetshowersandthunder, lightssnowshowersandthunder.
   const name = symbol.replace(TIME_OF_DAY, '').replace('lightss', 'lights');
   const base = name.replace(THUNDER, '');
   const code = CODES.get(base) ?? null;

@@ -7,20 +7,17 @@ export interface BudgetState {
   readonly at: number;
 }
 
-/**
- * The share of a limit that is used. In any period a bucket admits at most its capacity and one refill. So half of this share
- * is the capacity, and the other half is refilled during the period.
- */
+/** Used share of a limit. A period admits at most the capacity plus one refill; each is half of this share. */
 const SHARE = 0.9;
 
 interface Bucket {
   readonly capacity: number;
-  /** Tokens a millisecond. */
+  /** Tokens per millisecond. */
   readonly refill: number;
   tokens: number;
 }
 
-/** Token buckets, one a limit: a call needs one token of each. Never more calls than 90 % of any limit in any period. */
+/** One token bucket per limit; a call needs a token of each. At most 90 % of any limit in any period. */
 export class Budget {
   private readonly buckets: readonly Bucket[];
   private at: number;
@@ -33,7 +30,7 @@ export class Budget {
     this.at = now;
   }
 
-  /** Takes a token. @returns 0, or milliseconds until there is one */
+  /** Takes a token. Returns 0, or milliseconds until one is available. */
   take(now: number): number {
     this.fill(now);
     let wait = 0;
@@ -48,7 +45,7 @@ export class Budget {
     return { tokens: this.buckets.map(({ tokens }) => tokens), at: this.at };
   }
 
-  /** Restores an earlier state and refills the buckets for the time since then. */
+  /** Restores a saved state and refills the buckets for the time since then. */
   restore(state: BudgetState, now: number): void {
     if (state.tokens.length !== this.buckets.length || state.at > now) return;
     for (const [i, bucket] of this.buckets.entries()) {

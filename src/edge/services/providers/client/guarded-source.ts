@@ -2,14 +2,14 @@ import type { Fetched, OnCall, Source } from '../sources/source.ts';
 import { type Breaker, CLOSED, failedAt, mayCall, succeeded } from './breaker.ts';
 import { Budget } from './budget.ts';
 
-/** Calls to one source at the same time. */
+/** Concurrent calls to one source. */
 const CALLS_MAX = 16;
-/** Wait that a caller is given while all of them are in use, milliseconds. */
+/** Wait that is reported while all calls are in use, milliseconds. */
 const BUSY_MS = 1000;
-/** Longest wait that a provider can ask for, milliseconds. */
+/** Longest wait that a provider can request, milliseconds. */
 const WAIT_MAX_MS = 3_600_000;
 
-/** A source with its budget and breaker. A call that they hold back is `limited`, or `failed` while the breaker is open. */
+/** A source with budget and breaker. A blocked call is `limited`, or `failed` while the breaker is open. */
 export class GuardedSource<T> {
   readonly source: Source<T>;
   readonly budget: Budget;

@@ -106,7 +106,7 @@ describe('the provider client', () => {
     assert.deepEqual(await ask(), { kind: 'down' });
   });
 
-  it('asks the second source when the first fails, is limited or is silent for good', async () => {
+  it('asks the second source when the first fails, is limited or never answers', async () => {
     second.answers = [value(2)];
     for (const bad of [{ kind: 'failed' }, { kind: 'limited', waitMs: 5000 }] as const) {
       first.answers = [bad];
@@ -137,7 +137,7 @@ describe('the provider client', () => {
     assert.equal((await ask('B')).kind, 'missing');
   });
 
-  it('tells how long to wait when no source has budget left, the shortest of all', async () => {
+  it('reports how long to wait when no source has budget left, the shortest of all', async () => {
     first = new FakeSource('coinbase', [{ calls: 3, perMs: 60_000 }]);
     second = new FakeSource('kraken', [{ calls: 3, perMs: 10_000 }]);
     first.answers = [value(1)];
@@ -150,7 +150,7 @@ describe('the provider client', () => {
     assert.deepEqual(await ask('A'), fresh(1), 'what is known is still told');
   });
 
-  it('tells of every call that it made and how it ended, and of none that was held back', async () => {
+  it('reports every call and its outcome, and no call that was blocked', async () => {
     const told: string[] = [];
     client = makeProviderClient({
       feeds: feedsOf([first]),
@@ -218,7 +218,7 @@ describe('the provider client', () => {
     assert.deepEqual(await ask(), fresh(3));
   });
 
-  it('keeps the time of the value that the source tells, unless it lies in the future', async () => {
+  it('keeps the time that the source sends, unless it is in the future', async () => {
     first.answers = [value(1, { time: START - 86_400_000 }), value(2, { time: START + 60_000 })];
     assert.deepEqual(await ask('A'), { ...fresh(1), time: START - 86_400_000 });
     assert.deepEqual(await ask('B'), fresh(2));

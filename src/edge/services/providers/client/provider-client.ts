@@ -6,13 +6,12 @@ import { GuardedSource } from './guarded-source.ts';
 import { type CachedReading, ReadingCache } from './reading-cache.ts';
 import type { ProviderState } from './snapshot.ts';
 
-/** Asks providers, for the whole process: workers ask it, so that many workers make one call. */
+/** One per process, shared by all workers, so that many workers make one call. */
 export interface ProviderClient {
-  /** Feeds that have a source. */
+  /** Feeds with at least one source. */
   readonly offered: readonly FeedName[];
-  /** Returns at once where the cache has a usable value, else a promise that ends with the fetch. Never rejects. */
+  /** Returns at once with a usable cached value, else a promise of the fetch. Never rejects. */
   ask<F extends FeedName>(feed: F, key: string): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
-  /** Entries held at present. */
   size(): number;
   /** Fetches that have ended since the start. */
   changes(): number;
@@ -30,14 +29,14 @@ export interface ProviderClientOptions {
   readonly entriesMax?: number;
 }
 
-/** Less than the patience of a worker (`worker-providers.ts`), so that the stale value still reaches it in time. */
+/** Less than the patience of a worker (`worker-providers.ts`), so that the stale value arrives in time. */
 const PATIENCE_MS = 1300;
 const ENTRIES_MAX = 20_000;
-/** Entries that a snapshot holds: one to two megabytes. */
+/** Entries in a snapshot: one to two megabytes. */
 const SNAPSHOT_MAX = 5000;
-/** How long the answer "there is no such thing" is kept. */
+/** Lifetime of "not found", milliseconds. */
 const MISSING_MS = 600_000;
-/** After a failed fetch a stale value is served for this long without another call. */
+/** After a failed fetch a stale value is served for this long without another call, milliseconds. */
 const REST_MS = 5000;
 
 type Unavailable = Extract<Reading<never>, { kind: 'limited' | 'down' }>;
@@ -50,7 +49,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
   const { feeds, clock, onCall = () => {}, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
   const entries = new ReadingCache(entriesMax);
   const flights = new Map<string, Fetching>();
-  /** By id of an entry: no call before this time, milliseconds since the epoch. */
+  /** By entry id: no call before this time, milliseconds since the epoch. */
   const resting = new Map<string, number>();
   let fetches = 0;
   const names = Object.keys(feeds) as FeedName[];
@@ -78,7 +77,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
     return patiently(flight, entry);
   }
 
-  /** The new value in time, or the old one. */
+  /** The new value if it arrives in time, else the old one. */
   async function patiently(flight: Fetching, entry: CachedReading): Promise<Reading<unknown>> {
     let timer: NodeJS.Timeout | undefined;
     const patience = new Promise<null>((resolve) => {
@@ -107,13 +106,13 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
     return flight;
   }
 
-  /** Asks the sources in their order until one has an answer. Only the first can report that there is none. */
+  /** Asks the sources in order until one answers. Only the first can report that nothing exists. */
   async function fetchFirst(feed: Feed<unknown>, key: string, entry: CachedReading | null): Fetching {
     let waitMs = Number.POSITIVE_INFINITY;
     let missing: CachedReading | null = null;
     for (const [index, source] of feed.sources.entries()) {
       const isHolder = entry?.source === source.name;
-      // The source said that it has nothing newer yet.
+      // The source has announced that it has nothing newer yet.
       if (isHolder && clock() < entry.notBefore) continue;
       const guard = guarded.get(source.name)!;
       const validator = isHolder ? entry.validator : null;
@@ -152,7 +151,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
   };
 }
 
-/** The entry, unless it is too old, or lies in the future because the clock was set back. */
+/** The entry, unless it is too old, or in the future because the clock was set back. */
 function usable(entry: CachedReading | null, feed: Feed<unknown>, now: number): CachedReading | null {
   if (entry === null || entry.at > now) return null;
   const end = entry.value === null ? entry.freshUntil : Math.max(entry.freshUntil, entry.at + feed.staleMs);
@@ -165,8 +164,7 @@ function reading(entry: CachedReading, until = entry.freshUntil): Reading<unknow
 }
 
 /**
- * How many lifetimes a source can forbid further calls: two hours of weather. The lifetime of the value stays: after it the
- * value is stale, and the other source is asked.
+ * Upper limit of `notBefore`, in lifetimes: two hours for weather. The value itself becomes stale after one lifetime.
  */
 const NOT_BEFORE_MAX = 12;
 

@@ -1,22 +1,22 @@
 import type { SourceName } from '../sources/source.ts';
 
-/** What the cache holds of a key of a feed. Times are milliseconds since the epoch. */
+/** Times in milliseconds since the epoch. */
 export interface CachedReading {
-  /** Null: the provider reported that there is no such thing. */
+  /** Null: the provider reported that nothing exists. */
   readonly value: unknown;
-  /** The source's own time of the value; the time of the fetch where the source gives none. */
+  /** The source's time of the value, else the time of the fetch. */
   readonly time: number;
   /** When it was fetched, or last confirmed by the source. */
   readonly at: number;
   readonly freshUntil: number;
-  /** The source asked for no call for this key before this time. */
+  /** No call for this key before this time, as the source requested. */
   readonly notBefore: number;
-  /** The source of the value, and what the next call to that source sends back to it (RFC 9110 §8.8). */
+  /** Source of the value, and the validator for its next call (RFC 9110 §8.8). */
   readonly source: SourceName;
   readonly validator: string | null;
 }
 
-/** Entries by feed and key. When there are more than `max`, the least recently used one is removed. */
+/** LRU cache by feed and key, with at most `max` entries. */
 export class ReadingCache {
   private readonly entries = new Map<string, CachedReading>();
   private readonly max: number;
@@ -49,7 +49,7 @@ export class ReadingCache {
     this.entries.delete(id);
   }
 
-  /** The `count` most recently used entries, the least recent of them first. */
+  /** The `count` most recently used entries, in order of use. */
   latest(count: number): readonly (readonly [string, CachedReading])[] {
     return [...this.entries].slice(-count);
   }

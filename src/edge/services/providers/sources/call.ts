@@ -2,7 +2,7 @@ import type { OutboundClient } from '../../../../outbound/outbound-client.ts';
 import type { OutboundResponse } from '../../../../outbound/request.ts';
 import { parseRetryAfter } from '../../../../outbound/retry-after.ts';
 
-/** A response, classified by its status alone. */
+/** A response, classified by its status. */
 export type Called =
   | { readonly kind: 'body'; readonly text: string; readonly headers: OutboundResponse['headers'] }
   | { readonly kind: 'unchanged'; readonly headers: OutboundResponse['headers'] }
@@ -18,12 +18,12 @@ const WAIT_MIN_MS = 1000;
 
 interface CallOptions {
   readonly outbound: OutboundClient;
-  /** The `User-Agent`: some providers refuse requests without one. */
+  /** Some providers refuse requests without a `User-Agent`. */
   readonly agent: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses by which this provider reports that there is no such thing. */
+  /** Statuses by which this provider reports that nothing exists. */
   readonly missing?: readonly number[];
 }
 
@@ -38,7 +38,7 @@ export async function call(url: string, options: CallOptions): Promise<Called> {
   });
   if (result.kind === 'failed') return { kind: 'failed' };
   const { status } = result;
-  // MET Norway sends 203 when a version of its API is about to end.
+  // MET Norway sends 203 before it retires an API version.
   if (status === 200 || status === 203) return read(result);
   if (status === 304) return { kind: 'unchanged', headers: result.headers };
   if (status === 429) return { kind: 'limited', waitMs: waitOf(result.headers['retry-after'], now) };
@@ -47,7 +47,7 @@ export async function call(url: string, options: CallOptions): Promise<Called> {
 
 function read({ headers, body }: OutboundResponse): Called {
   const encoding = headers['content-encoding'];
-  // None was asked for, and the size of a compressed body says nothing about its content.
+  // No encoding was requested, and the size limit applies to the decoded body.
   if (encoding !== undefined && encoding !== 'identity') return { kind: 'failed' };
   return { kind: 'body', text: body.toString('utf8'), headers };
 }
@@ -58,14 +58,13 @@ function waitOf(value: string | readonly string[] | undefined, now: number): num
   return seconds === null ? WAIT_MS : Math.max(WAIT_MIN_MS, seconds * 1000);
 }
 
-/** The time in a header (RFC 9110 §5.6.7); undefined when it is missing or no time. */
+/** The HTTP date (RFC 9110 §5.6.7); undefined when missing or invalid. */
 export function timeOf(header: string | readonly string[] | undefined): number | undefined {
   if (typeof header !== 'string') return undefined;
   const time = Date.parse(header);
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** `base` without its last slash, and the path behind it. */
 export function join(base: string, path: string): string {
   return base.replace(/\/+$/, '') + path;
 }

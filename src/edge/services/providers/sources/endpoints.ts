@@ -1,4 +1,4 @@
-/** Base URL of a provider; null: it is not used. */
+/** Base URL of a provider; null: not used. */
 export type Base = string | null;
 
 export interface KeyedEndpoint {
@@ -6,7 +6,6 @@ export interface KeyedEndpoint {
   readonly key: string;
 }
 
-/** Base URLs and keys of all providers. */
 export interface Endpoints {
   readonly openmeteo: Base;
   readonly metno: Base;

@@ -13,7 +13,7 @@ import { openMeteo } from '../../weather/openmeteo.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Source, SourceContext } from './source.ts';
 
-/** What each feed gives for a key. `weather` and `forecast` share one. */
+/** Values by feed. `weather` and `forecast` share one. */
 export interface FeedValues {
   readonly meteo: Meteo;
   readonly forex: Rate;
@@ -24,13 +24,13 @@ export interface FeedValues {
 export type FeedName = keyof FeedValues;
 
 export interface Feed<T> {
-  /** How long a value is fresh, milliseconds: the TTL of the answer (docs/SERVICES.md). */
+  /** Lifetime of a value, milliseconds: the TTL of the answer (docs/SERVICES.md). */
   readonly ttlMs: number;
-  /** While all sources are down a value is served up to this age, milliseconds, marked as stale. */
+  /** Largest age of a stale value while all sources are down, milliseconds. */
   readonly staleMs: number;
-  /** Whether the second source is asked when the first reports `missing`: it may know more things. */
+  /** Whether the second source is asked when the first reports `missing`. */
   readonly asksNextWhenMissing: boolean;
-  /** In the order in which they are asked; none: the feed is off. */
+  /** In the order of use; empty: the feed is off. */
   readonly sources: readonly Source<T>[];
 }
 
@@ -41,7 +41,6 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The feeds of a node, with the sources that are configured. */
 export function makeFeeds(endpoints: Endpoints, context: SourceContext): Feeds {
   const { openmeteo: meteoBase, metno: metBase, frankfurter: ratesBase, ecb: ecbBase } = endpoints;
   const { coinbase: coinbaseBase, kraken: krakenBase, twelvedata, finnhub: finnhubEnd } = endpoints;
@@ -54,7 +53,7 @@ export function makeFeeds(endpoints: Endpoints, context: SourceContext): Feeds {
     },
     forex: {
       ttlMs: 15 * MINUTE,
-      // Rates are published once a working day: a long weekend has none.
+      // Rates are published on working days only: this covers a long weekend.
       staleMs: 4 * DAY,
       asksNextWhenMissing: false,
       sources: known(ratesBase && frankfurter(ratesBase, context), ecbBase && ecb(ecbBase, context)),

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { ProviderClient } from '../client/provider-client.ts';
 import type { Answer, Question } from './worker-providers.ts';
 
-/** Connects one worker to the provider client. @returns the port that moves into the worker; closing it closes both ends */
+/** Connects a worker to the provider client. Returns the worker's port; closing it closes both ends. */
 export function connectWorker(client: ProviderClient): MessagePort {
   const { port1: ours, port2: theirs } = new MessageChannel();
   ours.on('message', ({ id, feed, key }: Question) => {
@@ -11,7 +11,7 @@ export function connectWorker(client: ProviderClient): MessagePort {
     if (reading instanceof Promise) void reading.then((late) => send({ id, reading: late }));
     else send({ id, reading });
   });
-  // The port keeps neither side alive.
+  // The port must not keep either side alive.
   ours.unref();
   return theirs;
 }

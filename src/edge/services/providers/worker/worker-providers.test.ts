@@ -111,7 +111,7 @@ describe('the providers of a worker', () => {
     assert.ok(worker.ask('crypto', 'C', NOW + 1000) instanceof Promise);
   });
 
-  it('does not ask for feeds that nobody has', () => {
+  it('does not ask for feeds without a source', () => {
     const { worker, questions } = open();
     const feeds: readonly FeedName[] = ['meteo', 'stock', 'forex'];
     for (const feed of feeds) {

@@ -2,15 +2,12 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Reading } from '../reading.ts';
 import type { FeedName, FeedValues } from '../sources/feeds.ts';
 
-/** What a service asks for data of providers, in its thread. */
+/** Interface of the services to provider data, in their thread. */
 export interface Providers {
-  /** Whether the feed has a source. */
   has(feed: FeedName): boolean;
   /**
-   * The reading of a key, at once where this thread has it. Never rejects.
-   *
-   * @param key in the spelling of the feed: one thing has one key
-   * @param now milliseconds since the epoch
+   * Returns at once when this thread has the value. Never rejects. `key` in the spelling of the feed: one key per
+   * thing.
    */
   ask<F extends FeedName>(
     feed: F,
@@ -19,14 +16,12 @@ export interface Providers {
   ): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
 }
 
-/** From a worker to the provider client. */
 export interface Question {
   readonly id: number;
   readonly feed: FeedName;
   readonly key: string;
 }
 
-/** From the provider client to a worker. */
 export interface Answer {
   readonly id: number;
   readonly reading: Reading<unknown>;
@@ -38,14 +33,14 @@ export interface WorkerProvidersOptions {
   /** How long a question waits, milliseconds. */
   readonly patienceMs?: number;
   readonly entriesMax?: number;
-  /** Questions a second for keys that are not in the cache of this thread. */
+  /** Questions per second for keys that this thread has not cached. */
   readonly newPerSecond?: number;
 }
 
-/** A question that no cache answers waits this long, then gets E011 (docs/SERVICES.md). */
+/** Milliseconds until a question without an answer gets E011 (docs/SERVICES.md). */
 const PATIENCE_MS = 1500;
 const ENTRIES_MAX = 8192;
-/** Bounds what a flood of unknown keys costs the main thread. */
+/** Bounds the cost of a flood of unknown keys in the main thread. */
 const NEW_PER_SECOND = 200;
 
 const LATE: Reading<never> = { kind: 'late' };
@@ -57,7 +52,7 @@ interface Local {
   readonly until: number;
 }
 
-/** The providers as one worker sees them: a small cache, and one question at a time for each key. */
+/** Provider data for one worker: a small cache, and one question at a time for each key. */
 export function openWorkerProviders(options: WorkerProvidersOptions): Providers {
   const { port, offered } = options;
   const { patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX, newPerSecond = NEW_PER_SECOND } = options;
@@ -96,7 +91,7 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
     return ++newOnes <= newPerSecond;
   }
 
-  /** The reading of the provider client, or `late`. All who ask for the key meanwhile get the same promise. */
+  /** The reading, or `late`. Concurrent questions for a key share one promise. */
   function question(name: string, feed: FeedName, key: string): Promise<Reading<unknown>> {
     const id = ++lastId;
     const answer = new Promise<Reading<unknown>>((resolve) => {
