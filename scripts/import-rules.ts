@@ -11,7 +11,12 @@ interface ModuleRow {
 
 const USE_CASES = ['control/accounts', 'control/keys', 'control/namespaces', 'control/records'] as const;
 /** What the control side implements of the feed's protocol. */
-const CONTROL_PORTS = ['feed/change-codec.ts', 'feed/change-source.ts', 'feed/node-keys.ts'] as const;
+const CONTROL_PORTS = [
+  'feed/change-codec.ts',
+  'feed/change-source.ts',
+  'feed/node-keys.ts',
+  'feed/usage-sink.ts',
+] as const;
 /** The parts of the view that are types and counters, not an implementation. */
 const VIEW_PORTS = ['edge/hosted/view.ts', 'edge/hosted/freshness.ts'] as const;
 const EDGE = [

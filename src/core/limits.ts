@@ -63,6 +63,8 @@ export const LIMITS = {
   webhookHistoryDays: 7,
   webhookSecretsPerHour: 5,
   webhookTestsPerMinute: 10,
+  usageBatchCounts: 1000, // counts in a batch that a node sends
+  usageAnswersMax: 10_000_000_000, // of one namespace and hour in a batch
   udpPayload: 1232, // advertised, and never exceeded over UDP (RFC 9715)
   dnsMessage: 65_535, // sent over any transport
   udpMisses: 1024, // waiting UDP queries of one worker; above it or `udpMissOctets` new ones are dropped

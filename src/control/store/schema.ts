@@ -20,6 +20,8 @@ export interface Database {
   idempotency_keys: IdempotencyKeysTable;
   service_facts: ServiceFactsTable;
   dnssec_key_sets: KeySetsTable;
+  usage_hours: UsageHoursTable;
+  usage_batches: UsageBatchesTable;
 }
 
 /** Results of POST requests, given again when the same request comes again. */
@@ -231,4 +233,20 @@ export interface KeySetsTable {
   /** JSON, private keys encrypted; see `edge/dnssec/keys/key-encryption.ts`. */
   document: string;
   updated_at: number;
+}
+
+/** Private reads that were answered with data, over all nodes. */
+export interface UsageHoursTable {
+  /** The namespace may be deleted by now. */
+  namespace_id: string;
+  /** Start of the hour. */
+  hour: number;
+  answers: number;
+}
+
+/** Batches that `usage_hours` has, so that a repeated one counts once. */
+export interface UsageBatchesTable {
+  node: string;
+  batch: string;
+  added_at: number;
 }

@@ -8,6 +8,7 @@ import { storeUnits } from './0004-store.ts';
 import { keySets } from './0005-key-sets.ts';
 import { idempotency } from './0006-idempotency.ts';
 import { webhookTurns } from './0007-webhooks.ts';
+import { usage } from './0008-usage.ts';
 import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
 
 type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
@@ -21,6 +22,7 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0005-key-sets': keySets,
   '0006-idempotency': idempotency,
   '0007-webhooks': webhookTurns,
+  '0008-usage': usage,
 };
 
 /** The last step: what a process that does not migrate waits for. */
