@@ -1,8 +1,6 @@
 /** One deadline for several steps. Without `release` a timer and a listener leak. */
 export interface Deadline {
-  /** Aborts at the end, or when the outer signal does. */
   readonly signal: AbortSignal;
-  /** On the clock of `performance.now`. */
   readonly endsAt: number;
   readonly release: () => void;
 }

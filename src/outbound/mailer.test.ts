@@ -59,7 +59,7 @@ describe('the mailer', () => {
       assert.match(text.join('\n\n'), /^A line\n\.dot\n=C3=BCnicode/);
     }));
 
-  it('takes TLS where it is offered, and judges the certificate where it protects something', async () => {
+  it('uses STARTTLS if offered, and checks the certificate with smtps or a password', async () => {
     type Row = [title: string, SmtpOptions, url: string, trusted: boolean, code: string, ...seen: unknown[]];
     const [none, offered, implicit] = [{}, { offersStartTls: true }, { implicitTls: true }];
     const table: readonly Row[] = [
@@ -90,7 +90,7 @@ describe('the mailer', () => {
     }
   });
 
-  it('says in one word what failed, and nothing else', async () => {
+  it('reports a failure by its code only', async () => {
     const words = 'words of the server about owner@example.org';
     const table: readonly [SmtpOptions, code: string, url?: string][] = [
       [{ answers: { RCPT: `550 ${words}` } }, 'EENVELOPE'],
@@ -108,7 +108,7 @@ describe('the mailer', () => {
     }
   });
 
-  it('waits no longer than it may', async () => {
+  it('ends at its deadline', async () => {
     for (const stage of ['', 'EHLO', 'RCPT', '.']) {
       await withServer({ answers: { [stage]: null } }, async (_server, open) => {
         assert.equal(

@@ -27,7 +27,6 @@ export interface MailerOptions {
   /** `smtps://` or `smtp://`, with `user:password@` if the server requires them. */
   readonly url: string;
   readonly from: string;
-  /** Milliseconds for one mail in all. */
   readonly deadlineMs?: number;
   /** Certificates trusted in place of the system's, PEM: for tests. */
   readonly ca?: string;

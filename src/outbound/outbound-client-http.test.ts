@@ -104,7 +104,7 @@ const ENDS: Readonly<Record<string, [end: (side: Side) => void, expected: Seen]>
 };
 
 describe('an outbound client before HTTP servers', () => {
-  it('tells how far a server came before it failed, and leaves nothing open', async () => {
+  it('reports the step at which a server failed, and leaves nothing open', async () => {
     for (const [stage, reach] of Object.entries(STAGES)) {
       for (const [name, [end, expected]] of Object.entries(ENDS)) {
         const title = `${name} after ${stage}`;
@@ -119,7 +119,7 @@ describe('an outbound client before HTTP servers', () => {
     }
   });
 
-  it('tells a server that fails before TLS begins', async () => {
+  it('reports a server that fails before TLS', async () => {
     const stages = {
       'on accept': (_raw: unknown, then: () => void): unknown => then(),
       'after ClientHello': (raw: NodeJS.ReadableStream, then: () => void): unknown => raw.once('data', then),
@@ -148,7 +148,7 @@ describe('an outbound client before HTTP servers', () => {
     }
   });
 
-  it('gives back every status, follows nothing, and takes no nonsense', async () => {
+  it('returns every status, follows no redirect, and refuses invalid HTTP', async () => {
     for (const [name, said, expected] of SAID) {
       const end = ({ secure }: Side): unknown => secure.once('data', () => secure.end(said));
       await serving(await startTls(end), async (peer) => {
@@ -208,7 +208,7 @@ describe('an outbound client before HTTP servers', () => {
     }
   });
 
-  it('tells a request whose body cannot be sent', async () => {
+  it('reports a request whose body cannot be sent', async () => {
     const large = Buffer.alloc(32 << 20, 'x');
     const table: readonly [string, (side: Side) => unknown, Seen][] = [
       ['a reset', ({ raw, secure }) => secure.once('data', () => raw.resetAndDestroy()), 'connection_failed'],
@@ -226,7 +226,7 @@ describe('an outbound client before HTTP servers', () => {
         reached();
       });
     };
-    await expires((reached) => startTls((side) => stall(side, reached)), 'nobody reads', large);
+    await expires((reached) => startTls((side) => stall(side, reached)), 'no reader', large);
   });
 
   it('sends a request of a known length, by itself, and nothing that the caller did not say', async () => {

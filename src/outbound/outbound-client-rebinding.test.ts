@@ -84,7 +84,7 @@ async function attempt({ client, vetted }: Scene): Promise<OutboundFault | numbe
 }
 
 describe('an outbound client under rebinding', () => {
-  it('connects to the address that was vetted and to no other, and asks anew for every attempt', async () => {
+  it('connects only to the address that was checked, and resolves again for every attempt', async () => {
     const scene = await openScene((nth) => ATTEMPTS[nth]?.[0] ?? []);
     const { vetted, other, asked, names } = scene;
     try {
@@ -119,7 +119,7 @@ describe('an outbound client under rebinding', () => {
   });
 
   it('would reach the private one if the policy let it', async () => {
-    // Or the tests above would prove nothing.
+    // Without this the tests above prove nothing.
     const scene = await openScene(() => [PRIVATE]);
     try {
       const client = createOutboundClient({

@@ -82,7 +82,7 @@ const TABLE: Readonly<Record<string, Case>> = {
     context: { key: good.key, cert: good.cert + stranger.cert + intermediate.cert },
     expected: 200,
   },
-  'an authority that nobody knows': {
+  'an unknown authority': {
     context: chainOf(makeCertificate({ commonName: 'leaf', hosts, issuer: stranger }), stranger),
     expected: 'tls_error',
   },
@@ -157,7 +157,7 @@ async function meet(peer: Peer, host: string, deadlineMs: number): Promise<Outbo
 }
 
 describe('an outbound client before TLS servers', () => {
-  it('tells a certificate or a handshake that is no good, and leaves nothing open', async () => {
+  it('reports a bad certificate or handshake, and leaves nothing open', async () => {
     for (const [name, { context, options, host = HOST, expected }] of Object.entries(TABLE)) {
       const peer = await startTls(says(ANSWER), context, options);
       try {
@@ -168,7 +168,7 @@ describe('an outbound client before TLS servers', () => {
     }
   });
 
-  it('tells what is no TLS', async () => {
+  it('reports what is not TLS', async () => {
     for (const [name, [octets, expected]] of Object.entries(RAW)) {
       const peer = await startTcp((raw) => raw.once('data', () => raw.write(octets)));
       try {

@@ -123,7 +123,7 @@ describe('an outbound client', () => {
     }
   });
 
-  it('takes the very address that was vetted, once it was', async () => {
+  it('connects to the address that was checked', async () => {
     const vetted: string[] = [];
     const policy: TargetPolicy = {
       allows: () => true,
@@ -133,7 +133,7 @@ describe('an outbound client', () => {
     assert.deepEqual(vetted, ['127.0.0.1']);
   });
 
-  it('gives back what the peer did, in one word where it is not a response', async () => {
+  it('returns the response or a fault code', async () => {
     const table: readonly [string, OutboundFault | number][] = [
       ['/redirect', 302],
       ['/exact', 200],
@@ -220,7 +220,7 @@ describe('an outbound client', () => {
     );
     try {
       const origin = `http://good.test:${portOf(counting)}`;
-      // Nobody listens on the first: the server is bound to 127.0.0.1 alone.
+      // No server listens on the first: it is bound to 127.0.0.1 only.
       const resolve: Resolve = async () => ['127.0.0.9', '127.0.0.1', '127.0.0.1'];
       assert.equal(faultOf(await ask(origin, { resolve })), 'connection_failed');
       assert.equal(requests, 1);
@@ -230,7 +230,7 @@ describe('an outbound client', () => {
     }
   });
 
-  it('calls nobody when one of many addresses is bad, or there is none', async () => {
+  it('connects to none when one of many addresses is bad, or there is none', async () => {
     const policy: TargetPolicy = { ...PUBLIC_ONLY, allows: () => true };
     const table: readonly [readonly string[], OutboundFault][] = [
       [['127.0.0.1'], 'blocked_address'],
@@ -243,7 +243,7 @@ describe('an outbound client', () => {
     }
   });
 
-  it('vets every address of a host, however many, and dials three at most', async () => {
+  it('checks every address of a host, and connects to at most three', async () => {
     const addresses = Array.from({ length: 300 }, (_, n) => `8.8.${n >> 8}.${n & 0xff}`);
     for (const bad of [undefined, '10.0.0.1']) {
       const vetted: string[] = [];

@@ -16,7 +16,6 @@ export interface OutboundClientOptions {
   readonly ca?: string;
   /** Must not be shared with another client. Without it every handshake is a full one. */
   readonly sessions?: TlsSessions;
-  /** For tests, which may not connect to public addresses. */
   readonly dial?: typeof pinnedRequest;
 }
 
@@ -27,7 +26,6 @@ export type OutboundClient = (request: OutboundRequest, signal?: AbortSignal) =>
 const GROUPS = 'X25519:P-256:P-384:P-521';
 const DIALS_MAX = 3;
 
-/** A client that applies a policy, resolves the host, checks every address and connects to one of them. */
 export function createOutboundClient(options: OutboundClientOptions): OutboundClient {
   const { policy, resolve, deadlineMs, ca, sessions, dial = pinnedRequest } = options;
   // Shared by all requests: a new one each time adds a third to the CPU of an attempt.

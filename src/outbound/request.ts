@@ -13,11 +13,8 @@ export type OutboundFault = (typeof OUTBOUND_FAULTS)[number];
 
 export interface OutboundResponse {
   readonly kind: 'response';
-  /** 200 to 599. Redirects are not followed. */
   readonly status: number;
-  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Empty when `maxBytes` is 0. */
   readonly body: Buffer;
 }
 

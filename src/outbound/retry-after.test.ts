@@ -66,7 +66,7 @@ describe('Retry-After', () => {
     for (const [value, expected] of TABLE) assert.equal(parseRetryAfter(value, NOW), expected, value);
   });
 
-  it('rounds a date up, so that nobody comes too early', () => {
+  it('rounds a date up, so that no retry is early', () => {
     assert.equal(parseRetryAfter('Sun, 04 Jan 2026 12:00:30 GMT', NOW + 1), 30);
     assert.equal(parseRetryAfter('Sun, 04 Jan 2026 12:00:30 GMT', NOW + 999), 30);
     assert.equal(parseRetryAfter('Sun, 04 Jan 2026 12:00:30 GMT', NOW + 1000), 29);

@@ -1,4 +1,3 @@
-/** Upper bound of the result, seconds. */
 export const RETRY_AFTER_MAX = 86_400;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

@@ -34,7 +34,7 @@ describe('webhooks from outside', () => {
     const { id } = created.body as { id: string };
     const key = 'greeting.outside.v1';
     await customer.call('POST', '/records', { record: { key, data: 'aGk=', content_type: 'text/plain' } });
-    // What is deleted before its event was enqueued is told without its data.
+    // A record deleted before its event was enqueued is sent without its data.
     await until('two deliveries', async () => (await deliveriesOf(customer, hook)).length === 2);
     await customer.call('DELETE', `/namespaces/${id}`);
     await until('four deliveries', async () => {
@@ -74,7 +74,7 @@ describe('webhooks from outside', () => {
       await world.take();
       const hook = await createHook(customer, world.url(kind, 1), ['namespace.upserted']);
       await customer.call('POST', '/namespaces', { namespace: { name: `again-${kind}` } });
-      // Besides the schedule, a webhook rests a second after its first failure and two after its next.
+      // In addition to the schedule, a webhook pauses 1 s after its first failure and 2 s after the next.
       await until(
         'the end of it',
         async () => (await deliveriesOf(customer, hook, '?status=failed')).length === 1,

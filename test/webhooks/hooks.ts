@@ -21,7 +21,7 @@ export interface Delivery {
   readonly attempts: number;
 }
 
-/** What an endpoint is told. */
+/** The body of a delivery. */
 export interface Told {
   readonly event: string;
   readonly seq: number;
@@ -47,7 +47,7 @@ export async function deliveriesOf(as: Account, hook: Hook, query = ''): Promise
   return (body as { deliveries: readonly Delivery[] }).deliveries;
 }
 
-/** The body of an arrival, once the signature over its octets is found good by a verifier that others wrote. */
+/** The body of an arrival, after the `stripe` package has verified its signature. */
 export function verified(arrival: Arrival, signingSecret: string): Told {
   const header = arrival.headers['x-service-signature'] ?? '';
   const good = Stripe.webhooks.signature?.verifyHeader(arrival.body, header, signingSecret, 300);

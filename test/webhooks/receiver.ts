@@ -45,7 +45,7 @@ const REPLIES: Readonly<Record<string, string | null>> = {
 
 let arrivals: Arrival[] = [];
 let count = 0;
-/** Of each arrival: when it was whole, and how many milliseconds after its event. Only once somebody asked for it. */
+/** Of each arrival: when it was whole, and how many milliseconds after its event. Only after the first request for it. */
 let times: number[] = [];
 let isTiming = false;
 

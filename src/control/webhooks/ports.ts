@@ -11,7 +11,6 @@ export interface AttemptRequest {
 }
 
 export interface AttemptResult {
-  /** Null: the endpoint answered with a 2xx. */
   readonly error: DeliveryError | null;
   /** Status of the response, or null without one. */
   readonly responseCode: number | null;

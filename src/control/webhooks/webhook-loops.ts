@@ -17,7 +17,6 @@ export interface WebhookLoops {
   readonly random: () => number;
   readonly encryption: SecretEncryption;
   readonly sendAttempt: SendAttempt;
-  /** Seconds before each attempt, at least one number. */
   readonly schedule: readonly number[];
   /** Null: owners of disabled webhooks get no mail. */
   readonly mailer: Mailer | null;

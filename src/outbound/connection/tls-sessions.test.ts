@@ -73,7 +73,7 @@ describe('TLS sessions', () => {
     assert.deepEqual(served.reused, [false, false, false]);
   });
 
-  it('help nobody who took the place of the host, and are forgotten over it', async () => {
+  it('are refused by another server at the address, and then removed', async () => {
     const served = await serve(good);
     const port = portOf(served);
     const ask = clientTo(port);

@@ -79,12 +79,10 @@ function isDisguisedAscii(character: string): boolean {
 }
 
 function classifyName(parsed: string): HostDecision {
-  // The trailing dot of the root is allowed.
   const name = parsed.replace(/\.$/, '');
   const labels = name.split('.');
   if (name.length > NAME_MAX || !labels.every((label) => LABEL.test(label))) return 'malformed';
   if (labels.length < 2 || LOCAL_DOMAINS.has(labels.at(-1) ?? '')) return 'not_allowed';
   if (METADATA_HOSTS.some((host) => name === host || name.endsWith(`.${host}`))) return 'not_allowed';
-  // Invalid punycode.
   return /(?:^|\.)xn--/.test(domainToUnicode(name)) ? 'malformed' : 'allowed';
 }

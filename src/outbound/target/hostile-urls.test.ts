@@ -65,7 +65,7 @@ function tableResolve(): { resolve: Resolve; looked: string[] } {
   };
 }
 
-/** Answers in place of a network: the status in the path, else 200. Records whom it would have dialled. */
+/** Answers in place of a network: the status in the path, else 200. Records the addresses it would connect to. */
 function recorder(): { dial: typeof pinnedRequest; dialled: string[] } {
   const dialled: string[] = [];
   return {
@@ -83,7 +83,7 @@ const wordOf = (result: OutboundResult): string =>
   result.kind === 'failed' ? result.fault : String(result.status);
 
 describe('hostile URLs', () => {
-  it('are a table worth the name', () => {
+  it('are many', () => {
     const good = ROWS.filter(({ registration, delivery }) => registration === 'ok' && delivery === '200');
     assert.ok(ROWS.length >= 230, `${ROWS.length} rows`);
     assert.ok(good.length >= 40, `${good.length} good rows`);
@@ -91,7 +91,7 @@ describe('hostile URLs', () => {
     for (const { url, registration } of ROWS) assert.ok(registration in REGISTRATION, url);
   });
 
-  it('meet their fate at registration and at delivery', async () => {
+  it('are refused at registration and at delivery as the table says', async () => {
     const { signal } = new AbortController();
     for (const { url: text, registration, delivery } of ROWS) {
       const label = JSON.stringify(text);

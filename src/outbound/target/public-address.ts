@@ -26,7 +26,6 @@ const isDeniedIpv4 = addressSet([
 /** Global unicast, as IANA allocates it. Excludes loopback, IPv4-mapped, NAT64, unique-local (metadata of AWS, Google), link-local. */
 const isRoutedIpv6 = addressSet(['2000::/3']);
 
-/** Blocks inside it that are not public. */
 const isDeniedIpv6 = addressSet([
   '2001::/23', // protocol assignments: Teredo, benchmarks, AMT, ORCHID
   '2001:db8::/32', // documentation

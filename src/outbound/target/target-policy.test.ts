@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { operatorOrigins, PUBLIC_ONLY, WEBHOOK_TARGETS } from './target-policy.ts';
 
 describe('a target policy', () => {
-  it('lets strangers lead to TLS and public addresses alone', () => {
+  it('allows only TLS and public addresses to others', () => {
     const table: readonly [string, boolean][] = [
       ['https://example.com/', true],
       ['http://example.com/', false],
@@ -16,7 +16,7 @@ describe('a target policy', () => {
     assert.equal(PUBLIC_ONLY.admits(new URL('https://example.com'), '1.1.1.1'), true);
   });
 
-  it('asks the rules of registration again for the URL of a webhook', () => {
+  it('checks the rules of registration again for the URL of a webhook', () => {
     const table: readonly [string, boolean][] = [
       ['https://hooks.example.com/', true],
       ['https://8.8.8.8:8443/x', true],
@@ -36,7 +36,7 @@ describe('a target policy', () => {
     }
   });
 
-  it('opens the exact origins that the operator named, and no other', () => {
+  it('allows exactly the origins that the operator configured', () => {
     const policy = operatorOrigins(['http://10.0.0.5:9000/base/']);
     const table: readonly [string, string, boolean][] = [
       ['http://10.0.0.5:9000/anything?q=1', '10.0.0.5', true],

@@ -7,7 +7,6 @@ export interface TargetPolicy {
   admits(url: URL, address: string): boolean;
 }
 
-/** TLS to public addresses. For URLs in the source code, not for those of customers. */
 export const PUBLIC_ONLY: TargetPolicy = {
   allows: ({ protocol, username, password }) => protocol === 'https:' && username === '' && password === '',
   admits: (_url, address) => isPublicAddress(address),

@@ -1,7 +1,6 @@
 import { LIMITS } from '../../core/limits.ts';
 import { classifyHost, type HostDecision } from './host-rules.ts';
 
-/** Static texts that repeat nothing of the URL. */
 export const URL_FAULTS = {
   tooLong: 'url is too long',
   malformed: 'url is malformed',

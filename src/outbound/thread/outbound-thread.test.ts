@@ -36,7 +36,7 @@ async function withThread(
 }
 
 describe('the outbound thread', () => {
-  it('carries requests there and what is said back', () =>
+  it('carries requests and responses', () =>
     withThread(ECHO_THREAD, 5000, async ({ client }) => {
       const results = await Promise.all([1, 2, 3].map((n) => ask(client, `https://h.example.com/${n}`)));
       for (const result of results) {
@@ -57,7 +57,7 @@ describe('the outbound thread', () => {
       }
     }));
 
-  it('tells that our thread died, and blames no endpoint; goes on with another thread', () =>
+  it('reports `interrupted` when the thread ends, and goes on with another thread', () =>
     withThread(ECHO_THREAD, 5000, async ({ client }, exits) => {
       const waiting = ask(client, 'https://h.example.com/mute');
       assert.deepEqual(await ask(client, 'https://h.example.com/die'), FAILED('interrupted'));
@@ -83,7 +83,7 @@ describe('the outbound thread', () => {
       assert.deepEqual(await ask(thread.client, mute), FAILED('interrupted'));
     }));
 
-  it('may be several, of which the one with the least to do is taken', async () => {
+  it('may be several: the one with the fewest open requests is used', async () => {
     let exits = 0;
     const settings = { resolvers: [], deadlineMs: 5000 };
     const threads = startOutboundThreads(2, { entry: ECHO_THREAD, settings, onExit: () => exits++ });

@@ -12,7 +12,7 @@ export interface DnsAnswer {
   readonly data: string;
 }
 
-/** What is told of a name: records, as many as a question of this type would get; a response code; or nothing at all. */
+/** The reply for a name and type: records, a response code, or none. */
 export type DnsReply = readonly DnsAnswer[] | number | 'silence';
 
 export interface DnsServer {

@@ -69,7 +69,7 @@ export async function startTcp(serve: (raw: Socket) => void, host = '127.0.0.1',
     port: (server.address() as AddressInfo).port,
     count: () => count,
     idle: async () => {
-      // Whoever does not read does not see the end either.
+      // A paused socket does not see the end.
       for (const raw of open) raw.resume();
       while (open.size > 0) await once(events, 'closed');
     },

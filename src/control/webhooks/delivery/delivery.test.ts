@@ -65,7 +65,7 @@ for (const { name, create, skip } of ENGINES) {
 
     const failures = new Map<string, number>();
     scenario(
-      'are the same octets on every attempt, signed anew, and ascend',
+      'are the same octets on every attempt with a new signature, and ascend',
       (received, response) => {
         const id = String(received.headers['x-service-delivery']);
         const seen = failures.get(id) ?? 0;
@@ -81,7 +81,10 @@ for (const { name, create, skip } of ENGINES) {
         const began = run.now;
         await enqueue(run.store, id, 5, began);
         startReal(run, endpoint);
-        await until('the failure is told', async () => (await webhookOf(run.store, id)).failure_count === 1);
+        await until(
+          'the failure is recorded',
+          async () => (await webhookOf(run.store, id)).failure_count === 1,
+        );
         const [, second] = await deliveriesOf(run.store, id);
         assert.deepEqual([second!.error, second!.response_code], ['http_status', 503]);
         // What it asked for lies between the delay and twice that.
@@ -105,7 +108,7 @@ for (const { name, create, skip } of ENGINES) {
     );
 
     scenario(
-      'to one that says nothing delay nobody',
+      'to a silent endpoint do not delay others',
       ({ path }, response) => {
         if (path === '/good') response.writeHead(204).end();
       },

@@ -10,11 +10,12 @@ const LIMIT = LIMITS.webhookAttemptsPerHour;
 
 function countMany(text: string, times: number, at: number): string {
   let counted = text;
-  for (let done = 0; done < times; done++) counted = countAttempt(counted, at) ?? assert.fail('no room');
+  for (let done = 0; done < times; done++)
+    counted = countAttempt(counted, at) ?? assert.fail('over the limit');
   return counted;
 }
 
-describe('the hourly window', () => {
+describe('the hourly limit', () => {
   it('takes 600 and not 601', () => {
     const nearly = countMany('[]', LIMIT - 1, 0);
     assert.equal(mayAttempt(nearly, 0), true);
@@ -24,7 +25,7 @@ describe('the hourly window', () => {
     assert.equal(countAttempt(full, 0), null);
   });
 
-  it('has room again once the minute that filled it is an hour old', () => {
+  it('allows attempts again once the counted minute is an hour old', () => {
     const full = countMany('[]', LIMIT, 30_000);
     assert.equal(mayAttempt(full, 30_000 + HOUR), false);
     assert.equal(mayAttempt(full, MINUTE + HOUR - 1), false);
@@ -44,7 +45,7 @@ describe('the hourly window', () => {
     assert.equal(countAttempt('[[500,4],[501,1]]', 3 * MINUTE), '[[3,6]]');
   });
 
-  it('brings minutes into order that are in none', () => {
+  it('sorts minutes', () => {
     assert.equal(countAttempt('[[5,1],[3,2],[5,1]]', 6 * MINUTE), '[[3,2],[5,2],[6,1]]');
     assert.equal(countAttempt('[[5,2],[1,1]]', 65 * MINUTE), '[[5,2],[65,1]]');
   });
@@ -96,7 +97,7 @@ describe('the hourly window', () => {
     );
   });
 
-  it('gives all of it back after an hour without attempts', () => {
+  it('is at zero after an hour without attempts', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(HOUR), { maxLength: 700 }), (times) => {
         let text = '[]';

@@ -15,7 +15,7 @@ import { AttemptInterruptedError, createSendAttempt } from './send-attempt.ts';
 
 /** A policy for tests, whose servers can only be local. */
 const ANYWHERE: TargetPolicy = { allows: () => true, admits: () => true };
-const NOBODY = makeSelfSigned({ hosts: ['hook.example.com'], now: Date.now() });
+const UNTRUSTED = makeSelfSigned({ hosts: ['hook.example.com'], now: Date.now() });
 const SECRET = 'c3'.repeat(32);
 const BODY = Buffer.from(
   '{"event":"record.upserted","seq":3,"created_at":"2025-01-01T00:00:00.000Z","data":{"key":"ü"}}',
@@ -79,7 +79,7 @@ describe('an attempt', () => {
     retryAfter,
   ];
 
-  it('is one signed POST of the very octets', async () => {
+  it('is one signed POST of exactly these octets', async () => {
     const seen = endpoint.received.length;
     const result = await make('/200?a=b', {}, { event: 'webhook.test' });
     assert.deepEqual(told(result), [null, 200, null]);
@@ -102,7 +102,7 @@ describe('an attempt', () => {
     Stripe.webhooks.signature!.verifyHeader(body, String(signature), SECRET, 0, undefined, NOW);
   });
 
-  it('is judged by the status alone', async () => {
+  it('is classified by the status alone', async () => {
     const table: readonly [path: string, DeliveryError | null, status: number, retryAfter: number | null][] =
       [
         ['/200', null, 200, null],
@@ -132,14 +132,14 @@ describe('an attempt', () => {
     }
   });
 
-  it('that comes to no response says why in one word', async () => {
+  it('without a response has an error code', async () => {
     const none = async (): Promise<string[]> => [];
     const table: readonly [path: string, Partial<OutboundClientOptions>, DeliveryError][] = [
       ['/hang', { deadlineMs: 100 }, 'timeout'],
       ['/hang-up', {}, 'connection_failed'],
       [`https://hook.example.com:2/`, {}, 'connection_failed'],
       [`https://other.example.com:${endpoint.port}/200`, {}, 'tls_error'],
-      [`https://hook.example.com:${endpoint.port}/200`, { ca: NOBODY.cert }, 'tls_error'],
+      [`https://hook.example.com:${endpoint.port}/200`, { ca: UNTRUSTED.cert }, 'tls_error'],
       ['/200', { resolve: none }, 'dns_failure'],
       ['/200', { policy: { ...PUBLIC_ONLY, allows: () => true } }, 'blocked_address'],
       // As the policy of webhooks has it, nothing here is dialled or resolved.
@@ -158,7 +158,7 @@ describe('an attempt', () => {
     }
   });
 
-  it('rejects when our own thread ended, which says nothing about the endpoint', async () => {
+  it('rejects when the outbound thread ended', async () => {
     const attempt = createSendAttempt(
       async () => ({ kind: 'failed', fault: 'interrupted' }),
       () => NOW,

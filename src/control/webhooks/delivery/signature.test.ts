@@ -55,7 +55,7 @@ describe('the signature of a delivery', () => {
     for (const [title, expected, ...given] of table) assert.equal(accepts(...given), expected, title);
   });
 
-  it('is keyed by the letters of the secret and nothing made of them', () => {
+  it('uses the letters of the secret as the key', () => {
     const decoded = Buffer.from(SECRET, 'hex');
     const hashed = createHash('sha256').update(SECRET).digest('hex');
     for (const [title, key] of [

@@ -166,7 +166,7 @@ for (const { name, create, skip } of ENGINES) {
       };
       run.start({ encryption: { decrypt } });
       await enqueue(run.store, id, 1, run.now);
-      await until('a fault is told', () => run.faults.length === 1);
+      await until('a fault is reported', () => run.faults.length === 1);
       await until('it rests', async () => (await webhookOf(run.store, id)).rests_until === run.now + 60_000);
       const { failure_count, claim } = await webhookOf(run.store, id);
       assert.deepEqual([failure_count, claim, run.made.length], [0, null, 0]);
@@ -205,7 +205,7 @@ for (const { name, create, skip } of ENGINES) {
       },
     );
 
-    scenario('a database that is gone is told once, and used again when it is back', async (run) => {
+    scenario('a lost database is reported once, and used again when it is back', async (run) => {
       const id = await hookOf(run);
       let isGone = false;
       let refused = 0;

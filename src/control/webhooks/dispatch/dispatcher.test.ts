@@ -57,13 +57,16 @@ for (const { name, create, skip } of ENGINES) {
       );
     });
 
-    scenario('a delivery that fails is tried later and holds up nobody behind it', async (run) => {
+    scenario('a delivery that fails is retried later and does not delay those behind it', async (run) => {
       const id = await hookOf(run);
       run.answer = ({ seq }) => (seq === 1 && run.made.length === 1 ? wrong() : RIGHT);
       const began = run.now;
       run.start();
       await enqueue(run.store, id, 3, began);
-      await until('the failure is told', async () => (await webhookOf(run.store, id)).failure_count === 1);
+      await until(
+        'the failure is recorded',
+        async () => (await webhookOf(run.store, id)).failure_count === 1,
+      );
       run.pass(999);
       assert.deepEqual(seqs(run), [1]);
       run.pass(1);
@@ -95,7 +98,7 @@ for (const { name, create, skip } of ENGINES) {
       for (const ms of [0, 5000, 300_000, 1_800_000, 7_200_000]) {
         at.push(run.now + ms);
         run.pass(ms);
-        await until('an attempt is told', async () => {
+        await until('an attempt is reported', async () => {
           const { failure_count, claim } = await webhookOf(run.store, id);
           return failure_count === at.length && claim === null;
         });
@@ -134,10 +137,10 @@ for (const { name, create, skip } of ENGINES) {
       assert.deepEqual([enabled, next_due_at], [0, null]);
       assert.equal(notice_due_at, run.made.at(-1)!.at);
       assert.deepEqual(await statusesOf(run.store, id), { failed: 30 });
-      await until('it is told', () => disabled === 1);
+      await until('it is reported', () => disabled === 1);
     });
 
-    scenario('a 2xx begins the count of failures anew', async (run) => {
+    scenario('a 2xx resets the count of failures', async (run) => {
       const id = await addWebhook(run.store, await addCustomer(run.store), { failure_count: 19 });
       run.start();
       await enqueue(run.store, id, 1, run.now);
@@ -146,7 +149,7 @@ for (const { name, create, skip } of ENGINES) {
       assert.deepEqual([failure_count, enabled], [0, 1]);
     });
 
-    scenario('an endpoint that says nothing delays nobody', async (run) => {
+    scenario('a silent endpoint does not delay others', async (run) => {
       const user = await addCustomer(run.store);
       const silent = await addWebhook(run.store, user);
       const others = await Promise.all(Array.from({ length: 10 }, () => addWebhook(run.store, user)));
@@ -160,7 +163,7 @@ for (const { name, create, skip } of ENGINES) {
       assert.equal(run.made.filter(({ url }) => url === urlOf(silent)).length, 1);
     });
 
-    scenario('one customer’s silent endpoints leave half of the slots to others', async (run) => {
+    scenario('one customer’s silent endpoints leave half of the workers to others', async (run) => {
       const user = await addCustomer(run.store);
       const silent = await Promise.all(Array.from({ length: 100 }, () => addWebhook(run.store, user)));
       const urls = new Set(silent.map(urlOf));
@@ -169,7 +172,7 @@ for (const { name, create, skip } of ENGINES) {
       for (const id of silent) await enqueue(run.store, id, 1, run.now - 1);
       run.start();
       const most = LIMITS.webhookWorkersPerCustomer + LIMITS.webhookReservedPerCustomer;
-      await until('half of the slots are taken', () => run.underWay() === most);
+      await until('half of the workers are busy', () => run.underWay() === most);
       await enqueue(run.store, good, 100, run.now);
       await delivered(run.store, good, 100);
       assert.equal(run.underWay(), most);
@@ -190,7 +193,7 @@ for (const { name, create, skip } of ENGINES) {
         answers.push(answer);
         return answer.promise;
       };
-      // A share of two would leave a slot free at the end, when one customer alone has something left.
+      // A share of two would leave a worker free at the end, when only one customer has deliveries.
       run.start({ workers: 5, perCustomer: 5 });
       // More waits all the time: one too many would have been begun by the time the next attempt ends.
       for (let begun = 5; begun <= ids.length; begun++) {
@@ -203,14 +206,14 @@ for (const { name, create, skip } of ENGINES) {
       assert.equal(most, 5);
     });
 
-    scenario('a webhook gives its slot back while others wait', async (run) => {
+    scenario('a webhook frees its worker while others wait', async (run) => {
       const user = await addCustomer(run.store);
       const busy = await addWebhook(run.store, user);
       const quiet = await addWebhook(run.store, user);
       await enqueue(run.store, busy, 100, run.now);
       await enqueue(run.store, quiet, 1, run.now);
       run.answer = async () => {
-        // The busy one is first; the quiet one has had its turn before, but longer ago than this.
+        // The busy one is first; the quiet one was served longer ago.
         if (run.made.length === 1) {
           const change = { served_at: run.now - 1 };
           await run.store.write((tx) =>
@@ -224,8 +227,8 @@ for (const { name, create, skip } of ENGINES) {
       );
       run.start({ workers: 1 });
       await delivered(run.store, busy, 100);
-      const turn = run.made.findIndex(({ url }) => url === urlOf(quiet));
-      assert.ok(turn >= 1 && turn <= 16, `its turn came after ${turn}`);
+      const index = run.made.findIndex(({ url }) => url === urlOf(quiet));
+      assert.ok(index >= 1 && index <= 16, `served after ${index}`);
     });
 
     scenario('after 600 attempts of an hour the rest is dropped', async (run) => {
@@ -268,7 +271,7 @@ for (const { name, create, skip } of ENGINES) {
       await run.store.write((tx) => tx.updateTable('users').set({ tier: 'free' }).execute());
       await enqueue(run.store, id, 4, run.now, { seq: 3 });
       run.pass(1000);
-      await until('the tier was judged', () => told['ended failed'] === 5);
+      await until('the tier was checked', () => told['ended failed'] === 5);
       await dispatcher.stop();
       assert.deepEqual(told, {
         'attempted none 0.001': 1,

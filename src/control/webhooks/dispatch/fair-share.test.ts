@@ -5,11 +5,11 @@ import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
 import { assignWorkers } from './fair-share.ts';
 import { createWorkerPools, type PoolName, type WorkerPools } from './worker-pools.ts';
 
-function poolsOf(slots: number, reserved: number, general = slots, reserve = 2): WorkerPools {
-  return createWorkerPools({ workers: slots, reserved, perCustomer: { general, reserve } });
+function poolsOf(workers: number, reserved: number, general = workers, reserve = 2): WorkerPools {
+  return createWorkerPools({ workers: workers, reserved, perCustomer: { general, reserve } });
 }
 
-/** `a1:50`: the first webhook of customer a, that had its turn at 50. */
+/** `a1:50`: the first webhook of customer a, served at 50. */
 function hooks(text: string): WaitingWebhook[] {
   return text.split(' ').flatMap((one) => {
     const [id = '', servedAt = 0] = one.split(':');
@@ -17,14 +17,14 @@ function hooks(text: string): WaitingWebhook[] {
   });
 }
 
-describe('the next turns', () => {
+describe('the next assignments', () => {
   const TABLE: readonly [title: string, fast: string, slow: string, WorkerPools, limit: number, string][] = [
     ['of one customer go by time', 'a1:3 a2:1 a3:2', '', poolsOf(4, 0), 9, 'a2 a3 a1'],
     ['go by customer, then by time', 'a1:1 a2:2 a3:3 b1:9', '', poolsOf(6, 0), 9, 'a1 b1 a2 a3'],
     ['are no more than asked for', 'a1:1 a2:2 b1:9', '', poolsOf(4, 0), 2, 'a1 b1'],
-    ['are no more than there are slots', 'a1:1 a2:2 b1:9', '', poolsOf(2, 0), 9, 'a1 b1'],
+    ['are at most as many as workers', 'a1:1 a2:2 b1:9', '', poolsOf(2, 0), 9, 'a1 b1'],
     [
-      'of two customers are half of the slots each',
+      'of two customers are half of the workers each',
       'a1 a2 a3 a4',
       'b1 b2 b3',
       poolsOf(4, 0),
@@ -44,7 +44,7 @@ describe('the next turns', () => {
     });
   }
 
-  it('count the slots that a customer has already', () => {
+  it('count the workers that a customer has already', () => {
     const pools = poolsOf(6, 0);
     for (let index = 0; index < 3; index++) pools.occupy('a', 'general');
     const planned = assignWorkers({ fast: hooks('a1 a2 b1 b2 b3'), slow: [] }, pools, 9);
@@ -99,7 +99,7 @@ function simulate(attackers: number): number[] {
       hook.waiting--;
       if (hook === victim) delays.push(now - (enqueuedAt.shift() ?? 0));
     }
-    // The victim's first event comes when the attackers have all slots that they can have.
+    // The victim's first event comes when the attackers have all workers that they can get.
     if (now >= 1000 && now < 31_000 && now % 1500 === 0) {
       victim.waiting++;
       enqueuedAt.push(now);

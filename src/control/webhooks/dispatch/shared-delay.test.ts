@@ -2,22 +2,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSharedDelay } from './shared-delay.ts';
 
-test('those who wait are let go together, later ones with the next beat', async () => {
-  const beat = createSharedDelay(5);
+test('callers resolve together, later callers after the next delay', async () => {
+  const delay = createSharedDelay(5);
   const order: string[] = [];
-  const first = beat();
-  assert.equal(beat(), first);
+  const first = delay();
+  assert.equal(delay(), first);
   await first.then(() => order.push('first'));
-  const second = beat();
+  const second = delay();
   assert.notEqual(second, first);
   await second.then(() => order.push('second'));
   assert.deepEqual(order, ['first', 'second']);
 });
 
-test('a beat of nothing keeps nobody', async () => {
-  const beat = createSharedDelay(0);
+test('a delay of 0 resolves at once', async () => {
+  const delay = createSharedDelay(0);
   let isOver = false;
-  void beat().then(() => {
+  void delay().then(() => {
     isOver = true;
   });
   await Promise.resolve();

@@ -40,10 +40,10 @@ interface Setup {
   readonly hooks?: readonly TargetRow[];
   readonly limits?: Partial<FanOutLimits>;
   readonly waiting?: Readonly<Record<string, number>>;
-  readonly room?: number;
+  readonly capacity?: number;
 }
 
-function batchOf({ hooks = [hook('h')], limits = {}, waiting = {}, room = 5 }: Setup): {
+function batchOf({ hooks = [hook('h')], limits = {}, waiting = {}, capacity = 5 }: Setup): {
   batch: DeliveryBatch;
   asked: string[];
 } {
@@ -59,13 +59,13 @@ function batchOf({ hooks = [hook('h')], limits = {}, waiting = {}, room = 5 }: S
     numbers: new Map([[OWNER, 10]]),
     droppedCapacity: async (id) => {
       asked.push(id);
-      return room;
+      return capacity;
     },
   });
   return { batch, asked };
 }
 
-/** Takes changes until there is no room. @returns how many */
+/** Adds changes until the batch is full. @returns how many */
 async function takeAll(batch: DeliveryBatch, changes: readonly Change[]): Promise<number> {
   let taken = 0;
   for (const change of changes) {
@@ -116,7 +116,7 @@ describe('a batch', () => {
     assert.deepEqual(batch.counts, { events: 2, waiting: 4, dropped: 0, unwritten: 0 });
   });
 
-  /** Webhook, whether it is told of the change with `seq` 3, and whether the event has a number. */
+  /** Webhook, whether it gets the change with `seq` 3, and whether the event has a number. */
   const table: [string, TargetRow, Change, boolean, boolean][] = [
     ['another event', hook('h', { events: '["record.deleted"]' }), upsert(3), false, true],
     ['this event', hook('h', { events: '["record.upserted"]' }), upsert(3), true, true],
@@ -127,7 +127,7 @@ describe('a batch', () => {
     ['a tier without webhooks', hook('h', { tier: 'free' }), upsert(3), false, true],
     ['another customer', hook('h', { user_id: 'other' }), upsert(3), false, false],
     ['expiry', hook('h'), { ...upsert(3), cause: 'expiry' }, false, false],
-    ['nobody’s', hook('h'), { ...upsert(3), owner: null }, false, false],
+    ['without an owner', hook('h'), { ...upsert(3), owner: null }, false, false],
     [
       'a token',
       hook('h'),
@@ -145,7 +145,7 @@ describe('a batch', () => {
     ],
   ];
   for (const [what, target, change, isTold, isNumbered] of table) {
-    it(`${what}: ${isTold ? 'told' : 'not told'}, ${isNumbered ? 'a number' : 'no number'}`, async () => {
+    it(`${what}: ${isTold ? 'sent' : 'not sent'}, ${isNumbered ? 'a number' : 'no number'}`, async () => {
       const { batch } = batchOf({ hooks: [target] });
       assert.equal(await batch.add(change), true);
       assert.equal(batch.rows.length, isTold ? 1 : 0);
@@ -201,7 +201,7 @@ describe('limits of a batch', () => {
   });
 
   it('of those dropped as many are written as the history takes; it is asked once', async () => {
-    const { batch, asked } = batchOf({ waiting: { h: LIMITS.webhookPending }, room: 3 });
+    const { batch, asked } = batchOf({ waiting: { h: LIMITS.webhookPending }, capacity: 3 });
     assert.equal(await takeAll(batch, upserts(10)), 10);
     assert.equal(batch.rows.length, 3);
     assert.deepEqual(batch.counts, { events: 10, waiting: 0, dropped: 3, unwritten: 7 });

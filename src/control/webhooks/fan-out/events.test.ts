@@ -89,7 +89,7 @@ describe('delivery bodies, byte for byte', () => {
   }
 });
 
-describe('what no customer is told of', () => {
+describe('what is not sent to a customer', () => {
   const table: [string, Change][] = [
     ['a record that expired', change({ ...RECORD, type: 'record.deleted' }, { cause: 'expiry' })],
     [
@@ -97,8 +97,8 @@ describe('what no customer is told of', () => {
       change({ type: 'token.minted', namespace: 'acme', digest: DIGEST, expiresAt: 9 }),
     ],
     ['a token that was revoked', change({ type: 'token.revoked', namespace: 'acme', digest: DIGEST })],
-    ['a record of nobody', change(RECORD, { owner: null })],
-    ['a namespace of nobody', change(NAMESPACE, { owner: null })],
+    ['a record without an owner', change(RECORD, { owner: null })],
+    ['a namespace without an owner', change(NAMESPACE, { owner: null })],
   ];
   for (const [what, one] of table) {
     it(what, () => assert.equal(eventOf(one), null));
@@ -163,7 +163,7 @@ it('any change: one of the four or nothing, no customer, no digest, no flag, no 
     'namespace.deleted': 'namespace',
   };
   fc.assert(
-    // A field that nobody has thought of yet stays at home as well.
+    // An unknown field is not sent either.
     fc.property(anyChange, secret, count, (one, added, seq) => {
       const body = bodyOf(Object.assign({ ...one }, { added }), seq);
       if (body === null) return;

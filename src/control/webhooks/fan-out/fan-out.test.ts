@@ -90,7 +90,7 @@ describe('the loop of the fan-out', () => {
     assert.deepEqual(await world.toldOf(store, hook), ['1 record.deleted a.doc.acme.v1']);
   });
 
-  scenario('stops at once when it is told to, before it began as well', async (store) => {
+  scenario('stops at once on an abort, also before its start', async (store) => {
     await loopOn(store, { pollMs: 2 ** 30 }).stop();
     await startFanOut({
       store,
@@ -102,7 +102,7 @@ describe('the loop of the fan-out', () => {
     });
   });
 
-  scenario('a namespace of 50,000 records that goes floods nothing, and holds nobody up', async (store) => {
+  scenario('the deletion of a namespace of 50,000 records delays no other event', async (store) => {
     const home = await world.settlePaying(store, 'acme');
     const other = await world.settlePaying(store, 'beta');
     const hooks = [];
@@ -112,7 +112,7 @@ describe('the loop of the fan-out', () => {
     const fanout = world.testFanout(store, { clock: Date.now });
     let isOver = false;
     let written = 0;
-    // Somebody else writes all the while.
+    // Another writer writes meanwhile.
     const writing = (async () => {
       for (; !isOver && written < 5_000; written++)
         await world.append(store, world.deletions(other, [`w${written}`]));
@@ -156,7 +156,7 @@ describe('what one unit is about', () => {
         ['an event', {}, [acme.userId]],
         ['one of another', { owner: beta.userId }, [beta.userId]],
         ['one whose webhook is disabled', { owner: gamma.userId }, []],
-        ['one of nobody', { owner: null }, []],
+        ['one without an owner', { owner: null }, []],
         ['expiry', { cause: 'expiry' }, []],
         ['a token', { type: 'token.revoked', key: undefined, digest: 'a'.repeat(64) } as object, []],
       ];

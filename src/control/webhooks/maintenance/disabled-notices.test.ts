@@ -99,11 +99,11 @@ for (const { name, create, skip } of ENGINES) {
     const due = async (run: NoticeRun, id: string): Promise<number | null> =>
       (await webhookOf(run.store, id)).notice_due_at;
 
-    scenario('the owner is told once', async (run) => {
+    scenario('the owner gets one mail', async (run) => {
       const ids = [await disabledHook(run, run.now, 'one'), await disabledHook(run, run.now, 'two')];
       await addWebhook(run.store, await addCustomer(run.store, 'healthy'));
       run.start();
-      for (const id of ids) await until('it is told', async () => (await due(run, id)) === null);
+      for (const id of ids) await until('the notice is sent', async () => (await due(run, id)) === null);
       assert.deepEqual(run.mails.map((mail) => mail.to).toSorted(), [
         'owner-one@example.org',
         'owner-two@example.org',
@@ -199,7 +199,7 @@ describe('the text of a notice', () => {
     }
   });
 
-  it('tells of webhooks that were paused for the tier', () => {
+  it('names webhooks that were paused for the tier', () => {
     const { subject, text } = noticeText({ ...NOTICE, name: 'x', tier: 'pro', paused: 15 });
     assert.equal(subject, 'Webhooks paused: 15');
     assert.ok(text.includes('the tier pro, which allows 5 webhooks'));

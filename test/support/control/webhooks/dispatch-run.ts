@@ -33,7 +33,7 @@ export interface DispatchRun {
   readonly open: TestDatabase['open'];
   /** The time, milliseconds; for the test to move. */
   now: number;
-  /** What an endpoint answers. Everything is right, to begin with. */
+  /** What an endpoint answers. Default: success. */
   answer: (made: Made) => AttemptResult | Promise<AttemptResult>;
   /** In the order in which they were begun. */
   readonly made: readonly Made[];
@@ -41,10 +41,10 @@ export interface DispatchRun {
   readonly underWay: () => number;
   /** A wait that ends with the scenario: an endpoint that says nothing. */
   readonly silence: Promise<AttemptResult>;
-  /** Faults of our own. Unless the scenario takes them out, there must be none. */
+  /** Faults of the server. A scenario removes those that it expects. */
   readonly faults: unknown[];
   start(more?: Partial<DispatcherOptions>): Started;
-  /** Moves the time and tells the dispatchers. */
+  /** Moves the time and wakes the dispatchers. */
   pass(ms: number): void;
 }
 
@@ -70,7 +70,7 @@ export function dispatchScenario(
         made.push(one);
         underWay++;
         try {
-          // The end of the scenario ends every attempt: one that failed in the middle must not wait for ever.
+          // The end of the scenario ends every attempt, so that a failed test does not hang.
           return await Promise.race([run.answer(one), ending.promise]);
         } finally {
           underWay--;

@@ -141,7 +141,7 @@ export async function statusesOf(store: Store, webhookId: string): Promise<Recor
   return counts;
 }
 
-/** Looks until it holds. Fails loudly instead of hanging. */
+/** Polls until it holds. Fails after a timeout. */
 export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   for (let looks = 0; looks < 4000; looks++) {
     if (await holds()) return;
