@@ -6,7 +6,7 @@ import { assignWorkers } from './fair-share.ts';
 import { createWorkerPools, type PoolName, type WorkerPools } from './worker-pools.ts';
 
 function poolsOf(workers: number, reserved: number, general = workers, reserve = 2): WorkerPools {
-  return createWorkerPools({ workers: workers, reserved, perCustomer: { general, reserve } });
+  return createWorkerPools({ workers, reserved, perCustomer: { general, reserve } });
 }
 
 /** `a1:50`: the first webhook of customer a, served at 50. */
