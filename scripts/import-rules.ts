@@ -33,7 +33,7 @@ const EDGE = [
 export const MODULES: readonly ModuleRow[] = [
   { module: 'core', may: [] },
   { module: 'lifecycle', may: [] },
-  { module: 'certificates', may: ['core', 'edge/wire'] },
+  { module: 'certificates', may: ['core'] },
   { module: 'config', may: ['core'] },
   { module: 'outbound', may: ['core', 'lifecycle'] },
   { module: 'telemetry', may: ['core'] },

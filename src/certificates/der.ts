@@ -1,4 +1,4 @@
-/** Distinguished encoding rules (ITU-T X.690), as much as an X.509 certificate takes. Each function gives one element. */
+/** The distinguished encoding rules (ITU-T X.690) that an X.509 certificate needs. Each function returns one element. */
 
 const TAG = {
   boolean: 0x01,
@@ -13,10 +13,9 @@ const TAG = {
   set: 0x31,
 } as const;
 
-/** From 2050 on dates are in the long form (RFC 5280 §4.1.2.5). */
+/** Dates from 2050 on use the long form (RFC 5280 §4.1.2.5). */
 const LONG_YEAR = 2050;
 
-/** Any element: a tag octet, the length in its shortest form, the content. */
 export function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   return Buffer.concat([Buffer.of(tag), lengthOctets(body.length), body]);
@@ -46,16 +45,15 @@ export function integer(octets: Uint8Array): Buffer {
   let start = 0;
   while (start < octets.length - 1 && octets[start] === 0) start++;
   const digits = octets.subarray(start);
-  // With its top bit set it would read as negative.
+  // A set top bit would mean a negative number.
   return digits[0]! >= 0x80 ? element(TAG.integer, Buffer.of(0), digits) : element(TAG.integer, digits);
 }
 
-/** @param unused bits at the end of the last octet that do not count */
+/** @param unused bits at the end of the last octet that are unused */
 export function bitString(octets: Uint8Array, unused = 0): Buffer {
   return element(TAG.bitString, Buffer.of(unused), octets);
 }
 
-/** An object identifier from dotted decimals. */
 export function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   return element(TAG.oid, Buffer.from([first * 40 + second, ...rest].flatMap(base128)));
@@ -67,7 +65,7 @@ function base128(value: number): number[] {
   return octets;
 }
 
-/** A moment, to the second, as a certificate writes it. @param at milliseconds since the epoch */
+/** @param at milliseconds since the epoch */
 export function time(at: number): Buffer {
   const date = new Date(at);
   const digits = `${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;

@@ -9,7 +9,7 @@ import { makeSelfSigned } from './self-signed.ts';
 
 const DAY_MS = 86_400_000;
 
-test('the certificate says what a server certificate has to say', () => {
+test('the certificate has the fields of a server certificate', () => {
   const now = Date.UTC(2026, 1, 28, 12);
   const { cert, key } = makeSelfSigned({
     hosts: ['dns.example', '192.0.2.7', '2001:db8::7', 'localhost'],

@@ -1,4 +1,4 @@
-/** The certificate of a server that has been given none (RFC 5280). For use on one's own machine: it proves nothing. */
+/** The self-signed certificate of a server without one (RFC 5280). Clients cannot verify it. */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { parseAddress } from '../core/address.ts';
@@ -17,9 +17,9 @@ const OID = {
 } as const;
 
 const DAY_MS = 86_400_000;
-/** The longest that Apple's platforms accept of a certificate somebody has chosen to trust. */
+/** The longest validity that Apple's platforms accept. */
 const VALID_DAYS = 825;
-/** Clocks differ: valid from yesterday. */
+/** Valid from yesterday, because clocks differ. */
 const BACKDATED_DAYS = 1;
 const SERIAL_OCTETS = 16;
 const VERSION_3 = 2;
@@ -29,7 +29,7 @@ const DIGITAL_SIGNATURE = der.bitString(Buffer.of(0x80), 7);
 const GENERAL_NAME = { dns: 2, ip: 7 } as const;
 
 export interface SelfSignedOptions {
-  /** DNS names and literal IP addresses; `localhost` and the loopback addresses are always there. */
+  /** DNS names and literal IP addresses; `localhost` and the loopback addresses are added. */
   readonly hosts: readonly string[];
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -48,12 +48,12 @@ export function makeSelfSigned({ hosts, now }: SelfSignedOptions): CertificatePa
   };
 }
 
-/** What is signed (RFC 5280 §4.1.2). */
+/** The signed part (RFC 5280 §4.1.2). */
 function certificateBody(publicKey: KeyObject, names: readonly string[], now: number): Buffer {
   const spki = publicKey.export({ type: 'spki', format: 'der' });
   const name = der.sequence(der.set(der.sequence(der.oid(OID.commonName), der.utf8('localhost'))));
   const serial = randomBytes(SERIAL_OCTETS);
-  // Positive and of full length, whatever was drawn.
+  // Positive and of full length.
   serial[0] = (serial[0]! & 0x7f) | 0x40;
   const notBefore = now - BACKDATED_DAYS * DAY_MS;
   return der.sequence(

@@ -1,4 +1,4 @@
-/** What stands between a listening socket and its protocol: who may open a connection, and who has to close one for it. */
+/** Accepts connections, and evicts one for a new one when the listener is full. */
 
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../../../core/clock.ts';
@@ -8,7 +8,7 @@ import type { TransportObserver } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';
 import type { ConnectionLimit } from './connection-limit.ts';
 
-/** A connection on which nothing is under way. */
+/** A connection without a request in progress. */
 export interface IdleConnection {
   /** Milliseconds since the epoch. */
   readonly since: number;
@@ -22,18 +22,17 @@ export interface AdmissionOptions {
   readonly observe: TransportObserver;
   readonly clock: Clock;
   readonly onFault: (fault: unknown) => void;
-  /** For TLS: the time that a handshake may take. */
+  /** TLS: the time limit of a handshake. */
   readonly handshake: HandshakeLimits | null;
-  /** The connection that has been idle longest, of those whose handshake is done. */
+  /** The longest idle connection whose handshake is complete. */
   readonly oldestIdle: () => IdleConnection | null;
 }
 
 export interface Admissions {
-  /** The open sockets; those of TLS are the ones beneath it. */
   readonly open: ReadonlySet<Socket>;
-  /** Closes the server: what it owes is given `graceMs`, then its sockets go, those in a handshake among them. */
+  /** Closes the server: requests in flight have `graceMs`, then all sockets are destroyed. */
   closeWithin(graceMs: number): Promise<void>;
-  /** Looks at handshakes no longer, for a server that never listened. */
+  /** Stops the handshake timer of a server that never listened. */
   stop(): void;
 }
 
@@ -42,13 +41,10 @@ interface Handshake {
   readonly since: number;
 }
 
-/** Deadlines of handshakes are looked at this often within the shorter of them. */
+/** Handshakes are checked this many times within the shorter deadline. */
 const SWEEPS = 4;
 
-/**
- * Admits connections when the server accepts the socket: for TLS that is before the handshake, which costs most. When the listener is
- * full, a newcomer replaces the oldest handshake that is not finished, else the connection that has been idle longest.
- */
+/** Admits before the TLS handshake, the costliest step. A full listener evicts its oldest handshake, then its longest idle. */
 export function admitConnections(server: Server, options: AdmissionOptions): Admissions {
   const { transport, connectionLimit, observe, clock, handshake } = options;
   const open = new Set<Socket>();
@@ -114,27 +110,27 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
   };
 }
 
-/** A peer has one connection from one port to a listener, and a TLS socket tells the same as the socket beneath it. */
+/** Equal for a TLS socket and the TCP socket beneath it. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Connections whose TLS handshake is not finished, the oldest first. */
+/** Connections with an incomplete TLS handshake, oldest first. */
 class Handshakes {
   readonly #byPeer = new Map<string, Handshake>();
 
   begin(peer: string, handshake: Handshake): void {
-    // A Map keeps an entry that is replaced at its old place.
+    // Delete first: a Map keeps a replaced key in its old position.
     this.#byPeer.delete(peer);
     this.#byPeer.set(peer, handshake);
   }
 
-  /** @param socket where given, only the handshake on it: its peer may have a newer one */
+  /** @param socket only the handshake on it: its peer may have a newer one */
   end(peer: string, socket?: Socket): void {
     if (socket === undefined || this.#byPeer.get(peer)?.socket === socket) this.#byPeer.delete(peer);
   }
 
-  /** Takes it out at once: its 'close' event comes in a later turn. */
+  /** Removes it now: its 'close' event comes in a later tick. */
   takeOldest(): Socket | null {
     for (const [peer, { socket }] of this.#byPeer) {
       this.#byPeer.delete(peer);
@@ -143,7 +139,7 @@ class Handshakes {
     return null;
   }
 
-  /** Closes those that began at a time or before. */
+  /** Closes handshakes that began at `time` or before. */
   closeBefore(time: number): void {
     for (const { socket, since } of this.#byPeer.values()) {
       if (since > time) return;

@@ -6,12 +6,9 @@ import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
 export interface ConnectionLimits {
   /** Open connections of this listener. */
   readonly connections: number;
-  /**
-   * Open connections of one IPv4 address or IPv6 /64 in the process; 0 switches all limits by address off. Loopback is an
-   * address like others.
-   */
+  /** Open connections of one IPv4 address or IPv6 /64 in the process; 0 disables all limits by address. */
   readonly connectionsPerAddress: number;
-  /** The same of an IPv6 /56 and /48: a customer of a provider has that many /64. */
+  /** The limits of an IPv6 /56 and /48: one customer may have that many /64. */
   readonly connectionsPer56: number;
   readonly connectionsPer48: number;
 }
@@ -25,16 +22,15 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 export type Admission = 'admitted' | 'full' | 'address-full';
 
-/** What is counted together: TCP and DoT are one, as queries over them are. */
+/** Count groups: TCP and DoT are one. */
 export type CountingGroup = 'stream' | 'doh';
 
-/** Above this share of the limit a listener counts as crowded, and idle peers get less patience (RFC 7766 §6.2.3). */
+/** Above this share of the limit a listener is crowded, and idle timeouts are shorter (RFC 7766 §6.2.3). */
 const CROWDED_SHARE = 0.75;
 const IPV6_OCTETS = 16;
-/** Of the second word of an address. */
+/** Masks of an address's second word. */
 const MASK_56 = 0xffff_ff00;
 const MASK_48 = 0xffff_0000;
-/** Kinds of keys of the first group; those of the second follow. */
 const KIND = { ipv4: 1, net64: 2, net56: 3, net48: 4 } as const;
 const KINDS = 4;
 
@@ -45,7 +41,7 @@ interface Key {
   readonly limit: number;
 }
 
-/** Counts open connections, in all and by address. Knows nothing of sockets. */
+/** Counts open connections, in total and by address. */
 export class ConnectionLimit {
   readonly #limits: ConnectionLimits;
   readonly #table: ConnectionTable;
@@ -53,7 +49,7 @@ export class ConnectionLimit {
   readonly #octets = new Uint8Array(IPV6_OCTETS);
   #open = 0;
 
-  /** @param table of all workers; without one this object counts its own connections */
+  /** @param table shared by all workers; without it this object counts its own connections */
   constructor(limits: ConnectionLimits, group: CountingGroup, table: ConnectionTable | null = null) {
     this.#limits = limits;
     this.#table = table ?? new ConnectionTable(createConnectionMemory(1), 0);
@@ -68,7 +64,7 @@ export class ConnectionLimit {
     return this.#open > this.#limits.connections * CROWDED_SHARE;
   }
 
-  /** Whether a connection from `address` may open. Nothing is counted before `enter`. */
+  /** Whether `address` may open one more connection. Only `enter` counts. */
   check(address: string): Admission {
     const limited = this.#limits.connectionsPerAddress > 0;
     for (const { high, low, kind, limit } of limited ? this.#keysOf(address) : [])
@@ -76,7 +72,7 @@ export class ConnectionLimit {
     return this.#open >= this.#limits.connections ? 'full' : 'admitted';
   }
 
-  /** Counts a connection in. The function it gives counts it out, once. */
+  /** Counts a connection. @returns a function that ends the count, once */
   enter(address: string): () => void {
     const keys = this.#limits.connectionsPerAddress > 0 ? this.#keysOf(address) : [];
     let inside = true;
@@ -90,7 +86,7 @@ export class ConnectionLimit {
     };
   }
 
-  /** What a connection is counted by. An address that cannot be read counts as ::. */
+  /** The keys of an address. An unreadable one counts as ::. */
   #keysOf(address: string): readonly Key[] {
     const octets = this.#octets;
     const length = readAddress(address, octets);

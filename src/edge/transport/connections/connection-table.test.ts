@@ -16,7 +16,7 @@ test('the shares of all workers are never more than the limit of the process', (
   }
 });
 
-test('a worker that died gives its counts back, when it has ended and when another takes its place', () => {
+test('the counts of a worker that died are cleared when it ends and when another starts in its place', () => {
   const memory = createConnectionMemory(3);
   const tables = [0, 1, 2].map((worker) => new ConnectionTable(memory, worker));
   for (const table of tables) for (let i = 0; i < 5; i++) table.add(1, 2, 1);

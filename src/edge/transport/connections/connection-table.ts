@@ -1,44 +1,42 @@
-/** Open connections by network, counted over all DNS workers of a process, in memory that they share. */
+/** Open connections by network, in memory that all DNS workers of a process share. */
 
 import { LIMITS } from '../../../core/limits.ts';
 
-/** Words of an entry: the key, what it is a key of (0: the entry is empty), and how many connections. */
+/** Words of a table row entry: key, kind of key (0: empty), count. */
 const CELL = 4;
 const KIND = 2;
 const COUNT = 3;
-/** The number of rows is the first word; the row of each worker begins at a multiple of this many words. */
+/** Word 0 is the number of rows; each worker's row begins at a multiple of this many words. */
 const HEAD = 16;
 const WORD_OCTETS = 4;
-/** TCP, DoT and DoH, with a /64, a /56 and a /48 each. */
+/** TCP, DoT and DoH, each with /64, /56 and /48. */
 const KEYS_PER_CONNECTION = 9;
 
-/** Connections that one worker may hold over one transport: a worker evicts its own only, so each has a fixed share. */
+/** Connections of one worker over one transport. The share is fixed: a worker can evict only its own. */
 export function connectionShare(workers: number): number {
   return Math.max(1, Math.floor(LIMITS.tcpConnections / workers));
 }
 
-/** Memory of the tables of so many workers, all zero. */
 export function createConnectionMemory(workers: number): SharedArrayBuffer {
   const memory = new SharedArrayBuffer((HEAD + workers * cellsOf(workers) * CELL) * WORD_OCTETS);
   new Uint32Array(memory)[0] = workers;
   return memory;
 }
 
-/** At least twice as many as there can be keys, so that a search is short; a power of two. */
+/** A power of two, at least twice the number of keys, so that searches are short. */
 function cellsOf(workers: number): number {
   return 2 ** Math.ceil(Math.log2(2 * KEYS_PER_CONNECTION * connectionShare(workers)));
 }
 
-/** Forgets the connections of a worker that has died: its sockets are closed. Another worker is not affected. */
+/** Clears the row of a worker that ended: its sockets are closed. */
 export function releaseConnections(memory: SharedArrayBuffer, worker: number): void {
   const row = cellsOf(new Uint32Array(memory)[0]!) * CELL;
   new Uint32Array(memory, (HEAD + worker * row) * WORD_OCTETS, row).fill(0);
 }
 
 /**
- * The view that one worker has of the table. Each row is a hash table (linear probing) that its worker alone writes, so no
- * count is lost to another thread, and what a dead worker held is given back by clearing its row. A reader may meet an entry
- * while its owner moves it, and then miscounts by that entry once.
+ * One worker's view of the table. Each row is a hash table (linear probing) with one writer, so no count is lost to another
+ * thread. A reader may miscount a key once while its writer moves it.
  */
 export class ConnectionTable {
   readonly workers: number;
@@ -46,7 +44,7 @@ export class ConnectionTable {
   readonly #cells: number;
   readonly #own: number;
 
-  /** Begins with an empty row, whatever an earlier worker of this number left there. */
+  /** Clears what an earlier worker of this number left. */
   constructor(memory: SharedArrayBuffer, worker: number) {
     this.#words = new Uint32Array(memory);
     this.workers = this.#words[0]!;
@@ -55,7 +53,7 @@ export class ConnectionTable {
     releaseConnections(memory, worker);
   }
 
-  /** Connections of a key in the whole process. @param kind 1 or more: keys of different kinds are different */
+  /** Connections of a key in the whole process. @param kind 1 or more */
   count(high: number, low: number, kind: number): number {
     let sum = 0;
     const step = this.#cells * CELL;
@@ -66,7 +64,6 @@ export class ConnectionTable {
     return sum;
   }
 
-  /** Counts one connection of this worker in. */
   add(high: number, low: number, kind: number): void {
     const words = this.#words;
     const at = this.#find(this.#own, high, low, kind);
@@ -79,7 +76,6 @@ export class ConnectionTable {
     words[at + COUNT] = words[at + COUNT]! + 1;
   }
 
-  /** Counts one out that was counted in. */
   remove(high: number, low: number, kind: number): void {
     const words = this.#words;
     const at = this.#find(this.#own, high, low, kind);
@@ -88,7 +84,7 @@ export class ConnectionTable {
     if (words[at + COUNT] === 0) this.#close(at);
   }
 
-  /** Entries in use in this worker's row, for tests. */
+  /** For tests. */
   get size(): number {
     let size = 0;
     const end = this.#own + this.#cells * CELL;
@@ -96,7 +92,7 @@ export class ConnectionTable {
     return size;
   }
 
-  /** The entry of a key in a row, or the empty one where it would be. */
+  /** The position of a key in a row, or of the empty element where it would be. */
   #find(row: number, high: number, low: number, kind: number): number {
     const words = this.#words;
     let cell = homeOf(high, low, kind, this.#cells);
@@ -109,7 +105,7 @@ export class ConnectionTable {
     throw new RangeError('the table of connections is full');
   }
 
-  /** Empties an entry, and moves back those that were pushed on by it (Knuth, 6.4, algorithm R). */
+  /** Removes a key and moves later ones back (Knuth 6.4, algorithm R). */
   #close(at: number): void {
     const words = this.#words;
     const mask = this.#cells - 1;
@@ -118,7 +114,7 @@ export class ConnectionTable {
       const from = this.#own + next * CELL;
       if (words[from + KIND] === 0) break;
       const home = homeOf(words[from]!, words[from + 1]!, words[from + KIND]!, this.#cells);
-      // Whether its home lies after the hole, up to where it is: then it has to stay.
+      // Keep a key whose home is after the gap.
       if (((next - home) & mask) < ((next - hole) & mask)) continue;
       words.copyWithin(this.#own + hole * CELL, from, from + CELL);
       hole = next;

@@ -6,6 +6,7 @@ import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { gather, get } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { query, type Setting, setting, until } from '../../../../test/support/edge/transport/fakes.ts';
 import { makeSelfSigned } from '../../../certificates/self-signed.ts';
+import { HTTP2_CHOICES } from '../../../core/transport.ts';
 import { type DohOptions, listenDoh } from '../doh/listener.ts';
 import type { TlsListener } from '../shared/tls.ts';
 import { listenDot } from '../stream/dot.ts';
@@ -73,7 +74,7 @@ for (const kind of ['dot', 'doh'] as const) {
       for (let i = 0; i < 4; i++) await ask(await newcomer(listener), 'hot');
       assert.equal(options.observe.count(`${kind} evicted`), 12);
       assert.equal(options.observe.count(`${kind} refused`), 0);
-      // An address that is full makes nobody give way.
+      // A full address evicts no other connection.
       const fifth = silent(listener, '127.0.0.1');
       await until(() => fifth.destroyed);
       assert.equal(options.observe.count(`${kind} refused`), 1);
@@ -81,7 +82,7 @@ for (const kind of ['dot', 'doh'] as const) {
       await until(() => options.observe.count(`${kind} closed`) === 172);
     });
 
-    test('the oldest unfinished handshake goes first, then the longest idle; who waits for an answer stays', async () => {
+    test('eviction order: the oldest unfinished handshake, then the longest idle; a connection with a query in flight stays', async () => {
       const time = { now: 1_700_000_000_000 };
       const options = { ...setting(), clock: () => time.now };
       const listener = await listen(options, { connections: 4, connectionsPerAddress: 0 });
@@ -104,13 +105,13 @@ for (const kind of ['dot', 'doh'] as const) {
       for (const [i, each] of gone.entries()) {
         time.now += 10;
         const socket = await newcomer(listener);
-        // It waits too, so that it is never the one to go.
+        // It has a query in flight too, so it is not evicted.
         ask(socket, 'wait').catch(() => {});
         await each;
         await until(() => waits() === i + 2);
       }
       assert.equal(options.observe.count(`${kind} evicted`), 3);
-      await assert.rejects(newcomer(listener), 'nobody is idle: the newcomer is refused');
+      await assert.rejects(newcomer(listener), 'no connection is idle: the new one is refused');
       assert.equal(options.observe.count(`${kind} refused`), 1);
       options.handler.gate.open();
       await answered;
@@ -132,28 +133,30 @@ for (const kind of ['dot', 'doh'] as const) {
   });
 }
 
-test('over HTTP/2 an idle connection gives way, one with a request does not', async () => {
-  const http2 = await import('node:http2');
-  const time = { now: 1_700_000_000_000 };
-  const options = { ...setting(), clock: () => time.now };
-  const listener = await KINDS.doh.listen(options, { connections: 2, connectionsPerAddress: 0 });
-  const session = (): import('node:http2').ClientHttp2Session => {
-    const made = http2.connect(`https://localhost:${listener.address.port}`, { ca: tls.cert });
-    made.on('error', () => made.destroy());
-    return made;
-  };
-  const busy = session();
-  const owed = busy.request({ ':path': get('wait') });
-  await until(() => options.handler.asked.length === 1);
-  time.now += 10;
-  const idle = session();
-  await gather(idle.request({ ':path': get('hot') }));
-  const third = await newcomer(listener);
-  await until(() => idle.destroyed);
-  assert.equal(busy.destroyed, false);
-  await KINDS.doh.ask(third, 'hot');
-  options.handler.gate.open();
-  await gather(owed);
-  busy.destroy();
-  await listener.close(0);
-});
+for (const choice of HTTP2_CHOICES) {
+  test(`over HTTP/2 (${choice}) an idle connection gives way, one with a request does not`, async () => {
+    const http2 = await import('node:http2');
+    const time = { now: 1_700_000_000_000 };
+    const options = { ...setting(), clock: () => time.now, http2: choice };
+    const listener = await KINDS.doh.listen(options, { connections: 2, connectionsPerAddress: 0 });
+    const session = (): import('node:http2').ClientHttp2Session => {
+      const made = http2.connect(`https://localhost:${listener.address.port}`, { ca: tls.cert });
+      made.on('error', () => made.destroy());
+      return made;
+    };
+    const busy = session();
+    const owed = busy.request({ ':path': get('wait') });
+    await until(() => options.handler.asked.length === 1);
+    time.now += 10;
+    const idle = session();
+    await gather(idle.request({ ':path': get('hot') }));
+    const third = await newcomer(listener);
+    await until(() => idle.destroyed);
+    assert.equal(busy.destroyed, false);
+    await KINDS.doh.ask(third, 'hot');
+    options.handler.gate.open();
+    await gather(owed);
+    busy.destroy();
+    await listener.close(0);
+  });
+}

@@ -1,4 +1,4 @@
-/** Answers a resource request: asks the packet handler and makes its reply an HTTP reply. Knows no socket and no HTTP version. */
+/** Answers a resource request: asks the packet handler and makes its reply an HTTP reply, for every HTTP version. */
 
 import { LIMITS } from '../../../core/limits.ts';
 import type { ReplyDecorator } from '../edns/decorator.ts';
@@ -9,13 +9,12 @@ import { cacheSeconds } from './cache-seconds.ts';
 import type { Headers, HttpReply } from './exchange.ts';
 import { DNS_MESSAGE, type DohError, type ResourceRequest } from './route.ts';
 
-/** A status and the JSON value of its body. */
 export interface SchemaAnswer {
   readonly status: number;
   readonly body: object;
 }
 
-/** `GET /schema?q=`. Null stands for a missing parameter. */
+/** `GET /schema?q=`. Null: the parameter is missing. */
 export type SchemaApi = (q: string | null) => SchemaAnswer | Promise<SchemaAnswer>;
 
 export interface DohApi extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
@@ -29,17 +28,16 @@ const JSON_TYPE = 'application/json';
 const NO_STORE = 'no-store';
 const SCHEMA_SECONDS = 3600;
 const PREFLIGHT_SECONDS = '86400';
-/** Scratch memory for one hot reply. `ask` copies out of it before it returns, so no two replies are in it at once. */
+/** Memory of one hot reply. `ask` copies out of it before it returns, so replies do not overlap. */
 const scratch = Buffer.allocUnsafeSlow(LIMITS.dnsMessage);
 
-/** On every reply: pages of any origin may read it, and no browser passes a query name on as a referrer. */
+/** On every reply: pages of any origin may read it, and browsers send no query name as a referrer. */
 export const COMMON_HEADERS: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
 };
 
-/** A static error as JSON. */
 export function errorResponse({ status, error, allow }: DohError): HttpReply {
   const response = jsonResponse(status, { error }, NO_STORE);
   return allow === undefined ? response : { ...response, headers: { ...response.headers, allow } };
@@ -54,7 +52,7 @@ export function throttled(seconds: number): HttpReply {
   };
 }
 
-/** Answers a request whose message is at hand. A POST comes here as `wire` once its body is complete. */
+/** Answers a request whose body is complete; a POST arrives as `wire`. */
 export function answerRequest(
   plan: Exclude<ResourceRequest, { kind: 'body' }>,
   api: DohApi,
@@ -92,7 +90,7 @@ function wireResponse(reply: Uint8Array | null, api: DohApi): HttpReply {
   return { status: 200, headers: wireHeaders(cacheSeconds(reply)), body: reply };
 }
 
-/** Returns the same object for the same seconds: the HPACK encoder caches its header block by object identity. */
+/** One object per number of seconds: the HPACK encoder caches its header block by object identity. */
 function wireHeaders(seconds: number): Headers {
   let headers = wireHeadersBySeconds.get(seconds);
   if (headers === undefined) {
@@ -138,7 +136,6 @@ function answerSchema(q: string | null, api: DohApi): HttpReply | Promise<HttpRe
 
 const INTERNAL: HttpReply = errorResponse({ kind: 'error', status: 500, error: 'Internal error' });
 
-/** The 500 for a fault of the server. */
 export function internalError(): HttpReply {
   return INTERNAL;
 }
@@ -155,7 +152,7 @@ function cacheControl(seconds: number): string {
   return seconds === 0 ? NO_STORE : `max-age=${seconds}`;
 }
 
-/** The reply to a DNS message, or null: it was no query. */
+/** The reply to a DNS message; null: not a query. */
 function ask(
   message: Uint8Array,
   api: DohApi,
@@ -177,7 +174,7 @@ function ask(
   });
 }
 
-/** The reply itself, or a copy with options: a cache may hold the reply too. */
+/** The reply, or a copy with options: the cache shares the original. */
 function finished(
   message: Uint8Array,
   reply: Uint8Array,
@@ -189,7 +186,7 @@ function finished(
   return Buffer.copyBytesFrom(scratch, 0, decorator.finish(peer(), scratch, reply.length));
 }
 
-/** `then` that stays synchronous when it can: most answers need no promise. */
+/** `then` that stays synchronous for a value: most answers need no promise. */
 function thenMap<A, B>(value: A | Promise<A>, map: (value: A) => B): B | Promise<B> {
   return value instanceof Promise ? value.then(map) : map(value);
 }

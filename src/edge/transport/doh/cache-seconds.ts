@@ -2,15 +2,14 @@ import { RRTYPE } from '../../wire/codes.ts';
 import { u16At, u32At } from '../../wire/octets.ts';
 import { afterName, HEADER_OCTETS, QUESTION_OCTETS, RECORD_OCTETS } from '../../wire/skim.ts';
 
-/** The last field of an SOA: the TTL of negative answers. */
+/** Offset from the end of an SOA: the TTL of negative answers. */
 const MINIMUM_OCTETS = 4;
-/** RFC 2181 §8: a TTL with the top bit set counts as zero. */
+/** A TTL with the top bit set counts as zero (RFC 2181 §8). */
 const TTL_MAX = 0x7fff_ffff;
 
 /**
- * How long an HTTP cache may keep a reply, in seconds (RFC 8484 §5.1): the least TTL of its answer and authority
- * sections, where an SOA counts with its negative TTL (RFC 2308 §5). The OPT record is in neither. 0, which is also the
- * TTL of every private answer, means that it must not be kept; so does a reply without records, or one that cannot be read.
+ * HTTP cache time in seconds (RFC 8484 §5.1): the least TTL in answer and authority; an SOA counts with its negative TTL
+ * (RFC 2308 §5). 0, no caching: a private answer (TTL 0), a reply without records, or an unreadable one.
  */
 export function cacheSeconds(reply: Uint8Array): number {
   if (reply.length < HEADER_OCTETS) return 0;

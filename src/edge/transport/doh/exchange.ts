@@ -24,12 +24,12 @@ export interface HttpReply {
   readonly body: Uint8Array;
 }
 
-/** Why a body is incomplete. After 'gone' the request is over, and a reply would reach no client. */
+/** Why a body is incomplete. After 'gone' no reply can reach the client. */
 export type BodyFault = 'too-large' | 'too-slow' | 'gone';
 export type BodyTaker = (body: Uint8Array | BodyFault) => void;
 
 export interface Exchange {
-  /** Valid until the function that received this exchange returns: HTTP/2 then drops it to save memory. */
+  /** Valid until the receiving function returns: HTTP/2 then drops it to save memory. */
   readonly head: RequestHead;
   /** Calls `taker` once, now or later, with the whole body or a fault. Call it at most once. */
   readBody(taker: BodyTaker): void;
@@ -44,8 +44,8 @@ export interface HttpConnections {
   serve(socket: Socket): void;
   /** The connection that has been without a request for longest; null: none is idle. */
   oldestIdle(): IdleConnection | null;
-  /** Every connection ends once the requests in flight are answered. */
+  /** Closes every connection after its requests in flight are answered. */
   drain(): void;
-  /** Ends the timers. No connection is open any more. */
+  /** Stops the timers, once no connection is open. */
   stop(): void;
 }

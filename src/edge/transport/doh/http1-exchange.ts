@@ -10,9 +10,9 @@ const NO_CONTENT = 204;
 const BODY_ABANDONED: ReadonlySet<number> = new Set([408, 413]);
 
 export interface Http1Context {
-  /** Octets of a body, and milliseconds for it to come. */
+  /** Octets of a body, and milliseconds for it to arrive. */
   readonly body: { readonly octets: number; readonly ms: number };
-  /** The listener is closing: the connection ends with this response. */
+  /** The listener is closing: this response is the last of its connection. */
   readonly closing: () => boolean;
 }
 
@@ -59,7 +59,7 @@ const PARSE_STATUS: ReadonlyMap<string | undefined, readonly [status: number, er
   ['ERR_HTTP_REQUEST_TIMEOUT', [408, 'Request timeout']],
 ]);
 
-/** The complete HTTP/1.1 response to octets that Node's parser refuses. */
+/** The whole HTTP/1.1 response to octets that Node's parser refuses. */
 export function http1ErrorText(fault: NodeJS.ErrnoException): string {
   const [status, error] = PARSE_STATUS.get(fault.code) ?? [400, 'Bad request'];
   const response = errorResponse({ kind: 'error', status, error });

@@ -16,17 +16,17 @@ export interface Http1Options {
   readonly onExchange: (exchange: Exchange) => void;
 }
 
-/** Room for the longest DNS message in a target, so that one who sends it is told 414, which says more than 431. */
+/** Octets of a header section: enough for the longest DNS message in a target, so that more gets a 414 and not a 431. */
 const HEADER_OCTETS = 96 * 1024;
 
 interface Activity {
   /** Requests whose response has not left. */
   requests: number;
-  /** When the connection came, or the last response left. */
+  /** Time of the connection's start or last response. */
   since: number;
 }
 
-/** The HTTP/1.1 connections of a listener. It has no port of its own: it is handed its sockets. */
+/** The HTTP/1.1 connections of a listener. It has no port: the TLS server hands over sockets. */
 export class Http1Server {
   readonly #server: Server;
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class Http1Server {
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.max(50, requestMs / 4),
     });
-    // It also ends a response nobody reads.
+    // This timeout also ends a response that the peer does not read.
     this.#server.setTimeout(idleMs);
     const body = { octets: LIMITS.dohBody, ms: requestMs };
     this.#server.on('request', (request, response) => {
@@ -62,12 +62,12 @@ export class Http1Server {
     });
   }
 
-  /** Looks after its deadlines from now on, as it would once it listens. */
+  /** Starts the checks of deadlines, which `listen` would start. */
   start(): void {
     this.#server.emit('listening');
   }
 
-  /** Speaks HTTP/1.1 over a socket from now on. */
+  /** Serves a socket. */
   serve(socket: Socket): void {
     this.#open.set(socket, { requests: 0, since: this.#clock() });
     socket.once('close', () => this.#open.delete(socket));
@@ -87,14 +87,14 @@ export class Http1Server {
     return {
       since,
       close: () => {
-        // At once: the 'close' event comes in a later turn.
+        // Remove now: the 'close' event comes in a later tick.
         this.#open.delete(socket);
         socket.destroy();
       },
     };
   }
 
-  /** Requests in flight end first; idle connections go at once. */
+  /** Requests in flight end first; idle connections close at once. */
   drain(): void {
     this.#closing = true;
     this.#server.close();

@@ -51,17 +51,17 @@ export const DOH_LIMITS: DohLimits = {
 };
 
 export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi, 'json' | 'schema'> {
-  /** Those not given are the product's. */
+  /** Overrides of the defaults. */
   readonly limits?: Partial<DohLimits>;
-  /** The implementation of HTTP/2 (docs/adr/0005-our-own-http2.md); `own` when not given. */
+  /** The implementation of HTTP/2 (docs/adr/0005-our-own-http2.md); default `own`. */
   readonly http2?: Http2Choice;
-  /** Rate limiting: 0 lets a request pass, n answers it 429 with `Retry-After: n` (seconds). */
+  /** Rate limit: 0 lets a request pass, n answers 429 with `Retry-After: n` (seconds). */
   readonly admit?: ((address: string) => number) | null;
-  /** Connections by address in the whole process; without it this listener counts its own. */
+  /** Connections by address in the process; without it this listener counts its own. */
   readonly connections?: ConnectionTable | null;
 }
 
-/** The options, and what is made of them once. */
+/** The options and what is derived from them once. */
 type DohContext = DohOptions & DohApi;
 
 export type DohListener = TlsListener;
@@ -149,7 +149,7 @@ function answerBody(
   return answerRequest({ kind: 'wire', message: body }, context, exchange.address);
 }
 
-/** Answers with what `make` makes, at once when it can; with an error if it fails. Null: not yet. */
+/** Replies with the result of `make`, or with a 500 if it fails. Null: no reply yet. */
 function attempt(
   exchange: Exchange,
   { onFault }: DohContext,

@@ -1,10 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BodyFault, BodyTaker } from './exchange.ts';
 
-/**
- * A request body of HTTP/1.1, whole. It is not read past its limit, nor waited for past its deadline however steadily it
- * drips. Whoever takes it is called once; after a fault the rest of the body is still unread.
- */
+/** Reads a body of HTTP/1.1, up to a limit and a deadline. `taker` is called once; after a fault the rest stays unread. */
 export function readBody(
   stream: Readable,
   { octets: limit, ms }: { readonly octets: number; readonly ms: number },

@@ -1,14 +1,14 @@
-/** Which of the four resources an HTTP request asks for, and how. Pure: nothing is read or answered here. */
+/** Finds which of the four resources an HTTP request asks for. Pure: reads and answers nothing. */
 
 import { LIMITS } from '../../../core/limits.ts';
 import type { RequestHead } from './exchange.ts';
 
-/** A request target longer than this is a 414; a query name needs a tenth of it. */
+/** A longer request target is a 414; a query name needs a tenth of it. */
 export const TARGET_OCTETS = 8192;
 export const DNS_MESSAGE = 'application/dns-message';
 
 const BASE64URL_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-/** Bits of the last character that stand for nothing, by the length modulo 4; there is no text of length 1. */
+/** Unused bits of the last character, by the length modulo 4; length 1 is invalid. */
 const STRAY_BITS: readonly (number | undefined)[] = [0, undefined, 0b1111, 0b11];
 const DNS_PARAMETER = 'dns=';
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
@@ -35,7 +35,7 @@ export type ResourceRequest =
 interface Resource {
   readonly allow: string;
   read(params: URLSearchParams): ResourceRequest;
-  /** The same for a query that can be read without taking it apart, null for others. */
+  /** The same for a simple query string; null for others. */
   readonly plain?: (query: string) => ResourceRequest | null;
   readonly post?: (head: RequestHead) => ResourceRequest;
 }
@@ -53,7 +53,7 @@ function failure(status: number, error: string): DohError {
   return { kind: 'error', status, error };
 }
 
-/** What to do with a request. Of a repeated parameter the first counts. */
+/** Of a repeated parameter the first counts. */
 export function readRequest(head: RequestHead): ResourceRequest {
   if (head.tooLarge) return failure(431, 'Request header fields too large');
   if (head.method === 'CONNECT') return { ...failure(405, 'Method not allowed'), allow: DNS_QUERY_METHODS };
@@ -71,7 +71,7 @@ export function readRequest(head: RequestHead): ResourceRequest {
   return { ...failure(405, 'Method not allowed'), allow: resource.allow };
 }
 
-/** What every DNS client sends: the one parameter, and nothing escaped. */
+/** The query string of every DNS client: one parameter, nothing escaped. */
 function plainDnsQuery(query: string): ResourceRequest | null {
   if (!query.startsWith(DNS_PARAMETER)) return null;
   const message = decodeBase64Url(query.slice(DNS_PARAMETER.length));
@@ -97,7 +97,7 @@ function postDnsQuery(head: RequestHead): ResourceRequest {
   return BODY;
 }
 
-/** Without its parameters, which have no meaning here and are let pass (RFC 9110 §8.3.1). */
+/** The media type without its parameters, which are ignored (RFC 9110 §8.3.1). */
 function mediaType(contentType: string | undefined): string | undefined {
   return contentType?.split(';', 1)[0]?.trim().toLowerCase();
 }
@@ -106,16 +106,13 @@ const BODY: ResourceRequest = { kind: 'body' };
 
 const BODY_TOO_LARGE: DohError = failure(413, 'Body too large');
 
-/** What is said of a body that does not come whole. */
+/** Replies to an incomplete body. */
 export const BODY_FAULTS = {
   'too-large': BODY_TOO_LARGE,
   'too-slow': failure(408, 'Request timeout'),
 } as const;
 
-/**
- * Octets of unpadded base64url (RFC 8484 §6), or null for padding, another alphabet, a length that no octets have, or
- * bits set beyond the last octet.
- */
+/** Octets of unpadded base64url (RFC 8484 §6); null for padding, another alphabet, a wrong length or stray bits. */
 export function decodeBase64Url(text: string): Uint8Array | null {
   const stray = STRAY_BITS[text.length % 4];
   if (stray === undefined || !BASE64URL.test(text)) return null;

@@ -18,7 +18,7 @@ interface Case {
 }
 
 /** Octets of the option, and what comes of them. */
-function judge({ cookie, address = ADDRESS, now, secretOf = () => SECRET }: Case) {
+function checkCookie({ cookie, address = ADDRESS, now, secretOf = () => SECRET }: Case) {
   const cookies = new ServerCookies(
     (day) => Buffer.from(secretOf(day), 'hex'),
     () => now * 1000,
@@ -77,7 +77,7 @@ describe('the vectors of RFC 9018, appendix A', () => {
     ],
   ];
   for (const [name, asked, proven, response] of table) {
-    test(name, () => assert.deepEqual(judge(asked), { proven, response }));
+    test(name, () => assert.deepEqual(checkCookie(asked), { proven, response }));
   }
 });
 
@@ -93,7 +93,7 @@ describe('server cookies', () => {
       [-301, false, false],
       [2 ** 31, false, false],
     ] as const) {
-      const got = judge({ cookie: COOKIE, now: ISSUED + age });
+      const got = checkCookie({ cookie: COOKIE, now: ISSUED + age });
       assert.deepEqual([got.proven, got.response === COOKIE], [proven, same], `${age} s`);
       assert.ok(got.response.startsWith(`${CLIENT}01000000`));
       if (!same) assert.equal(Number.parseInt(got.response.slice(24, 32), 16), ISSUED + age);
@@ -102,33 +102,33 @@ describe('server cookies', () => {
 
   test('wrap with the 32 bits of their time', () => {
     const now = 2 ** 32 + 60;
-    const { response } = judge({ cookie: CLIENT, now: 2 ** 32 - 60 });
+    const { response } = checkCookie({ cookie: CLIENT, now: 2 ** 32 - 60 });
     assert.equal(response.slice(24, 32), 'ffffffc4');
-    assert.equal(judge({ cookie: response, now }).proven, true);
-    assert.equal(judge({ cookie: response, now: now + 3600 }).proven, false);
+    assert.equal(checkCookie({ cookie: response, now }).proven, true);
+    assert.equal(checkCookie({ cookie: response, now: now + 3600 }).proven, false);
   });
 
   test('any other octet, address, version or length proves nothing, and gets a fresh one', () => {
     for (let at = 0; at < 24; at++) {
       const octets = Buffer.from(COOKIE, 'hex');
       octets[at]! ^= 1;
-      assert.equal(judge({ cookie: octets.toString('hex'), now: ISSUED }).proven, false, `octet ${at}`);
+      assert.equal(checkCookie({ cookie: octets.toString('hex'), now: ISSUED }).proven, false, `octet ${at}`);
     }
     for (const address of ['198.51.100.101', '::198.51.100.100', '2001:db8::1', '']) {
-      assert.equal(judge({ cookie: COOKIE, address, now: ISSUED }).proven, false, address);
+      assert.equal(checkCookie({ cookie: COOKIE, address, now: ISSUED }).proven, false, address);
     }
     for (const cookie of [CLIENT, `${COOKIE}00`, `${COOKIE}${'00'.repeat(16)}`, COOKIE.slice(0, 46)]) {
-      assert.deepEqual(judge({ cookie, now: ISSUED }), { proven: false, response: COOKIE });
+      assert.deepEqual(checkCookie({ cookie, now: ISSUED }), { proven: false, response: COOKIE });
     }
   });
 
   test('a client without an address proves nothing, not even with what it was sent', () => {
-    const { response } = judge({ cookie: CLIENT, address: '', now: ISSUED });
-    assert.equal(judge({ cookie: response, address: '', now: ISSUED }).proven, false);
+    const { response } = checkCookie({ cookie: CLIENT, address: '', now: ISSUED });
+    assert.equal(checkCookie({ cookie: response, address: '', now: ISSUED }).proven, false);
   });
 
   test('a mapped address is the IPv4 address it holds', () => {
-    assert.equal(judge({ cookie: COOKIE, address: `::ffff:${ADDRESS}`, now: ISSUED }).proven, true);
+    assert.equal(checkCookie({ cookie: COOKIE, address: `::ffff:${ADDRESS}`, now: ISSUED }).proven, true);
   });
 
   test('a secret serves for a day, and for one more day it is accepted', () => {
@@ -149,6 +149,6 @@ describe('server cookies', () => {
     assert.notDeepEqual(Buffer.from(cookies.response), old, 'made with the new secret at once');
     assert.equal(cookies.check(Buffer.from(cookies.response), 24, ADDRESS), true);
     const cookie = Buffer.from(old).toString('hex');
-    assert.equal(judge({ cookie, now: midnight, secretOf: (day) => secretOf(day + 1) }).proven, false);
+    assert.equal(checkCookie({ cookie, now: midnight, secretOf: (day) => secretOf(day + 1) }).proven, false);
   });
 });

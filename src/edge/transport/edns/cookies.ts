@@ -1,17 +1,16 @@
-/** Server cookies (RFC 7873, in the interoperable form of RFC 9018): proof that a client receives what its address is sent. */
+/** Server cookies (RFC 7873, RFC 9018): proof that a client receives what is sent to its address. */
 
 import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { u32At } from '../../wire/octets.ts';
 import { SipHash } from './siphash.ts';
 
-/** Client cookie 8, version 1, reserved 3, timestamp 4, hash 8 (RFC 9018 §4). */
 export const COOKIE_OCTETS = 24;
 
 const CLIENT_OCTETS = 8;
 const VERSION = 1;
 const TIMESTAMP_AT = 12;
-/** What the hash covers besides the address: everything before it. */
+/** The hash covers the address and these octets. */
 const HASH_AT = 16;
 const ADDRESS_OCTETS = 16;
 
@@ -22,12 +21,9 @@ const RENEWED_AFTER = 1800;
 
 const DAY_MS = 86_400_000;
 
-/**
- * Checks cookies and makes them. A secret serves for one day, and the one before it is still good (RFC 7873 §7.1 asks for
- * 26 hours at most), so no cookie is cut short: none lives longer than an hour.
- */
+/** A secret serves for one day and is accepted for one more (RFC 7873 §7.1). A cookie is valid for one hour. */
 export class ServerCookies {
-  /** The cookie that answers the one last given to `check`; the next `check` overwrites it. */
+  /** The reply's cookie. The next `check` overwrites it. */
   readonly response = new Uint8Array(COOKIE_OCTETS);
   readonly #secretOf: (day: number) => Uint8Array;
   readonly #clock: Clock;
@@ -37,7 +33,7 @@ export class ServerCookies {
   #current!: SipHash;
   #previous!: SipHash;
 
-  /** @param secretOf 16 secret octets for each day since the epoch, the same for all servers of one address */
+  /** @param secretOf 16 secret octets for a day since the epoch, equal on all servers of one address */
   constructor(secretOf: (day: number) => Uint8Array, clock: Clock) {
     this.#secretOf = secretOf;
     this.#clock = clock;
@@ -45,12 +41,11 @@ export class ServerCookies {
   }
 
   /**
-   * Checks the content of a COOKIE option, and fills `response`.
+   * Checks the content of a COOKIE option and fills `response`.
    *
    * @param cookie at least its first 24 octets, or all of it
    * @param octets length of the option
-   * @param address the client's
-   * @returns whether the client has proved its address: its server cookie is one of ours, not too old, made for it
+   * @returns whether the client proved its address with a server cookie of ours that is still valid
    */
   check(cookie: Uint8Array, octets: number, address: PeerAddress): boolean {
     const now = this.#clock();
@@ -63,7 +58,6 @@ export class ServerCookies {
     for (let i = 0; i < CLIENT_OCTETS; i++) this.#message[i] = cookie[i]!;
 
     let proven = false;
-    // An address that cannot be read proves nothing.
     if (octets === COOKIE_OCTETS && cookie[CLIENT_OCTETS] === VERSION && addressOctets > 0) {
       // Serial number arithmetic (RFC 1982): the 32 bits wrap in 2106.
       const age = (seconds - u32At(cookie, TIMESTAMP_AT)) | 0;
@@ -88,7 +82,7 @@ export class ServerCookies {
     this.#previous = new SipHash(this.#secretOf(day - 1));
   }
 
-  /** Whether the hash in the cookie is the one of the message. In constant time: the difference is looked at whole. */
+  /** Compares the whole hash, in constant time. */
   #made(key: SipHash, length: number, cookie: Uint8Array): boolean {
     key.hash(this.#message, length);
     const low = key.low ^ wordAt(cookie, HASH_AT);
@@ -109,7 +103,7 @@ export class ServerCookies {
   }
 }
 
-/** SipHash counts octets from the least significant. */
+/** Little-endian, as SipHash counts. */
 function wordAt(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }

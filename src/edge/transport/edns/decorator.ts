@@ -1,4 +1,4 @@
-/** What a reply gets from the transport, after the handler has finished it: the EDNS options of peer and connection. */
+/** Adds the EDNS options of the peer and the connection to finished replies. */
 
 import type { PeerAddress } from '../../../core/address.ts';
 import { LIMITS } from '../../../core/limits.ts';
@@ -10,9 +10,9 @@ import { COOKIE_OCTETS, type ServerCookies } from './cookies.ts';
 import { appendOption, RequestOptions, truncateReply } from './options.ts';
 
 interface Habits {
-  /** Tells how long a connection may be idle (RFC 7828 §3: never over UDP; HTTP has means of its own). */
+  /** TCP keepalive: never over UDP (RFC 7828 §3). */
   readonly keepalive: boolean;
-  /** Pads when asked to; where everyone can read, it would only cost (RFC 7830 §6). */
+  /** Padding: only where the transport is encrypted (RFC 7830 §6). */
   readonly padding: boolean;
 }
 
@@ -23,24 +23,21 @@ const HABITS: Readonly<Record<Transport, Habits>> = {
   doh: { keepalive: false, padding: true },
 };
 
-/** RFC 8467 §4.1: padded replies are multiples of this. */
+/** RFC 8467 §4.1: length of padded replies is a multiple of this. */
 const PADDING_BLOCK = 468;
 const TIMEOUT_OCTETS = 2;
-/** A timeout counts in tenths of a second, in sixteen bits. */
+/** Units of 100 ms, 16 bits. */
 const TIMEOUT_UNIT_MS = 100;
 const TIMEOUT_MAX = 0xffff;
 
 export interface DecoratorSettings {
   /** Null: cookies are ignored. */
   readonly cookies: ServerCookies | null;
-  /** Idle time that a connection is granted at present, milliseconds. For TCP and DoT. */
+  /** Current idle time of a connection, milliseconds. For TCP and DoT. */
   readonly idleMs?: () => number;
 }
 
-/**
- * Adds options to finished replies. For each query: `read`; if that says so, `finish` on the reply, in the same turn.
- * It holds nothing of a peer beyond that.
- */
+/** For each query call `read`, then `finish` in the same tick if `read` returns true. Only the last query is kept. */
 export class ReplyDecorator {
   readonly #asked = new RequestOptions();
   readonly #cookies: ServerCookies | null;
@@ -56,28 +53,26 @@ export class ReplyDecorator {
     this.#isUdp = transport === 'udp';
   }
 
-  /** Whether the reply to `request[0, length)` is to be finished. */
+  /** @returns whether the reply to `request[0, length)` needs `finish` */
   read(request: Uint8Array, length = request.length): boolean {
     return this.#asked.read(request, length);
   }
 
-  /** Judges the cookie, if there is one: whether the peer has proved that it receives what its address is sent. */
+  /** Checks the cookie. @returns whether the peer proved its address */
   prove(address: PeerAddress): boolean {
     const { cookie, cookieOctets } = this.#asked;
     return cookieOctets > 0 && this.#cookies !== null && this.#cookies.check(cookie, cookieOctets, address);
   }
 
-  /** `prove` and `apply` in one, where the proof has no consequence. */
   finish(address: PeerAddress, reply: Uint8Array, length: number): number {
     this.prove(address);
     return this.apply(reply, length);
   }
 
   /**
-   * Adds what was asked for, after `prove`. A reply over UDP that the cookie would make too long is cut down; on a stream
-   * an option for which there is no room is left out.
+   * Adds the options, after `prove`. A UDP reply that the cookie makes too long is truncated; a stream omits the option.
    *
-   * @param reply the message is `reply[0, length)`, its OPT record last; the buffer must have room for more
+   * @param reply the message is `reply[0, length)`, its OPT record last; the buffer needs room for more
    * @returns the new length
    */
   apply(reply: Uint8Array, length: number): number {
@@ -98,7 +93,7 @@ export class ReplyDecorator {
       }
     }
     if (asked.keepalive && this.#habits.keepalive) end = this.#addTimeout(reply, end, opt, limit);
-    // Last: its length depends on everything before it.
+    // Padding comes last: its length depends on all octets before it.
     if (asked.padding && this.#habits.padding) end = addPadding(reply, end, opt, limit);
     return end;
   }
@@ -112,7 +107,7 @@ export class ReplyDecorator {
   }
 }
 
-/** Pads to a multiple of the block, or as far as there is room. */
+/** Pads to a multiple of the block, or to the space left. */
 function addPadding(reply: Uint8Array, length: number, opt: number, limit: number): number {
   const room = limit - length - OPTION_HEADER_OCTETS;
   if (room < 0) return length;

@@ -1,7 +1,4 @@
-/**
- * EDNS options that depend on the peer or the connection, and so cannot come from the handler: read from a request's OPT
- * record, written to a reply's. The reply's OPT record is its last record, which `edge/query` promises.
- */
+/** Reads the EDNS options of a request and appends those of a reply, whose OPT record is last (`edge/query` ensures it). */
 
 import { LIMITS } from '../../../core/limits.ts';
 import { EDNS_OPTION } from '../../wire/codes.ts';
@@ -23,30 +20,24 @@ import {
 } from '../../wire/skim.ts';
 import { COOKIE_OCTETS } from './cookies.ts';
 
-/**
- * What one request asks of the transport. Its fields hold until the next `read`: packets are looked at one at a time, and
- * an ordinary one must cost neither an object nor more than a walk over its question.
- */
+/** The options of the last request read: one object for all packets, so a packet allocates nothing. */
 export class RequestOptions {
-  /** Octets of the COOKIE option, 0 without one, and the first 24 of them: no valid one is longer (RFC 9018 §4). */
+  /** Octets of the COOKIE option (0: none) and the first 24 of them, the longest valid cookie (RFC 9018 §4). */
   cookieOctets = 0;
   readonly cookie = new Uint8Array(COOKIE_OCTETS);
-  /** RFC 7828: the peer wants to know how long its connection may be idle. */
+  /** TCP keepalive requested (RFC 7828). */
   keepalive = false;
-  /** RFC 7830: the peer wants the reply padded. */
+  /** Padding requested (RFC 7830). */
   padding = false;
-  /** Octets that a reply over UDP may have (RFC 6891 §6.2.3, RFC 9715). */
+  /** Maximum octets of a UDP reply (RFC 6891 §6.2.3, RFC 9715). */
   udpLimit = MIN_UDP_PAYLOAD;
 
-  /**
-   * @param request a message of any form, in `request[0, length)`; what is malformed has no options
-   * @returns whether there is an option among them that is answered
-   */
+  /** @param request any octets; a malformed message has no options @returns whether an option needs an answer */
   read(request: Uint8Array, length = request.length): boolean {
     if (length < HEADER_OCTETS) return false;
     const at =
       u16At(request, 4) === 0 ? HEADER_OCTETS : afterName(request, HEADER_OCTETS, length) + QUESTION_OCTETS;
-    // Nothing follows the question, or no more than an OPT record without options: nearly every request ends here.
+    // The fast path: no OPT record, or one without options.
     if (at < HEADER_OCTETS || length - at < OPT_OCTETS + OPTION_HEADER_OCTETS) return false;
     const opt = optOfRequest(request, at, length);
     return opt > 0 && request[opt + OPT_AT.version] === 0 && this.#readOptions(request, opt);
@@ -64,7 +55,7 @@ export class RequestOptions {
       const dataAt = at + OPTION_HEADER_OCTETS;
       const octets = next - dataAt;
       const code = u16At(request, at);
-      // Only the first cookie counts (RFC 7873 §5.2). A timeout in a query has no meaning (RFC 7828 §3.1).
+      // The first cookie counts (RFC 7873 §5.2). A timeout in a query is ignored (RFC 7828 §3.1).
       if (code === EDNS_OPTION.COOKIE && this.cookieOctets === 0) {
         if (!isCookieLength(octets)) return false;
         this.#keepCookie(request, dataAt, octets);
@@ -85,10 +76,9 @@ export class RequestOptions {
 }
 
 /**
- * Appends an option to the OPT record at `opt`, which ends the message. The room is the caller's affair.
- *
- * @param octets of data, of which `data` gives those it has; the rest is zero
- * @returns the message's new length
+ * Appends an option to the OPT record at `opt`, which ends the message. The caller checks that it fits.
+ * @param octets of data: `data` first, then zeros
+ * @returns the new length of the message
  */
 export function appendOption(
   reply: Uint8Array,
@@ -109,16 +99,16 @@ export function appendOption(
 }
 
 /**
- * Cuts a reply down in place to header, question and OPT record, TC set.
+ * Truncates a reply in place to header, question and OPT record, and sets TC.
  *
  * @param opt offset of its OPT record, 0 without one
- * @param keepOptions whether the OPT record keeps its options, such as an extended error
- * @returns the new length; the OPT record then follows the question
+ * @param keepOptions whether the OPT record keeps options such as an extended error
+ * @returns the new length
  */
 export function truncateReply(reply: Uint8Array, length: number, opt: number, keepOptions: boolean): number {
   let questionEnd = afterQuestion(reply, length);
   if (questionEnd < 0) {
-    // Not a reply of ours: the header alone is better than half a question.
+    // Not a reply of ours: keep the header alone.
     questionEnd = HEADER_OCTETS;
     put16(reply, 4, 0);
   }

@@ -3,12 +3,9 @@ const WORD_OCTETS = 8;
 const COMPRESSION_ROUNDS = 2;
 const FINAL_ROUNDS = 4;
 
-/**
- * SipHash-2-4 (Aumasson and Bernstein, 2012), the keyed hash of server cookies (RFC 9018 §4.4). Each 64-bit number is two
- * 32-bit halves: JavaScript's own 64-bit integers cost an allocation an operation.
- */
+/** SipHash-2-4 (RFC 9018 §4.4). 64-bit numbers are two 32-bit halves, because each BigInt operation allocates. */
 export class SipHash {
-  /** The two halves of the last hash. Its octets on the wire are those of `low`, then `high`, least significant first. */
+  /** The last hash. On the wire: `low`, then `high`, each little-endian. */
   low = 0;
   high = 0;
   readonly #k0: number;
@@ -16,7 +13,6 @@ export class SipHash {
   readonly #k2: number;
   readonly #k3: number;
 
-  /** @param key 16 octets */
   constructor(key: Uint8Array) {
     if (key.length !== KEY_OCTETS) throw new RangeError('a SipHash key has 16 octets');
     this.#k0 = word(key, 0);
@@ -25,9 +21,8 @@ export class SipHash {
     this.#k3 = word(key, 12);
   }
 
-  /** Hashes `message[0, length)` into `low` and `high`. */
   hash(message: Uint8Array, length: number): void {
-    // State as v0 to v3, each with its low half (a) and its high half (b); the constants spell "somepseudorandomly...".
+    // State v0 to v3: low half (a) and high half (b).
     let a0 = this.#k0 ^ 0x70736575;
     let b0 = this.#k1 ^ 0x736f6d65;
     let a1 = this.#k2 ^ 0x6e646f6d;
@@ -38,7 +33,7 @@ export class SipHash {
     let b3 = this.#k3 ^ 0x74656462;
 
     const words = Math.floor(length / WORD_OCTETS);
-    // Whole words, the last word with the length in its top octet, and the final rounds, which take in nothing.
+    // Whole words, then the last word with the length in its top octet, then the final rounds.
     for (let index = 0; index <= words + 1; index++) {
       const at = index * WORD_OCTETS;
       let low = 0;
@@ -101,12 +96,11 @@ export class SipHash {
   }
 }
 
-/** Four octets, the least significant first. */
 function word(bytes: Uint8Array, at: number): number {
   return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }
 
-/** The same of a message's end, where octets may be missing. */
+/** Little-endian; missing octets count as zero. */
 function tail(bytes: Uint8Array, at: number, end: number): number {
   let value = 0;
   for (let i = at; i < end && i < at + 4; i++) value |= bytes[i]! << ((i - at) * 8);

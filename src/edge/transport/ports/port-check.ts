@@ -1,7 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { createServer, isIPv6 } from 'node:net';
 
-/** A port that a listener is about to take. */
 export interface PortUse {
   /** Name of the variable that sets it. */
   readonly variable: string;
@@ -16,10 +15,7 @@ export interface PortFault {
   readonly code: string;
 }
 
-/**
- * The first port that this process cannot have for itself, or null. DNS workers share their ports (SO_REUSEPORT), so that the
- * kernel would let a second server of the same user share them too: this looks without sharing. Port 0 is never taken.
- */
+/** The first port in use, or null. Binds without SO_REUSEPORT, which would let two servers share a port. Skips port 0. */
 export async function findPortFault(uses: readonly PortUse[]): Promise<PortFault | null> {
   for (const use of uses) {
     if (use.port === 0) continue;

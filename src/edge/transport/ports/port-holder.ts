@@ -1,11 +1,9 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** State of a listening TCP socket in /proc/net/tcp (Linux, include/net/tcp_states.h). */
+/** TCP_LISTEN in /proc/net/tcp (Linux, include/net/tcp_states.h). */
 const LISTENING = '0A';
 
-/**
- * The process that holds a port, as far as /proc tells: only processes of this user can be looked into, unless we are root.
- */
+/** The process that holds a port, from /proc. Without root only processes of this user are visible. */
 export function findPortHolder(protocol: 'udp' | 'tcp', port: number): number | null {
   const inodes = new Set(
     [protocol, `${protocol}6`].flatMap((table) => socketInodes(textOf(`/proc/net/${table}`), protocol, port)),
@@ -18,7 +16,7 @@ export function findPortHolder(protocol: 'udp' | 'tcp', port: number): number | 
   );
 }
 
-/** Inodes of the sockets bound to `port` in the text of /proc/net/udp or /proc/net/tcp. */
+/** Socket inodes of `port` in the text of /proc/net/udp or /proc/net/tcp. */
 export function socketInodes(text: string, protocol: 'udp' | 'tcp', port: number): string[] {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   return text
@@ -39,7 +37,7 @@ function holdsOne(pid: number, inodes: ReadonlySet<string>): boolean {
   });
 }
 
-/** Processes come and go, and most belong to others: what cannot be read is empty. */
+/** Empty for a process that ended or belongs to another user. */
 function namesOf(path: string): string[] {
   try {
     return readdirSync(path);

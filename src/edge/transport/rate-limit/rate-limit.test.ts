@@ -22,7 +22,7 @@ function fates(limits: Limits, address: string, reply: Uint8Array, times: number
   return Array.from({ length: times }, () => LETTER[limits.udp.admit(address, reply)]).join('');
 }
 
-/** The same for queries that nobody has worked for yet. */
+/** The same for queries without a reply yet. */
 function screened(limits: Limits, address: string, times: number): string {
   return Array.from({ length: times }, () => LETTER[limits.udp.screen(address)]).join('');
 }
@@ -36,7 +36,7 @@ test('so many replies a second are whole, of the rest every second one is cut do
   assert.equal(fates(limits, '192.0.2.1', ANSWER, 6), 'fffff-');
 });
 
-test('a clock that is set back limits nobody for longer than a window, on any way', () => {
+test('a clock that is set back limits no peer for longer than a period, over any transport', () => {
   const { limits, time } = scene();
   const stream = limits.meter('192.0.2.1');
   const spend = (): void => {

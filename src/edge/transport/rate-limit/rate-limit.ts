@@ -1,4 +1,4 @@
-/** Rate limits by the peer's address (docs/OPERATIONS.md). All threads of a node count together. */
+/** Rate limits by the peer's network (docs/OPERATIONS.md). All threads of a node count together. */
 
 import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import type { Clock } from '../../../core/clock.ts';
@@ -8,38 +8,35 @@ import { u16At, u32At } from '../../wire/octets.ts';
 import type { Fate, ReplyLimiter } from '../udp/reply-finisher.ts';
 import { periodEnd, RateTable } from './rate-table.ts';
 
-/** What is counted apart. The first four are classes of replies over UDP: one must not use up the others' share. */
+/** Kinds of events with separate counts. The first four are classes of UDP replies. */
 const KIND = { answer: 0, nodata: 1, refused: 2, error: 3, stream: 4, https: 5 } as const;
 
-/** Classes of replies over UDP. Any of them may turn out to be that of a reply that is not made yet. */
+/** Any of these may be the class of a reply that is not made yet. */
 const REPLY_KINDS = [KIND.answer, KIND.nodata, KIND.refused, KIND.error] as const;
 
 const TC = 0x02;
-/** An IPv4 /24 is the first word of the key less its last octet; an IPv6 /56 the first word and three octets of the second. */
+/** Masks: IPv4 /24 is the first word without its last octet; IPv6 /56 adds three octets of the second word. */
 const LESS_LAST_OCTET = 0xffff_ff00;
 const IPV4_OCTETS = 4;
-/** The second word where there is no more address. */
 const IPV4_LOW = 0;
-/** Every second reply over the limit leaves as a bare TC, so that a real client asks again over TCP. */
+/** Every second reply over the limit is a bare TC, so that a real client retries over TCP. */
 const SLIP = 2;
 const MINUTE = 60;
 
-/** Counts a query of one peer. Milliseconds to wait before it is answered, 0: none. */
+/** Counts a query. @returns milliseconds to wait before the answer; 0: none */
 export type QueryMeter = () => number;
 
 export interface RateLimits {
-  /** Replies over UDP. */
   readonly udp: ReplyLimiter;
-  /** Queries over TCP and TLS, counted together. */
+  /** TCP and DoT together. */
   readonly meter: (address: string) => QueryMeter;
-  /** Requests over HTTPS. 0 lets one pass, n refuses it for n seconds. */
+  /** HTTPS. @returns 0: allowed; n: refused for n seconds */
   readonly admit: (address: string) => number;
 }
 
 export interface RateSettings {
-  /** Made by `createRateMemory`. */
   readonly memory: SharedArrayBuffer;
-  /** UDP replies a second of one class to one network. */
+  /** UDP replies per second, for each class and network. */
   readonly responses: number;
   readonly clock: Clock;
 }
@@ -48,14 +45,13 @@ export function makeRateLimits({ memory, responses, clock }: RateSettings): Rate
   const table = new RateTable(memory);
   const octets = new Uint8Array(16);
 
-  /** Reads an address into `octets`; whether it is IPv4. One that cannot be read counts as ::. */
+  /** Reads an address into `octets`. @returns whether it is IPv4; an unreadable one counts as :: */
   function isIpv4(address: PeerAddress): boolean {
     const length = readAddress(address, octets);
     if (length === 0) octets.fill(0);
     return length === IPV4_OCTETS;
   }
 
-  /** The network in `octets`: an IPv4 /24 or an IPv6 /56. */
   const networkHigh = (ipv4: boolean): number =>
     ipv4 ? u32At(octets, 0) & LESS_LAST_OCTET : u32At(octets, 0);
   const networkLow = (ipv4: boolean): number => (ipv4 ? IPV4_LOW : u32At(octets, 4) & LESS_LAST_OCTET);
@@ -103,7 +99,7 @@ export function makeRateLimits({ memory, responses, clock }: RateSettings): Rate
   };
 }
 
-/** Answers, empty answers, refusals, and all other errors. An answer that was cut down is an answer. */
+/** A truncated answer counts as an answer. */
 function responseClass(reply: Uint8Array): number {
   const rcode = reply[3]! & 0x0f;
   if (rcode === RCODE.NOERROR) {

@@ -4,7 +4,7 @@ import { createRateMemory, periodEnd, RateTable } from './rate-table.ts';
 
 const NOW = 1_700_000_000;
 
-test('counts by key and kind, and begins anew with each window', () => {
+test('counts by key and kind, and starts at zero in each period', () => {
   const table = new RateTable(createRateMemory());
   const count = (high: number, low: number, kind: number, now: number): number =>
     table.count(high, low, kind, now, 10);
@@ -35,7 +35,7 @@ test('tables on the same memory count together', () => {
   assert.equal(other.count(7, 7, 0, NOW, 1), 2);
 });
 
-test('other memory, other places: nobody can know which keys meet', () => {
+test('other memory, other positions: collisions of keys cannot be predicted', () => {
   const words = (memory: SharedArrayBuffer): string => {
     new RateTable(memory).count(7, 7, 0, NOW, 1);
     return Buffer.from(new Uint8Array(memory)).subarray(16).toString('hex');
@@ -62,7 +62,7 @@ test('of many keys each has its own count, but for a few that are put out', () =
   }
 });
 
-test('counts that a clock left ahead of the time when it was set back give their places to newcomers', () => {
+test('counts with an end beyond a clock that was set back are replaced first', () => {
   const table = new RateTable(createRateMemory(1));
   const keys = [1, 2, 3, 4];
   for (const key of keys) for (let i = 0; i < 9; i++) table.count(key, 0, 0, NOW + 7200, 60);

@@ -18,7 +18,7 @@ function slip(message: Uint8Array): Uint8Array | null {
   return octets === 0 ? null : out.subarray(0, octets);
 }
 
-test('what slips is a header and the question with TC, and a bare OPT record where there was one', () => {
+test('a truncated reply has header and question with TC, and an OPT record without options if the query had one', () => {
   const plain = decodeMessage(slip(query(9, 'abc'))!)!;
   assert.deepEqual(
     [plain.id, plain.qr, plain.tc, plain.rd, plain.rcode, plain.question.length, plain.edns],
@@ -33,7 +33,7 @@ test('what slips is a header and the question with TC, and a bare OPT record whe
   }
 });
 
-test('no response, no other opcode, no message without one whole question gets a slip', () => {
+test('responses, other opcodes and messages without one whole question get no reply', () => {
   const response = query(1, 'abc');
   response[2]! |= 0x80;
   const notify = query(1, 'abc');
@@ -48,7 +48,7 @@ test('no response, no other opcode, no message without one whole question gets a
   assert.equal(decodeMessage(slip(ednsQuery(1, 'abc', { version: 1 }))!)!.edns, null);
 });
 
-test('a slip is never longer than its query, whatever the query is', () => {
+test('a truncated reply is never longer than its query', () => {
   const rng = seededRng(5);
   const seeds = [...corpus(), ednsQuery(1, 'abc', { options: [option(12, '00')] })];
   let slipped = 0;

@@ -1,28 +1,18 @@
 import type { Transport } from '../../../core/transport.ts';
 
-/** Shares of the queue in which questions wait for a signature. A source uses one of them. */
+/** Number of shares of the queue in which questions wait for a signature. One source uses one share. */
 export const QUEUE_SHARES = 64;
 
-/**
- * One query in, one reply out. It is told the transport (size limits and some EDNS options differ) and never an address.
- * Neither method throws or rejects.
- */
+/** Answers queries. It knows the transport and never the peer's address. Neither method throws or rejects. */
 export interface PacketHandler {
-  /**
-   * Answers from the packet cache, into the caller's buffer.
-   *
-   * @param request the message, at `request[0..length)`
-   * @returns octets written to `out`, or 0: not cached, use `slow`
-   */
+  /** Copies the cached reply to `request[0..length)` into `out`. @returns its octets; 0: not cached, call `slow` */
   hot(request: Uint8Array, length: number, transport: Transport, out: Buffer): number;
   /**
-   * Answers anything. Synchronous unless a service has to wait. The reply stays in a cache: it may be kept and queued,
-   * but never changed.
+   * Answers any query; synchronous unless a service has to wait. Copy the reply before changing it: the cache shares it.
    *
-   * @param proven the peer has proved that it receives what is sent to its address: by a valid server cookie (RFC 7873),
-   *   or by having opened a stream
-   * @param share where the question queues if it has to wait, 0 to QUEUE_SHARES - 1; see `queueShare`. Absent: 0
-   * @returns the reply, or null for silence (RFC 8906: only what is no query at all)
+   * @param proven the peer receives at its address: it sent a valid server cookie (RFC 7873) or opened a stream
+   * @param share where the question waits, 0 (default) to QUEUE_SHARES - 1; see `queueShare`
+   * @returns the reply, or null: the request is no query and gets no reply (RFC 8906)
    */
   slow(
     request: Uint8Array,
@@ -32,22 +22,18 @@ export interface PacketHandler {
   ): Uint8Array | null | Promise<Uint8Array | null>;
 }
 
-/** What the JSON API makes of one request. The transport turns it into an HTTP reply. */
+/** The result of a JSON API request. */
 export type JsonResult =
-  /** The parameters are wrong: a 400. */
+  /** A parameter is wrong: 400. */
   | { readonly kind: 'refused'; readonly error: string }
-  /** The client asked for `ct=application/dns-message`: the reply leaves as it is. Null: a 400. */
+  /** For `ct=application/dns-message`: the DNS message itself. Null: 400. */
   | { readonly kind: 'message'; readonly reply: Uint8Array | null }
-  /** `reply` is the DNS message that `document` renders; its TTLs decide how long HTTP caches may keep the document. */
+  /** `reply` is the DNS message that `document` shows; its TTLs set the HTTP cache time. */
   | { readonly kind: 'document'; readonly document: object; readonly reply: Uint8Array }
-  /** The reply is not a DNS message: a 500. */
+  /** The reply is not a DNS message: 500. */
   | { readonly kind: 'unreadable' };
 
-/**
- * `GET /resolve`, which `edge/query` implements.
- *
- * @param ask asks one DNS query over the transport that the request came on; null: not a query
- */
+/** `GET /resolve`. @param ask sends one DNS query over the transport of the request; null: not a query */
 export type JsonApi = (
   params: URLSearchParams,
   ask: (query: Uint8Array) => Uint8Array | null | Promise<Uint8Array | null>,

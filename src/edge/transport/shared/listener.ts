@@ -3,60 +3,48 @@ import type { ConnectionEvent, LimitedEvent, Transport } from '../../../core/tra
 import type { ServerCookies } from '../edns/cookies.ts';
 import type { PacketHandler } from './handler.ts';
 
-/**
- * What a listener lets the outside know: counts, and nothing that could name a client or a question. Its methods run on
- * the hot path and must neither throw nor wait.
- */
+/** Counts of a listener, without clients or questions. On the hot path: methods must neither throw nor wait. */
 export interface TransportObserver {
-  /**
-   * One reply left.
-   *
-   * @param octets length of the DNS message
-   * @param rcode the four bits of the header (the upper eight live in the OPT record)
-   * @param seconds from the query's arrival, 0 for one answered from the packet cache
-   */
+  /** One reply left. @param rcode of the header, 4 bits @param seconds since the query; 0: from the packet cache */
   reply(transport: Transport, octets: number, rcode: number, seconds: number): void;
-  /** An evicted connection is closed too, and both are told. */
+  /** An eviction also counts as a close. */
   connection(transport: Transport, event: ConnectionEvent): void;
-  /** Octets that got no reply, or a query over HTTP that got a 400. */
+  /** A message that got no reply, or a query over HTTP that got a 400. */
   malformed(transport: Transport): void;
-  /** The rate limit kept a reply over UDP back, or cut it down. */
+  /** The rate limit dropped or truncated a reply over UDP. */
   limited(event: LimitedEvent): void;
-  /** A query over UDP that the packet cache does not answer was dropped: too many of them waited. */
+  /** A query over UDP was dropped because the queue of misses was full. */
   missDropped(): void;
 }
 
-/** What every listener is given. A port of 0 takes a free one. */
+/** A port of 0 takes a free one. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
   readonly handler: PacketHandler;
   readonly clock: Clock;
   readonly observe: TransportObserver;
-  /** Without them COOKIE options are ignored. */
+  /** Null: COOKIE options are ignored. */
   readonly cookies?: ServerCookies | null;
-  /** Several threads listen on one port, and the kernel spreads the clients over them (SO_REUSEPORT). */
+  /** SO_REUSEPORT: threads share the port, and the kernel spreads clients over them. */
   readonly reusePort: boolean;
-  /** An error that cost no more than one packet or connection; for a log. Never called with anything of a client's. */
+  /** An error that cost at most one packet or connection, for the log. Holds no client data. */
   readonly onFault: (fault: unknown) => void;
 }
 
 export interface Listener {
   readonly transport: Transport;
   readonly address: { readonly host: string; readonly port: number };
-  /**
-   * Stops accepting, answers what is in flight, closes. After `graceMs` milliseconds it closes regardless.
-   * A second call waits for the first.
-   */
+  /** Stops accepting, answers queries in flight, closes after `graceMs` at the latest. A second call waits for the first. */
   close(graceMs: number): Promise<void>;
 }
 
-/** The response code in the header of a reply (RFC 1035 §4.1.1). */
+/** The response code in a reply's header (RFC 1035 §4.1.1). */
 export function headerRcode(reply: Uint8Array): number {
   return reply[3]! & 0x0f;
 }
 
-/** One call of `work`, however often it is asked for: `close` is called by signals, which repeat. */
+/** Calls `work` once: signals repeat, and each calls `close`. */
 export function once<A extends unknown[]>(
   work: (...args: A) => Promise<void>,
 ): (...args: A) => Promise<void> {

@@ -6,26 +6,21 @@ import type { Listener } from './listener.ts';
 
 export interface TlsListenOptions {
   readonly tls: CertificatePair;
-  /** 48 secret octets. Threads that share a port share them too, else a session resumes only on the thread that made it. */
+  /** 48 secret octets. Threads that share a port share them, so a session resumes on any of them. */
   readonly ticketKeys?: Buffer;
-  /** Milliseconds that a peer has for its TLS handshake; the product's when not given. */
+  /** Milliseconds for a TLS handshake. */
   readonly handshakeMs?: number;
 }
 
 export interface TlsListener extends Listener {
   /**
-   * New connections get the new certificate, open ones keep theirs. Without `ticketKeys` those in use stay; with new ones
-   * no session that was begun under the earlier ones resumes.
-   *
-   * @throws when the key does not fit the certificate or either is no PEM; the old ones then stay in use
+   * Replaces the certificate for new connections. Without `ticketKeys` those in use stay; new ones end session resumption.
+   * @throws for an invalid PEM, or a key that does not fit; the old pair stays in use
    */
   reloadTls(tls: CertificatePair, ticketKeys?: Buffer): void;
 }
 
-/**
- * RFC 9325 and RFC 8996: TLS 1.2 at least, without renegotiation, which would let a client have us make a handshake again
- * and again on one connection (RFC 9325 §4.5). What is left of 1.2 is then only the suites with forward secrecy and AEAD.
- */
+/** RFC 9325: TLS 1.2 or later. Renegotiation is refused: it would allow many handshakes on one connection (§4.5). */
 const FLOOR = {
   minVersion: 'TLSv1.2',
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
@@ -42,12 +37,11 @@ const FLOOR = {
   ].join(':'),
 } as const satisfies SecureContextOptions;
 
-/** The options a TLS server of ours is made with, ALPN excepted. */
 export function tlsOptions(options: TlsListenOptions): TlsOptions {
   return { ...secureContext(options), handshakeTimeout: handshakeLimits(options).ms };
 }
 
-/** Milliseconds that a peer has for its handshake, at most and while the listener is crowded. */
+/** Milliseconds for a handshake: at most, and while the listener is crowded. */
 export interface HandshakeLimits {
   readonly ms: number;
   readonly crowdedMs: number;
@@ -63,16 +57,15 @@ function secureContext({ tls, ticketKeys }: TlsListenOptions): SecureContextOpti
   return { ...FLOOR, cert: tls.cert, key: tls.key, ...(ticketKeys && { ticketKeys }) };
 }
 
-/** Closes connections whose handshake fails or exceeds its time. Node only reports them and leaves them open. */
+/** Closes connections whose handshake fails or times out. Node only reports them. */
 export function closeFailedHandshakes(server: Server): void {
   server.on('tlsClientError', (_fault: Error, socket: TLSSocket) => socket.destroy());
 }
 
-/** See `TlsListener.reloadTls`. */
 export function tlsReloader(server: Server, options: TlsListenOptions): TlsListener['reloadTls'] {
   let inUse = options.ticketKeys;
   return (tls, ticketKeys = inUse) => {
-    // The context is replaced whole, so it takes the floor and the ticket keys again.
+    // `setSecureContext` replaces the whole context: repeat the minimum version and the ticket keys.
     server.setSecureContext(secureContext({ tls, ...(ticketKeys && { ticketKeys }) }));
     inUse = ticketKeys;
   };

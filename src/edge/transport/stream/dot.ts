@@ -10,10 +10,7 @@ import {
 import { WRITE_BUFFER_OCTETS } from './stream-connection.ts';
 import { type StreamOptions, serveStreams } from './stream-server.ts';
 
-/**
- * DNS over TLS (RFC 7858, RFC 8310): DNS over TCP, inside. Peers without ALPN or SNI are served; those that offer ALPN
- * have to offer `dot`.
- */
+/** DNS over TLS (RFC 7858, RFC 8310). ALPN and SNI are optional; a peer that sends ALPN must offer `dot`. */
 export async function listenDot(options: StreamOptions & TlsListenOptions): Promise<TlsListener> {
   const server = createServer({
     ...tlsOptions(options),

@@ -34,13 +34,13 @@ test('every split of every sequence gives the same messages', () => {
         const stream = framed(messages);
         const splitter = new FrameSplitter();
         const got: Buffer[] = [];
-        let turn = 0;
-        for (let at = 0; at < stream.length; turn++) {
-          const size = sizes[turn % sizes.length]!;
+        let round = 0;
+        for (let at = 0; at < stream.length; round++) {
+          const size = sizes[round % sizes.length]!;
           splitter.push(stream.subarray(at, at + size));
           at += size;
           // A paused connection pushes again before it has taken everything.
-          if (!lazily || turn % 3 === 0) got.push(...drain(splitter));
+          if (!lazily || round % 3 === 0) got.push(...drain(splitter));
         }
         got.push(...drain(splitter));
         assert.equal(splitter.pending, false);

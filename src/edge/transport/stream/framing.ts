@@ -1,30 +1,27 @@
-/** The two-octet length prefix of DNS over streams (RFC 1035 §4.2.2, RFC 7766 §8). Pure: octets in, messages out. */
+/** The two-octet length prefix of DNS over streams (RFC 1035 §4.2.2, RFC 7766 §8). */
 
 const LENGTH_OCTETS = 2;
 const LONGEST = 0xffff;
 const EMPTY = new Uint8Array(0);
-/** What an announced message is given to begin with: a length field alone must not cost its sender's victim 64 KiB. */
+/** First buffer of a message. A length field alone must not allocate 64 KiB. */
 const FIRST_PARTIAL_OCTETS = 512;
 
 /**
- * Cuts a stream into messages. Push a chunk, then call `next` until it says null.
- *
- * A message that lies within one chunk is a view of it; one that spans chunks is gathered in a buffer that doubles, so
- * every octet is copied a bounded number of times and what is held is at most twice what was received, never over
- * 64 KiB beside the chunk.
+ * Splits a stream into messages: push a chunk, then call `next` until it returns null. A message within one chunk is a view
+ * of it. Others are gathered in a buffer that doubles: at most twice the octets received, and 64 KiB beside the chunk.
  */
 export class FrameSplitter {
-  /** A length of zero was announced: no message is that short, so the stream is out of step and of no more use. */
+  /** A length of zero was announced: the stream is out of step. */
   fault = false;
   #chunk: Uint8Array = EMPTY;
   #at = 0;
-  /** Octets of the length field seen so far, and their value. */
+  /** Octets of the length field read so far, and their value. */
   #lengthSeen = 0;
   #length = 0;
   #partial: Uint8Array = EMPTY;
   #gathered = 0;
 
-  /** Takes the next octets. Whatever `next` has not taken of the chunk before is copied in front of them. */
+  /** Adds octets. Those that `next` has not read yet are copied in front. */
   push(chunk: Uint8Array): void {
     const rest = this.#chunk.length - this.#at;
     if (rest === 0) {
@@ -38,12 +35,12 @@ export class FrameSplitter {
     this.#at = 0;
   }
 
-  /** Octets of a message have come that is not complete yet (or that `next` has not been asked for). */
+  /** Whether part of a message is waiting. */
   get pending(): boolean {
     return this.#lengthSeen > 0 || this.#at < this.#chunk.length;
   }
 
-  /** The next whole message, without its length field; null when more octets are needed, or after a fault. */
+  /** The next message without its length; null: more octets needed, or a fault. */
   next(): Uint8Array | null {
     if (this.fault || !this.#readLength()) return null;
     const missing = this.#length - this.#gathered;
@@ -88,7 +85,7 @@ export class FrameSplitter {
     if (this.#at === this.#chunk.length) this.#release();
   }
 
-  /** Lets go of a chunk that has been read to its end. */
+  /** Releases a chunk that was read to its end. */
   #release(): false {
     this.#chunk = EMPTY;
     this.#at = 0;
@@ -103,7 +100,7 @@ export class FrameSplitter {
   }
 }
 
-/** A message with its length in front, for one write (RFC 7766 §8: both in the same segment). */
+/** The message with its length, for one write (RFC 7766 §8: both in one segment). */
 export function frame(message: Uint8Array, length: number): Buffer {
   const framed = Buffer.allocUnsafe(LENGTH_OCTETS + length);
   framed[0] = length >> 8;

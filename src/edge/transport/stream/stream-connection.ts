@@ -7,50 +7,47 @@ import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 import { queueShare } from '../shared/queue-share.ts';
 import { FrameSplitter, frame } from './framing.ts';
 
-/** Reading pauses while a socket holds this much that its peer has not taken. Also the socket's high-water mark. */
+/** Reading pauses while this many octets wait for the peer. Also the socket's high-water mark. */
 export const WRITE_BUFFER_OCTETS = 65_536;
-/** Queries answered in one turn; the rest wait for the next, so that one busy peer does not hold up the others. */
+/** Queries answered in one tick, so that one busy peer does not delay the others. */
 const QUERIES_A_TURN = 128;
-/** A hung-up connection waits so long for its peer to do the same: closing at once would reset unread replies away. */
+/** Milliseconds to wait for the peer's FIN: closing at once would reset unread replies. */
 const LINGER_MS = 500;
 const LONGEST = 0xffff;
 
-/** Where a hot reply is built, and one that gets options. One suffices: it is copied into its frame before the next query is looked at. */
+/** Buffers of a hot reply and of one with options: copied to its frame before the next query is read. */
 const scratch = Buffer.allocUnsafeSlow(LONGEST);
 
 export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
   readonly transport: Transport;
   readonly decorator: ReplyDecorator;
   readonly meter?: ((address: string) => QueryMeter) | null;
-  /** What a peer over its rate waits by. */
+  /** Calls back when the wait of a peer over its rate ends. */
   readonly timers?: Timers;
-  /** Queries in flight above which reading pauses. */
+  /** Reading pauses above this many queries in flight. */
   readonly pipeline: number;
 }
 
-/**
- * One DNS conversation over a stream (RFC 7766): queries are answered as their answers come, in any order, and reading
- * stops while the peer has too many in flight, does not take its replies, or asks faster than it may.
- */
+/** One connection (RFC 7766). Replies leave in any order. Reading stops for too many queries, unread replies or rate. */
 export class StreamConnection {
-  /** When the peer last completed a query, was sent a reply, or began a message after a silence. */
+  /** Time of the last query or reply, or of the first octet of a message. */
   activeAt: number;
-  /** When a full write buffer was noticed that has not emptied since, or null. */
+  /** Since when the write buffer is full, or null. */
   stalledAt: number | null = null;
   inFlight = 0;
   readonly #socket: Socket;
   readonly #context: ConnectionContext;
   readonly #splitter = new FrameSplitter();
-  /** As it was when the connection came: a socket that is gone has none. */
+  /** Saved at the start: a closed socket has no address. */
   readonly #address: string;
   readonly #meter: QueryMeter | null;
-  /** A query that came too soon, and what cancels its waiting. */
+  /** A query over the rate, and the function that cancels its wait. */
   #held: Uint8Array | null = null;
   #waking: (() => void) | null = null;
   #peerEnded = false;
   #draining = false;
   #hungUp = false;
-  #turnScheduled = false;
+  #tickScheduled = false;
 
   constructor(socket: Socket, context: ConnectionContext) {
     this.#socket = socket;
@@ -59,7 +56,7 @@ export class StreamConnection {
     this.#address = socket.remoteAddress ?? '';
     this.#meter = context.meter?.(this.#address) ?? null;
     socket.setNoDelay(true);
-    // Resets and time-outs of a peer are its own affair; 'close' follows and does the accounting.
+    // 'close' follows, and does the accounting.
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.#waking?.());
     socket.on('data', (chunk: Buffer) => this.#onData(chunk));
@@ -70,12 +67,12 @@ export class StreamConnection {
     });
   }
 
-  /** Nothing is owed to the peer and it is not in the middle of a message. */
+  /** No reply is due and no message is incomplete. */
   get idle(): boolean {
     return this.inFlight === 0 && this.#waking === null && !this.#splitter.pending;
   }
 
-  /** Takes no further octets, answers the queries at hand, hangs up. */
+  /** Stops reading, answers the queries received, closes. */
   drain(): void {
     this.#draining = true;
     this.#settle();
@@ -89,21 +86,21 @@ export class StreamConnection {
     if (this.#draining || this.#hungUp) return;
     if (!this.#splitter.pending) this.activeAt = this.#context.clock();
     this.#splitter.push(chunk);
-    if (!this.#turnScheduled) this.#turn();
+    if (!this.#tickScheduled) this.#tick();
   }
 
   #onDrain(): void {
     this.stalledAt = null;
-    this.#turn();
+    this.#tick();
   }
 
   get #paused(): boolean {
     return this.stalledAt !== null || this.#waking !== null || this.inFlight >= this.#context.pipeline;
   }
 
-  /** Answers the messages at hand, and writes everything that was ready at once together. */
-  #turn(): void {
-    this.#turnScheduled = false;
+  /** Answers the messages received, and writes all ready replies together. */
+  #tick(): void {
+    this.#tickScheduled = false;
     const ready: Buffer[] = [];
     let octets = 0;
     let left = QUERIES_A_TURN;
@@ -120,24 +117,24 @@ export class StreamConnection {
     this.#steer(left === 0 || octets >= WRITE_BUFFER_OCTETS);
   }
 
-  /** The next query, unless the peer has to wait: then it is kept, and reading stops until the window of its rate turns. */
+  /** The next query. A query over the rate is kept, and reading stops until the period ends. */
   #next(): Uint8Array | null {
     const query = this.#held ?? this.#splitter.next();
     this.#held = null;
     const waitMs = query === null || this.#meter === null ? 0 : this.#meter();
     if (waitMs === 0) return query;
     this.#held = query;
-    // It is we who keep the peer waiting: that is no idleness of its own.
+    // The server causes this wait: it does not count as idle time.
     this.activeAt = this.#context.clock();
     this.#waking = (this.#context.timers ?? backgroundTimers).after(waitMs, () => {
       this.#waking = null;
-      // The 'close' event of a socket that was destroyed comes later than this may.
-      if (!this.#socket.destroyed) this.#turn();
+      // The 'close' event of a destroyed socket may come later than this.
+      if (!this.#socket.destroyed) this.#tick();
     });
     return null;
   }
 
-  /** Decides what comes next: stop, another turn, or more reading. */
+  /** Decides the next step: stop, another tick, or more reading. */
   #steer(unfinished: boolean): void {
     if (this.#socket.destroyed) return;
     if (this.#splitter.fault) {
@@ -151,15 +148,15 @@ export class StreamConnection {
     }
     if (unfinished) {
       this.#socket.pause();
-      this.#turnScheduled = true;
-      setImmediate(() => this.#turn());
+      this.#tickScheduled = true;
+      setImmediate(() => this.#tick());
       return;
     }
     this.#settle();
     this.#socket.resume();
   }
 
-  /** A framed reply that was at hand, or null: it comes later, or never. */
+  /** A framed reply, or null: later, or never. */
   #answer(query: Uint8Array): Buffer | null {
     const { handler, transport, decorator, clock, observe, onFault } = this.#context;
     const askedAt = clock();
@@ -199,7 +196,7 @@ export class StreamConnection {
     }
     let [own, octets] = [reply, reply.length];
     if (decorator.read(query)) {
-      // A cache may hold the reply too.
+      // Copy: the cache shares the reply.
       scratch.set(reply);
       own = scratch;
       octets = decorator.finish(this.#address, scratch, octets);
@@ -214,12 +211,12 @@ export class StreamConnection {
     this.activeAt = this.#context.clock();
     if (this.#socket.destroyed) return;
     if (reply !== null) this.#write(reply);
-    if (wasPaused && !this.#paused && !this.#turnScheduled) this.#turn();
+    if (wasPaused && !this.#paused && !this.#tickScheduled) this.#tick();
     else this.#settle();
   }
 
   #write(octets: Buffer): void {
-    // Replies that become ready in the same turn of the event loop leave in one segment.
+    // Replies that become ready in one tick leave in one segment.
     if (this.#socket.writableCorked === 0) {
       this.#socket.cork();
       process.nextTick(() => this.#socket.uncork());
@@ -227,14 +224,14 @@ export class StreamConnection {
     if (!this.#socket.write(octets)) this.stalledAt ??= this.#context.clock();
   }
 
-  /** Hangs up once nothing is owed: after the peer's own FIN (RFC 7766 §6.2.4), or when told to drain. */
+  /** Closes once no reply is due: after the peer's FIN (RFC 7766 §6.2.4), or when draining. */
   #settle(): void {
-    // A pause or a turn to come means that whole queries are still at hand.
-    const asked = this.#turnScheduled || this.#paused || this.inFlight > 0;
+    // While paused or scheduled, whole queries are still waiting.
+    const asked = this.#tickScheduled || this.#paused || this.inFlight > 0;
     if (asked || this.#hungUp || !(this.#draining || this.#peerEnded)) return;
     this.#hungUp = true;
     this.#socket.end();
-    // Keeps taking what the peer still sends, unread, so that its FIN is seen.
+    // Keep reading and discard, so that the peer's FIN is seen.
     this.#socket.resume();
     setTimeout(() => this.#socket.destroySoon(), LINGER_MS).unref();
   }

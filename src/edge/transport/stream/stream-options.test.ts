@@ -142,7 +142,7 @@ test('over its rate a peer waits: nothing is read, nothing is lost, the order is
   });
 });
 
-test('who is made to wait is not idle, and gets the answers after its FIN', async () => {
+test('a peer over its rate is not idle, and gets its answers after its FIN', async () => {
   const { state, timers, extra } = gate(1);
   const time = { now: 1_700_000_000_000 };
   const limits = { idleMs: 60 };
@@ -154,7 +154,7 @@ test('who is made to wait is not idle, and gets the answers after its FIN', asyn
     await until(() => state.asked === 2 && options.observe.count('tcp opened') === 2);
     time.now += 59;
     await timers.advance(WAIT_MS);
-    // At this time the other, which never asked, is closed; the waiting one was looked at in the same turn.
+    // At this time the other, which never asked, is closed; the waiting one was checked in the same tick.
     time.now += 1;
     await until(other.ended);
     assert.deepEqual([replies.length, ended()], [1, false]);
@@ -179,7 +179,7 @@ test('a peer that left while it waited is let go when its time comes', async () 
   });
 });
 
-test('closing waits for who has to wait', async () => {
+test('closing waits for queries over their rate', async () => {
   const { state, timers, extra } = gate(0);
   await withTcp(extra, async ({ listener, peer }) => {
     const { send, replies } = peer();

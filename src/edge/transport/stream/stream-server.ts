@@ -16,7 +16,7 @@ import type { HandshakeLimits } from '../shared/tls.ts';
 import { StreamConnection } from './stream-connection.ts';
 
 export interface StreamLimits extends ConnectionLimits {
-  /** Milliseconds of silence, or for one message to become complete, after which a connection is closed. */
+  /** Milliseconds of silence, or for one message to become complete, before a connection closes. */
   readonly idleMs: number;
   /** Milliseconds for a full write buffer to empty. */
   readonly drainMs: number;
@@ -32,28 +32,22 @@ export const STREAM_LIMITS: StreamLimits = {
 };
 
 export interface StreamOptions extends ListenOptions {
-  /** Those not given are the product's. */
+  /** Overrides of the defaults. */
   readonly limits?: Partial<StreamLimits>;
-  /** Rate limiting: what counts the queries of one peer. */
+  /** Counts the queries of one peer. */
   readonly meter?: ((address: string) => QueryMeter) | null;
-  /** For tests. */
   readonly timers?: Timers;
-  /** Connections by address in the whole process; without it this listener counts its own. */
+  /** Connections by address in the process; without it this listener counts its own. */
   readonly connections?: ConnectionTable | null;
 }
 
-/** A crowded listener has this much less patience with the idle. */
+/** Divides the idle time of a crowded listener. */
 const CROWDED_DIVISOR = 4;
-/** Deadlines are looked at this many times within the shortest of them. */
+/** Deadlines are checked this many times within the shortest of them. */
 const SWEEPS = 4;
 const BACKLOG = 4096;
 
-/**
- * DNS over any `net.Server`: the accounting of connections, their deadlines, and an orderly end.
- *
- * @param server not yet listening, made with `allowHalfOpen` and a high-water mark of `WRITE_BUFFER_OCTETS`
- * @param handshake of a server of TLS, null for one of TCP
- */
+/** DNS over a `net.Server` made with `allowHalfOpen` and `WRITE_BUFFER_OCTETS`. @param handshake null for TCP */
 export async function serveStreams(
   server: Server,
   transport: Transport,
@@ -64,7 +58,7 @@ export async function serveStreams(
   const connectionLimit = new ConnectionLimit(limits, 'stream', options.connections ?? null);
   const open = new Map<Socket, StreamConnection>();
   const idleMs = (): number => (connectionLimit.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
-  // What peers are told is what they are held to.
+  // The keepalive option announces the timeout that is enforced.
   const decorator = new ReplyDecorator(transport, { cookies: options.cookies ?? null, idleMs });
   const context = { ...options, transport, decorator, pipeline: limits.pipeline };
 
@@ -111,7 +105,7 @@ export async function serveStreams(
   };
 }
 
-/** RFC 7766 §6.2.2: the longest idle connection may be closed for another. */
+/** The longest idle connection may be closed (RFC 7766 §6.2.2). */
 function oldestIdle(open: Map<Socket, StreamConnection>): IdleConnection | null {
   let oldest: Socket | null = null;
   let since = Number.POSITIVE_INFINITY;
@@ -125,7 +119,7 @@ function oldestIdle(open: Map<Socket, StreamConnection>): IdleConnection | null 
   return {
     since,
     close: () => {
-      // At once: the 'close' event comes in a later turn.
+      // Remove now: the 'close' event comes in a later tick.
       open.delete(socket);
       socket.destroy();
     },
@@ -141,7 +135,7 @@ function sweep(open: Iterable<StreamConnection>, now: number, idleMs: number, dr
   }
 }
 
-/** Listens; the promise fails as `listen` does (address in use, no permission). */
+/** Rejects as `listen` fails (address in use, no permission). */
 export function listening(
   server: Server,
   options: Pick<ListenOptions, 'host' | 'port' | 'reusePort'>,

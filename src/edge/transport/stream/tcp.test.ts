@@ -69,12 +69,12 @@ function listen(socket: Socket): Peer {
   return { socket, replies, ended: () => ended, send };
 }
 
-/** Waits until a count has risen and then stays the same for so many turns of the event loop. */
-async function unchanged(count: () => number, turns = 200): Promise<void> {
+/** Waits until a count has risen and then stays the same for so many ticks. */
+async function unchanged(count: () => number, ticks = 200): Promise<void> {
   await until(() => count() > 0);
-  for (let last = count(), left = turns; left > 0; left--) {
+  for (let last = count(), left = ticks; left > 0; left--) {
     await new Promise(setImmediate);
-    if (count() !== last) left = turns;
+    if (count() !== last) left = ticks;
     last = count();
   }
 }
@@ -170,7 +170,7 @@ test('a length of zero ends the connection, after the answers before it', async 
   });
 });
 
-test('what is no query is passed over, a handler that fails costs one answer', async () => {
+test('a message that is no query is ignored, a failing handler costs one answer', async () => {
   await withTcp({}, async ({ options, peer }) => {
     const { replies, send } = await peer();
     send(Buffer.from('short'), query(1, 'mute'), query(2, 'throw'), query(3, 'reject'), query(4, 'echo'));
@@ -180,7 +180,7 @@ test('what is no query is passed over, a handler that fails costs one answer', a
   });
 });
 
-test('the silent, the half-spoken and the dripping are closed; the busy and the waiting are not', async () => {
+test('connections that are silent, incomplete or too slow are closed; busy and waiting ones are not', async () => {
   await withTcp({ idleMs: 300 }, async ({ options, peer }) => {
     const [silent, half, dripping, busy, waiting] = [
       await peer(),
@@ -205,7 +205,7 @@ test('the silent, the half-spoken and the dripping are closed; the busy and the 
   });
 });
 
-test('a peer that takes no answers is not read from, and in the end cut off', async () => {
+test('a peer that reads no answers is not read from, and is closed after a time', async () => {
   await withTcp({ drainMs: 300, idleMs: 60_000 }, async ({ options, peer }) => {
     const { socket, send } = await peer();
     socket.pause();
@@ -247,7 +247,7 @@ test('connections of one address: the limit, and one more', async () => {
   });
 });
 
-test('when full, the longest idle connection makes way; when none is idle, the newcomer does', async () => {
+test('a full listener closes its longest idle connection; if none is idle, it refuses the new one', async () => {
   const time = { now: 1_700_000_000_000 };
   const scenario = async ({ options, peer }: Scene): Promise<void> => {
     const peers: Peer[] = [];
@@ -276,7 +276,7 @@ test('when full, the longest idle connection makes way; when none is idle, the n
   await withTcp({ connections: 3, connectionsPerAddress: 0 }, scenario, () => time.now);
 });
 
-test('300 idle connections of one address are borne when the limit is off', async () => {
+test('300 idle connections of one address stay open when the limit is off', async () => {
   await withTcp({ connectionsPerAddress: 0 }, async ({ peer }) => {
     const peers = await Promise.all(Array.from({ length: 300 }, peer));
     for (const each of peers) each.send(query(1, 'hot'));
@@ -284,7 +284,7 @@ test('300 idle connections of one address are borne when the limit is off', asyn
   });
 });
 
-test('closing: idle peers are let go, owed answers arrive, newcomers find nobody', async () => {
+test('closing: idle connections end, pending answers arrive, new connections are refused', async () => {
   await withTcp({}, async ({ options, listener, peer }) => {
     const idle = await peer();
     const owed = await peer();

@@ -17,7 +17,7 @@ const NATIVE = fileURLToPath(new URL('../../../../native/', import.meta.url));
 const NO_HEADERS = 2;
 const NO_COMPILER = 127;
 
-test('the binary was built from the source that lies beside it', () => {
+test('the binary was built from the source in its folder', () => {
   const sums = readFileSync(join(NATIVE, 'prebuilt/linux-x64/SHA256SUMS'), 'utf8').trimEnd().split('\n');
   const files = sums.map((line) => {
     const [sum, file] = line.split('  ') as [string, string];
@@ -33,13 +33,13 @@ test('the binary was built from the source that lies beside it', () => {
   assert.deepEqual(files, ['udp-batch.c', 'build.sh', 'prebuilt/linux-x64/udp-batch.node']);
 });
 
-test('a file that is missing, or no addon, or of another age is no addon', () => {
+test('a missing file, a file that is no addon and a binary with another ABI are not loaded', () => {
   assert.equal(loadUdpAddon(join(NATIVE, 'prebuilt/none/udp-batch.node')), null);
   assert.equal(loadUdpAddon(join(NATIVE, 'udp-batch.c')), null);
   assert.equal(loadUdpAddon(fileURLToPath(new URL('../../../../package.json', import.meta.url))), null);
 });
 
-test('Node serves where batches are not wanted or cannot be had', async () => {
+test('the sockets of Node serve where batches are off or unavailable', async () => {
   const refusing = (errno: number): UdpAddon => ({ abi: 1, open: () => errno }) as unknown as UdpAddon;
   const ENOSYS = -38;
   const EADDRINUSE = -98;
@@ -63,7 +63,7 @@ test('Node serves where batches are not wanted or cannot be had', async () => {
 
 /** One built here and now, so that the source is what is tested too. */
 const built = build();
-udpSuite('listenUdpBatch, built anew', (options) => listenUdpBatch(options, built!), {
+udpSuite('listenUdpBatch, built by this test', (options) => listenUdpBatch(options, built!), {
   skip: built === null ? 'no compiler or no headers of Node' : false,
 });
 

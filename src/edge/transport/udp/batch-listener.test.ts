@@ -217,7 +217,7 @@ describe('listenUdpBatch by itself', { skip }, () => {
     addon.close(endpoint);
   });
 
-  test('a thread that ends, in whatever way, lets go of its port', async () => {
+  test('a thread that ends in any way releases its port', async () => {
     const ends: ((worker: Worker, send: (first: number) => void) => void)[] = [
       (worker) => void worker.terminate(),
       (_worker, send) => send(FATAL.exit),
@@ -242,7 +242,7 @@ describe('listenUdpBatch by itself', { skip }, () => {
         const before = replies.length;
         for (let i = 0; i < 100; i++) send(message(0), port);
         await until(() => replies.length > before);
-        // `once` would reject with what the thread died of.
+        // `once` would reject with the error of the thread.
         const exited = new Promise((resolve) => worker.on('exit', resolve));
         for (let i = 0; i < 100; i++) send(message(0), port);
         end(worker, (first) => send(message(first), port));
@@ -253,7 +253,7 @@ describe('listenUdpBatch by itself', { skip }, () => {
     });
   });
 
-  test('threads share a port, and the death of one is nothing to the others', async () => {
+  test('threads share a port, and the end of one does not affect the others', async () => {
     const start = async (port: number): Promise<{ worker: Worker; port: number }> => {
       const worker = new Worker(
         new URL('../../../../test/support/edge/transport/udp/udp-worker.ts', import.meta.url),

@@ -7,11 +7,7 @@ import { type Miss, MissQueue } from './miss-queue.ts';
 import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './reply-finisher.ts';
 import { SocketAddress } from './socket-address.ts';
 
-/**
- * DNS over UDP (RFC 1035 §4.2.1), many packets a system call. Does what `listenUdp` does, for less.
- *
- * @throws an error with the system's code, as that would; ENOSYS where the system has no batches
- */
+/** DNS over UDP, many packets per system call. @throws system errors as `listenUdp` does; ENOSYS without batches */
 export async function listenUdpBatch(options: UdpOptions, addon: UdpAddon): Promise<Listener> {
   const batches = new UdpBatches(options, addon);
   return {
@@ -21,7 +17,6 @@ export async function listenUdpBatch(options: UdpOptions, addon: UdpAddon): Prom
   };
 }
 
-/** One slot of a batch. */
 interface Slot {
   readonly request: Buffer;
   readonly reply: Buffer;
@@ -37,9 +32,9 @@ class UdpBatches {
   readonly #slots: readonly Slot[];
   readonly #requestLengths: Int32Array;
   readonly #replyLengths: Int32Array;
-  /** For replies that come outside a turn: the kernel has copied them when `send` returns. */
+  /** For replies outside a batch: the kernel has copied them when `send` returns. */
   readonly #late = Buffer.allocUnsafeSlow(UDP_OCTETS);
-  /** Slots that hold a reply to a miss of this turn. Between two batches no packet needs them. */
+  /** Slots with replies to misses of this tick. Between two batches they are free. */
   #ready = 0;
 
   constructor(options: UdpOptions, addon: UdpAddon) {
@@ -54,7 +49,7 @@ class UdpBatches {
     this.#finisher = new ReplyFinisher(options);
     this.#misses = new MissQueue(options, {
       answer: (miss) => this.#answerMiss(miss),
-      turnEnded: () => this.#flush(),
+      tickEnded: () => this.#flush(),
     });
     this.#slots = slotsOf(memory, layout, isIPv6(host));
     this.#requestLengths = new Int32Array(memory, layout.requestLengthsAt, layout.slots);
@@ -71,9 +66,9 @@ class UdpBatches {
     this.#addon.close(this.#endpoint);
   }
 
-  /** A packet that goes wrong costs itself alone. Replies from the cache leave when this returns; misses come after. */
+  /** A fault costs one packet. Cached replies leave when this returns; misses are answered later. */
   #onBatch(count: number): void {
-    // Uncaught, so that the thread ends and another takes its place: this one receives nothing any more.
+    // Uncaught on purpose: the thread ends and is replaced, because this one receives nothing any more.
     if (count < 0) throw new Error('the memory of the UDP endpoint was detached');
     if (this.#misses.isFinishing) return;
     for (let i = 0; i < count; i++) {
@@ -85,9 +80,9 @@ class UdpBatches {
     }
   }
 
-  /** Octets of the reply in the slot, 0: none now. */
+  /** @returns octets of the reply in the slot; 0: none now */
   #answer({ request, reply, peer }: Slot, length: number): number {
-    // A reply to port 0 cannot be sent; only a forged query comes from there.
+    // A reply to port 0 cannot be sent; only forged queries have it.
     if (length < 0 || !peer.hasPort) return 0;
     const octets = this.#options.handler.hot(request, length, 'udp', reply);
     if (octets > 0) return this.#finisher.finish(request, length, peer.ip, reply, octets, 0);
@@ -100,7 +95,7 @@ class UdpBatches {
     return 0;
   }
 
-  /** Checks the rate of the source again: other queries of it may have been answered since. */
+  /** Checks the rate again: other queries of this source may have been answered since. */
   #answerMiss(miss: Miss<SocketAddress>): void {
     const { query, peer } = miss;
     const { reply } = this.#slots[this.#ready]!;
@@ -114,7 +109,7 @@ class UdpBatches {
       return;
     }
     const proven = screened === PROVEN;
-    // An unproven question never waits for a signature, so it needs no share.
+    // An unproven question never waits for a signature and needs no share.
     const share = proven ? queueShare(peer.ip) : 0;
     const answer = this.#options.handler.slow(query, 'udp', proven, share);
     if (!(answer instanceof Promise)) {
@@ -127,7 +122,7 @@ class UdpBatches {
     });
   }
 
-  /** Has the reply in the next free slot leave with the others of this turn. */
+  /** Puts the reply into the next free slot, to leave with the others of this tick. */
   #keep(octets: number, peer: SocketAddress): void {
     if (octets === 0) return;
     this.#slots[this.#ready]!.peer.octets.set(peer.octets);
@@ -140,21 +135,20 @@ class UdpBatches {
     this.#ready = 0;
   }
 
-  /** Writes a slow answer to `out` and finishes it. Octets to send, or 0. */
+  /** Copies a slow answer to `out` and finishes it. @returns octets to send, or 0 */
   #take({ query, peer, askedAt }: Miss<SocketAddress>, answer: Uint8Array | null, out: Buffer): number {
     const { observe, clock } = this.#options;
     if (answer === null) {
       observe.malformed('udp');
       return 0;
     }
-    // A cache may hold the reply too, and it is about to be written to.
+    // Copy before writing: the cache shares the reply.
     out.set(answer);
     const seconds = (clock() - askedAt) / 1000;
     return this.#finisher.finish(query, query.length, peer.ip, out, answer.length, seconds);
   }
 }
 
-/** Views of the shared memory, made once. */
 function slotsOf(memory: ArrayBuffer, layout: UdpLayout, isIpv6: boolean): readonly Slot[] {
   return Array.from({ length: layout.slots }, (_, i) => {
     const view = (at: number, stride: number, octets: number) => Buffer.from(memory, at + i * stride, octets);
@@ -166,7 +160,7 @@ function slotsOf(memory: ArrayBuffer, layout: UdpLayout, isIpv6: boolean): reado
   });
 }
 
-/** As Node's own sockets would throw it. The address stays out of it. */
+/** The same error as Node's sockets, without the address. */
 function systemError(errno: number): Error {
   const code = getSystemErrorName(errno);
   return Object.assign(new Error(`bind ${code}`), { errno, code, syscall: 'bind' });

@@ -6,13 +6,13 @@ import { LIMITS } from '../../../core/limits.ts';
 import { makeRateLimits } from '../rate-limit/rate-limit.ts';
 import { createRateMemory } from '../rate-limit/rate-table.ts';
 import { listenUdpBatch } from './batch-listener.ts';
-import { MISSES_A_TURN } from './miss-queue.ts';
+import { MISSES_PER_TICK } from './miss-queue.ts';
 
 const many = (count: number, label: string): Buffer[] =>
   Array.from({ length: count }, (_, i) => query(i, `${label}${i}`));
 
-/** A turn of the event loop in which misses are worked off. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** A tick in which misses are worked off. */
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('a batch of misses and one hit: the hit has left before the handler works for any of them', async () => {
   const options = setting();
@@ -20,10 +20,10 @@ test('a batch of misses and one hit: the hit has left before the handler works f
   const listener = await listenUdpBatch(options, fake.addon);
   fake.receive([...many(63, 'echo'), query(99, 'hot')]);
   assert.deepEqual([fake.left, options.handler.asked], [[['hot']], ['hot']]);
-  await turn();
-  assert.equal(options.handler.asked.length, 1 + MISSES_A_TURN);
-  assert.equal(fake.left[1]?.length, MISSES_A_TURN, 'replies of one turn leave with one system call');
-  // The socket is read between two turns: this hit does not wait for the 47 misses before it.
+  await tick();
+  assert.equal(options.handler.asked.length, 1 + MISSES_PER_TICK);
+  assert.equal(fake.left[1]?.length, MISSES_PER_TICK, 'replies of one tick leave with one system call');
+  // The socket is read between two ticks: this hit does not wait for the 47 misses before it.
   fake.receive([query(99, 'hot')]);
   assert.deepEqual(fake.left[2], ['hot']);
   await until(() => fake.left.flat().length === 65);

@@ -10,7 +10,7 @@ export interface EitherUdp {
   readonly path: UdpPath;
 }
 
-/** DNS over UDP by batches where that is wanted and possible, else with Node's own sockets. Both behave alike. */
+/** DNS over UDP: by batches where wanted and possible, else with Node's sockets. Both behave alike. */
 export async function listenUdpEither(
   options: UdpOptions,
   wanted: UdpChoice,
@@ -20,7 +20,7 @@ export async function listenUdpEither(
     try {
       return { listener: await listenUdpBatch(options, addon), path: 'batch' };
     } catch (error) {
-      // The system calls are not there. Anything else, a taken port say, would be no better without them.
+      // The system calls are missing. Other errors (port in use) would occur with Node's sockets too.
       if ((error as NodeJS.ErrnoException).code !== 'ENOSYS') throw error;
     }
   }

@@ -1,19 +1,14 @@
-/**
- * Queries over UDP that the packet cache does not answer. They are put aside and worked off a few at a time, and the
- * socket is read between two such turns. So a query that the cache answers waits for the work of one turn at most, however
- * many others are unanswered; and when more comes than can be worked off, it is misses that are lost, not hits.
- */
+/** Queries over UDP that the packet cache cannot answer. Some are answered per tick; the socket is read between ticks. */
 
 import { LIMITS } from '../../../core/limits.ts';
 import type { UdpOptions } from './reply-finisher.ts';
 
-/** Misses of one turn. A batch holds 64 packets, so that four turns work off a batch, and hits come in between. */
-export const MISSES_A_TURN = 16;
+/** A batch holds 64 packets: four ticks answer a batch of misses, and hits are read in between. */
+export const MISSES_PER_TICK = 16;
 const IN_FLIGHT = 10_000;
 
-/** One query that waits. */
 export interface Miss<P> {
-  /** A copy of its own: what it came in belongs to the next packet. */
+  /** A copy: the next packet overwrites the original. */
   readonly query: Uint8Array;
   readonly peer: P;
   /** Milliseconds since the epoch. */
@@ -21,29 +16,26 @@ export interface Miss<P> {
 }
 
 export interface MissWork<P> {
-  /** Answers one miss; a fault that it throws costs that miss alone. */
+  /** Answers one miss; what it throws costs that miss alone. */
   readonly answer: (miss: Miss<P>) => void;
-  /** Called after the last miss of a turn. */
-  readonly turnEnded?: () => void;
-  /** Calls its argument in a later turn of the event loop, after the socket was read. */
-  readonly defer?: (turn: () => void) => void;
+  /** Called after the last miss of a tick. */
+  readonly tickEnded?: () => void;
+  /** Calls its argument in a later tick, after the socket was read. */
+  readonly defer?: (tick: () => void) => void;
 }
 
 type Settings = Pick<UdpOptions, 'inFlight' | 'onFault'> & Pick<UdpOptions, 'observe'>;
 
 /**
- * A queue of misses and of the answers that services still owe.
- *
- * The oldest miss is answered first, and what finds the queue full is dropped. At full length the queue is worth some 20 ms
- * of work, or 200 ms of signatures, so that even its last reply finds a client that still waits; to answer the newest first
- * would let the oldest wait for ever while a flood lasts, and answer retries before what they repeat.
+ * Misses and pending answers of services, oldest first; a full queue drops new misses. Full, it holds about 20 ms of work (200 ms
+ * of signatures), which clients still wait for. Newest first would starve old queries and answer retries first.
  */
 export class MissQueue<P> {
   readonly #settings: Settings;
   readonly #work: MissWork<P>;
-  readonly #defer: (turn: () => void) => void;
+  readonly #defer: (tick: () => void) => void;
   readonly #inFlightMax: number;
-  /** A ring: its length is a limit, and never changes. */
+  /** A ring of fixed length. */
   readonly #ring: (Miss<P> | null)[] = new Array(LIMITS.udpMisses).fill(null);
   #first = 0;
   #length = 0;
@@ -59,14 +51,14 @@ export class MissQueue<P> {
     this.#inFlightMax = settings.inFlight ?? IN_FLIGHT;
   }
 
-  /** Whether a miss of so many octets can be put aside. If not, it is counted as dropped. */
+  /** Whether a miss of so many octets fits. If not, it counts as dropped. */
   hasRoom(octets: number): boolean {
     const room = this.#length < LIMITS.udpMisses && this.#octets + octets <= LIMITS.udpMissOctets;
     if (!room) this.#settings.observe.missDropped();
     return room;
   }
 
-  /** Puts a miss aside; only after `hasRoom`. */
+  /** Call `hasRoom` first. */
   push(miss: Miss<P>): void {
     this.#ring[(this.#first + this.#length) % LIMITS.udpMisses] = miss;
     this.#length++;
@@ -74,17 +66,17 @@ export class MissQueue<P> {
     this.#schedule();
   }
 
-  /** As many answers of services are outstanding as there may be. */
+  /** The limit of pending answers is reached. */
   get isFull(): boolean {
     return this.#inFlight >= this.#inFlightMax;
   }
 
-  /** Once `finish` was called: what comes now is dropped. */
+  /** `finish` was called: new misses are dropped. */
   get isFinishing(): boolean {
     return this.#finished !== null;
   }
 
-  /** Calls `deliver` with the reply when it comes; a rejection, or what `deliver` throws, is a fault. */
+  /** Calls `deliver` with the reply; a rejection, or what `deliver` throws, is a fault. */
   wait<T>(reply: Promise<T>, deliver: (reply: T) => void): void {
     this.#inFlight++;
     reply
@@ -96,7 +88,7 @@ export class MissQueue<P> {
       });
   }
 
-  /** Resolves when nothing waits any more, or after `graceMs` milliseconds. */
+  /** Resolves when the queue is empty, or after `graceMs`. */
   finish(graceMs: number): Promise<void> {
     return new Promise((resolve) => {
       const grace = setTimeout(() => this.#finished?.(), graceMs);
@@ -115,13 +107,13 @@ export class MissQueue<P> {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#defer(() => this.#turn());
+    this.#defer(() => this.#tick());
   }
 
-  #turn(): void {
+  #tick(): void {
     this.#scheduled = false;
-    const { answer, turnEnded } = this.#work;
-    for (let left = Math.min(MISSES_A_TURN, this.#length); left > 0; left--) {
+    const { answer, tickEnded } = this.#work;
+    for (let left = Math.min(MISSES_PER_TICK, this.#length); left > 0; left--) {
       const miss = this.#shift();
       try {
         answer(miss);
@@ -129,7 +121,7 @@ export class MissQueue<P> {
         this.#settings.onFault(fault);
       }
     }
-    turnEnded?.();
+    tickEnded?.();
     if (this.#length > 0) this.#schedule();
     else this.#settle();
   }

@@ -5,22 +5,19 @@ import { queueShare } from '../shared/queue-share.ts';
 import { type Miss, MissQueue } from './miss-queue.ts';
 import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './reply-finisher.ts';
 
-/**
- * Asked of the kernel, which may give less. The receive queue is short, for what waits in it is in front of everybody: a
- * queue longer than a client's patience holds questions that nobody waits for any more. Replies may take more room.
- */
+/** Requested sizes. A receive queue that takes longer than a client waits would hold only dead questions. */
 const RECEIVE_BUFFER_OCTETS = 512 * 1024;
 const SEND_BUFFER_OCTETS = 4 * 1024 * 1024;
-/** Replies waiting for the kernel. UDP may lose packets, and what waits this long is asked again anyway. */
+/** Octets of replies waiting for the kernel; beyond this they are dropped, and clients retry. */
 const SEND_QUEUE = 1024;
 
-/** DNS over UDP (RFC 1035 §4.2.1) with Node's own sockets, a packet at a time. An IPv6 host of `::` takes both families. */
+/** DNS over UDP (RFC 1035 §4.2.1) with Node's sockets, one packet at a time. Host `::` serves both families. */
 export async function listenUdp(options: UdpOptions): Promise<Listener> {
   const family = isIPv6(options.host) ? 6 : 4;
   const socket = createSocket({
     type: family === 6 ? 'udp6' : 'udp4',
     reusePort: options.reusePort,
-    // The peer's address is one already. Answering in the same call spares every packet a turn through the resolver.
+    // The address is numeric: calling back at once saves a tick per packet.
     lookup: (host, _options, done) => done(null, host, family),
   });
   await bound(socket, options);
@@ -55,7 +52,7 @@ function sizeBuffers(socket: Socket): void {
     socket.setRecvBufferSize(RECEIVE_BUFFER_OCTETS);
     socket.setSendBufferSize(SEND_BUFFER_OCTETS);
   } catch {
-    // Some kernels refuse what others cut down; the default serves too.
+    // Some kernels refuse a size that others reduce; the default works too.
   }
 }
 
@@ -64,11 +61,11 @@ class UdpReplies {
   readonly #options: UdpOptions;
   readonly #finisher: ReplyFinisher;
   readonly #misses: MissQueue<RemoteInfo>;
-  /** Replies that the kernel had no room for when the last one was sent. */
+  /** Replies that the kernel's buffer had no room for. */
   #queued = 0;
   #closed = false;
   #out = Buffer.allocUnsafeSlow(UDP_OCTETS);
-  /** Views of `#out` by length, made when first needed: replies have few lengths, and a view costs more than a copy. */
+  /** Views of `#out` by length: a view costs more than a copy, and replies have few lengths. */
   #views: (Uint8Array | undefined)[] = new Array(UDP_OCTETS + 1);
 
   constructor(socket: Socket, options: UdpOptions) {
@@ -78,9 +75,9 @@ class UdpReplies {
     this.#misses = new MissQueue(options, { answer: (miss) => this.#answerMiss(miss) });
   }
 
-  /** Nothing thrown leaves here: it would end the process. */
+  /** Never throws: an uncaught error would end the process. */
   onQuery(query: Buffer, peer: RemoteInfo): void {
-    // A reply to port 0 cannot be sent; only a forged query comes from there.
+    // A reply to port 0 cannot be sent; only forged queries have it.
     if (peer.port === 0 || this.#misses.isFinishing) return;
     try {
       this.#answer(query, peer);
@@ -102,7 +99,7 @@ class UdpReplies {
     else if (this.#misses.hasRoom(length)) this.#misses.push({ query, peer, askedAt: clock() });
   }
 
-  /** Checks the rate of the source again: other queries of it may have been answered since. */
+  /** Checks the rate again: other queries of this source may have been answered since. */
   #answerMiss(miss: Miss<RemoteInfo>): void {
     const { query, peer } = miss;
     const { handler, observe } = this.#options;
@@ -116,7 +113,7 @@ class UdpReplies {
       return;
     }
     const proven = screened === PROVEN;
-    // An unproven question never waits for a signature, so it needs no share.
+    // An unproven question never waits for a signature and needs no share.
     const share = proven ? queueShare(peer.address) : 0;
     const reply = handler.slow(query, 'udp', proven, share);
     if (reply instanceof Promise) this.#misses.wait(reply, (late) => this.#sendSlow(miss, late));
@@ -129,7 +126,7 @@ class UdpReplies {
       observe.malformed('udp');
       return;
     }
-    // A cache may hold the reply too, and it is about to be written to.
+    // Copy before writing: the cache shares the reply.
     this.#out.set(reply);
     const seconds = (clock() - askedAt) / 1000;
     const octets = this.#finisher.finish(query, query.length, peer.address, this.#out, reply.length, seconds);
@@ -141,14 +138,13 @@ class UdpReplies {
     if (octets === 0) return;
     this.#views[octets] ??= this.#out.subarray(0, octets);
     this.#hand(this.#views[octets], peer);
-    // Sent means copied into the kernel, except when its buffer was full: then the octets wait in `#out`, which is
-    // therefore left to them.
+    // If the kernel's buffer was full, the octets still wait in `#out`: leave it and take a new buffer.
     if (this.#queued === 0) return;
     this.#out = Buffer.allocUnsafeSlow(UDP_OCTETS);
     this.#views = new Array(UDP_OCTETS + 1);
   }
 
-  /** Without a callback: what the kernel will not send (no route, no permission) is lost, as UDP may. */
+  /** No callback: a packet that the kernel refuses (no route, no permission) is lost. */
   #hand(reply: Uint8Array, peer: RemoteInfo): void {
     if (this.#closed) return;
     if (this.#queued >= SEND_QUEUE && this.#socket.getSendQueueCount() >= SEND_QUEUE) return;
@@ -156,7 +152,7 @@ class UdpReplies {
     this.#queued = this.#socket.getSendQueueCount();
   }
 
-  /** Resolves when nothing is in flight any more, or after `graceMs`. Queries that come in the meantime are dropped. */
+  /** Resolves when no answer is pending, or after `graceMs`. New queries are dropped. */
   async finish(graceMs: number): Promise<void> {
     await this.#misses.finish(graceMs);
     this.#closed = true;

@@ -8,7 +8,7 @@ import { ReplyFinisher, UDP_OCTETS } from './reply-finisher.ts';
 const clock = (): number => 1_700_000_000_000;
 const cookies = new ServerCookies(() => new Uint8Array(16), clock);
 const PEER = Uint8Array.of(192, 0, 2, 1);
-/** What lies in a slot from earlier packets: it could be taken for more of this one. */
+/** Octets of earlier packets in a slot, which must not be read as part of this one. */
 const LEFTOVERS = ednsQuery(7, 'leftovers', { options: [option(10, '1112131415161718'), option(12)] });
 
 /** The finished reply to `query[0, length)`. */

@@ -1,4 +1,4 @@
-/** What both listeners for UDP do with a reply before it leaves: rate limit, EDNS options, counts. */
+/** Rate limit, EDNS options and counts of replies, for both UDP listeners. */
 
 import type { PeerAddress } from '../../../core/address.ts';
 import { optOfReply } from '../../wire/skim.ts';
@@ -7,34 +7,29 @@ import { truncateReply } from '../edns/options.ts';
 import { writeSlip } from '../rate-limit/slip.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 
-/** What becomes of a reply to an unproven address: it leaves whole, it leaves cut down (TC), or it does not leave. */
+/** Decision for an unproven address: send whole, truncate (TC), or drop. */
 export type Fate = 'pass' | 'slip' | 'drop';
 
-/** Response rate limiting. Each query is counted once: by `screen` when that does not let it pass, else by `admit`. */
+/** Response rate limiting. Each query counts once: in `screen` if that refuses it, else in `admit`. */
 export interface ReplyLimiter {
-  /**
-   * Asked before any work is done for a reply. Counts nothing while the network is below its limit in every class that the reply
-   * could be in; when one is spent, it counts the query there and decides.
-   */
+  /** Called before work on a reply. Counts only if the network is over its limit in a class the reply could have. */
   screen(address: PeerAddress): Fate;
-  /** Counts a finished reply in its class, and decides. */
   admit(address: PeerAddress, reply: Uint8Array): Fate;
 }
 
 export interface UdpOptions extends ListenOptions {
   readonly limiter?: ReplyLimiter | null;
-  /** Queries waiting for a service at one time; above it further ones are dropped, as a full receive buffer would. */
+  /** Maximum queries that wait for a service; further ones are dropped. */
   readonly inFlight?: number;
 }
 
-/** Memory for one UDP reply, before it is cut to the client's limit. */
+/** Octets of a UDP reply before truncation. */
 export const UDP_OCTETS = 4096;
 
-/** What `screen` says of a query that is to be answered, and whether its address is proven. */
+/** Results of `screen`: ask the handler; the address is proven or not. */
 export const UNPROVEN = -1;
 export const PROVEN = -2;
 
-/** Applies limiter and options to replies, and counts what is to leave. */
 export class ReplyFinisher {
   readonly #options: UdpOptions;
   readonly #limiter: ReplyLimiter | null;
@@ -47,12 +42,9 @@ export class ReplyFinisher {
   }
 
   /**
-   * Decides about a query that the packet cache does not answer, before the handler works for it: a signature costs far
-   * more than the reply that the limiter would then drop.
+   * Checks a query before the handler works: a signature costs far more than the reply that the limiter would drop.
    *
-   * @param query in `query[0, queryLength)`
-   * @param out takes the reply if there is one already
-   * @returns octets of a reply in `out` that is to leave now, 0 for silence; UNPROVEN or PROVEN: ask the handler
+   * @returns octets of a reply in `out` to send now; 0: no reply; UNPROVEN or PROVEN: ask the handler
    */
   screen(query: Uint8Array, queryLength: number, address: PeerAddress, out: Uint8Array): number {
     const decorator = this.#decorator;
@@ -69,12 +61,7 @@ export class ReplyFinisher {
     return octets;
   }
 
-  /**
-   * @param query in `query[0, queryLength)`
-   * @param reply in `reply[0, length)`; changed in place, and it may become longer
-   * @param seconds since the query came
-   * @returns octets to send, 0: none
-   */
+  /** Changes `reply[0, length)` in place; it may grow. @param seconds since the query @returns octets to send, 0: none */
   finish(
     query: Uint8Array,
     queryLength: number,

@@ -4,7 +4,7 @@ import { readAddress } from '../../../core/address.ts';
 import { SocketAddress } from './socket-address.ts';
 
 const PORT_53 = '0035';
-/** A sockaddr as the kernel writes it, family and flow label aside, which nobody reads. */
+/** A sockaddr as the kernel writes it; family and flow label stay zero, because no code reads them. */
 const sockaddr = (port: string, address: string, isIpv6: boolean): Uint8Array => {
   const octets = Buffer.alloc(32, 0xee);
   octets.set(Buffer.from(`0000${port}${isIpv6 ? '00000000' : ''}${address}`, 'hex'));

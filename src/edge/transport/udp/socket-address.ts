@@ -1,24 +1,24 @@
 /** Peers as the kernel writes them: sockaddr_in and sockaddr_in6 of Linux. */
 
-/** Both have the port here, after the family. */
+/** Offset of the port in both. */
 const PORT_AT = 2;
 const IPV4_AT = 4;
 const IPV4_OCTETS = 4;
 /** After port and flow label. */
 const IPV6_AT = 8;
 const IPV6_OCTETS = 16;
-/** An IPv4-mapped address: ten zeros, twice 0xff, and the address (RFC 4291 §2.5.5.2). */
+/** Head of an IPv4-mapped address (RFC 4291 §2.5.5.2). */
 const MAPPED_AT = 12;
 
-/** One place for a peer, read anew for each packet without an allocation. */
+/** A peer in memory that each packet overwrites, so that reading allocates nothing. */
 export class SocketAddress {
-  /** What the kernel is given back to reply. */
+  /** The sockaddr for the reply. */
   readonly octets: Uint8Array;
   readonly #isIpv6: boolean;
   readonly #ipv4: Uint8Array;
   readonly #ipv6: Uint8Array;
 
-  /** @param octets at least 28 of them @param isIpv6 family of the socket, and so of every address on it */
+  /** @param octets at least 28 @param isIpv6 family of the socket, and so of every address on it */
   constructor(octets: Uint8Array, isIpv6: boolean) {
     const ipv4At = isIpv6 ? IPV6_AT + MAPPED_AT : IPV4_AT;
     this.octets = octets;
@@ -31,12 +31,12 @@ export class SocketAddress {
     return (this.octets[PORT_AT]! | this.octets[PORT_AT + 1]!) !== 0;
   }
 
-  /** The IP address: 4 octets, also of a mapped one, or 16. A view that holds until the next packet. */
+  /** The IP address: 4 octets (also of a mapped one) or 16. A view, valid until the next packet. */
   get ip(): Uint8Array {
     return this.#isIpv6 && !this.#isMapped() ? this.#ipv6 : this.#ipv4;
   }
 
-  /** One to keep. */
+  /** A copy to keep. */
   copy(): SocketAddress {
     return new SocketAddress(Uint8Array.from(this.octets), this.#isIpv6);
   }

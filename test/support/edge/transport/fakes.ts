@@ -119,7 +119,7 @@ export function fakeHandler(): FakeHandler {
   const proven: boolean[] = [];
   const shares: (number | undefined)[] = [];
   const cached = new Map<string, Uint8Array>();
-  /** The same octets each time, as a cache has them: whoever changes them is found out by the next. */
+  /** The same octets each time, as from a cache: a change to them shows in the next reply. */
   const shared = (request: Uint8Array): Uint8Array => {
     const label = labelOf(request);
     const reply = cached.get(label) ?? sizedReply(request, sizeIn(label));

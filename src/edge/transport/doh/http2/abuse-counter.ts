@@ -1,11 +1,11 @@
-/** Counts what a peer may do a limited number of times: a burst at once, and a number a second after that. */
+/** Limits how often a peer may do something: a burst, and a rate per second. */
 export class AbuseCounter {
   readonly #burst: number;
   readonly #perSecond: number;
   #left: number;
   #at: number;
 
-  /** @param now milliseconds, as of `spend` */
+  /** @param now milliseconds, the clock of `spend` */
   constructor({ burst, perSecond }: { readonly burst: number; readonly perSecond: number }, now: number) {
     this.#burst = burst;
     this.#perSecond = perSecond;
@@ -13,7 +13,7 @@ export class AbuseCounter {
     this.#at = now;
   }
 
-  /** @returns whether there was enough left */
+  /** @returns whether the limit allows it */
   spend(now: number, amount = 1): boolean {
     if (now !== this.#at) {
       this.earn((Math.max(0, now - this.#at) * this.#perSecond) / 1000);

@@ -93,7 +93,7 @@ test('a client that gives window back for every reply may go on', () => {
 test('rapid reset (CVE-2023-44487): the burst, and one more; then the rate', () => {
   const pair = (i: number): Buffer => Buffer.concat([headers(2 * i + 1, getOf('/never')), rst(2 * i + 1)]);
   const fast = new Peer();
-  // Work begun for nobody is bounded before the resets are: from then on we refuse, which counts as well.
+  // The limit of unfinished work comes before the limit of resets; a refusal counts as a reset.
   assert.equal(flood(fast, pair), RESETS.burst);
   assert.equal(fast.goaway, CALM);
   assert.equal(fast.requests.length, 2 * 100);
@@ -107,7 +107,7 @@ test('rapid reset (CVE-2023-44487): the burst, and one more; then the rate', () 
   assert.equal(slow.goaway, undefined);
 });
 
-test('work for streams that their peer has reset is bounded', () => {
+test('work for streams that the peer has reset is bounded', () => {
   const peer = new Peer({ limits: { streams: 5 } });
   for (let i = 0; i < 5 * WORK_FACTOR; i++) peer.send(headers(2 * i + 1, getOf('/never')), rst(2 * i + 1));
   assert.equal(peer.of(FRAME.rstStream).length, 0);
@@ -205,12 +205,12 @@ test('a table made small and large again with every request is served', () => {
   assert.deepEqual([peer.goaway, peer.requests.length], [undefined, 1000]);
 });
 
-test('one chunk full of requests is served in turns', async () => {
+test('a chunk with many requests is served in several ticks', async () => {
   const peer = new Peer();
   const count = 3 * REQUESTS_A_TURN + 1;
   peer.send(...Array.from({ length: count }, (_, i) => headers(2 * i + 1, getOf('/'))));
   assert.deepEqual([peer.requests.length, peer.paused], [REQUESTS_A_TURN, true]);
-  await peer.turns();
+  await peer.ticks();
   assert.deepEqual([peer.requests.length, peer.paused], [count, false]);
 });
 
@@ -233,7 +233,7 @@ test('a peer that does not read: what is made for it is bounded, reading stops, 
   }
   peer.full = false;
   peer.connection.drained();
-  await peer.turns();
+  await peer.ticks();
   assert.equal([...peer.replies().values()].filter(({ ended }) => ended).length, 200);
 });
 

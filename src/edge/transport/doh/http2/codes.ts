@@ -1,4 +1,4 @@
-/** The numbers of HTTP/2 (RFC 9113 §6, §7), by the names the RFC gives them. */
+/** Numbers of HTTP/2 (RFC 9113 §6, §7), with the names of the RFC. */
 
 export const FRAME = {
   data: 0x0,
@@ -47,11 +47,11 @@ export const SETTING = {
   maxHeaderListSize: 0x6,
 } as const;
 
-/** What a client sends first (RFC 9113 §3.4). */
+/** The first octets of a client (RFC 9113 §3.4). */
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 export const FRAME_HEAD_OCTETS = 9;
-/** The least that SETTINGS_MAX_FRAME_SIZE may be, and its default. Neither side ever sends more here. */
+/** Minimum and default of SETTINGS_MAX_FRAME_SIZE. Neither side sends larger frames here. */
 export const FRAME_OCTETS = 16_384;
 export const DEFAULT_WINDOW = 65_535;
 export const WINDOW_MAX = 0x7fff_ffff;

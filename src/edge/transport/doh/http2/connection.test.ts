@@ -108,7 +108,7 @@ test('replies: status, common headers, length; HEAD and empty ones without DATA'
   );
 });
 
-test('replies of one turn leave in one write', () => {
+test('replies of one tick leave in one write', () => {
   const peer = new Peer();
   let writes = 0;
   const before = peer.received;
@@ -177,7 +177,7 @@ test('an answer before the end of the request: whole, and after a second RST_STR
   );
 });
 
-test('a reset of the peer: nothing more is sent, and nobody waits for the body', async () => {
+test('a reset by the peer: nothing more is sent, and the wait for the body ends', async () => {
   const peer = new Peer().send(post(), data(1, 'x', 0), rst(1), headers(3, getOf('/never')), rst(3));
   assert.deepEqual(peer.faults, ['gone']);
   await peer.answer();

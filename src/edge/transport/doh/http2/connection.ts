@@ -8,29 +8,26 @@ import type { StreamOptions } from './stream-table.ts';
 
 export interface Http2Options extends StreamOptions {
   readonly clock: Clock;
-  /** A fault of ours: it costs the connection, and nothing else. */
+  /** A fault of the server: it ends this connection only. */
   readonly onFault: (fault: unknown) => void;
 }
 
-/**
- * One HTTP/2 connection, the server's side (RFC 9113): octets in, octets out, a turn at a time, and its deadlines. Knows no
- * socket. Reading stops while the peer does not take what it was sent.
- */
+/** The server side of an HTTP/2 connection (RFC 9113), without a socket. Reading pauses while output is not taken. */
 export class Http2Connection {
   readonly #sink: Sink;
   readonly #options: Http2Options;
   readonly #reader = new FrameReader();
   readonly #writer: FrameWriter;
   readonly #session: Session;
-  /** When the last request came or reply left, and the last frame was whole or begun. */
+  /** Times of the last request or reply, and of the last frame begun or completed. */
   #activeAt: number;
   #frameAt: number;
-  /** When the sink said that it had enough, or null. */
+  /** Since when the sink is full, or null. */
   #stalledAt: number | null = null;
   #over = false;
-  #inTurn = false;
+  #inTick = false;
   #paused = false;
-  #turnScheduled = false;
+  #tickScheduled = false;
   #flushScheduled = false;
   #farewell: NodeJS.Timeout | undefined;
 
@@ -43,17 +40,15 @@ export class Http2Connection {
     this.#flush();
   }
 
-  /** Streams that are open. */
   get streams(): number {
     return this.#session.streams.open.size;
   }
 
-  /** When the last request came or reply left, or null: something is under way. */
+  /** Time of the last request or reply; null while a request is in progress. */
   get idleSince(): number | null {
     return this.#over || this.streams > 0 ? null : this.#activeAt;
   }
 
-  /** Closes at once. */
   abort(): void {
     this.closed();
     this.#sink.destroy();
@@ -64,18 +59,17 @@ export class Http2Connection {
     if (this.#over) return;
     if (!this.#midway) this.#frameAt = this.#options.clock();
     this.#reader.push(chunk);
-    if (!this.#paused) this.#turn();
+    if (!this.#paused) this.#tick();
   }
 
-  /** The sink takes more again. */
+  /** The sink accepts octets again. */
   drained(): void {
     this.#stalledAt = null;
-    // It was we who did not read.
+    // The server paused reading: this time does not count against the peer.
     this.#frameAt = this.#options.clock();
-    this.#turn();
+    this.#tick();
   }
 
-  /** The peer is gone. */
   closed(): void {
     this.#over = true;
     clearTimeout(this.#farewell);
@@ -91,7 +85,7 @@ export class Http2Connection {
     this.#flush();
   }
 
-  /** Holds the peer to its deadlines; to be called several times within the shortest of them. */
+  /** Enforces the deadlines. Call it several times within the shortest of them. */
   sweep(): void {
     this.#safely(() => this.#hold());
   }
@@ -115,19 +109,19 @@ export class Http2Connection {
     return this.#reader.midway || this.#session.midway;
   }
 
-  #turn(): void {
-    this.#turnScheduled = false;
+  #tick(): void {
+    this.#tickScheduled = false;
     this.#safely(() => {
       this.#session.streams.now = this.#options.clock();
-      this.#inTurn = true;
+      this.#inTick = true;
       const code = this.#read();
-      this.#inTurn = false;
+      this.#inTick = false;
       if (code !== ERROR.none) this.#end(code);
       else this.#settle();
     });
   }
 
-  /** Handles frames while there are any and it is this peer's turn. @returns an error of the connection */
+  /** Handles frames up to the limit of a tick. @returns an error of the connection */
   #read(): number {
     const session = this.#session;
     const { streams } = session;
@@ -148,11 +142,11 @@ export class Http2Connection {
     return ERROR.none;
   }
 
-  /** A reply was made, perhaps long after its request. */
+  /** A reply is ready, perhaps long after its request. */
   #replied(): void {
-    if (this.#over || this.#inTurn || this.#flushScheduled) return;
+    if (this.#over || this.#inTick || this.#flushScheduled) return;
     this.#flushScheduled = true;
-    // Replies that become ready in the same turn of the event loop leave together.
+    // Replies that become ready in one tick leave together.
     process.nextTick(() => {
       this.#flushScheduled = false;
       this.#safely(() => {
@@ -163,7 +157,7 @@ export class Http2Connection {
     });
   }
 
-  /** Sends what there is, and decides what comes next: the end, another turn, or more reading. */
+  /** Sends frames and decides the next step: end, another tick, or more reading. */
   #settle(): void {
     this.#flush();
     const session = this.#session;
@@ -171,9 +165,9 @@ export class Http2Connection {
     if (session.leaving && this.streams === 0 && this.#farewell === undefined) this.#end(ERROR.none);
     if (this.#over) return;
     const more = this.#stalledAt === null && this.#reader.unread > 0;
-    if (more && !this.#turnScheduled) {
-      this.#turnScheduled = true;
-      setImmediate(() => this.#turn());
+    if (more && !this.#tickScheduled) {
+      this.#tickScheduled = true;
+      setImmediate(() => this.#tick());
     }
     this.#steer(more || this.#stalledAt !== null);
   }
@@ -193,7 +187,7 @@ export class Http2Connection {
     }
   }
 
-  /** The second GOAWAY, after which the connection ends with its last stream. */
+  /** The second GOAWAY. The connection ends with its last stream. */
   #lastCall(): void {
     clearTimeout(this.#farewell);
     this.#farewell = undefined;
@@ -203,7 +197,7 @@ export class Http2Connection {
     this.#settle();
   }
 
-  /** Does nothing once all is over. What has no right to throw, and does, must not take the process along. */
+  /** Does nothing after the end. An unexpected exception ends the connection, not the process. */
   #safely(work: () => void): void {
     if (this.#over) return;
     try {

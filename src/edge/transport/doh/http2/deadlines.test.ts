@@ -63,7 +63,7 @@ test('deadlines: a body that does not come, and a reply that is not taken', () =
   assert.deepEqual([reply.resetOf(1), reply.connection.streams], [ERROR.cancel, 0]);
 });
 
-test('a goodbye in two steps: what is under way is served, what comes after it is not', async () => {
+test('orderly close: requests in progress are served, later ones are not', async () => {
   const peer = new Peer().send(headers(1, getOf('/never')));
   peer.connection.drain();
   const [first] = peer.of(FRAME.goaway);
@@ -84,7 +84,7 @@ test('a goodbye in two steps: what is under way is served, what comes after it i
   assert.equal(peer.of(FRAME.goaway).length, 2);
 });
 
-test('a goodbye that is not answered counts as heard after a while', async () => {
+test('a GOAWAY whose PING is not answered counts as seen after half a second', async () => {
   const peer = new Peer();
   peer.connection.drain();
   while (!peer.ended) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -94,14 +94,14 @@ test('a goodbye that is not answered counts as heard after a while', async () =>
   );
 });
 
-test('a peer that says goodbye is served to its end', async () => {
+test('a peer that sends GOAWAY gets its replies', async () => {
   const peer = new Peer().send(headers(1, getOf('/never')), frame(FRAME.goaway, 0, 0, Buffer.alloc(8)));
   assert.equal(peer.ended, false);
   await peer.answer();
   assert.deepEqual([peer.first?.body, peer.ended], ['late', true]);
 });
 
-test('a peer that is gone: nobody waits for its bodies, and its answers are dropped', async () => {
+test('a closed connection: waits for bodies end, and its replies are dropped', async () => {
   const peer = new Peer().send(headers(1, postOf(), END_HEADERS), headers(3, getOf('/never')));
   peer.connection.closed();
   assert.deepEqual(peer.faults, ['gone']);
@@ -112,7 +112,7 @@ test('a peer that is gone: nobody waits for its bodies, and its answers are drop
   assert.equal(peer.received, before);
 });
 
-test('a fault of ours costs one connection, and is told', () => {
+test('a fault of the server ends one connection, and is reported', () => {
   const broken = new Error('broken');
   const peer = new Peer({
     onRequest: () => {

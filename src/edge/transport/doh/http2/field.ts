@@ -1,6 +1,5 @@
-/** One header field, and what the rules of RFC 9113 §8.2 and §8.3 say of it by itself. */
+/** One header field and the rules for it alone (RFC 9113 §8.2, §8.3). */
 
-/** What a field is to us. */
 export const KIND = {
   ignored: 0,
   method: 1,
@@ -16,9 +15,9 @@ export type Kind = (typeof KIND)[keyof typeof KIND];
 
 export interface Field {
   readonly name: string;
-  /** One character an octet. */
+  /** One character per octet. */
   readonly value: string;
-  /** As the table and the list count it (RFC 7541 §4.1). */
+  /** Size as the table and the list count it (RFC 7541 §4.1). */
   readonly octets: number;
   readonly kind: Kind;
 }
@@ -32,7 +31,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   [':path', KIND.path],
   ['content-type', KIND.contentType],
   ['content-length', KIND.contentLength],
-  // They speak of a connection, which HTTP/2 does by itself (RFC 9113 §8.2.2).
+  // Connection-specific fields are forbidden in HTTP/2 (RFC 9113 §8.2.2).
   ['connection', KIND.malformed],
   ['proxy-connection', KIND.malformed],
   ['keep-alive', KIND.malformed],
@@ -45,7 +44,7 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const FORBIDDEN = /[\0\r\n]/;
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+\-.]*$/;
-/** Absolute, or the asterisk of OPTIONS; without blanks and controls (RFC 9113 §8.3.1). */
+/** An absolute path, or the asterisk of OPTIONS, without blanks and controls (RFC 9113 §8.3.1). */
 const PATH = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/;
 const DIGITS = /^[0-9]{1,15}$/;
 

@@ -38,7 +38,7 @@ test('a window of one octet at a time', () => {
 test('the window of the connection is one for all streams', async () => {
   const peer = new Peer().send(settings([SETTING.initialWindowSize, 1_000_000]));
   peer.send(headers(1, getOf('/size/60000')), headers(3, getOf('/size/10000')), headers(5, getOf('/size/7')));
-  await peer.turns();
+  await peer.ticks();
   assert.deepEqual(sizes(peer, 3), [5535]);
   assert.deepEqual(sizes(peer, 5), []);
   peer.send(windowUpdate(0, 4465));

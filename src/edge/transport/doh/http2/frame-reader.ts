@@ -2,10 +2,7 @@ import { FLAG, FRAME_HEAD_OCTETS, FRAME_OCTETS, PREFACE } from './codes.ts';
 
 const NONE = Buffer.alloc(0);
 
-/**
- * A stream of octets to frames, pulled one by one. A frame that lies whole in one chunk is shown where it lies; one that
- * does not is put together in memory of its own size. Chunks are never written to again by whoever brought them.
- */
+/** Splits octets into frames. A frame within one chunk is a view; others are gathered. Callers never rewrite a chunk. */
 export class FrameReader {
   /** The last frame: its payload is `octets[from..to)`. */
   type = 0;
@@ -17,7 +14,7 @@ export class FrameReader {
   #chunk: Buffer = NONE;
   #at = 0;
   #prefaced = 0;
-  /** The frame being put together; first of its head alone. */
+  /** The frame being gathered; at first its head alone. */
   #partial: Buffer | null = null;
   #have = 0;
 
@@ -27,17 +24,17 @@ export class FrameReader {
     this.#at = 0;
   }
 
-  /** Something has begun that is not whole: the preface, or a frame. */
+  /** A preface or frame is incomplete. */
   get midway(): boolean {
     return this.#prefaced < PREFACE.length || this.#partial !== null;
   }
 
-  /** Octets not looked at yet. */
+  /** Unread octets. */
   get unread(): number {
     return this.#chunk.length - this.#at;
   }
 
-  /** @returns whether the preface is whole, or null: it is none */
+  /** @returns whether the preface is complete; null: wrong octets */
   preface(): boolean | null {
     while (this.#prefaced < PREFACE.length && this.#at < this.#chunk.length) {
       if (this.#chunk[this.#at++] !== PREFACE[this.#prefaced++]) return null;
@@ -45,7 +42,7 @@ export class FrameReader {
     return this.#prefaced === PREFACE.length;
   }
 
-  /** @returns whether there is a frame, or null: it is longer than allowed */
+  /** @returns whether a frame is complete; null: it is too long */
   next(): boolean | null {
     if (this.#partial !== null) return this.#complete();
     const chunk = this.#chunk;
@@ -60,7 +57,7 @@ export class FrameReader {
     return true;
   }
 
-  /** Takes padding off DATA and HEADERS (RFC 9113 §6.1). @returns false when there is more of it than frame */
+  /** Removes padding of DATA and HEADERS (RFC 9113 §6.1). @returns false if padding exceeds the frame */
   unpad(): boolean {
     if ((this.flags & FLAG.padded) === 0) return true;
     if (this.from === this.to) return false;
@@ -78,7 +75,7 @@ export class FrameReader {
     return false;
   }
 
-  /** The chunk is used up: nothing needs it any more. */
+  /** Releases a chunk that was read to its end. */
   #release(): void {
     this.#chunk = NONE;
     this.#at = 0;
@@ -100,7 +97,6 @@ export class FrameReader {
     return true;
   }
 
-  /** @returns whether it is full */
   #fill(partial: Buffer): boolean {
     const copied = this.#chunk.copy(partial, this.#have, this.#at);
     this.#have += copied;
@@ -123,7 +119,7 @@ function lengthAt(octets: Uint8Array, at: number): number {
   return (octets[at]! << 16) | (octets[at + 1]! << 8) | octets[at + 2]!;
 }
 
-/** Stream ids and window increments: their top bit is reserved, and ignored (RFC 9113 §4.1, §6.9). */
+/** Stream ids and window increments: the reserved top bit is ignored (RFC 9113 §4.1, §6.9). */
 export function u31At(octets: Uint8Array, at: number): number {
   return ((octets[at]! & 0x7f) << 24) | (octets[at + 1]! << 16) | (octets[at + 2]! << 8) | octets[at + 3]!;
 }

@@ -126,7 +126,7 @@ async function holds(peer: Peer): Promise<void> {
   assert.ok(peer.connection.streams <= 100);
   peer.full = false;
   peer.connection.drained();
-  await peer.turns();
+  await peer.ticks();
   assert.ok(peer.received <= HELD_OCTETS + CONNECTION_WINDOW + 40 * OUTPUT_OCTETS);
   peer.replies();
   peer.connection.closed();
@@ -144,7 +144,7 @@ test('sessions of right frames in any order, wrong ones among them', async () =>
       for (const one of steps) {
         if (typeof one === 'string') play(peer, one);
         else peer.send(one(ids));
-        if (!peer.full) await peer.turns();
+        if (!peer.full) await peer.ticks();
       }
       longest = Math.max(longest, peer.requests.length);
       await holds(peer);
@@ -190,7 +190,7 @@ test('a session of every kind of frame, with octets changed and cut anywhere', a
         const peer = new Peer({ silent: true });
         for (let at = 0; at < octets.length; at += size) {
           peer.send(Buffer.from(octets.subarray(at, at + size)));
-          await peer.turns();
+          await peer.ticks();
         }
         await holds(peer);
       },
@@ -199,7 +199,7 @@ test('a session of every kind of frame, with octets changed and cut anywhere', a
   );
 });
 
-test('octets that are nothing', async () => {
+test('random octets', async () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(chunks, fc.boolean(), async (pieces, greeted) => {
@@ -211,7 +211,7 @@ test('octets that are nothing', async () => {
   );
 });
 
-test('what is said is made of whole frames', () => {
+test('output consists of whole frames', () => {
   const peer = new Peer();
   peer.send(headers(1, getOf('/size/40000')), headers(3, getOf('/a')), ping());
   assert.deepEqual(

@@ -1,16 +1,15 @@
 import { BLOCK_OCTETS, CONTINUATIONS } from './limits.ts';
 
-/** What a HEADERS frame says besides its block. */
 export interface BlockFrame {
   readonly streamId: number;
   readonly endStream: boolean;
-  /** Names itself as what it depends on. */
+  /** The stream depends on itself: an error. */
   readonly selfDependent: boolean;
 }
 
-/** A header block that comes in several frames (RFC 9113 §6.10): nothing else may come between them. */
+/** A header block in several frames. No other frame may come between them (RFC 9113 §6.10). */
 export class HeaderBlock {
-  /** The frame that began it, while it lasts. */
+  /** The first frame of an incomplete block. */
   open: BlockFrame | null = null;
   #octets: Buffer = Buffer.alloc(0);
   #length = 0;
@@ -23,7 +22,7 @@ export class HeaderBlock {
     this.#append(octets, from, to);
   }
 
-  /** @returns false for more octets, or more frames, than a block may have */
+  /** @returns false when the block has too many octets or frames */
   continue(octets: Buffer, from: number, to: number): boolean {
     this.#frames++;
     if (this.#frames > CONTINUATIONS || this.#length + to - from > BLOCK_OCTETS) return false;
@@ -31,7 +30,7 @@ export class HeaderBlock {
     return true;
   }
 
-  /** The block, whole; its memory is let go. */
+  /** The whole block; its memory is released. */
   finish(): Buffer {
     const block = this.#octets.subarray(0, this.#length);
     this.open = null;

@@ -3,19 +3,15 @@ import { HpackTable } from './hpack-table.ts';
 import { HUFFMAN_GROWTH, huffmanDecode } from './huffman.ts';
 import { BLOCK_OCTETS } from './limits.ts';
 
-/** Sizes may change twice before a block: down to the least since the last one, and up again (RFC 7541 §4.2). */
+/** A table size may change twice before a block: to the minimum, then to the last value (RFC 7541 §4.2). */
 const RESIZES_MAX = 2;
-/** An integer has at most so many octets after its prefix: 28 bits, far above any that could be right. */
+/** Octets of an integer after its prefix: 28 bits, far above any valid value. */
 const INTEGER_OCTETS = 4;
 const FAULT = -1;
 
-/** Where a Huffman text is laid out before it becomes a string. */
 const scratch = Buffer.allocUnsafeSlow(Math.ceil(BLOCK_OCTETS * HUFFMAN_GROWTH));
 
-/**
- * Header blocks to fields (RFC 7541 §3, §6). A block that breaks the rules leaves the table useless, and with it the
- * connection. The table is bounded by our own SETTINGS_HEADER_TABLE_SIZE, a text by its block.
- */
+/** Decodes header blocks (RFC 7541 §3, §6). After an invalid block the table is wrong: the connection must end. */
 export class HpackDecoder {
   readonly #table = new HpackTable();
   #block: Buffer = Buffer.alloc(0);
@@ -26,11 +22,7 @@ export class HpackDecoder {
     return this.#table.generation;
   }
 
-  /**
-   * Decodes `block[from..to)`, at most `BLOCK_OCTETS`, and hands on its fields in order.
-   *
-   * @returns false for COMPRESSION_ERROR
-   */
+  /** Decodes `block[from..to)`, at most `BLOCK_OCTETS`, in order. @returns false for COMPRESSION_ERROR */
   decode(block: Buffer, from: number, to: number, take: (field: Field) => void): boolean {
     this.#block = block;
     this.#at = from;
@@ -44,7 +36,7 @@ export class HpackDecoder {
     return true;
   }
 
-  /** Size updates stand before the first field (RFC 7541 §4.2). */
+  /** Size updates come before the first field (RFC 7541 §4.2). */
   #resizes(): boolean {
     for (let count = 0; this.#at < this.#end && (this.#block[this.#at]! & 0xe0) === 0x20; count++) {
       const octets = this.#integer(0x1f);
@@ -53,7 +45,7 @@ export class HpackDecoder {
     return true;
   }
 
-  /** One field (RFC 7541 §6.1, §6.2), or undefined. */
+  /** One field (RFC 7541 §6.1, §6.2); undefined: invalid. */
   #field(first: number): Field | undefined {
     if (first >= 0x80) return this.#table.at(this.#integer(0x7f));
     if (first >= 0x40) {
@@ -61,7 +53,7 @@ export class HpackDecoder {
       if (field !== undefined) this.#table.insert(field);
       return field;
     }
-    // A size update after a field; what is left is without indexing, or never indexed.
+    // 0x20: a size update after a field is invalid. Others: literals without indexing.
     return first >= 0x20 ? undefined : this.#literal(this.#integer(0x0f));
   }
 
@@ -72,7 +64,7 @@ export class HpackDecoder {
     return value === undefined ? undefined : makeField(name, value);
   }
 
-  /** RFC 7541 §5.1. Moves past the integer, or gives `FAULT`. */
+  /** RFC 7541 §5.1. Moves past the integer. @returns it or `FAULT` */
   #integer(prefix: number): number {
     if (this.#at >= this.#end) return FAULT;
     let value = this.#block[this.#at++]! & prefix;

@@ -3,24 +3,24 @@ import { DEFAULT_TABLE_OCTETS, FRAME_OCTETS } from './codes.ts';
 import { FIELD_OVERHEAD } from './field.ts';
 import { STATIC_TABLE, staticIndexOf, staticIndexOfPair } from './static-table.ts';
 
-/** How a literal begins, and the width of its index (RFC 7541 §6.2.1, §6.2.2). */
+/** First octet of a literal and the width of its index (RFC 7541 §6.2.1, §6.2.2). */
 const LITERAL = { indexed: [0x40, 0x3f], plain: [0x00, 0x0f] } as const;
 const INDEXED = 0x80;
 const INDEXED_PREFIX = 0x7f;
 const TEXT_PREFIX = 0x7f;
-/** "The table has no room any more" (RFC 7541 §6.3). */
+/** Size update to zero (RFC 7541 §6.3). */
 const RESIZE_TO_NOTHING = 0x20;
 
 const STATUS_INDEX = staticIndexOf(':status');
 const LENGTH_INDEX = staticIndexOf('content-length');
 
-/** The headers that all replies have, in the three forms in which a connection gets them. */
+/** The headers of all replies, in three encodings. */
 export interface CommonHeaders {
-  /** Into the peer's table, the first time. */
+  /** First reply: adds them to the peer's table. */
   readonly inserting: Buffer;
-  /** Out of it, from then on. */
+  /** Later replies: indexes of the peer's table. */
   readonly indexed: Buffer;
-  /** For a peer that keeps no table. */
+  /** For a peer without a table. */
   readonly plain: Buffer;
 }
 
@@ -40,17 +40,14 @@ export function commonHeaders(headers: Headers): CommonHeaders {
   };
 }
 
-/** Header blocks are put together here, one at a time, and copied into their frames. */
+/** Buffer of one header block, copied into its frame. */
 const scratch = Buffer.allocUnsafeSlow(FRAME_OCTETS);
-/** Blocks of header objects that come again and again. */
+/** Encoded header objects that repeat. */
 const blocks = new WeakMap<Headers, Buffer>();
 
-/**
- * Replies' headers to header blocks. Of the dynamic table it uses no more than the entries of the common headers, made by the
- * first block of a connection; a peer that wants less of a table than the protocol's default gets none used at all.
- */
+/** Encodes reply headers. Uses only the common headers of the dynamic table, and none if the peer wants a smaller table. */
 export class HpackEncoder {
-  /** The last block, at `octets[0..length)`, until the next call of any encoder. */
+  /** The last block is `octets[0..length)`, until the next call of any encoder. */
   readonly octets = scratch;
   readonly #common: CommonHeaders;
   #form: keyof CommonHeaders = 'inserting';
@@ -60,18 +57,14 @@ export class HpackEncoder {
     this.#common = common;
   }
 
-  /** The peer's SETTINGS_HEADER_TABLE_SIZE. A table made smaller has to be said so in the next block (RFC 7541 §4.2). */
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE. The next block confirms a smaller table (RFC 7541 §4.2). */
   limitTable(octets: number): void {
     if (octets >= DEFAULT_TABLE_OCTETS || this.#form === 'plain') return;
     this.#form = 'plain';
     this.#resize = true;
   }
 
-  /**
-   * @param contentLength left out when negative
-   * @returns the length of the block
-   * @throws RangeError for headers beyond one frame
-   */
+  /** @param contentLength omitted if negative @returns the length @throws RangeError for headers beyond one frame */
   encode(status: number, headers: Headers, contentLength: number): number {
     let at = 0;
     if (this.#resize) scratch[at++] = RESIZE_TO_NOTHING;
@@ -102,13 +95,12 @@ const STATUS_INDEXES: ReadonlyMap<number, number> = new Map(
 );
 
 function putLength(at: number, length: number): number {
-  // The index is beyond the four bits of its prefix (RFC 7541 §5.1).
+  // The index exceeds the four bits of its prefix (RFC 7541 §5.1).
   scratch[at] = 0x0f;
   scratch[at + 1] = LENGTH_INDEX - 0x0f;
   return putDigits(at + 2, length);
 }
 
-/** A number as a text of digits. */
 function putDigits(at: number, value: number): number {
   let digits = 1;
   for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digits++;

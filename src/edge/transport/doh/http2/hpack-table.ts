@@ -2,28 +2,28 @@ import { FIELD_OVERHEAD, type Field } from './field.ts';
 import { TABLE_OCTETS } from './limits.ts';
 import { STATIC_TABLE } from './static-table.ts';
 
-/** No field counts for less than its overhead, so more never fit. */
+/** The minimum size of a field bounds the number of entries. */
 const CAPACITY = TABLE_OCTETS / FIELD_OVERHEAD;
 
-/** The tables of a decoder (RFC 7541 §2.3, §4): the static one, and after it the dynamic one, newest entry first. */
+/** The tables of a decoder: static, then dynamic with the newest entry first (RFC 7541 §2.3, §4). */
 export class HpackTable {
-  /** Moves whenever the dynamic table changes: what was decoded under one value means the same while it holds. */
+  /** Increases with each change of the dynamic table: equal versions decode a block equally. */
   generation = 0;
-  /** A ring. Places outside of it are undefined, so that evicted fields can be collected. */
+  /** A ring. Unused positions are undefined, so that evicted fields can be collected. */
   readonly #ring: (Field | undefined)[] = [];
   #newest = 0;
   #count = 0;
   #octets = 0;
   #limit = TABLE_OCTETS;
 
-  /** @returns undefined for an index that has no entry, 0 among them */
+  /** @returns undefined for an index without an entry, 0 included */
   at(index: number): Field | undefined {
     if (index <= STATIC_TABLE.length) return STATIC_TABLE[index - 1];
     const age = index - STATIC_TABLE.length - 1;
     return age < this.#count ? this.#ring[(this.#newest - age + CAPACITY) % CAPACITY] : undefined;
   }
 
-  /** A field too large for the table empties it (RFC 7541 §4.4). */
+  /** A field larger than the table empties it (RFC 7541 §4.4). */
   insert(field: Field): void {
     this.generation++;
     this.#evict(this.#limit - field.octets);
@@ -34,7 +34,7 @@ export class HpackTable {
     this.#octets += field.octets;
   }
 
-  /** @returns false for a size beyond what we allowed */
+  /** @returns false for a size above our limit */
   resize(octets: number): boolean {
     if (octets > TABLE_OCTETS) return false;
     this.generation++;

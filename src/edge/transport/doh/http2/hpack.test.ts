@@ -162,7 +162,7 @@ test('any fields come through as literals', () => {
   );
 });
 
-test('any octets are read or refused, never more than was sent for', () => {
+test('any octets are decoded or refused, without reading past the block', () => {
   const out = Buffer.alloc(1000);
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
@@ -237,7 +237,7 @@ test('replies to a peer that wants a smaller table: it is told, and none is used
   assert.equal(encoder.octets[0], 0x88);
 });
 
-test('headers beyond one frame are a fault of ours', () => {
+test('headers beyond one frame are a fault of the server', () => {
   const encoder = new HpackEncoder(commonHeaders(COMMON));
   assert.throws(() => encoder.encode(200, { x: 'y'.repeat(16_384) }, 1), RangeError);
 });

@@ -1,6 +1,6 @@
 /** The Huffman code of HPACK (RFC 7541 §5.2, appendix B). */
 
-/** Code lengths in bits of the octets 0 to 255 and EOS. The code is canonical: lengths are all there is to say. */
+/** Code lengths in bits of octets 0 to 255 and EOS. The code is canonical: lengths define it. */
 // biome-ignore format: a table
 const LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -14,29 +14,28 @@ const LENGTHS: readonly number[] = [
   30,
 ];
 const EOS = 256;
-/** The shortest code has five bits: so many octets may come of one. */
+/** The shortest code has five bits: maximum octets per input octet. */
 export const HUFFMAN_GROWTH = 8 / 5;
-/** Padding is the first bits of EOS, which are all ones, and less than an octet of them. */
+/** Padding is the first bits of EOS, all ones, less than one octet. */
 const PADDING_BITS_MAX = 7;
 
-/** Decoding goes by half octets: bits 0 to 7 of an entry are the next state, then these, then the octet that is complete. */
+/** Decoding reads 4 bits. Bits 0 to 7 of an entry: next state; then these flags; then the complete octet. */
 const EMITS = 1 << 8;
 const FAILS = 1 << 9;
 const OCTET_SHIFT = 10;
 
 interface Decoding {
-  /** By state and half octet. */
+  /** By state and 4 input bits. */
   readonly steps: Uint32Array;
-  /** 1 for the states in which a text may end. */
+  /** 1 for states in which a text may end. */
   readonly ends: Uint8Array;
 }
 
 const { steps, ends } = makeDecoding();
 
 /**
- * Decodes `input[from..to)` into `out`, which has room for `HUFFMAN_GROWTH` times as much.
- *
- * @returns the octets written, or -1 for EOS within the text or padding that is not the first bits of EOS
+ * Decodes `input[from..to)` into `out`, which needs `HUFFMAN_GROWTH` times that space.
+ * @returns the octets written; -1 for EOS or invalid padding
  */
 export function huffmanDecode(input: Uint8Array, from: number, to: number, out: Uint8Array): number {
   let state = 0;
@@ -54,7 +53,7 @@ export function huffmanDecode(input: Uint8Array, from: number, to: number, out: 
   return (seen & FAILS) !== 0 || ends[state] === 0 ? -1 : length;
 }
 
-/** The code tree as pairs of children: states that follow, or octets (and EOS) as `-1 - octet`. */
+/** The code tree as pairs of children: next states, or octets (and EOS) as `-1 - octet`. */
 function makeTree(): number[][] {
   const tree: number[][] = [[]];
   const ordered = LENGTHS.map((bits, symbol) => ({ bits, symbol })).sort(

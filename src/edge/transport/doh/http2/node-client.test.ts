@@ -10,7 +10,7 @@ import { commonHeaders } from './hpack-encoder.ts';
 import { Http2Server } from './server.ts';
 import type { Http2Stream } from './stream.ts';
 
-/** Node's HTTP/2 is nghttp2's: its HPACK, its frames and its windows judge ours, over TCP without TLS. */
+/** Node's HTTP/2 is nghttp2's: its HPACK, frames and windows test ours, over TCP without TLS. */
 
 const COMMON = { 'access-control-allow-origin': '*' };
 
@@ -162,7 +162,7 @@ test('trailers and padding as Node sends them', async () => {
   });
 });
 
-test('a goodbye: the request in flight is answered, the session ends', async () => {
+test('orderly close: the request in flight is answered, the session ends', async () => {
   await withServer(async ({ connect, server, heads }) => {
     const session = connect();
     const stream = session.request({ ':method': 'POST' });

@@ -1,29 +1,29 @@
 import { FLAG, FRAME, FRAME_HEAD_OCTETS } from './codes.ts';
 
-/** Where a connection's octets go, and how it is told to go on: a socket, or a test's memory. */
+/** Receives the octets of a connection: a socket, or a test's memory. */
 export interface Sink {
-  /** Takes octets that are never written to again. @returns false: enough, until `Http2Connection.drained` is called */
+  /** Takes octets that are never rewritten. @returns false: full, until `Http2Connection.drained` is called */
   write(parts: readonly Buffer[]): boolean;
-  /** Asks for no more octets, and for more again. */
+  /** Pauses and resumes reading. */
   pause(): void;
   resume(): void;
-  /** Closes after what was written. */
+  /** Closes after the octets written. */
   end(): void;
   destroy(): void;
 }
 
 const SLAB_OCTETS = 65_536;
 const NONE = Buffer.alloc(0);
-/** Frames of all connections are written here one after another. No place is used twice: a socket may keep what it got. */
+/** Frames of all connections are written here in order. Octets are never rewritten: a socket may keep them. */
 let slab = Buffer.allocUnsafeSlow(SLAB_OCTETS);
 let used = 0;
 
-/** Frames on their way out. What is written in one turn of the event loop leaves together. */
+/** Frames to send. Frames of one tick leave in one write. */
 export class FrameWriter {
-  /** Octets written and not yet flushed. */
+  /** Octets not flushed yet. */
   queued = 0;
   readonly #sink: Sink;
-  /** Stretches of slabs: all but the last, which is `#slab[#from..#to)`. */
+  /** Parts of slabs before the last one, which is `#slab[#from..#to)`. */
   readonly #full: Buffer[] = [];
   #slab = NONE;
   #from = 0;
@@ -59,7 +59,7 @@ export class FrameWriter {
     this.#frame(0, FRAME.settings, FLAG.ack, 0);
   }
 
-  /** @param octets a PING's eight, from `from` */
+  /** @param octets the eight of a PING start at `from` */
   ping(octets: Buffer, from: number, ack: boolean): void {
     const at = this.#frame(8, FRAME.ping, ack ? FLAG.ack : 0, 0);
     octets.copy(this.#slab, at, from, from + 8);
@@ -81,7 +81,7 @@ export class FrameWriter {
     this.#slab.writeUInt32BE(code, at + 4);
   }
 
-  /** @returns what the sink said, true when there was nothing */
+  /** @returns the result of the sink; true without octets */
   flush(): boolean {
     if (this.queued === 0) return true;
     this.#full.push(this.#slab.subarray(this.#from, this.#to));
@@ -94,7 +94,7 @@ export class FrameWriter {
     return this.#sink.write(parts);
   }
 
-  /** A frame's head, with room for its payload. @returns where that goes, in `#slab` */
+  /** Writes a frame's head. @returns the offset of its payload in `#slab` */
   #frame(length: number, type: number, flags: number, streamId: number): number {
     const at = this.#reserve(FRAME_HEAD_OCTETS + length);
     const out = this.#slab;

@@ -1,13 +1,13 @@
 import { DEFAULT_WINDOW } from './codes.ts';
 import { CONNECTION_WINDOW } from './limits.ts';
 
-/** What is given back is said once it is a good part of the window, not for every frame. */
+/** WINDOW_UPDATE is sent for a large part of the window, not for every frame. */
 const WORTH_SAYING = CONNECTION_WINDOW / 4;
 
-/** How much a peer may still send on the connection (RFC 9113 §5.2). */
+/** Octets that a peer may still send on the connection (RFC 9113 §5.2). */
 export class ReceiveWindow {
   #left = DEFAULT_WINDOW;
-  /** Not yet said. The protocol begins with less than our window. */
+  /** Not announced yet. The protocol begins with less than our window. */
   #owed = CONNECTION_WINDOW - DEFAULT_WINDOW;
 
   /** @returns false when the peer sends more than it may */

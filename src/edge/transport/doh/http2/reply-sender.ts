@@ -8,9 +8,9 @@ import type { Http2Stream } from './stream.ts';
 /** A 204 has neither body nor length (RFC 9110 §8.6). */
 const NO_CONTENT = 204;
 
-/** Replies to frames, as far as the peer's windows and the socket go (RFC 9113 §5.2). */
+/** Sends replies within the peer's windows and the socket's buffer (RFC 9113 §5.2). */
 export class ReplySender {
-  /** What streams begin with: the peer's SETTINGS_INITIAL_WINDOW_SIZE. */
+  /** The peer's SETTINGS_INITIAL_WINDOW_SIZE. */
   initialWindow = DEFAULT_WINDOW;
   readonly #writer: FrameWriter;
   readonly #encoder: HpackEncoder;
@@ -19,14 +19,14 @@ export class ReplySender {
   #window = DEFAULT_WINDOW;
   #held = 0;
 
-  /** @param finished told of each stream whose reply has left whole */
+  /** @param finished called for each stream whose whole reply has left */
   constructor(writer: FrameWriter, common: CommonHeaders, finished: (stream: Http2Stream) => void) {
     this.#writer = writer;
     this.#encoder = new HpackEncoder(common);
     this.#finished = finished;
   }
 
-  /** @returns false when too much waits for this peer already: nothing was sent */
+  /** @returns false when too much waits for this peer: nothing was sent */
   reply(stream: Http2Stream, { status, headers, body }: HttpReply): boolean {
     const bare = stream.bodiless || body.length === 0;
     const ahead = bare || body.length <= Math.min(stream.sendWindow, this.#window) ? 0 : body.length;
@@ -47,7 +47,7 @@ export class ReplySender {
     this.#encoder.limitTable(octets);
   }
 
-  /** A new SETTINGS_INITIAL_WINDOW_SIZE moves every open stream's window, below zero too. @returns false on overflow */
+  /** SETTINGS_INITIAL_WINDOW_SIZE changes every open stream's window, even below zero. @returns false on overflow */
   moveWindows(initial: number, streams: Iterable<Http2Stream>): boolean {
     const by = initial - this.initialWindow;
     this.initialWindow = initial;
@@ -56,19 +56,18 @@ export class ReplySender {
     return fits;
   }
 
-  /** WINDOW_UPDATE of the connection. @returns false on overflow */
+  /** @returns false on overflow */
   widen(by: number): boolean {
     this.#window += by;
     return this.#window <= WINDOW_MAX;
   }
 
-  /** WINDOW_UPDATE of a stream. @returns false on overflow */
+  /** @returns false on overflow */
   widenStream(stream: Http2Stream, by: number): boolean {
     stream.sendWindow += by;
     return stream.sendWindow <= WINDOW_MAX;
   }
 
-  /** Forgets what is left of a stream's reply. */
   drop(stream: Http2Stream): void {
     if (stream.waiting === null) return;
     this.#held -= stream.waiting.length - stream.sent;
@@ -76,7 +75,7 @@ export class ReplySender {
     this.#waiting.delete(stream);
   }
 
-  /** Sends what can be sent. @returns whether there would be more, were the writer emptied */
+  /** @returns whether octets wait for the socket */
   pump(): boolean {
     for (const stream of this.#waiting) {
       if (this.#window <= 0) return false;
@@ -86,7 +85,7 @@ export class ReplySender {
     return this.#writer.queued >= OUTPUT_OCTETS && this.#waiting.size > 0;
   }
 
-  /** @returns whether that was all of it */
+  /** @returns whether the whole reply was sent */
   #send(stream: Http2Stream): boolean {
     const body = stream.waiting!;
     for (;;) {

@@ -6,10 +6,10 @@ import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
 
 export type HeadFault = typeof ERROR.protocol | typeof ERROR.compression;
 
-/** A longer block is not remembered. */
+/** Octets of the longest remembered block. */
 const REMEMBERED_OCTETS = 256;
 
-/** Gathers the fields of one list, and judges them together (RFC 9113 §8.3). */
+/** Collects the fields of one list and checks them together (RFC 9113 §8.3). */
 class FieldList {
   #fields = 0;
   #octets = 0;
@@ -45,7 +45,7 @@ class FieldList {
         this.#contentType ??= field.value;
         break;
       case KIND.contentLength:
-        // Repeated with the same value it is harmless (RFC 9110 §8.6).
+        // A repeated equal value is harmless (RFC 9110 §8.6).
         if (this.#contentLength !== undefined && this.#contentLength !== field.value) this.#malformed = true;
         this.#contentLength = field.value;
         break;
@@ -54,7 +54,7 @@ class FieldList {
     this.#regular = true;
   };
 
-  /** Once each, and before all other fields. */
+  /** Pseudo-header fields: once each, before all other fields. */
   #pseudo(before: string | undefined, { value }: Field): string {
     if (before !== undefined || this.#regular) this.#malformed = true;
     return value;
@@ -82,11 +82,10 @@ class FieldList {
   }
 }
 
-/** Header blocks of one connection, in order, to heads. */
+/** Decodes the header blocks of one connection, in order. */
 export class HeadReader {
   readonly #decoder = new HpackDecoder();
-  /** The last block that changed nothing in the table, and what it means while nothing else does either: clients that ask
-   * again and again by POST send the same block each time. */
+  /** The last block and its head, valid while the table is unchanged: clients that POST repeat the same block. */
   #block: Buffer | null = null;
   #generation = 0;
   #head: RequestHead | null = null;

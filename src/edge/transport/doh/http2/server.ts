@@ -6,12 +6,12 @@ import { Http2Connection, type Http2Options } from './connection.ts';
 import { sweepMs } from './limits.ts';
 import type { Sink } from './output.ts';
 
-/** A connection that was ended waits so long for its peer to do the same: closing at once would reset unread octets away. */
+/** Milliseconds to wait for the peer's FIN: closing at once would reset unread octets. */
 const LINGER_MS = 500;
 
 export type Http2ServerOptions = Omit<Http2Options, 'address'>;
 
-/** The HTTP/2 connections of a listener: sockets in, requests out. */
+/** The HTTP/2 connections of a listener. */
 export class Http2Server implements HttpConnections {
   readonly #options: Http2ServerOptions;
   readonly #open = new Set<Http2Connection>();
@@ -29,7 +29,7 @@ export class Http2Server implements HttpConnections {
     });
   }
 
-  /** Speaks HTTP/2 over a socket from now on. */
+  /** Serves a socket. */
   serve(socket: Socket): void {
     socket.setNoDelay(true);
     const address = socket.remoteAddress ?? '';
@@ -46,7 +46,6 @@ export class Http2Server implements HttpConnections {
     if (this.#closing) connection.drain();
   }
 
-  /** The connection that has been idle longest. */
   oldestIdle(): IdleConnection | null {
     let oldest: Http2Connection | null = null;
     let since = Number.POSITIVE_INFINITY;
@@ -61,20 +60,19 @@ export class Http2Server implements HttpConnections {
     return {
       since,
       close: () => {
-        // At once: the 'close' event comes in a later turn.
+        // Remove now: the 'close' event comes in a later tick.
         this.#open.delete(connection);
         connection.abort();
       },
     };
   }
 
-  /** Every connection ends once it has answered what is under way. */
+  /** Closes every connection after its requests in flight are answered. */
   drain(): void {
     this.#closing = true;
     for (const connection of this.#open) connection.drain();
   }
 
-  /** Nothing is open any more. */
   stop(): void {
     void this.#sweeper.stop();
   }
@@ -94,7 +92,7 @@ function sinkOf(socket: Socket): Sink {
     resume: () => void socket.resume(),
     end: () => {
       socket.end();
-      // Keeps taking what the peer still sends, unread, so that its FIN is seen.
+      // Keep reading and discard, so that the peer's FIN is seen.
       socket.resume();
       setTimeout(() => socket.destroySoon(), LINGER_MS).unref();
     },

@@ -14,10 +14,10 @@ const PING_OCTETS = 8;
 const GOAWAY_OCTETS = 8;
 const UPDATE_OCTETS = 4;
 const SETTINGS_A_CHARGE = 32;
-/** Its answer says that the peer has seen our GOAWAY. */
+/** Payload of the PING whose answer confirms that the peer has seen GOAWAY. */
 const LEAVING_PING = Buffer.from('leaving!', 'latin1');
 
-/** What frames mean, one after another: those of the connection here, those of streams in their table (RFC 9113 §6). */
+/** Handles frames in order: those of the connection here, those of streams in their table (RFC 9113 §6). */
 export class Session {
   readonly streams: StreamTable;
   /** A GOAWAY was sent or received: the connection ends with its last stream. */
@@ -40,18 +40,18 @@ export class Session {
     this.streams.tellWindow();
   }
 
-  /** A header block has begun and is not whole. */
+  /** A header block is incomplete. */
   get midway(): boolean {
     return this.#block.open !== null;
   }
 
-  /** One frame. @returns ERROR.none, or why the connection has to end */
+  /** Handles one frame. @returns ERROR.none, or the connection error */
   handle(frame: FrameReader): number {
     const { open } = this.#block;
     if (open !== null && (frame.type !== FRAME.continuation || frame.streamId !== open.streamId))
       return ERROR.protocol;
     if (!this.#greeted) {
-      // The second half of a preface (RFC 9113 §3.4).
+      // SETTINGS must be the first frame (RFC 9113 §3.4).
       if (frame.type !== FRAME.settings || (frame.flags & FLAG.ack) !== 0) return ERROR.protocol;
       this.#greeted = true;
     }
@@ -81,14 +81,14 @@ export class Session {
     }
   }
 
-  /** The first of two GOAWAYs (RFC 9113 §6.8): requests that the peer has already sent are still served. */
+  /** The first of two GOAWAYs (RFC 9113 §6.8): requests in transit are still served. */
   leave(): void {
     this.leaving = true;
     this.#writer.goaway(STREAM_ID_MAX, ERROR.none);
     this.#writer.ping(LEAVING_PING, 0, false);
   }
 
-  /** The last GOAWAY: what comes now is not served, and may be asked elsewhere. */
+  /** The last GOAWAY: later requests are not served, and may be retried elsewhere. */
   close(code: number): void {
     if (!this.#accepting && code === ERROR.none) return;
     this.leaving = true;
@@ -130,7 +130,7 @@ export class Session {
     return this.#whole(open, block, 0, block.length);
   }
 
-  /** A header block, whole. It is decoded whatever becomes of it: the table is one for all streams. */
+  /** A whole header block. Always decoded, because all streams share the table. */
   #whole(begun: BlockFrame, block: Buffer, from: number, to: number): number {
     const { streamId, endStream } = begun;
     const { streams } = this;
@@ -150,7 +150,7 @@ export class Session {
     return streams.begin(streamId, begun.selfDependent ? ERROR.protocol : head, endStream);
   }
 
-  /** Order of precedence is nothing to us (RFC 9113 §5.3.2); that a stream precedes itself is still an error. */
+  /** Priorities are ignored (RFC 9113 §5.3.2); a stream that depends on itself is still an error. */
   #priority({ streamId, octets, from, to }: FrameReader): number {
     if (streamId === 0) return ERROR.protocol;
     const stream = this.streams.open.get(streamId);

@@ -1,4 +1,4 @@
-/** SETTINGS (RFC 9113 §6.5): what we say, and what a peer says. */
+/** SETTINGS of both sides (RFC 9113 §6.5). */
 
 import { ERROR, FRAME_OCTETS, SETTING, WINDOW_MAX } from './codes.ts';
 import { HEADER_LIST_OCTETS, type Http2Limits, TABLE_OCTETS } from './limits.ts';
@@ -6,8 +6,7 @@ import { HEADER_LIST_OCTETS, type Http2Limits, TABLE_OCTETS } from './limits.ts'
 const ENTRY_OCTETS = 6;
 const FRAME_OCTETS_MAX = 0xff_ffff;
 
-/** What we tell a peer. A whole body and one octet more fit a stream's window, so that one too long is seen to be so and
- * no stream needs more window than it began with. */
+/** A stream's window holds a body and one octet more: a body that is too long is detected, and no stream needs more. */
 export function ourSettings({ streams, body }: Http2Limits): readonly (readonly [number, number])[] {
   return [
     [SETTING.headerTableSize, TABLE_OCTETS],
@@ -18,17 +17,14 @@ export function ourSettings({ streams, body }: Http2Limits): readonly (readonly 
   ];
 }
 
-/** Those of a peer's settings that matter to one who sends small replies and never pushes. */
 export interface PeerSettings {
   headerTableSize?: number;
   initialWindowSize?: number;
 }
 
 /**
- * The payload `octets[from..to)` of a SETTINGS frame. Of a repeated setting the last counts, but for the table, whose least
- * size counts: it has to be made that small meanwhile (RFC 7541 §4.2). Unknown ones are ignored.
- *
- * @returns or the error of the connection
+ * Reads the payload `octets[from..to)`. The last of a repeated setting counts, except the least table size (RFC 7541 §4.2).
+ * @returns the settings, or the connection error
  */
 export function readSettings(octets: Buffer, from: number, to: number): PeerSettings | number {
   if ((to - from) % ENTRY_OCTETS !== 0) return ERROR.frameSize;

@@ -1,4 +1,4 @@
-/** The static table of HPACK (RFC 7541, appendix A), and the places in it that replies are made from. */
+/** The static table of HPACK (RFC 7541, appendix A), and the indexes that replies use. */
 
 import { type Field, makeField } from './field.ts';
 
@@ -66,15 +66,15 @@ const ENTRIES: readonly (readonly [name: string, value: string])[] = [
   ['www-authenticate', ''],
 ];
 
-/** Entry 1 is the first: there is no entry 0. */
+/** There is no entry 0. */
 export const STATIC_TABLE: readonly Field[] = ENTRIES.map(([name, value]) => makeField(name, value));
 
-/** The least index with a name, 0 for none. */
+/** The least index with a name; 0: none. */
 export function staticIndexOf(name: string): number {
   return ENTRIES.findIndex(([known]) => known === name) + 1;
 }
 
-/** The index of a name with a value, 0 for none. */
+/** The index of a name with a value; 0: none. */
 export function staticIndexOfPair(name: string, value: string): number {
   return ENTRIES.findIndex((entry) => entry[0] === name && entry[1] === value) + 1;
 }

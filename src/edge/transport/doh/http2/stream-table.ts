@@ -10,23 +10,23 @@ import { Http2Stream, type StreamOwner } from './stream.ts';
 
 export interface StreamOptions {
   readonly limits: Http2Limits;
-  /** The peer's, for streams to tell. */
+  /** The peer's address. */
   readonly address: string;
   readonly common: CommonHeaders;
-  /** A request whose head is whole. It gets one `respond`, now or later, unless its body is 'gone'. */
+  /** A request whose head is complete. Call `respond` once, now or later, unless its body is 'gone'. */
   readonly onRequest: (stream: Http2Stream) => void;
 }
 
-/** Padding is given back to its stream in such pieces. */
+/** WINDOW_UPDATE for padding of a stream is sent in such steps, octets. */
 const PADDING_OCTETS = 8192;
 
-/** The streams of one connection, from their opening to their end (RFC 9113 §5.1). Errors of the connection are returned. */
+/** The streams of one connection (RFC 9113 §5.1). Methods return connection errors. */
 export class StreamTable implements StreamOwner {
   readonly address: string;
   readonly open = new Map<number, Http2Stream>();
-  /** Milliseconds; kept by whoever owns the clock. */
+  /** Milliseconds; the connection sets it. */
   now: number;
-  /** Requests begun, ever. */
+  /** Requests begun in total. */
   requests = 0;
   /** The highest id that a peer has used. */
   lastId = 0;
@@ -36,12 +36,12 @@ export class StreamTable implements StreamOwner {
   readonly #onReply: () => void;
   readonly #window = new ReceiveWindow();
   readonly #resets: AbuseCounter;
-  /** Streams that we reset, oldest first: what was under way to them is no fault. */
+  /** Streams that the server reset, oldest first: frames in transit to them are no fault. */
   readonly #wasReset = new Set<number>();
-  /** Requests that an answer is made for, those among them that nobody waits for any more. */
+  /** Requests without an answer yet, including those of reset streams. */
   #working = 0;
 
-  /** @param onReply told of every reply, which may come long after its request: it wants to be sent */
+  /** @param onReply called for every reply, perhaps long after its request */
   constructor(writer: FrameWriter, options: StreamOptions, onReply: () => void, now: number) {
     this.#writer = writer;
     this.#options = options;
@@ -52,12 +52,11 @@ export class StreamTable implements StreamOwner {
     this.sender = new ReplySender(writer, options.common, (stream) => this.#replied(stream));
   }
 
-  /** Of a stream that no request has come on. */
+  /** The stream is idle: it had no request. */
   isIdle(streamId: number): boolean {
     return streamId % 2 === 0 || streamId > this.lastId;
   }
 
-  /** A new stream, by what its header block said. */
   begin(streamId: number, head: RequestHead | typeof ERROR.protocol, ended: boolean): number {
     const { limits, onRequest } = this.#options;
     if (this.open.size >= limits.streams || this.#working >= WORK_FACTOR * limits.streams)
@@ -74,10 +73,7 @@ export class StreamTable implements StreamOwner {
     return ERROR.none;
   }
 
-  /**
-   * DATA: `octets[from..to)`, and what was padding of a frame's `length`. Dropped where nobody wants it. Padding, and what is
-   * handed over or dropped, is given back to the window of the connection.
-   */
+  /** DATA `octets[from..to)`, and padding within `length`. Octets handed over or dropped reopen the connection's window. */
   data(
     streamId: number,
     octets: Buffer,
@@ -107,7 +103,7 @@ export class StreamTable implements StreamOwner {
     return ERROR.none;
   }
 
-  /** Trailers, or a wrong second header block. */
+  /** Trailers, or an invalid second header block. */
   trailers(streamId: number, wellFormed: boolean): number {
     const stream = this.open.get(streamId);
     if (stream === undefined) return this.stray(streamId);
@@ -125,19 +121,18 @@ export class StreamTable implements StreamOwner {
     return this.#chargeReset();
   }
 
-  /** Our own, made to by the peer (CVE-2025-8671). */
+  /** A reset that the peer provoked (CVE-2025-8671). */
   reset(stream: Http2Stream, code: number): number {
     this.#end(stream);
     return this.#refuse(stream.id, code);
   }
 
-  /** A frame to a stream that is not open. */
   stray(streamId: number): number {
     if (this.isIdle(streamId)) return ERROR.protocol;
     return this.#wasReset.has(streamId) ? ERROR.none : ERROR.streamClosed;
   }
 
-  /** A stream that is not served: what comes to it is no fault. */
+  /** Refuses a stream: later frames to it are no fault. */
   ignore(streamId: number): void {
     this.#wasReset.add(streamId);
     if (this.#wasReset.size <= RESETS_REMEMBERED) return;
@@ -156,13 +151,13 @@ export class StreamTable implements StreamOwner {
     this.#onReply();
   }
 
-  /** Says what was given back of the window. May wait for the end of a turn. */
+  /** Sends WINDOW_UPDATE. May wait for the end of a tick. */
   tellWindow(): void {
     const due = this.#window.due();
     if (due > 0) this.#writer.windowUpdate(0, due);
   }
 
-  /** Lets go of requests that take too long to come, of replies that take too long to be taken, and of what is left of others. */
+  /** Ends slow requests, replies that are not taken in time, and the rest of requests already answered. */
   sweep(): number {
     const { requestMs, idleMs } = this.#options.limits;
     let code: number = ERROR.none;
@@ -176,12 +171,11 @@ export class StreamTable implements StreamOwner {
     return code;
   }
 
-  /** The connection is gone. */
   abandon(): void {
     for (const stream of this.open.values()) this.#end(stream);
   }
 
-  /** Once a body is handed over or dropped, its window comes back; once all is said, its stream ends. */
+  /** Reopens the window for a body handed over or dropped; ends a stream whose both sides are complete. */
   #settle(stream: Http2Stream): void {
     if (stream.reading) return;
     this.#window.giveBack(stream.kept);
@@ -189,7 +183,6 @@ export class StreamTable implements StreamOwner {
     if (stream.remoteEnded && stream.answered && stream.waiting === null && !stream.closed) this.#end(stream);
   }
 
-  /** The whole reply has left. */
   #replied(stream: Http2Stream): void {
     if (stream.remoteEnded) this.#end(stream);
   }
@@ -219,12 +212,12 @@ export class StreamTable implements StreamOwner {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Answered in full before its request was whole. */
+/** Answered in full before its request was complete. */
 function isEarly({ closed, answered, waiting, remoteEnded }: Http2Stream): boolean {
   return !closed && answered && waiting === null && !remoteEnded;
 }
 
-/** What is wrong with a DATA frame on its stream, counted with padding as `length` and without as `octets`. */
+/** The fault of a DATA frame on its stream: `length` with padding, `octets` without. */
 function dataFault(stream: Http2Stream, length: number, octets: number, endStream: boolean): number {
   if (stream.remoteEnded) return ERROR.streamClosed;
   stream.receiveWindow -= length;

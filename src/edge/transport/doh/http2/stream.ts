@@ -1,6 +1,6 @@
 import type { BodyFault, BodyTaker, HttpReply, RequestHead } from '../exchange.ts';
 
-/** The connection, as its streams know it. */
+/** The connection, as its streams use it. */
 export interface StreamOwner {
   readonly address: string;
   reply(stream: Http2Stream, reply: HttpReply): void;
@@ -16,28 +16,27 @@ const FORGOTTEN: RequestHead = {
   tooLarge: false,
 };
 
-/** One request and its reply. */
 export class Http2Stream {
   readonly id: number;
-  /** Only until `onRequest` returns: it may be long, and an answer may be long in coming. */
+  /** Released when `onRequest` returns: it may be long, and the answer may take long. */
   head: RequestHead;
-  /** The reply goes without its body. */
+  /** HEAD: the reply has no body. */
   readonly bodiless: boolean;
   readonly openedAt: number;
-  /** The peer has sent all it will. */
+  /** The peer's side is complete. */
   remoteEnded: boolean;
   /** Our reply has begun. */
   answered = false;
   answeredAt = 0;
   closed = false;
-  /** Octets that the peer may still send, and that we may. */
+  /** Octets that each side may still send. */
   receiveWindow: number;
   sendWindow: number;
-  /** Padding received that its window was not given back for. */
+  /** Padding received and not yet returned to the stream's window. */
   padding = 0;
-  /** Octets of the body at hand, for which the connection's window was not given back. */
+  /** Octets of the body not yet returned to the connection's window. */
   kept = 0;
-  /** The rest of a reply that waits for windows: `reply[sent..)`. */
+  /** A reply that waits for windows: `reply[sent..)`. */
   waiting: Uint8Array | null = null;
   sent = 0;
   readonly #owner: StreamOwner;
@@ -73,12 +72,11 @@ export class Http2Stream {
     this.head = FORGOTTEN;
   }
 
-  /** Somebody waits for the body. */
   get reading(): boolean {
     return this.#taker !== null;
   }
 
-  /** Hands over the body once it is whole, or why it will not be; at once when there is none. Asked for once. */
+  /** Hands over the whole body or its fault, at once if there is none. Call it once. */
   readBody(taker: BodyTaker): void {
     if (this.closed) taker('gone');
     else if (this.remoteEnded) taker(EMPTY);
@@ -89,14 +87,14 @@ export class Http2Stream {
     this.#owner.reply(this, reply);
   }
 
-  /** Whether so many octets and the end agree with the length that was announced (RFC 9113 §8.1.1). */
+  /** Whether the octets agree with the announced length (RFC 9113 §8.1.1). */
   agrees(octets: number, ended: boolean): boolean {
     if (this.#announced < 0) return true;
     const received = this.#received + octets;
     return ended ? received === this.#announced : received <= this.#announced;
   }
 
-  /** Takes a piece of the body, `octets[from..to)`. The whole of it in one piece is handed on where it lies. */
+  /** Takes a part of the body, `octets[from..to)`. A body in one part is handed on without a copy. */
   receive(octets: Uint8Array, from: number, to: number): void {
     const length = to - from;
     const before = this.#received;
@@ -111,7 +109,6 @@ export class Http2Stream {
     }
   }
 
-  /** Ends the wait for the body with a fault. */
   giveUp(why: BodyFault): void {
     this.#finish(why);
   }

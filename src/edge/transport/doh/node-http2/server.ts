@@ -48,7 +48,7 @@ export class NodeHttp2Server implements HttpConnections {
     return {
       since,
       close: () => {
-        // Now, because the 'close' event comes in a later tick and the next call must not find this session.
+        // Remove now: the 'close' event comes in a later tick, and the next call must not find this session.
         this.#open.delete(session);
         session.abort();
       },

@@ -25,7 +25,6 @@ import { NODE_ABUSE_LIMITS } from './limits.ts';
 export interface NodeHttp2Options {
   readonly limits: Http2Limits;
   readonly clock: Clock;
-  /** On every reply. */
   readonly common: Headers;
   readonly onRequest: (exchange: Exchange) => void;
 }
@@ -36,14 +35,13 @@ const STREAM_ID_MAX = 0x7fff_ffff;
 /** A 204 has neither body nor length (RFC 9110 §8.6). */
 const NO_CONTENT = 204;
 
-/** One HTTP/2 connection over `node:http2`. */
 export class NodeHttp2Session {
   readonly #options: NodeHttp2Options;
   readonly #session: ServerHttp2Session;
   readonly #address: string;
-  /** Open streams, with the time of their reply, or null while there is none. */
+  /** Open streams, with the time of their reply; null: none yet. */
   readonly #open = new Map<ServerHttp2Stream, number | null>();
-  /** Requests whose answer is being made, including those that the peer has reset. */
+  /** Requests without an answer yet, including those that the peer has reset. */
   #working = 0;
   readonly #resets: AbuseCounter;
   /** Time of the last request or reply. */
@@ -60,7 +58,7 @@ export class NodeHttp2Session {
       ...NODE_ABUSE_LIMITS,
       settings: {
         maxConcurrentStreams: limits.streams,
-        // One octet more than a body may have: a body that is too long is seen to be so.
+        // One octet more than the limit, so that a body that is too long is detected.
         initialWindowSize: limits.body + 1,
         maxHeaderListSize: HEADER_LIST_OCTETS,
       },
@@ -74,7 +72,7 @@ export class NodeHttp2Session {
     );
   }
 
-  /** Time of the last request or reply, or null while a stream is open. */
+  /** Time of the last request or reply; null while a stream is open. */
   get idleSince(): number | null {
     return this.#session.destroyed || this.#open.size > 0 ? null : this.#activeAt;
   }
@@ -102,7 +100,7 @@ export class NodeHttp2Session {
     for (const [stream, answeredAt] of this.#open) {
       if (answeredAt === null) continue;
       if (now - answeredAt >= idleMs) stream.close(NGHTTP2_CANCEL);
-      // The reply has left before the request was complete: the rest of the request is not read (RFC 9113 §8.1).
+      // The reply has left before the request was complete: the rest is not read (RFC 9113 §8.1).
       else if (stream.writableFinished && now - answeredAt >= EARLY_MS) stream.close(NGHTTP2_NO_ERROR);
     }
     if (this.#open.size === 0 && now - this.#activeAt >= idleMs) this.#session.close();
@@ -121,10 +119,7 @@ export class NodeHttp2Session {
     this.#options.onRequest(this.#exchangeOf(stream, head));
   }
 
-  /**
-   * Counts resets, the peer's and those that the peer provokes. nghttp2 counts them too, but it stops reading without an event,
-   * and the connection would stay open.
-   */
+  /** Counts resets by the peer, and those it provokes. nghttp2 counts too, but stops reading without an event. */
   #ended(stream: ServerHttp2Stream): void {
     this.#open.delete(stream);
     const wasReset = stream.aborted || stream.rstCode !== NGHTTP2_NO_ERROR;

@@ -69,7 +69,7 @@ function textOf(address: PeerAddress): string {
   return octets.subarray(0, readAddress(address, octets)).join('.');
 }
 
-/** A clock that stands still, so that no window turns and no cookie ages. */
+/** A clock that stands still, so that no period ends and no cookie ages. */
 const clock = (): number => 1_700_000_000_000;
 const CLIENT = '0102030405060708';
 const cookies = new ServerCookies(() => new Uint8Array(16), clock);
@@ -188,7 +188,7 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
     test('what the cache answers is answered before any work for what it does not', async () => {
       const options = setting();
       await withUdp(options, async ({ replies, send }) => {
-        // Binds the socket, so that all that follow are sent in one turn, and lie there when the server reads.
+        // Binds the socket, so that all later packets are sent in one tick and wait for the server.
         send(query(99, 'hot'));
         await until(() => replies.length === 1);
         for (let id = 1; id <= 20; id++) send(query(id, id <= 15 ? 'echo' : 'hot'));
@@ -234,7 +234,7 @@ export function udpSuite(name: string, listen: ListenUdp, options: TestOptions =
           replies.map((reply) => decodeMessage(reply)!.tc),
           [false, false, false, true, true, true],
         );
-        // What slips tells the client its cookie: with that it is through.
+        // A truncated reply holds a cookie; with it the client is exempt.
         send(ednsQuery(20, 'hot100', { options: [option(10, CLIENT)] }));
         send(ednsQuery(21, 'hot100', { options: [option(10, CLIENT)] }));
         await until(() => replies.length === 7);

@@ -19,7 +19,7 @@ if (parentPort !== null) {
         hot(request, length, _transport, out) {
           if (request[0] === FATAL.loop) for (;;) out[0] = 0;
           if (request[0] === FATAL.exit) process.exit(0);
-          // In a microtask, where nobody catches it: the thread dies of it.
+          // In a microtask, uncaught: the thread ends.
           if (request[0] === FATAL.throw) queueMicrotask(() => assertNever());
           const reply = echo(request.subarray(0, length));
           out.set(reply);

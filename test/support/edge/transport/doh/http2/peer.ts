@@ -247,14 +247,14 @@ export class Peer {
     return this.replies().get(1);
   }
 
-  /** Answers whatever was asked and is not answered; such replies leave at the end of the turn. */
+  /** Answers all requests without a reply; these replies leave at the end of the tick. */
   async answer(body = 'late'): Promise<void> {
     for (const stream of this.requests) stream.respond({ status: 200, headers: {}, body: Buffer.from(body) });
     await new Promise<void>((resolve) => process.nextTick(resolve));
   }
 
-  /** Waits while the connection has work for further turns. */
-  async turns(): Promise<void> {
+  /** Waits while the connection has work for further ticks. */
+  async ticks(): Promise<void> {
     while (this.paused && !this.full && !this.ended && !this.destroyed) await new Promise(setImmediate);
   }
 
