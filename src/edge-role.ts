@@ -54,7 +54,7 @@ export interface EdgeRoleOptions {
   /** Null: signing keys come from files of the data directory. */
   readonly nodeKeys: NodeKeys | null;
   /** Encrypts signing keys. */
-  readonly sealingKey: Uint8Array;
+  readonly encryptionKey: Uint8Array;
   /** Called while the start waits for signing keys: without them answers would be unsigned. */
   readonly onKeysMissing: (isMissing: boolean) => void;
   /** Ends that wait. */
@@ -249,7 +249,7 @@ interface SigningKeys {
 }
 
 async function openKeys(options: EdgeRoleOptions): Promise<SigningKeys> {
-  const { config, nodeKeys, sealingKey: key, log, onKeysMissing, cancel } = options;
+  const { config, nodeKeys, encryptionKey: key, log, onKeysMissing, cancel } = options;
   const { dataDir, zones } = config;
   const read = nodeKeys === null ? fileKeys(config) : sharedKeys({ source: nodeKeys, zones, key });
   if (config.role !== 'edge') {

@@ -14,7 +14,7 @@ import type { Store } from './control/store/store.ts';
 import { nodeKeys } from './control/store/tables/key-sets.ts';
 import { type ControlRole, openControlRole } from './control-role.ts';
 import type { Clock } from './core/clock.ts';
-import { SEALING_KEY } from './edge/dnssec/keys/key-encryption.ts';
+import { ENCRYPTION_KEY } from './edge/dnssec/keys/key-encryption.ts';
 import { type EdgeRole, openEdgeRole } from './edge-role.ts';
 import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';
@@ -123,9 +123,9 @@ export async function serve(
       store = opening;
       opened.push(() => opening.close());
     }
-    const sealingKey = deriveKey(secret, SEALING_KEY.label, SEALING_KEY.octets);
+    const encryptionKey = deriveKey(secret, ENCRYPTION_KEY.label, ENCRYPTION_KEY.octets);
     if (hasControl && store !== null && config.dnssec !== 'off') {
-      await makeZoneKeys({ config, store, sealingKey, clock, log });
+      await makeZoneKeys({ config, store, encryptionKey, clock, log });
     }
     if (hasControl && store !== null) {
       const role = openControlRole({ config, store, secret, clock, log, metrics });
@@ -157,7 +157,7 @@ export async function serve(
         config,
         source: config.sync ? (store?.changes ?? null) : null,
         nodeKeys: store?.engine === 'postgres' ? nodeKeys(store.read) : null,
-        sealingKey,
+        encryptionKey,
         cancel,
         onKeysMissing: (isMissing) => {
           lacksKeys = isMissing;
@@ -226,17 +226,17 @@ async function listen(app: FastifyInstance, { host, port }: HostPort): Promise<n
 interface MakeKeysOptions {
   readonly config: Config;
   readonly store: Store;
-  readonly sealingKey: Uint8Array;
+  readonly encryptionKey: Uint8Array;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Makes missing signing keys before a query needs them. */
-async function makeZoneKeys({ config, store, sealingKey, clock, log }: MakeKeysOptions): Promise<void> {
+async function makeZoneKeys({ config, store, encryptionKey, clock, log }: MakeKeysOptions): Promise<void> {
   const zoneKeys = openZoneKeys({
     dataDir: config.dataDir,
     store,
-    key: sealingKey,
+    key: encryptionKey,
     clock,
     mayMake: true,
     onStored: (_zone, origin) => log.event('keys.stored', { origin }),

@@ -38,8 +38,6 @@ export type ChangeBody =
     }
   | { readonly type: 'token.revoked'; readonly namespace: string; readonly digest: string };
 
-export type ChangeType = ChangeBody['type'];
-
 /**
  * One line of the change log, written in the transaction that writes the data. `seq` has no gaps and ascends in commit
  * order. `at` is milliseconds since the epoch. `owner` is a customer id, or null for a namespace of the operator.

@@ -45,7 +45,7 @@ describe('the codec of changes', () => {
     for (const { row, change } of rows) assert.deepEqual(decodeChange(row), change);
   });
 
-  it('gives every Change back as it was', () => {
+  it('decodes every Change unchanged', () => {
     fc.assert(
       fc.property(arbitraryChange, (change) => {
         assert.deepEqual(decodeChange(encodeChange(change)), change);
@@ -54,7 +54,7 @@ describe('the codec of changes', () => {
     );
   });
 
-  it('leaves out what this release does not know', () => {
+  it('leaves out unknown members', () => {
     const { row, change } = golden(1)[0]!;
     const body = JSON.stringify({ ...JSON.parse(row.body), later: 'text', seq: 9, __proto__: { x: 1 } });
     assert.deepEqual(decodeChange({ ...row, body }), change);
@@ -154,7 +154,7 @@ describe('a Change that cannot be read', () => {
     assert.throws(() => encodeChange({ ...change, namespace: 'Not A Label' }), ChangeFormatError);
   });
 
-  it('whatever was done to a row: it is refused, or it is a Change that can be written again', () => {
+  it('a changed row is refused, or it is a Change that can be encoded again', () => {
     const junk = fc.oneof(
       fc.constantFrom<unknown>(null, undefined, true, -1, 2 ** 53, '', 'a', 'a.b.c', [], {}, '{}', 'v1'),
       fc.anything({ maxDepth: 1 }),

@@ -1,9 +1,8 @@
 /**
- * The Change protocol between the control side and the edge side, version 1. A Change travels as a row: what is searched for
- * has a column, the rest is JSON text (`body`), and the payload is bytes, so that it can be erased by itself.
- *
- * The reader checks what a view relies on: types, bounds and the form of names. It does not check product rules, because a row
- * may be older than a rule.
+ * The Change protocol between control side and edge side, version 1. A Change travels as a row: searched fields have a
+ * column, the rest is JSON (`body`), and the payload is bytes, so that it can be erased alone.
+ * The reader checks types, bounds and the form of names, on which a view relies. It checks no product rules: a row may
+ * be older than a rule.
  */
 import type { Change, ChangeCause } from '../core/change.ts';
 import { LIMITS } from '../core/limits.ts';
@@ -23,7 +22,7 @@ import {
   ttl,
 } from './change-fields.ts';
 
-/** A Change as it is stored and sent. The types are a promise that only `decodeChange` verifies. */
+/** A stored or sent Change. Only `decodeChange` verifies the types. */
 export interface EncodedChange {
   readonly seq: number;
   /** Milliseconds since the epoch. */
@@ -36,17 +35,17 @@ export interface EncodedChange {
   readonly key: string | null;
   /** JSON object: `v`, the version of the protocol, and the fields that have no column. */
   readonly body: string;
-  /** Payload of an upserted record; null for other types, and once it was erased. */
+  /** Payload of an upserted record; null for other types, and once erased. */
   readonly data: Uint8Array | null;
 }
 
-/** Written into every body. Rows of releases before the codec have none: their fields are those of version 1. */
+/** In every body. Rows of releases before the codec have none; they count as version 1. */
 const VERSION = 1;
 
-/** Why a Change cannot be read: its version or type is not known, its body is not JSON, or the field of this name is wrong. */
+/** Unknown version or type, a body that is not JSON, or the name of the wrong field. */
 export type ChangeFault = 'version' | 'type' | 'body' | FieldFault['field'];
 
-/** A Change that cannot be read or must not be written. Nothing of its content is in the message. */
+/** An unreadable or invalid Change. The message has none of its content. */
 export class ChangeFormatError extends Error {
   override readonly name = 'ChangeFormatError';
   readonly seq: number;
@@ -59,11 +58,7 @@ export class ChangeFormatError extends Error {
   }
 }
 
-/**
- * The row of a Change.
- *
- * @throws ChangeFormatError when `decodeChange` would refuse the row: one bad row would stop every view that follows
- */
+/** @throws ChangeFormatError when `decodeChange` would refuse the row: one bad row would stop every view */
 export function encodeChange(change: Change): EncodedChange {
   const { seq, at, owner, cause, type, namespace, ...rest } = change;
   const { key = null, data = null, ...body } = rest as { key?: string; data?: string | null };
@@ -83,8 +78,7 @@ export function encodeChange(change: Change): EncodedChange {
 }
 
 /**
- * The Change of a row, of this release or an earlier one. Members of the body that this release does not know are left out.
- *
+ * Reads a row of this release or an earlier one; unknown members of the body are left out.
  * @throws ChangeFormatError and nothing else, whatever the row holds
  */
 export function decodeChange(row: EncodedChange): Change {
@@ -93,7 +87,7 @@ export function decodeChange(row: EncodedChange): Change {
     return read(row, bodyOf(row));
   } catch (error) {
     if (error instanceof ChangeFormatError) throw error;
-    // Anything but a FieldFault would be a fault of this file: it still must not pass as a Change.
+    // Any other error is a fault of this file; it must not pass as a Change either.
     throw new ChangeFormatError(seq, error instanceof FieldFault ? error.field : 'body');
   }
 }
@@ -162,7 +156,7 @@ function read(row: EncodedChange, body: Body): Change {
 
 type Head = Pick<Change, 'seq' | 'at' | 'owner' | 'cause'>;
 
-/** By far the most frequent type: the key check covers its labels, and the object is made at once. */
+/** The most frequent type: the key check covers its labels, and the object is made at once. */
 function readUpsert(row: EncodedChange, body: Body, { seq, at, owner, cause }: Head): Change {
   const { namespace } = row;
   const key = recordKey(row.key, [body.version ?? null, namespace ?? null, body.resource ?? null]);
@@ -183,7 +177,7 @@ function readUpsert(row: EncodedChange, body: Body, { seq, at, owner, cause }: H
   };
 }
 
-/** Base64 of a payload; null once it was erased. */
+/** Base64 of a payload; null once erased. */
 function payload(data: unknown): string | null {
   if (data === null) return null;
   if (!(data instanceof Uint8Array) || data.length > LIMITS.recordData) throw new FieldFault('data');

@@ -1,12 +1,11 @@
-/** Readers of the fields of a Change. Each returns its value with its type, or throws a FieldFault that names the field. */
+/** Readers of the fields of a Change. Each returns a typed value, or throws a FieldFault that names the field. */
 import type { Change, ChangeBody, ChangeCause } from '../core/change.ts';
 import { LIMITS } from '../core/limits.ts';
 
-/** Every field name that a Change of some type has. */
 type FieldOf<C> = C extends unknown ? keyof C & string : never;
 type Field = Exclude<FieldOf<Change> | FieldOf<ChangeBody>, 'type'>;
 
-/** A field that cannot be read. Holds no value, so nothing of a customer is in it. */
+/** An unreadable field. Holds no value, so that no customer data reaches a log. */
 export class FieldFault extends Error {
   readonly field: Field;
 
@@ -18,7 +17,7 @@ export class FieldFault extends Error {
 
 /** Characters of an id: UUIDs have 36. */
 const ID_MAX = 64;
-/** A record's key has its resource, namespace and version at least. */
+/** Resource, namespace and version. */
 const KEY_LABELS_MIN = 3;
 const LABEL = /^[a-z0-9-]+$/;
 const DIGEST = /^[0-9a-f]{64}$/;
@@ -87,11 +86,9 @@ export function nothing(field: Field, value: unknown): void {
 }
 
 /**
- * The key of a record of this namespace: a key that names another one would put a record where its owner has no right.
- *
- * One pass without allocation: it runs once for each change of a replay.
- *
- * @param ends version, namespace and resource, as far as they are known: the last labels of the key, from the right
+ * A record's key in this namespace: a key of another one would write where its owner has no right. Does not allocate,
+ * since a replay calls it once a change.
+ * @param ends version, namespace and resource as far as known: the last labels of the key, from the right
  */
 export function recordKey(
   value: unknown,
@@ -116,7 +113,7 @@ export function recordKey(
   return key;
 }
 
-/** Whether the label of the key at this place is the expected one; any is where none is expected. */
+/** Whether this label of the key is the expected one; undefined matches any. */
 function isSame(expected: unknown, key: string, at: number, length: number): boolean {
   if (expected === undefined) return true;
   return typeof expected === 'string' && expected.length === length && key.startsWith(expected, at);

@@ -2,13 +2,13 @@ import type { Clock } from '../core/clock.ts';
 import { ChangeFormatError } from './change-codec.ts';
 
 /**
- * What keeps a view from following. `source`: the source cannot be reached or reports a fault. `view`: the view cannot be
- * written. `disk_full`: its disk is full. `other_store`: the source is another database than the one the view was built from.
- * `format`: the log has a change that this release cannot read.
+ * Why a view does not follow. `source`: unreachable or failing. `view`: cannot be written. `disk_full`: its disk is
+ * full. `other_store`: the view was built from another database. `format`: this release cannot read a change of the
+ * log.
  */
 export type FeedFault = 'source' | 'view' | 'disk_full' | 'other_store' | 'format';
 
-/** The log does not continue where the view ends: changes are missing. */
+/** The log does not continue at the view's cursor: changes are missing. */
 export class LogGapError extends Error {
   constructor() {
     super('the change log has a gap');
@@ -16,7 +16,7 @@ export class LogGapError extends Error {
   }
 }
 
-/** The source belongs to another database than the view. Nothing is applied until the operator has decided. */
+/** The source is another database than the view's. Nothing is applied until the operator decides. */
 export class OtherStoreError extends Error {
   constructor() {
     super(
@@ -27,7 +27,7 @@ export class OtherStoreError extends Error {
   }
 }
 
-/** @param at what was called when the error came */
+/** @param at which call failed */
 export function faultOf(error: unknown, at: 'source' | 'view'): FeedFault {
   if (error instanceof OtherStoreError) return 'other_store';
   if (error instanceof ChangeFormatError) return 'format';
@@ -35,10 +35,10 @@ export function faultOf(error: unknown, at: 'source' | 'view'): FeedFault {
   return at;
 }
 
-/** The second line of an outage comes after a minute, each further one after twice the time. */
+/** The second report of an outage comes after a minute, each further one after twice the time. */
 const SECOND_REPORT_MS = 60_000;
 
-/** Decides which failed attempts are worth a line: the first, each with another cause, and then ever fewer. */
+/** Selects the failed attempts to report: the first, each new cause, then ever fewer. */
 export interface FailureReports {
   isDue(fault: FeedFault): boolean;
   recovered(): void;

@@ -1,18 +1,18 @@
 import type { Clock } from '../core/clock.ts';
 
-/** A source that was not heard from for so long counts as cut off, even while a call to it is under way. */
+/** After this silence a source counts as cut off, even during a call. */
 const SILENCE_MS = 8_000;
 
-/** When the follower last succeeded, and how old what it lacks is. Times are milliseconds since the epoch. */
+/** When the follower last succeeded, and how old its missing changes are. Times are milliseconds since the epoch. */
 export interface FeedHealth {
-  /** A pass that began at this time succeeded: what was heard of before it began is in the view. */
+  /** A pass that began at this time succeeded: the view has everything announced before. */
   passed(began: number): void;
   failed(): void;
   /** A change that the view lacks was made, or announced, at this time. */
   heardOf(at: number): void;
-  /** When the view was last known to be up to date; null before the first pass that succeeded. */
+  /** Null before the first successful pass. */
   currentAt(): number | null;
-  /** True while the view does not follow: before the first pass, after a failed one, and while the source is silent. */
+  /** True before the first pass, after a failed one, and while the source is silent. */
   isStale(): boolean;
   /** Age in seconds of the oldest change that the view may lack. While it is stale, counted from `currentAt`. */
   lagSeconds(): number;
@@ -23,7 +23,7 @@ export function createFeedHealth(clock: Clock, heardAt: () => number | null): Fe
   const startedAt = clock();
   let passedAt: number | null = null;
   let isFailing = false;
-  /** When the oldest change that the view lacks was made, or was first heard of; null when it lacks none. */
+  /** When the oldest missing change was made or first announced; null when none is missing. */
   let behindSince: number | null = startedAt;
   const health: FeedHealth = {
     passed(began) {

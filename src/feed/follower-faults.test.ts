@@ -17,7 +17,7 @@ import type { ChangeBody } from '../core/change.ts';
 import { startFollower } from './follower.ts';
 import type { ViewWriter } from './view-writer.ts';
 
-describe('follower, when things go wrong', () => {
+describe('follower and faults', () => {
   let rig: Rig;
   beforeEach(() => {
     rig = createRig();
@@ -71,7 +71,7 @@ describe('follower, when things go wrong', () => {
     });
   }
 
-  it('keeps its cursor and retries while the disk of the view is full, and says so', async () => {
+  it('keeps its cursor and retries while the disk of the view is full, and reports it', async () => {
     rig.source.write(namespaceUpserted('ns'));
     await rig.start().ready;
     const apply = rig.view.apply.bind(rig.view);
@@ -90,7 +90,7 @@ describe('follower, when things go wrong', () => {
     rig.assertSame();
   });
 
-  it('believes the view when a commit failed and was made all the same', async () => {
+  it('reads the cursor of the view when a commit failed but was made', async () => {
     await rig.start().ready;
     const apply = rig.view.apply.bind(rig.view);
     rig.view.apply = async (changes, cursor) => {
@@ -107,7 +107,7 @@ describe('follower, when things go wrong', () => {
 });
 
 describe('follower and a busy source', () => {
-  it('brings the view to the present state, whatever is written between the pages of a snapshot', async () => {
+  it('brings the view to the present state, with any writes between the pages of a snapshot', async () => {
     const key = fc.constantFrom('a.ns.v1', 'b.ns.v1', 'c.ns.v1', 'd.other.v1', 'e.other.v1');
     const name = fc.constantFrom('ns', 'other');
     const token = fc.constantFrom('one', 'two');

@@ -32,7 +32,7 @@ describe('follower and the health of the feed', () => {
     assert.deepEqual([rig.follower?.lag().seconds, rig.follower?.isStale()], [0, false]);
   });
 
-  it('takes a source that never answers for cut off', async () => {
+  it('counts a source that never answers as cut off', async () => {
     await rig.start({ pollMs: 5 }).ready;
     let release = (): void => {};
     rig.source.before = () =>
@@ -51,7 +51,7 @@ describe('follower and the health of the feed', () => {
     await rig.until(() => rig.follower?.isStale() === false);
   });
 
-  it('is stale from a start without a source, and serves the view that it has', async () => {
+  it('is stale after a start without a source, and serves the view that it has', async () => {
     rig.source.write(namespaceUpserted('ns'));
     await rig.start().ready;
     await rig.follower?.stop();
@@ -87,7 +87,7 @@ describe('follower and another database', () => {
     assert.equal(rig.view.epoch(), 'first');
   });
 
-  it('builds its view anew from another database when it is told to', async () => {
+  it('rebuilds its view from another database with acceptNewStore', async () => {
     rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'));
     await rig.start().ready;
     await rig.follower?.stop();
@@ -98,7 +98,7 @@ describe('follower and another database', () => {
     assert.equal(rig.view.epoch(), 'second');
   });
 
-  it('keeps its view when the database is exchanged while it runs, also where a start would accept that', async () => {
+  it('keeps its view when the database is exchanged while it runs, also with acceptNewStore', async () => {
     rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'));
     await rig.start({ pollMs: 5, acceptNewStore: true }).ready;
     rig.source.epoch = 'second';
@@ -108,7 +108,7 @@ describe('follower and another database', () => {
     assert.notEqual(rig.view.record('a.ns.v1'), null);
   });
 
-  it('rebuilds beside the view that serves: a reader never finds it without its names', async () => {
+  it('rebuilds beside the serving view: a reader always finds its names', async () => {
     rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'));
     await rig.start({ pollMs: 5 }).ready;
     let pages = 0;

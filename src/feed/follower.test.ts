@@ -60,7 +60,7 @@ describe('follower', () => {
     assert.deepEqual(sizes, [10, 10, 5]);
   });
 
-  it('finds by polling what no wake-up told', async () => {
+  it('finds by polling a change without a wake-up', async () => {
     rig.source.announcing = false;
     await rig.start({ pollMs: 5 }).ready;
     rig.source.write(upserted('a.ns.v1'));
@@ -68,7 +68,7 @@ describe('follower', () => {
     rig.assertSame();
   });
 
-  it('takes many wake-ups for one, and none for nothing', async () => {
+  it('handles many wake-ups as one, and reads nothing without one', async () => {
     await rig.start().ready;
     const { since } = rig.source.calls;
     for (let i = 0; i < 20; i++) for (const listener of rig.source.listeners) listener(1);
@@ -96,7 +96,7 @@ describe('follower', () => {
     ['lost', () => rig.view.lose()],
   ];
   for (const [what, change] of STALE) {
-    it(`makes the view anew when its cursor is ${what}`, async () => {
+    it(`rebuilds the view when its cursor is ${what}`, async () => {
       rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'));
       await rig.start().ready;
       await rig.follower?.stop();
@@ -123,7 +123,7 @@ describe('follower', () => {
     assert.equal(rig.source.calls.openSnapshot, openSnapshot);
   });
 
-  it('makes the view anew when the source is restored while it runs', async () => {
+  it('rebuilds the view when the source is restored while it runs', async () => {
     rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'), upserted('b.ns.v1'));
     await rig.start({ pollMs: 5 }).ready;
     rig.source.restore(1);
@@ -131,7 +131,7 @@ describe('follower', () => {
     rig.assertSame();
   });
 
-  it('makes the view anew when the changes have a gap', async () => {
+  it('rebuilds the view when the changes have a gap', async () => {
     await rig.start().ready;
     rig.source.bend = (changes) => {
       rig.source.bend = (same) => same;
@@ -144,7 +144,7 @@ describe('follower', () => {
     assert.ok(rig.states.includes('rebuilding'));
   });
 
-  it('passes over changes that come twice', async () => {
+  it('skips changes that come twice', async () => {
     await rig.start().ready;
     rig.source.write(upserted('a.ns.v1', 'old'));
     await rig.until(rig.caughtUp);
@@ -157,7 +157,7 @@ describe('follower', () => {
     assert.deepEqual(rig.faults, []);
   });
 
-  it('does not turn in circles when a source gives only old changes', async () => {
+  it('does not loop when a source gives only old changes', async () => {
     await rig.start({ batch: 1 }).ready;
     rig.source.write(upserted('a.ns.v1'));
     await rig.until(rig.caughtUp);
@@ -169,7 +169,7 @@ describe('follower', () => {
     rig.assertSame();
   });
 
-  it('tells how far behind it is', async () => {
+  it('reports its lag', async () => {
     await rig.start().ready;
     assert.deepEqual(rig.follower?.lag(), { seq: 0, seconds: 0 });
     let release = (): void => {};
@@ -193,7 +193,7 @@ describe('follower', () => {
     assert.deepEqual(rig.follower?.lag(), { seq: 0, seconds: 0 });
   });
 
-  it('stops at once: while it sleeps, in a rebuild, and while it waits to try again', async () => {
+  it('stops at once: while it sleeps, in a rebuild, and while it waits to retry', async () => {
     await rig.start().ready;
     await rig.follower?.stop();
     assert.equal(rig.source.listeners.size, 0);

@@ -14,38 +14,41 @@ import {
 import { createFeedHealth } from './feed-health.ts';
 import type { ViewRebuild, ViewWriter } from './view-writer.ts';
 
-/** `rebuilding`: another view is being built, the present one serves meanwhile. `failing`: the last attempt failed, another will follow. */
+/** `rebuilding`: the present view serves while another is built. `failing`: the last attempt failed and is retried. */
 export type FollowerState = 'rebuilding' | 'following' | 'failing';
 
 export interface FollowerOptions {
   readonly source: ChangeSource;
-  /** Written by the follower alone. Not closed by it. */
+  /** Written only by the follower, which does not close it. */
   readonly view: ViewWriter;
   readonly clock: Clock;
-  /** Builds the view anew when the source is another database than the one that it was built from; else that is a fault. */
+  /** Rebuilds the view when the source is another database than the view's; otherwise that is a fault. */
   readonly acceptNewStore?: boolean;
-  /** After a commit, with its changes: none when it ended a rebuild without any. Must not throw. */
+  /** Called after a commit, with its changes; a rebuild may end without any. Must not throw. */
   readonly onApplied?: (changes: readonly Change[], cursor: number) => void;
   /** @param seq of the last change in the view, 0 for none */
   readonly onState?: (state: FollowerState, seq: number) => void;
-  /** A failed attempt: the first, each with another cause, and then after 1, 2, 4 ... minutes. */
+  /** Called at the first failed attempt, at each new cause, and then after 1, 2, 4 ... minutes. */
   readonly onFailing?: (fault: FeedFault, seconds: number, error: unknown) => void;
-  /** The longest that a lost wake-up goes unnoticed. */
+  /** Milliseconds until a lost wake-up is noticed, at most. */
   readonly pollMs?: number;
   /** Changes of one transaction of the view. */
   readonly batch?: number;
-  /** Ends the follower, as `stop` does. */
+  /** Stops the follower. */
   readonly signal?: AbortSignal;
 }
 
 export interface Follower {
-  /** Resolves once the view is up to date for the first time; rejects when the follower is stopped before, or the source is another database. */
+  /**
+   * Resolves once the view is up to date for the first time. Rejects when the follower stops before, or the source is
+   * another database.
+   */
   readonly ready: Promise<void>;
-  /** Resolves when the first attempt is over, however it ended. */
+  /** Resolves when the first attempt has ended, successful or not. */
   readonly attempted: Promise<void>;
-  /** Changes not yet in the view, as far as known, and the age of the oldest; see `FeedHealth`. */
+  /** Changes missing from the view, as far as known, and the age of the oldest; see `FeedHealth`. */
   lag(): { readonly seq: number; readonly seconds: number };
-  /** False until a view is there for the first time. */
+  /** False until the first view is built. */
   hasView(): boolean;
   isStale(): boolean;
   /** When the view was last known to be up to date, milliseconds since the epoch; null: not since the start. */
@@ -55,15 +58,15 @@ export interface Follower {
   stop(): Promise<void>;
 }
 
-/** A write is visible within two seconds after the source has come back, even when no wake-up tells of it. */
+/** The cap bounds the delay after an outage: a write is visible within two seconds, also without a wake-up. */
 const BACKOFF: Backoff = { firstMs: 100, capMs: 1_000 };
-/** However many wake-ups there are, the bounds of the log and the files of the view are looked at so often. */
+/** Milliseconds between two checks of the log's bounds and the view's files, however many wake-ups there are. */
 const CHECK_MS = 1_000;
 
 /**
- * Keeps a view at the head of a source: resumes from the view's cursor and applies what follows. It builds another view beside
- * the serving one when the cursor is lost, older than the log, or newer than it (a source restored from a backup), when changes
- * are missing, or when the files of the view are gone. It retries with exponential backoff, without a limit.
+ * Keeps a view at the head of a source, from the view's cursor on. It rebuilds when the cursor is missing, older than
+ * the log, or newer than it (a restored backup), when changes are missing, or when files of the view are gone. It
+ * retries with exponential backoff, without a limit.
  */
 export function startFollower(options: FollowerOptions): Follower {
   const { source, view, clock, onApplied, onState, onFailing, pollMs = 250, batch = 1000 } = options;
@@ -79,7 +82,7 @@ export function startFollower(options: FollowerOptions): Follower {
   let head = cursor ?? 0;
   let state: FollowerState = cursor === null ? 'rebuilding' : 'following';
   let accepts = options.acceptNewStore ?? false;
-  /** What is being called: an error is its fault. */
+  /** Which call an error comes from. */
   let at: 'source' | 'view' = 'source';
   let checkedAt = Number.NEGATIVE_INFINITY;
   let hasHeard = false;
@@ -90,7 +93,7 @@ export function startFollower(options: FollowerOptions): Follower {
     onState?.(next, cursor ?? 0);
   };
 
-  /** Those that follow `from`, without what came before. @throws LogGapError when one is missing */
+  /** The changes that follow `from`, in order. @throws LogGapError when one is missing */
   function following(from: number, found: readonly Change[]): readonly Change[] {
     const changes = found.filter((change) => change.seq > from);
     changes.forEach((change, i) => {
@@ -121,7 +124,7 @@ export function startFollower(options: FollowerOptions): Follower {
     await write(changes, next, () => rebuild.finish(changes, next, epoch));
   }
 
-  /** @param epoch of the log that was compared with the view: a snapshot of another one is not taken */
+  /** @param epoch of the log that was compared with the view: a snapshot of another one is rejected */
   async function buildView(epoch: string): Promise<void> {
     enter('rebuilding');
     const snapshot = await source.openSnapshot();
@@ -155,7 +158,7 @@ export function startFollower(options: FollowerOptions): Follower {
     return bounds;
   }
 
-  /** Compares view and log, and builds the view anew where it cannot go on from its cursor. */
+  /** Compares view and log, and rebuilds the view where its cursor is unusable. */
   async function check(): Promise<void> {
     const bounds = await readBounds();
     // A commit that failed may still have been made.

@@ -9,21 +9,20 @@ import type { ZoneKeys } from './port.ts';
 export interface ZoneKeysOptions {
   readonly dataDir: string;
   readonly store: Pick<Store, 'engine' | 'read' | 'write'>;
-  /** See `SEALING_KEY`. */
+  /** See `ENCRYPTION_KEY`. */
   readonly key: Uint8Array;
   readonly clock: Clock;
   /** False in a process of the edge role: missing keys are then an error. */
   readonly mayMake: boolean;
-  /** The first key set of a zone went into the database. */
   readonly onStored?: (zone: string, origin: 'made' | 'imported') => void;
 }
 
-/** The place of the signing keys that fits the store: the database where several processes share one, else the data directory. */
+/** Zone keys in the database where processes share one, else in the data directory. */
 export function openZoneKeys({ dataDir, onStored, ...options }: ZoneKeysOptions): ZoneKeys {
   if (options.store.engine !== 'postgres') return fileZoneKeys(dataDir, options.clock);
   return databaseZoneKeys({
     ...options,
-    // Releases before the database kept the keys had them in the data directory.
+    // Earlier releases kept the keys in the data directory.
     earlier(zone) {
       const text = keyText(dataDir, zone);
       return text === null ? null : parseKeys(text, zone);

@@ -8,7 +8,7 @@ import { earlierDocument } from '../../test/support/edge/dnssec/earlier-format.t
 import { openStore } from '../control/store/open.ts';
 import type { Store } from '../control/store/store.ts';
 import { insertKeySet, readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
-import { isCurrentFormat, SealError } from '../edge/dnssec/keys/key-encryption.ts';
+import { DecryptError, isCurrentFormat } from '../edge/dnssec/keys/key-encryption.ts';
 import { keyFile, loadKeys } from '../edge/dnssec/keys/key-files.ts';
 import { generateKey, generateKeySet, type KeySet, keySetData } from '../edge/dnssec/keys/key-set.ts';
 import { advance, type Confirmation, ROLLOVER_TIMES } from '../edge/dnssec/keys/rollover.ts';
@@ -28,7 +28,7 @@ interface Place {
   close(): Promise<void>;
 }
 
-/** What every place of signing keys has to do. */
+/** What every storage of signing keys must do. */
 function zoneKeysSuite(name: string, create: () => Promise<Place>, skip: string | null = null): void {
   describe(`signing keys in ${name}`, { skip: skip ?? false }, () => {
     async function inPlace(scenario: (place: Place) => Promise<void>): Promise<void> {
@@ -52,7 +52,7 @@ function zoneKeysSuite(name: string, create: () => Promise<Place>, skip: string 
         assert.notDeepEqual(tags(await processes[0]!.load('uqrp.org')), tags(sets[0]!));
       }));
 
-    it('are replaced whole by a change, which other processes read', () =>
+    it('are replaced as a whole by a change, which other processes read', () =>
       inPlace(async (place) => {
         const [one, other] = [await place.open(), await place.open()];
         const before = await one.load(ZONE);
@@ -120,7 +120,7 @@ function zoneKeysSuite(name: string, create: () => Promise<Place>, skip: string 
         assert.deepEqual(keySetData(await keys.load(ZONE)), before);
       }));
 
-    it('take one of several changes at once; the others fail or follow it, and none is lost', () =>
+    it('accept one of several changes at once; the others fail or follow it, and none is lost', () =>
       inPlace(async (place) => {
         const processes = await Promise.all([place.open(), place.open(), place.open()]);
         await processes[0]!.load(ZONE);
@@ -189,7 +189,7 @@ describe('signing keys in a database', () => {
     }
   }
 
-  it('have a version that one change alone can move on', () =>
+  it('have a version that only one change can increase', () =>
     inStore(async (store) => {
       await databaseZoneKeys({ store, key: KEY, clock, mayMake: true }).load(ZONE);
       const [set] = await readKeySets(store.read, [ZONE]);
@@ -199,18 +199,18 @@ describe('signing keys in a database', () => {
       assert.equal((await readKeySets(store.read, [ZONE]))[0]!.version, 2);
     }));
 
-  it('do not open under another secret, and are not made anew for it', () =>
+  it('cannot be decrypted under another secret, and are not replaced for it', () =>
     inStore(async (store) => {
       const made = await databaseZoneKeys({ store, key: KEY, clock, mayMake: true }).load(ZONE);
       const other = databaseZoneKeys({ store, key: Buffer.alloc(32, 2), clock, mayMake: true });
-      await assert.rejects(other.load(ZONE), SealError);
+      await assert.rejects(other.load(ZONE), DecryptError);
       assert.deepEqual(
         tags(await databaseZoneKeys({ store, key: KEY, clock, mayMake: true }).load(ZONE)),
         tags(made),
       );
     }));
 
-  it('of the earlier format are written again by the control side alone, and stay the same keys', () =>
+  it('of the earlier format are rewritten only by the control side, and stay the same keys', () =>
     inStore(async (store) => {
       const made = keySetData(generateKeySet(ZONE, clock()));
       await store.write((tx) => insertKeySet(tx, ZONE, earlierDocument(made, KEY), clock()));

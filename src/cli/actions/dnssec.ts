@@ -4,7 +4,7 @@ import { deriveKey } from '../../config/secrets.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { KeyRole } from '../../edge/dnssec/keys/algorithms.ts';
 import { dsLines } from '../../edge/dnssec/keys/ds.ts';
-import { SEALING_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
+import { ENCRYPTION_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
 import { generateKey, type KeySet } from '../../edge/dnssec/keys/key-set.ts';
 import {
   advance,
@@ -135,7 +135,7 @@ async function withKeys<T>(
   }
   if (config.databaseUrl === null) return run(fileZoneKeys(configWithData().dataDir, clock), zones);
   return withStore(clock, ({ deps: { store }, secret }) => {
-    const key = deriveKey(secret, SEALING_KEY.label, SEALING_KEY.octets);
+    const key = deriveKey(secret, ENCRYPTION_KEY.label, ENCRYPTION_KEY.octets);
     const mayMake = config.role !== 'edge';
     return run(openZoneKeys({ dataDir: config.dataDir, store, key, clock, mayMake }), zones).catch(
       refuseSecret,

@@ -2,7 +2,6 @@ import type { ChangeBody } from '../../core/change.ts';
 import { contentFormat } from '../../core/query/envelope.ts';
 import type { HostedNamespace, HostedRecord, HostedToken } from './view.ts';
 
-/** A view under change. */
 export interface ViewTarget {
   putRecord(key: string, record: HostedRecord): void;
   deleteRecord(key: string): void;
@@ -13,7 +12,7 @@ export interface ViewTarget {
   deleteToken(digest: string): void;
 }
 
-/** Does to a view what one change says. A record upsert whose payload was erased does nothing: a later change follows it. */
+/** Applies one change to a view. A record upsert with an erased payload does nothing: a later change replaces it. */
 export function applyChange(target: ViewTarget, change: ChangeBody): void {
   switch (change.type) {
     case 'record.upserted': {
@@ -49,10 +48,9 @@ export function applyChange(target: ViewTarget, change: ChangeBody): void {
   }
 }
 
-/** The part of a target that a snapshot needs. */
 export type UpsertTarget = Pick<ViewTarget, 'putRecord' | 'putNamespace' | 'putToken'>;
 
-/** A target for the pages of a snapshot: it throws a RangeError for a deletion, because a state has nothing to delete. */
+/** A target for snapshot pages. It throws a RangeError for a deletion, since a snapshot has none. */
 export function snapshotTarget(upserts: UpsertTarget): ViewTarget {
   const refuse = (): never => {
     throw new RangeError('a snapshot is made of upserts');

@@ -60,7 +60,7 @@ describe('freshness', () => {
     for (const index of [...keys, ...names]) assert.equal(freshness.read(index), 0);
   });
 
-  it('attaches to nothing else', () => {
+  it('refuses to attach to any other buffer', () => {
     assert.throws(() => attachFreshness(new SharedArrayBuffer(64)), RangeError);
   });
 });

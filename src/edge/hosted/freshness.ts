@@ -2,42 +2,38 @@ import type { ChangeBody } from '../../core/change.ts';
 import { FNV_START, fnvEnd, fnvStep } from '../../core/fnv.ts';
 
 /**
- * Counters in shared memory that tell every worker thread, for the price of two atomic loads, whether a reply it keeps may
- * have become untrue.
- *
- * The protocol. A worker that makes a reply (1) reads the freshness of the key and of the namespace, (2) refreshes its view, (3)
- * reads the view, (4) keeps the reply with the freshness of step 1. It may serve the reply while both freshness are the same.
- * The follower, once a commit is visible, (a) bumps the count of commits, then (b) the stripe of the change. So whoever sees
- * a stripe bumped also sees the count bumped, and its refresh takes a new snapshot; whoever read the stripe before
- * keeps a stamp that the bump voids. Both orders matter: (1) before (2), and (a) before (b).
- *
- * Several names share a stripe: a change may void replies it did not touch, never the reverse. Counters wrap; only equality
- * counts. Replies to short names (fewer than four labels) depend on what a namespace holds only through their NSEC bitmap:
- * whoever keeps such a reply must give it the namespace's stamp and a time after which it is void.
+ * Freshness counters in shared memory: two atomic loads tell a worker whether a cached reply is still valid.
+ * A worker (1) reads the counters of key and namespace, (2) refreshes its view, (3) reads the view, (4) caches the
+ * reply with the counters of step 1. It serves the reply while both are unchanged. The follower, once a commit is
+ * visible, (a) bumps the count of commits, then (b) the counter of the change. Both orders matter: a worker that sees
+ * (b) also sees (a) and takes a new snapshot; a worker that read the counter earlier caches a value that (b) makes
+ * invalid.
+ * Names share counters: a change may invalidate other replies, never too few. Counters wrap; only equality counts. A
+ * reply to a name of fewer than four labels depends on the namespace through its NSEC bitmap: its cache entry needs the
+ * namespace's counter and an expiry time.
  */
 export interface FreshnessCounters {
-  /** Handed to worker threads, which attach to it. */
+  /** Worker threads attach to it. */
   readonly buffer: SharedArrayBuffer;
   /** @param key a record's key in lower case @returns index for `read` */
   counterOfKey(key: string): number;
   /** @param name a namespace in lower case @returns index for `read` */
   counterOfNamespace(name: string): number;
   read(index: number): number;
-  /** Number of commits announced so far. */
   commits(): number;
-  /** Announces a committed change. Called by the follower's side alone, once the commit is visible. */
+  /** Announces a change. Called only on the follower's side, once the commit is visible. */
   bumpFor(change: ChangeBody): void;
-  /** Voids every reply: the view was replaced. */
+  /** Invalidates every reply: the view was replaced. */
   bumpAll(): void;
-  /** Number of the view's file that serves; 0 before the writer has opened it. Changes are announced by `bumpAll` after them. */
+  /** Number of the view's file that serves; 0 before the writer opened it. `bumpAll` announces a change. */
   generation(): number;
   setGeneration(generation: number): void;
 }
 
 const COMMIT = 0;
-/** Beside the count of commits: read only when that has changed. */
+/** In the cache line of the count of commits: read only when that has changed. */
 const GENERATION = 1;
-/** The count of commits has a cache line of its own: it changes with every commit, and every stripe's neighbour would suffer. */
+/** The count of commits has its own cache line: every commit writes it, which would slow reads of neighbours. */
 const NAMESPACES_AT = 16;
 const NAMESPACE_STRIPES = 4096;
 const KEYS_AT = NAMESPACES_AT + NAMESPACE_STRIPES;
@@ -85,7 +81,7 @@ function counterOfNamespace(name: string): number {
   return NAMESPACES_AT + (hashOf(name) & (NAMESPACE_STRIPES - 1));
 }
 
-/** FNV-1a over the letters. */
+/** FNV-1a. */
 function hashOf(text: string): number {
   let hash = FNV_START;
   for (let i = 0; i < text.length; i++) hash = fnvStep(hash, text.charCodeAt(i));

@@ -15,19 +15,19 @@ export interface HostedRecord {
   /** The envelope's `f`. */
   readonly format: string;
   readonly ttlSeconds: number;
-  /** Milliseconds since the epoch, or null: never. */
+  /** Milliseconds since the epoch; null: never. */
   readonly expiresAt: number | null;
 }
 
-/** The read side: synchronous, so that an answer needs no promise. Names, keys and digests are in lower case. */
+/** Read access. Synchronous, so that an answer needs no promise. Names, keys and digests are in lower case. */
 export interface HostedView {
   namespace(name: string): HostedNamespace | null;
   /** @param digest lower-case hex SHA-256 of the presented token */
   token(digest: string): HostedToken | null;
-  /** Includes records past their `expiresAt` that the erasure has not reached yet: the caller drops them. */
+  /** May return an expired record that is not erased yet: the caller drops it. */
   record(key: string): HostedRecord | null;
   /** Whether any record's key equals the labels of `suffix` or ends with them (`res.ns.v1`, `ns.v1`). */
   anyBelow(suffix: string): boolean;
-  /** Makes the next read see everything committed so far. Cheap when nothing was. */
+  /** Makes the next read see every commit so far. Cheap when there was none. */
   refresh(): void;
 }

@@ -18,7 +18,7 @@ const inUse = {
   keys: [net, org],
 } as unknown as WorkerSettings;
 
-describe('settings that workers are about to be sent', () => {
+describe('settings for workers, checked before they are sent', () => {
   it('pass when keys cover the same zones and the certificate fits its key', () => {
     const other = keySetData(generateKeySet('uqrp.net', NOW + 1));
     checkSettings(inUse, { keys: [other, org!] });
@@ -26,7 +26,7 @@ describe('settings that workers are about to be sent', () => {
     checkSettings(inUse, { ticketKeys: new Uint8Array(48) });
   });
 
-  it('fail when a zone that is signed would lose its keys: it would be served unsigned', () => {
+  it('fail when a signed zone would lose its keys: it would be served unsigned', () => {
     const message = 'the keys of uqrp.org are missing';
     assert.throws(() => checkSettings(inUse, { keys: [net!] }), { name: 'KeyError', message });
     assert.throws(() => checkSettings(inUse, { keys: [] }), { name: 'KeyError' });
@@ -37,7 +37,7 @@ describe('settings that workers are about to be sent', () => {
     assert.throws(() => checkSettings(inUse, { keys: [net!, damaged] }), { name: 'KeyError' });
   });
 
-  it('fail when the certificate is damaged behind its first block, or of another key', () => {
+  it('fail when the certificate is damaged after its first block, or belongs to another key', () => {
     const other = makeSelfSigned({ hosts: [], now: NOW });
     const chain = `${pair.cert}-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n`;
     assert.throws(() => checkSettings(inUse, { tls: { cert: chain, key: pair.key } }));

@@ -4,8 +4,7 @@ import { servedZones } from './served-zones.ts';
 import type { LiveSettings, WorkerSettings } from './settings.ts';
 
 /**
- * Whether workers can use new settings, tried in the main thread before any worker is asked.
- *
+ * Checks new settings in the main thread before any worker gets them.
  * @throws KeyError, or the error of OpenSSL about the certificate
  */
 export function checkSettings(

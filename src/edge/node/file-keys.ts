@@ -8,12 +8,12 @@ export interface FileKeysOptions {
   readonly zones: readonly string[];
 }
 
-/** Makes the key files that are missing. @throws KeyError when one is there and cannot be used */
+/** Makes missing key files. @throws KeyError when a file is unusable */
 export function makeKeyFiles({ dataDir, zones }: FileKeysOptions, clock: Clock): void {
   for (const zone of zones) loadKeys(dataDir, zone, clock);
 }
 
-/** Key sets in the files of the data directory. A missing file is an error: keys that are in use are not made anew. */
+/** Key sets in the data directory. A missing file is an error: keys in use are never replaced by new ones. */
 export function fileKeys({ dataDir, zones }: FileKeysOptions): ReadKeys {
   return async () => {
     const texts = zones.map((zone) => {

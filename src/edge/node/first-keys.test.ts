@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import type { SealedKeySet } from '../../core/sealed-keys.ts';
-import { SealError, sealKeySet } from '../dnssec/keys/key-encryption.ts';
+import type { EncryptedKeySet } from '../../core/encrypted-keys.ts';
+import { DecryptError, encryptKeySet } from '../dnssec/keys/key-encryption.ts';
 import { generateKeySet, type KeySetData, keySetData } from '../dnssec/keys/key-set.ts';
 import { firstKeys } from './first-keys.ts';
 import { keyCopy, sharedKeys } from './shared-keys.ts';
@@ -13,8 +13,8 @@ import { keyCopy, sharedKeys } from './shared-keys.ts';
 const ZONE = 'uqrp.net';
 const KEY = Buffer.alloc(32, 1);
 
-function sealed(set: KeySetData, version: number): SealedKeySet {
-  return { zone: ZONE, version, document: sealKeySet(set, KEY) };
+function encrypted(set: KeySetData, version: number): EncryptedKeySet {
+  return { zone: ZONE, version, document: encryptKeySet(set, KEY) };
 }
 
 describe('the signing keys that an edge starts with', () => {
@@ -26,7 +26,7 @@ describe('the signing keys that an edge starts with', () => {
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
   /** A start of a node whose source answers with what `answer` returns. */
-  function start(answer: () => Promise<readonly SealedKeySet[]>, key = KEY) {
+  function start(answer: () => Promise<readonly EncryptedKeySet[]>, key = KEY) {
     const timers = createManualTimers();
     const waits: unknown[] = [];
     const copyFaults: unknown[] = [];
@@ -46,8 +46,8 @@ describe('the signing keys that an edge starts with', () => {
     throw new Error('connection refused');
   };
 
-  it('come from the source, and a sealed copy for the owner alone is kept', async () => {
-    const set = sealed(one!, 1);
+  it('come from the source, and an encrypted copy with mode 0600 is kept', async () => {
+    const set = encrypted(one!, 1);
     assert.deepEqual(await start(async () => [set]).keys, [one]);
     const path = join(dataDir, 'sealed-keys.json');
     assert.equal(statSync(path).mode & 0o777, 0o600);
@@ -60,14 +60,14 @@ describe('the signing keys that an edge starts with', () => {
   });
 
   it('come from the copy while the source is gone (finding R2)', async () => {
-    await start(async () => [sealed(one!, 1)]).keys;
+    await start(async () => [encrypted(one!, 1)]).keys;
     const { keys, waits } = start(gone);
     assert.deepEqual(await keys, [one]);
     assert.deepEqual(waits, []);
   });
 
   it('come from the copy when the source does not answer within three seconds, not before', async () => {
-    await start(async () => [sealed(one!, 1)]).keys;
+    await start(async () => [encrypted(one!, 1)]).keys;
     const { keys, timers } = start(() => new Promise(() => {}));
     let isStarted = false;
     void keys.then(() => {
@@ -79,15 +79,15 @@ describe('the signing keys that an edge starts with', () => {
     assert.deepEqual(await keys, [one]);
   });
 
-  it('are those of the source, also where the copy has others', async () => {
-    await start(async () => [sealed(one!, 1)]).keys;
-    assert.deepEqual(await start(async () => [sealed(two!, 2)]).keys, [two]);
+  it('are those of the source, also when the copy differs', async () => {
+    await start(async () => [encrypted(one!, 1)]).keys;
+    assert.deepEqual(await start(async () => [encrypted(two!, 2)]).keys, [two]);
     assert.deepEqual(await start(gone).keys, [two]);
   });
 
-  it('are waited for when there are none: it makes none, and tries every second (finding R2)', async () => {
+  it('are waited for when there are none: the node makes none and retries every second (finding R2)', async () => {
     let tries = 0;
-    let made: readonly SealedKeySet[] = [];
+    let made: readonly EncryptedKeySet[] = [];
     const { keys, timers, waits } = start(async () => {
       tries++;
       return made;
@@ -96,7 +96,7 @@ describe('the signing keys that an edge starts with', () => {
     assert.equal(tries, 3);
     assert.equal(waits.length, 1);
     assert.match(String(waits[0]), /nobody has made the signing keys of uqrp\.net yet/);
-    made = [sealed(one!, 1)];
+    made = [encrypted(one!, 1)];
     await timers.advance(1000);
     assert.deepEqual(await keys, [one]);
   });
@@ -110,13 +110,13 @@ describe('the signing keys that an edge starts with', () => {
     await ended;
   });
 
-  it('that were sealed under another secret stop the start', async () => {
+  it('that were encrypted under another secret stop the start', async () => {
     const other = Buffer.alloc(32, 2);
-    await assert.rejects(start(async () => [sealed(one!, 1)], other).keys, SealError);
+    await assert.rejects(start(async () => [encrypted(one!, 1)], other).keys, DecryptError);
   });
 
-  it('of a copy that is damaged are no keys', async () => {
-    await start(async () => [sealed(one!, 1)]).keys;
+  it('are not taken from a damaged copy', async () => {
+    await start(async () => [encrypted(one!, 1)]).keys;
     writeFileSync(join(dataDir, 'sealed-keys.json'), '[{"zone"');
     const { timers, waits } = start(gone);
     await timers.advance(0);
@@ -126,7 +126,7 @@ describe('the signing keys that an edge starts with', () => {
   it('are used when the copy cannot be written', async () => {
     // A folder in its place cannot be replaced by a file.
     mkdirSync(join(dataDir, 'sealed-keys.json'));
-    const { keys, copyFaults } = start(async () => [sealed(one!, 1)]);
+    const { keys, copyFaults } = start(async () => [encrypted(one!, 1)]);
     assert.deepEqual(await keys, [one]);
     assert.equal(copyFaults.length, 1);
   });

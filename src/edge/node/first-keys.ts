@@ -1,16 +1,15 @@
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import { SealError } from '../dnssec/keys/key-encryption.ts';
+import { DecryptError } from '../dnssec/keys/key-encryption.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import { type KeyReading, LOOK_MS, type ReadKeys } from './keys.ts';
 import type { KeyCopy } from './shared-keys.ts';
 
 export interface FirstKeysOptions {
   readonly read: ReadKeys;
-  /** Null: none is kept. */
+  /** Null: no copy is kept. */
   readonly copy: KeyCopy | null;
-  /** There are no keys, neither at the source nor as a copy: nothing can be served yet. Called once. */
+  /** Called once, when neither the source nor the copy has keys: nothing can be served yet. */
   readonly onWaiting: (error: unknown) => void;
-  /** The keys in use could not be copied to disk. */
   readonly onCopyFailed: (error: unknown) => void;
   /** Ends the wait, within seconds. */
   readonly cancel: AbortSignal;
@@ -23,15 +22,14 @@ export interface FirstKeys {
 }
 
 /**
- * How long the source may take before the copy is used, milliseconds. The source comes first: signatures by keys that left
- * the zone while the node was away would be bogus.
+ * Milliseconds that the source may take before the copy is used. The source is asked first: signatures by keys that
+ * left the zone meanwhile are bogus.
  */
 const PATIENCE_MS = 3000;
 
 /**
- * The keys that a node starts with: from the source, else from its copy, else it tries every second without an end.
- *
- * @throws SealError when the source's keys were sealed under another UQRP_SECRET; the signal's reason when cancelled
+ * The keys that a node starts with: from the source, else from its copy, else it retries every second without a limit.
+ * @throws DecryptError for keys encrypted under another UQRP_SECRET; the signal's reason when cancelled
  */
 export async function firstKeys(options: FirstKeysOptions): Promise<FirstKeys> {
   const { read, copy, onWaiting, onCopyFailed, cancel, timers = realTimers } = options;
@@ -42,7 +40,7 @@ export async function firstKeys(options: FirstKeysOptions): Promise<FirstKeys> {
       saveCopy(copy, first.reading, onCopyFailed);
       return first;
     } catch (error) {
-      if (error instanceof SealError) throw error;
+      if (error instanceof DecryptError) throw error;
       const kept =
         (await copy
           ?.read()
@@ -55,7 +53,7 @@ export async function firstKeys(options: FirstKeysOptions): Promise<FirstKeys> {
   }
 }
 
-/** Keys that are in use but not on disk are no reason to stop. */
+/** Does not throw: a node serves keys in use that are not on disk. */
 export function saveCopy(
   copy: KeyCopy | null,
   reading: KeyReading,

@@ -19,7 +19,7 @@ describe('the watch of the key files', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  /** A watch of one zone with timers turned by hand. `accepts` says whether workers take the keys over. */
+  /** A watch of one zone with timers that the test advances. `accepts` says whether workers accept the keys. */
   async function watch() {
     const place = { dataDir, zones: [ZONE] };
     makeKeyFiles(place, () => NOW);
@@ -50,7 +50,7 @@ describe('the watch of the key files', () => {
     updateKeys(dataDir, ZONE, Date.now, (keys) => ({ keys: { ...keys, keys: [...keys.keys, added] } }));
   }
 
-  it('passes changed keys on once, and keys that are the same never', async () => {
+  it('passes changed keys on once, and unchanged keys never', async () => {
     const { world, look, stop } = await watch();
     await look();
     assert.deepEqual(world.offered, []);
@@ -61,7 +61,7 @@ describe('the watch of the key files', () => {
     await stop();
   });
 
-  it('offers a change again that could not be taken over, until it is in use (finding R8)', async () => {
+  it('offers a refused change again, until it is in use (finding R8)', async () => {
     const { world, look, stop } = await watch();
     addKey();
     world.accepts = false;
@@ -75,7 +75,7 @@ describe('the watch of the key files', () => {
     await stop();
   });
 
-  it('keeps the keys in use while a file is damaged or gone, makes no new ones, and takes up the next good file', async () => {
+  it('keeps the keys in use while a file is damaged or gone, makes no new ones, and uses the next good file', async () => {
     const { world, look, stop } = await watch();
     const path = keyFile(dataDir, ZONE);
     writeFileSync(path, '{');
@@ -92,7 +92,7 @@ describe('the watch of the key files', () => {
     await stop();
   });
 
-  it('looks no more once it is stopped', async () => {
+  it('reads nothing after it is stopped', async () => {
     const { world, look, stop } = await watch();
     addKey();
     await stop();

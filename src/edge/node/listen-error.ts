@@ -1,9 +1,8 @@
 import type { Transport } from '../../core/transport.ts';
 
-/** The listener that could not be opened. */
 export interface ListenFacts {
   readonly transport: Transport;
-  /** The port asked for; 0: any free one. */
+  /** 0: any free one. */
   readonly port: number;
 }
 
@@ -14,7 +13,7 @@ const VARIABLES: Readonly<Record<Transport, string>> = {
   doh: 'UQRP_DOH_PORT',
 };
 
-/** DNS workers could not start. `listener` is null when that was not the fault of a port. */
+/** DNS workers could not start. `listener` is null when the reason was not a port. */
 export class ListenError extends Error {
   override readonly name = 'ListenError';
   /** The system's error name, such as EADDRINUSE, or EXIT: the thread ended by itself. */

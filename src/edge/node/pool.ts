@@ -7,35 +7,32 @@ import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
 import { startThread, type WorkerThread } from './worker-thread.ts';
 
 export interface PoolEvents {
-  /** A worker ended by itself; another takes its place. */
+  /** A worker ended by itself; the pool starts another. */
   died(worker: number): void;
-  /** That other one could not start; the pool tries again. */
+  /** The replacement could not start; the pool retries. */
   startFailed(worker: number, error: unknown): void;
   fault(worker: number, transport: Transport): void;
 }
 
 export interface PoolOptions {
-  /** Module of the worker thread. */
   readonly entry: URL;
-  /** Everything but what differs from worker to worker. */
+  /** All settings except those that differ by worker. */
   readonly settings: Omit<WorkerSettings, 'worker' | 'providers'>;
-  /** A port of its own for each thread, to the provider client. */
+  /** Makes a port to the provider client, one for each thread. */
   readonly connect: () => MessagePort;
-  /** Number of workers, at least 1. */
+  /** At least 1. */
   readonly workers: number;
   readonly events: PoolEvents;
 }
 
 export interface WorkerPool {
   readonly ports: EdgePorts;
-  /** How the worker that was started last receives packets; all do alike. */
+  /** How workers receive packets: the path of the last one started. */
   readonly udp: UdpPath;
-  /** Workers that listen at present. */
   alive(): number;
   /**
-   * Changes the settings of all workers, also of those that are starting. One change at a time, in the order of the calls.
-   *
-   * @throws RefusedError when a worker refuses, and what `checkSettings` throws; all workers then keep the settings they had
+   * Changes the settings of all workers, those that are starting included. Calls run one at a time, in order.
+   * @throws RefusedError when a worker refuses, and what `checkSettings` throws; all workers then keep their settings
    */
   change(settings: Partial<LiveSettings>): Promise<void>;
   /** Stops accepting, answers what is in flight, ends every thread. */
@@ -49,9 +46,9 @@ export class RefusedError extends Error {
 
 /** A worker that ends at once must not restart in a busy loop. */
 const RESTART: Backoff = { firstMs: 250, capMs: 10_000 };
-/** A worker that is silent for this long serves nobody: it is ended and replaced. */
+/** A worker that is silent for this long is ended and replaced. */
 const ANSWER_MS = 30_000;
-/** Workers give queries in flight 5 s (`worker.ts`); a thread that has not ended after this is ended. */
+/** A thread that has not ended after this is terminated; workers give queries in flight 5 s. */
 const STOP_MS = 7000;
 
 interface Member {
@@ -63,8 +60,8 @@ interface Member {
 }
 
 /**
- * Starts the workers. Resolves once all of them listen; rejects with `ListenError` when a first start fails. Later a dead
- * worker is replaced: the others keep the port meanwhile.
+ * Starts the workers and resolves once all of them listen. Rejects with `ListenError` when a first start fails. Later a
+ * dead worker is replaced while the others keep the port.
  */
 export async function startPool(options: PoolOptions): Promise<WorkerPool> {
   const { entry, events, workers } = options;
@@ -101,7 +98,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     udp = result.udp;
     member.isListening = true;
     void thread.exited.then(() => onExit(member));
-    // The settings were changed while it started.
+    // The settings changed while it started.
     if (member.version !== version) void bringUpToDate(member);
   }
 
@@ -127,7 +124,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     restarts.add(timer);
   }
 
-  /** All other workers have accepted these settings: one that does not is replaced by one that starts with them. */
+  /** All other workers have accepted these settings: one that does not is replaced. */
   async function bringUpToDate(member: Member): Promise<void> {
     member.version = version;
     const { tls, ticketKeys, keys } = settings;
@@ -151,7 +148,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
       if (results[at] === 'silent') void member.thread.terminate();
       else member.version = version;
     }
-    // Those that began to listen since the question was asked.
+    // Workers that began to listen after the settings were sent.
     for (const member of listening()) if (member.version !== version) void bringUpToDate(member);
   }
 
@@ -165,7 +162,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
   }
 
   try {
-    // One after the other: the first may have to find free ports, which the rest then share.
+    // In sequence: the first may have to find free ports, which the rest then share.
     for (let index = 0; index < workers; index++) await start(index);
   } catch (error) {
     await stop();

@@ -10,12 +10,12 @@ export interface ServedZoneSettings {
   readonly zones: readonly string[];
   readonly nameServers: readonly NameServer[];
   readonly mode: SigningMode;
-  /** One key set a zone; none where answers are not signed. */
+  /** One key set a zone; empty where answers are not signed. */
   readonly keys: readonly KeySetData[];
   readonly clock: Clock;
 }
 
-/** The zones of a node, each with its signer and the rrsets that tell of its keys. @throws KeyError for keys of no use */
+/** The zones of a node, each with its signer and its DNSKEY, CDS and CDNSKEY rrsets. @throws KeyError for unusable keys */
 export function servedZones({ zones, nameServers, mode, keys, clock }: ServedZoneSettings): ServedZone[] {
   return zones.map((text) => {
     const data = keys.find(({ zone }) => zone === text);

@@ -8,64 +8,58 @@ import type { FeedName } from '../services/providers/sources/feeds.ts';
 
 /** Ports in use; 0 in a request means any free one. */
 export interface EdgePorts {
-  /** UDP and TCP. */
   readonly dns: number;
   readonly dot: number;
   readonly doh: number;
 }
 
-/** What one worker thread needs. Plain data: it is copied into the thread, the shared buffers aside. */
+/** Settings of one worker thread: plain data, copied into the thread except the shared buffers. */
 export interface WorkerSettings {
-  /** Number of this worker, from 0. */
+  /** From 0. */
   readonly worker: number;
   readonly host: string;
   readonly ports: EdgePorts;
   readonly tls: CertificatePair;
-  /** 48 octets, the same for all workers, so that a TLS session resumes on any of them. */
+  /** 48 octets, equal in all workers, so that a TLS session resumes on any of them. */
   readonly ticketKeys: Uint8Array;
   readonly zones: readonly string[];
   readonly nameServers: readonly NameServer[];
   readonly signing: SigningMode;
-  /** Of each zone; none where answers are not signed. */
+  /** One key set a zone; empty where answers are not signed. */
   readonly keys: readonly KeySetData[];
-  /** What the node calls itself. */
   readonly nodeName: string;
-  /** See `AccessSettings`. */
   readonly sync: boolean;
   readonly demo: boolean;
-  /** Whether `btc` answers. */
   readonly btc: boolean;
-  /** Where databases of addresses may be, in order of preference. */
+  /** Paths of the country database, in order of preference. */
   readonly geoip: readonly string[];
-  /** The table of places, see `loadPlaces`. */
+  /** See `loadPlaces`. */
   readonly places: SharedArrayBuffer;
   readonly viewPath: string;
   readonly dataDir: string;
-  /** The port to the provider client of the main thread; it moves into the worker. */
+  /** To the provider client of the main thread; it is transferred to the worker. */
   readonly providers: MessagePort;
-  /** Feeds that have a provider. */
   readonly feeds: readonly FeedName[];
   readonly freshness: SharedArrayBuffer;
-  /** Counters, one row a worker. */
+  /** One row of counters a worker. */
   readonly stats: SharedArrayBuffer;
-  /** What the secrets of server cookies are derived from: the same on all nodes of a service. */
+  /** Server cookie secrets are derived from it; equal on all nodes of a service. */
   readonly cookieKey: Uint8Array;
-  /** UDP replies a second of one class to one network; 0 switches off every limit by address, for load tests. */
+  /** UDP replies a second of one class to one network. 0, for load tests, switches off every limit by address. */
   readonly rate: number;
-  /** Whether packets over UDP may come by batches, through native code. */
   readonly udp: UdpChoice;
   readonly http2: Http2Choice;
-  /** Open connections by address; see `createConnectionMemory`. */
+  /** See `createConnectionMemory`. */
   readonly connections: SharedArrayBuffer;
-  /** Counts of those limits, shared by all workers; see `createRateMemory`. */
+  /** Shared by all workers; see `createRateMemory`. */
   readonly rates: SharedArrayBuffer;
 }
 
-/** What changes while a worker runs. */
+/** Settings that change while a worker runs. */
 export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys'>;
 
 export type ToWorker =
-  /** Answered by `accepted` or `refused` with the same id. Either all of it comes into use or none. */
+  /** Answered by `accepted` or `refused` with the same id: all settings are used, or none. */
   | { readonly type: 'change'; readonly id: number; readonly settings: Partial<LiveSettings> }
   | { readonly type: 'stop' };
 
@@ -83,7 +77,7 @@ export interface StartFailure {
   readonly listener: { readonly transport: Transport; readonly port: number } | null;
 }
 
-/** `refused`: the worker goes on with the settings that it has. */
+/** `refused`: the worker keeps its settings. */
 export interface Answer {
   readonly type: 'accepted' | 'refused';
   readonly id: number;
@@ -93,5 +87,5 @@ export type FromWorker =
   | Listening
   | StartFailure
   | Answer
-  /** A socket reported an error while serving. */
+  /** A socket reported an error while it served. */
   | { readonly type: 'fault'; readonly transport: Transport };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SealedKeySet } from '../../core/sealed-keys.ts';
+import type { EncryptedKeySet } from '../../core/encrypted-keys.ts';
 import type { NodeKeys } from '../../feed/node-keys.ts';
 import { openKeySet } from '../dnssec/keys/key-encryption.ts';
 import { KeyError } from '../dnssec/keys/key-set.ts';
@@ -10,17 +10,21 @@ import type { KeyReading, ReadKeys } from './keys.ts';
 interface SharedKeysOptions {
   readonly source: NodeKeys;
   readonly zones: readonly string[];
-  /** See `SEALING_KEY`. */
+  /** See `ENCRYPTION_KEY`. */
   readonly key: Uint8Array;
 }
 
-/** Key sets that the control side made, from where all nodes read them. */
+/** Reads the key sets that the control side made. */
 export function sharedKeys({ source, zones, key }: SharedKeysOptions): ReadKeys {
-  return async () => sealedReading(await source.keySets(zones), zones, key);
+  return async () => encryptedReading(await source.keySets(zones), zones, key);
 }
 
-/** The mark is the sealed sets as JSON: what the copy on disk holds. */
-function sealedReading(sets: readonly SealedKeySet[], zones: readonly string[], key: Uint8Array): KeyReading {
+/** The mark is the encrypted sets as JSON, which is also the content of the copy on disk. */
+function encryptedReading(
+  sets: readonly EncryptedKeySet[],
+  zones: readonly string[],
+  key: Uint8Array,
+): KeyReading {
   const ordered = zones.map((zone) => {
     const set = sets.find((each) => each.zone === zone);
     if (set !== undefined) return set;
@@ -32,9 +36,9 @@ function sealedReading(sets: readonly SealedKeySet[], zones: readonly string[], 
   };
 }
 
-/** The last key sets that were in use, sealed as they came, so that a node starts while the database is gone. */
+/** The encrypted key sets that were last in use, so that a node starts without the database. */
 export interface KeyCopy {
-  /** @throws KeyError when there is none, or it does not have all zones */
+  /** @throws KeyError when there is none, or a zone is missing */
   read: ReadKeys;
   write(reading: KeyReading): void;
 }
@@ -46,14 +50,14 @@ export function keyCopy(dataDir: string, zones: readonly string[], key: Uint8Arr
   const path = join(dataDir, FILE);
   return {
     async read() {
-      let sets: readonly SealedKeySet[];
+      let sets: readonly EncryptedKeySet[];
       try {
-        sets = JSON.parse(readFileSync(path, 'utf8')) as readonly SealedKeySet[];
+        sets = JSON.parse(readFileSync(path, 'utf8')) as readonly EncryptedKeySet[];
       } catch {
         // The error would quote the text.
         throw new KeyError(`there is no usable copy of the signing keys in ${FILE}`);
       }
-      return sealedReading(sets, zones, key);
+      return encryptedReading(sets, zones, key);
     },
     write({ mark }) {
       const draft = `${path}.${randomBytes(6).toString('hex')}`;

@@ -4,7 +4,7 @@ import { MessageChannel } from 'node:worker_threads';
 import type { WorkerSettings } from './settings.ts';
 import { startThread } from './worker-thread.ts';
 
-test('a worker has a heap small enough that V8 collects it before garbage is several times what is alive', async () => {
+test('a worker has a heap limit that makes V8 collect garbage early', async () => {
   const { port1, port2 } = new MessageChannel();
   const thread = startThread({
     entry: new URL('../../../test/support/edge/node/heap-limit-worker.ts', import.meta.url),

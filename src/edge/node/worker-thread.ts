@@ -10,21 +10,19 @@ import type {
   WorkerSettings,
 } from './settings.ts';
 
-/** What came of a start. `exited`: the thread ended before it said anything. */
+/** `exited`: the thread ended before it sent a message. */
 export type StartResult = Listening | StartFailure | { readonly type: 'exited' };
 
-/** What came of a change of settings. `silent`: no answer in time. */
+/** `silent`: no answer within `answerMs`. */
 export type ChangeResult = Answer['type'] | 'exited' | 'silent';
 
-/** One worker thread, watched from the moment of its creation. */
 export interface WorkerThread {
   readonly started: Promise<StartResult>;
   readonly exited: Promise<void>;
-  /** Asks the worker to take over settings. Never rejects. */
+  /** Asks the worker to use other settings. Never rejects. */
   change(settings: Partial<LiveSettings>): Promise<ChangeResult>;
-  /** Asks the worker to stop, and ends the thread when it has not ended after `limitMs`. */
+  /** Asks the worker to stop, and terminates the thread after `limitMs`. */
   stop(limitMs: number): Promise<void>;
-  /** Ends the thread at once. */
   terminate(): Promise<void>;
 }
 
@@ -38,18 +36,18 @@ export interface WorkerThreadOptions {
 }
 
 /**
- * Megabytes for young objects. What a query leaves behind is garbage once its reply is sent, so a small nursery is collected as
- * cheaply as a large one, and a worker under mixed load takes half the memory.
+ * Megabytes for young objects. A query's objects are garbage once its reply is sent: a small nursery costs no time and
+ * halves the memory of a worker under mixed load.
  */
 const NURSERY_MB = 16;
 
 /**
- * Greatest size of old objects, megabytes: several times what full caches and 4,096 connections take. V8 lets them grow between
- * two full collections by a factor that depends on it: at the usual 4 GB fourfold, here by less than half.
+ * Greatest size of old objects, megabytes: several times the full caches and 4,096 connections. V8's growth factor
+ * between two full collections depends on it: fourfold at the default of 4 GB, here less than half.
  */
 const OLD_MB = 768;
 
-/** Starts a thread. @throws when the system gives no thread */
+/** @throws when the system gives no thread */
 export function startThread(options: WorkerThreadOptions): WorkerThread {
   const { entry, providers, answerMs, onFault } = options;
   const worker = new Worker(entry, {

@@ -36,21 +36,20 @@ export interface EdgeWorker {
   readonly ports: EdgePorts;
   readonly udp: UdpPath;
   /**
-   * Takes over all of the settings given, or none.
-   *
-   * @throws when a key set or the certificate cannot be used; the earlier ones stay in use
+   * Uses all of the settings given, or none.
+   * @throws when a key set or the certificate is unusable; the earlier ones stay
    */
   change(settings: Partial<LiveSettings>): void;
   stop(): Promise<void>;
 }
 
-/** Time for queries in flight when stopping, milliseconds. */
+/** Milliseconds that queries in flight get at a stop. */
 const GRACE_MS = 5000;
-/** A free UDP port may be taken on TCP: so many others are tried. */
+/** A free UDP port may be taken on TCP; this many ports are tried. */
 const PORT_TRIES = 10;
 const COOKIE_SECRET_OCTETS = 16;
 
-/** Opens the view and the listeners. Rejects with ListenError when a port cannot be had. */
+/** Opens the view and the listeners. Rejects with ListenError when a port cannot be opened. */
 export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
   const freshness = attachFreshness(settings.freshness);
   const stats = edgeStatsWriter(settings.stats, settings.worker);
@@ -66,7 +65,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   let served = zonesOf(settings.keys);
   const geoip = watchDatabase({
     paths: settings.geoip,
-    // Replies made from the old file are void.
+    // Cached replies made from the old file are invalid.
     onSwap: () => handler.reload(served),
     onFault() {},
   });
@@ -143,7 +142,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     udp: path,
     ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
     change({ keys, tls, ticketKeys }) {
-      // What can fail comes first. Both listeners judge the same certificate, so it is the first one that refuses it.
+      // First what can fail. Both listeners check the same certificate, so the first one refuses it.
       const zones = keys === undefined ? null : zonesOf(keys);
       if (tls !== undefined || ticketKeys !== undefined) {
         const next = { tls: tls ?? secured.tls, ticketKeys: Buffer.from(ticketKeys ?? secured.ticketKeys) };
@@ -163,18 +162,17 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   };
 }
 
-/** Where the DNS-over-HTTPS listener is reached from this machine. */
 function dohUrl(host: string, { address }: Listener): string {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   return `https://${name}:${address.port}`;
 }
 
-/** The secret of one day, so that none serves longer (see `ServerCookies`). */
+/** The cookie secret of one day; see `ServerCookies`. */
 function cookieSecret(key: Uint8Array, day: number): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', key, '', `day ${day}`, COOKIE_SECRET_OCTETS));
 }
 
-/** Opens UDP and TCP on one port; with port 0 on any that is free for both. */
+/** Opens UDP and TCP on one port. Port 0: on any port that is free for both. */
 async function listenBoth<T>(port: number, open: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

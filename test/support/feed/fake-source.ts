@@ -5,25 +5,25 @@ import { createMemoryView, type MemoryState } from '../edge/hosted/memory-view.t
 
 type Call = 'bounds' | 'since' | 'openSnapshot' | 'page';
 
-/** A change source in memory, whose faults are the test's to choose. */
+/** A change source in memory, with faults that the test chooses. */
 export interface FakeSource extends ChangeSource {
   /** Commits changes at once, each with the next `seq`. */
   write(...bodies: readonly ChangeBody[]): void;
-  /** Forgets all changes up to `seq`. */
+  /** Deletes all changes up to `seq`. */
   prune(seq: number): void;
-  /** Takes the log and the state back to what they were at `seq`, as a backup that is restored. */
+  /** Restores log and state to `seq`, as from a backup. */
   restore(seq: number): void;
-  /** What a view at the head should hold. */
+  /** The expected content of a view at the head. */
   state(): MemoryState;
   /** Calls made so far. */
   readonly calls: Readonly<Record<Call, number>>;
   /** Runs before each call is answered; may throw, write, or return a promise to wait for. */
   before: (call: Call, page: number) => unknown;
-  /** Names the database; a test changes it to play another one. */
+  /** The database's identity; a test changes it to simulate another one. */
   epoch: string;
   /** Whether commits are announced. */
   announcing: boolean;
-  /** Bends what `since` gives. */
+  /** Changes the result of `since`. */
   bend: (changes: readonly Change[]) => readonly Change[];
   readonly listeners: ReadonlySet<(seq: number) => void>;
 }
@@ -44,13 +44,13 @@ export function createFakeSource(pageSize = 2, clock: Clock = () => 0): FakeSour
   };
   const stateAt = (seq: number): MemoryState => {
     const view = createMemoryView();
-    // Resolves later, but has done its work when it returns.
+    // Resolves later, but has applied everything when it returns.
     void view.apply(log.slice(0, seq), seq);
     view.state.epoch = source.epoch;
     return view.state;
   };
 
-  /** Rows in the order of their keys, looked at page by page: writes between two pages show in the later ones. */
+  /** Rows in key order, read page by page: writes between two pages show in the later ones. */
   async function* pages(rows: (state: MemoryState) => [string, ChangeBody][]): AsyncGenerator<ChangeBody[]> {
     for (let after = '', page = 0; ; page++) {
       await called('page', page);

@@ -10,26 +10,25 @@ import {
 import { createMemoryView, type MemoryView } from '../edge/hosted/memory-view.ts';
 import { createFakeSource, type FakeSource } from './fake-source.ts';
 
-/** Far longer than a test may take: what happens then did not happen by polling. */
+/** Milliseconds, longer than any test: an effect within the test does not come from polling. */
 const NEVER = 600_000;
 
-/** A follower between a source and a view of the test's own, and what it reported. */
+/** A follower between a source and a view of the test, and its reports. */
 export interface Rig {
   readonly source: FakeSource;
   readonly view: MemoryView;
   follower: Follower | null;
-  /** What the clock says, milliseconds. */
+  /** The clock's time, milliseconds. */
   now: number;
   states: FollowerState[];
-  /** Faults that were reported, in order. */
+  /** Reported faults, in order. */
   readonly faults: FeedFault[];
   /** `seq` of the changes that were announced. */
   readonly applied: number[];
   readonly start: (options?: Partial<FollowerOptions>) => Follower;
-  /** Waits until it holds; the test runner's own limit ends a wait in vain. */
+  /** Waits for the condition; the test runner's limit ends a wait in vain. */
   readonly until: (condition: () => boolean) => Promise<void>;
   readonly caughtUp: () => boolean;
-  /** The view holds what the source does. */
   readonly assertSame: () => void;
   readonly stop: () => Promise<void>;
 }

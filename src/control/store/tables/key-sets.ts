@@ -1,9 +1,9 @@
-import type { SealedKeySet } from '../../../core/sealed-keys.ts';
+import type { EncryptedKeySet } from '../../../core/encrypted-keys.ts';
 import type { NodeKeys } from '../../../feed/node-keys.ts';
 import type { Db, Tx } from '../store.ts';
 
 /** The sealed key sets of those zones that have one. */
-export async function readKeySets(db: Db, zones: readonly string[]): Promise<readonly SealedKeySet[]> {
+export async function readKeySets(db: Db, zones: readonly string[]): Promise<readonly EncryptedKeySet[]> {
   return db
     .selectFrom('dnssec_key_sets')
     .select(['zone', 'version', 'document'])
@@ -25,7 +25,7 @@ export async function insertKeySet(tx: Tx, zone: string, document: string, now: 
 /** Replaces the key set of a zone if its version is still the given one. @returns whether it was replaced */
 export async function replaceKeySet(
   tx: Tx,
-  { zone, version, document }: SealedKeySet,
+  { zone, version, document }: EncryptedKeySet,
   now: number,
 ): Promise<boolean> {
   const row = await tx

@@ -1,17 +1,16 @@
-/** The two signature algorithms of our zones (IANA "DNS Security Algorithm Numbers"). */
+/** The two signature algorithms (IANA "DNS Security Algorithm Numbers"). */
 
 import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { concatOctets } from '../../wire/octets.ts';
 
 export interface Algorithm {
-  /** Number in DNSKEY, DS and RRSIG. */
+  /** As in DNSKEY, DS and RRSIG. */
   readonly number: number;
-  /** Mnemonic. */
   readonly name: string;
   generate(): KeyObject;
-  /** The public key as it stands in a DNSKEY record, or null when the private key is of another kind. */
+  /** The public key of a DNSKEY record, or null for a private key of another kind. */
   publicOctets(privateKey: KeyObject): Uint8Array | null;
-  /** 64 octets of signature, as they stand in an RRSIG record. */
+  /** The 64 octets of an RRSIG record's signature. */
   sign(octets: Uint8Array, privateKey: KeyObject): Uint8Array;
 }
 
@@ -27,7 +26,7 @@ const ECDSA_P256: Algorithm = {
     const { x = '', y = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
     return concatOctets([Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
   },
-  // `dsaEncoding: 'ieee-p1363'` would give r and s at once, but takes twice the time of the whole DER signature.
+  // `dsaEncoding: 'ieee-p1363'` gives r and s directly, but takes twice the time of the whole DER signature.
   sign: (octets, privateKey) => joinedRs(sign('sha256', octets, privateKey)),
 };
 
@@ -45,7 +44,7 @@ const ED25519: Algorithm = {
 
 export type KeyRole = 'ksk' | 'zsk';
 
-/** What a key of each role is: DNSKEY flags (RFC 4034 §2.1.1: zone key, and secure entry point for a KSK) and algorithm. */
+/** DNSKEY flags (RFC 4034 §2.1.1: zone key, and secure entry point for a KSK) and algorithm of each role. */
 export const ROLES: Readonly<Record<KeyRole, { readonly flags: number; readonly algorithm: Algorithm }>> = {
   ksk: { flags: 257, algorithm: ECDSA_P256 },
   zsk: { flags: 256, algorithm: ED25519 },
@@ -55,7 +54,7 @@ const BY_NUMBER: ReadonlyMap<number, Algorithm> = new Map(
   [ECDSA_P256, ED25519].map((algorithm) => [algorithm.number, algorithm]),
 );
 
-/** @throws RangeError for a number that is not one of the two */
+/** @throws RangeError for any other number */
 export function algorithmOf(number: number): Algorithm {
   const algorithm = BY_NUMBER.get(number);
   if (algorithm === undefined) throw new RangeError(`no algorithm ${number}`);
@@ -63,8 +62,8 @@ export function algorithmOf(number: number): Algorithm {
 }
 
 /**
- * r and s of fixed length, one after the other, from the DER of an ECDSA signature: `30 n 02 n r 02 n s`. Its integers are
- * signed and minimal, so r and s come with a zero in front or without their leading zeros.
+ * r and s of fixed length from a DER signature `30 n 02 n r 02 n s`. DER integers are signed and minimal: r and s have
+ * an extra leading zero, or lack their own.
  */
 function joinedRs(der: Uint8Array): Uint8Array {
   const joined = new Uint8Array(2 * P256_OCTETS);
@@ -75,7 +74,7 @@ function joinedRs(der: Uint8Array): Uint8Array {
   return joined;
 }
 
-/** Copies the integer at `from[start, end)` so that it ends at `toEnd`, without a zero put in front for the sign. */
+/** Copies the integer at `from[start, end)` so that it ends at `toEnd`, without the zero for its sign. */
 function placeInteger(from: Uint8Array, start: number, end: number, to: Uint8Array, toEnd: number): void {
   const digits = Math.min(end - start, P256_OCTETS);
   for (let i = 1; i <= digits; i++) to[toEnd - i] = from[end - i]!;

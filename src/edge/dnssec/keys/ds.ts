@@ -1,4 +1,4 @@
-/** What tells the parent which keys to trust: DS (RFC 4034 §5), CDS and CDNSKEY (RFC 7344). */
+/** Records for the parent: DS (RFC 4034 §5), CDS and CDNSKEY (RFC 7344). */
 
 import { createHash } from 'node:crypto';
 import { RRTYPE } from '../../wire/codes.ts';
@@ -7,23 +7,23 @@ import { concatOctets } from '../../wire/octets.ts';
 import { rdataToText } from '../../wire/rdata/present.ts';
 import type { KeySet, ZoneKey } from './key-set.ts';
 
-/** SHA-256 (RFC 4509), the one digest that every validator knows. */
+/** SHA-256 (RFC 4509), the one digest that every validator supports. */
 const DIGEST_TYPE = 2;
 
 type DnskeyFacts = Pick<ZoneKey, 'keyTag' | 'algorithm' | 'dnskeyRdata'>;
 
-/** DS rdata of a key of the zone at `owner`; CDS rdata are the same octets (RFC 7344 §3.1). */
+/** DS rdata of a key of the zone at `owner`; CDS rdata are the same (RFC 7344 §3.1). */
 export function dsRdata(owner: Uint8Array, { keyTag, algorithm, dnskeyRdata }: DnskeyFacts): Uint8Array {
   const digest = createHash('sha256').update(foldName(owner)).update(dnskeyRdata).digest();
   return concatOctets([Uint8Array.of(keyTag >>> 8, keyTag & 0xff, algorithm, DIGEST_TYPE), digest]);
 }
 
-/** The keys that the parent should have a DS of: its KSKs, but for one that is being withdrawn. */
+/** The keys that need a DS at the parent: all KSKs except a withdrawn one. */
 export function keysAtParent({ keys }: KeySet): readonly ZoneKey[] {
   return keys.filter(({ role, state }) => role === 'ksk' && state !== 'withdrawn');
 }
 
-/** The DS records to be set at the parent, as lines of a master file: `uqrp.net. IN DS 12345 13 2 0A1B...`. */
+/** The DS records for the parent, as master file lines: `uqrp.net. IN DS 12345 13 2 0A1B...`. */
 export function dsLines(keySet: KeySet): readonly string[] {
   const owner = apexOf(keySet.zone);
   return keysAtParent(keySet).map((key) => {

@@ -1,49 +1,47 @@
 /**
- * Key sets with encrypted private keys, for the database and for the copy on a node's disk. States and times are readable:
- * public answers show them anyway. Each private key is encrypted by itself with AES-256-GCM. Everything readable about the key is
- * authenticated with it: a key in another row, and a state or time that was changed, do not open.
- *
- * Format 1, of earlier releases, authenticated zone and key tag alone. It is read, and replaced when the control side loads it.
+ * Key sets with private keys encrypted by AES-256-GCM, for the database and the copy on a node's disk. States and times
+ * stay readable, since public answers show them; they are authenticated with the key, so a change to them fails
+ * decryption.
+ * Format 1, of earlier releases, authenticated zone and key tag alone. The control side replaces it when it loads a
+ * set.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { KeyError, type KeySetData, keySetData, readKeySet, type ZoneKeyData } from './key-set.ts';
 
-/** Label under which the sealing key is derived from UQRP_SECRET, and its length in octets. */
-export const SEALING_KEY = { label: 'dnssec-keys', octets: 32 } as const;
+/** Label under which the key is derived from UQRP_SECRET, and its length. */
+export const ENCRYPTION_KEY = { label: 'dnssec-keys', octets: 32 } as const;
 
-/** Keys that were sealed under another secret, or changed since. */
-export class SealError extends KeyError {}
+/** Keys that were encrypted under another secret, or changed since. */
+export class DecryptError extends KeyError {}
 
-type SealedKey = Omit<ZoneKeyData, 'privateKey'> & { readonly sealed: string };
+type EncryptedKey = Omit<ZoneKeyData, 'privateKey'> & { readonly sealed: string };
 
-/** Format of a document that is written now. */
 const FORMAT = 2;
 const EARLIER_FORMAT = 1;
-/** `KeySetData.version` of a set in the clear, whatever the format that it came in. */
+/** `KeySetData.version` of a decrypted set, of either format. */
 const SET_VERSION = 1;
 
 const CIPHER = 'aes-256-gcm';
-/** The one length that GCM takes as it is (NIST SP 800-38D §8.2). */
+/** Octets that GCM uses without hashing (NIST SP 800-38D §8.2). */
 const NONCE = 12;
 const TAG = 16;
 
 /** @param key 32 octets, used for nothing else */
-export function sealKeySet({ zone, keys }: KeySetData, key: Uint8Array): string {
-  const sealed = keys.map(({ privateKey, ...facts }): SealedKey => {
+export function encryptKeySet({ zone, keys }: KeySetData, key: Uint8Array): string {
+  const encrypted = keys.map(({ privateKey, ...facts }): EncryptedKey => {
     const nonce = randomBytes(NONCE);
     const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG });
     cipher.setAAD(associatedData(FORMAT, zone, facts));
     const text = Buffer.concat([cipher.update(privateKey, 'utf8'), cipher.final()]);
     return { ...facts, sealed: Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64') };
   });
-  return JSON.stringify({ version: FORMAT, zone, keys: sealed });
+  return JSON.stringify({ version: FORMAT, zone, keys: encrypted });
 }
 
 /**
- * The key set of a zone in the clear.
- *
- * @throws SealError when it does not open with this key, KeyError when it is no key set of this zone
+ * Decrypts the key set of a zone.
+ * @throws DecryptError when the key does not fit, KeyError when it is no key set of this zone
  */
 export function openKeySet(zone: string, document: string, key: Uint8Array): KeySetData {
   const { version, keys } = parse(zone, document);
@@ -57,7 +55,7 @@ export function openKeySet(zone: string, document: string, key: Uint8Array): Key
   return keySetData(readKeySet({ version: SET_VERSION, zone, keys: opened }));
 }
 
-/** Whether a document that opens is of the format that is written now. */
+/** Whether a document that decrypts has the current format. */
 export function isCurrentFormat(zone: string, document: string): boolean {
   return parse(zone, document).version === FORMAT;
 }
@@ -71,23 +69,23 @@ function open(zone: string, associated: Buffer, sealed: string, key: Uint8Array)
     const text = cipher.update(octets.subarray(NONCE, octets.length - TAG));
     return Buffer.concat([text, cipher.final()]).toString('utf8');
   } catch {
-    throw new SealError(`the signing keys of ${zone} do not open with this UQRP_SECRET`);
+    throw new DecryptError(`the signing keys of ${zone} do not open with this UQRP_SECRET`);
   }
 }
 
-function parse(zone: string, document: string): { version: unknown; keys: readonly SealedKey[] } {
+function parse(zone: string, document: string): { version: unknown; keys: readonly EncryptedKey[] } {
   try {
-    const data = JSON.parse(document) as { version: unknown; zone: unknown; keys: SealedKey[] };
+    const data = JSON.parse(document) as { version: unknown; zone: unknown; keys: EncryptedKey[] };
     const isWhole = data.keys.every(({ sealed }) => typeof sealed === 'string');
     if (data.zone === zone && isWhole) return data;
   } catch {
     // The parser's message quotes the text.
   }
-  throw new KeyError(`the sealed signing keys of ${zone} are not readable`);
+  throw new KeyError(`the encrypted signing keys of ${zone} are not readable`);
 }
 
 /** The order of the members is part of the format. */
-function associatedData(format: number, zone: string, facts: Omit<SealedKey, 'sealed'>): Buffer {
+function associatedData(format: number, zone: string, facts: Omit<EncryptedKey, 'sealed'>): Buffer {
   const { role, keyTag, state, createdAt, stateSince, dsSeenAt } = facts;
   const text =
     format === EARLIER_FORMAT

@@ -1,4 +1,4 @@
-/** Key sets on disk: `<dataDir>/keys/<zone>.json`, readable by the owner alone, replaced whole or not at all. */
+/** Key sets on disk: `<dataDir>/keys/<zone>.json`, mode 0600, always replaced whole. */
 
 import { randomBytes } from 'node:crypto';
 import {
@@ -20,36 +20,33 @@ import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from '.
 const FOLDER = 'keys';
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** A change takes milliseconds: a lock of this age, milliseconds, was left by a process that died. */
+/** Milliseconds. A change takes a few: an older lock was left by a process that died. */
 const LOCK_LIFE_MS = 60_000;
-/** Zones are host names, so that a zone is a file name without a thought. */
+/** Zones are host names, so that a zone is a safe file name. */
 const ZONE = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
 
-/** Where the keys of a zone are. */
 export function keyFile(dataDir: string, zone: string): string {
   if (!ZONE.test(zone)) throw new RangeError('a zone is a host name in lower case');
   return join(dataDir, FOLDER, `${zone}.json`);
 }
 
 /**
- * The keys of a zone, made on first use. Two processes that start together end with the same ones.
- *
- * @throws KeyError when the file is there and is no key set of this zone
+ * The keys of a zone, made on first use. Processes that start together end with the same ones.
+ * @throws KeyError when the file is no key set of this zone
  */
 export function loadKeys(dataDir: string, zone: string, clock: Clock): KeySet {
   const path = keyFile(dataDir, zone);
   return parseKeys(readIfThere(path) ?? create(dataDir, path, generateKeySet(zone, clock())), zone);
 }
 
-/** What the key file of a zone holds, or null when there is none. Secret. */
+/** The text of a zone's key file, or null. Secret. */
 export function keyText(dataDir: string, zone: string): string | null {
   return readIfThere(keyFile(dataDir, zone));
 }
 
 /**
- * Replaces the keys of a zone by what `change` makes of them, and hands on its result. Nothing is written when it gives
- * back the same set. Processes that do this at once exclude each other.
- *
+ * Replaces the keys of a zone by the result of `change`, and returns that result. Writes nothing when the set is the
+ * same. Processes exclude each other by a lock file.
  * @throws KeyError as `loadKeys`, and when another process is changing them
  */
 export function updateKeys<T extends { readonly keys: KeySet }>(
@@ -63,7 +60,7 @@ export function updateKeys<T extends { readonly keys: KeySet }>(
   const lock = `${path}.lock`;
   takeLock(lock, zone, clock());
   try {
-    // Read again: another process may have written before the lock was ours.
+    // Read under the lock: another process may have written before.
     const keys = loadKeys(dataDir, zone, clock);
     const result = change(keys);
     if (result.keys !== keys) replace(dataDir, path, result.keys);
@@ -73,7 +70,7 @@ export function updateKeys<T extends { readonly keys: KeySet }>(
   }
 }
 
-/** Written whole under another name and linked into place; the first one wins, and all read what it wrote. */
+/** Writes a temporary file and links it into place: the first process wins, and all read its file. */
 function create(dataDir: string, path: string, keys: KeySet): string {
   mkdirSync(join(dataDir, FOLDER), { recursive: true, mode: FOLDER_MODE });
   const draft = writeDraft(path, keys);
@@ -149,7 +146,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** The name of a key file has to be on disk before anybody trusts the keys in it. */
+/** The name of a key file must be on disk before its keys are used. */
 function syncFolder(path: string): void {
   const handle = openSync(path, 'r');
   try {

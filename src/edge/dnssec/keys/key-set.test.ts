@@ -102,7 +102,7 @@ test('a tag that is taken is not used again', () => {
   for (let i = 0; i < 20; i++) assert.ok(!taken.has(generateKey('zsk', 'active', NOW, taken).keyTag));
 });
 
-test('plain data survive JSON and the way to a thread, and give the same keys', () => {
+test('plain data give the same keys after JSON and after a copy to a thread', () => {
   const set = generateKeySet(ZONE, NOW);
   const data = keySetData(set);
   for (const copy of [structuredClone(data), JSON.parse(JSON.stringify(data))]) {
@@ -115,7 +115,7 @@ test('plain data survive JSON and the way to a thread, and give the same keys', 
   }
 });
 
-test('data that are no whole set are refused, and the message has nothing of them', () => {
+test('incomplete data are refused, and the message quotes none of them', () => {
   const data = keySetData(generateKeySet(ZONE, NOW));
   const [ksk, zsk] = data.keys;
   const otherCurve = generateKeyPairSync('ec', { namedCurve: 'secp384r1' }).privateKey;
@@ -170,7 +170,7 @@ test('DS lines name all keys that the parent should know', () => {
 });
 
 test(
-  'keys are made once, in a file that the owner alone can read',
+  'keys are made once, in a file of mode 0600',
   inTempDir((dir) => {
     const first = loadKeys(dir, ZONE, () => NOW);
     const again = loadKeys(dir, ZONE, () => NOW + 1);
@@ -202,7 +202,7 @@ test(
 );
 
 test(
-  'a change replaces the file whole; none leaves it alone',
+  'a change replaces the whole file; without a change the file stays',
   inTempDir((dir) => {
     const before = loadKeys(dir, ZONE, () => NOW);
     const inode = statSync(keyFile(dir, ZONE)).ino;
@@ -255,7 +255,7 @@ test(
 );
 
 test(
-  'a damaged file is an error that quotes nothing, and is left as it is',
+  'a damaged file is an error that quotes nothing, and the file stays',
   inTempDir((dir) => {
     mkdirSync(join(dir, 'keys'));
     const path = keyFile(dir, ZONE);
@@ -274,7 +274,7 @@ test(
   }),
 );
 
-test('a zone that is no host name is no file name', () => {
+test('a zone that is not a host name is refused as a file name', () => {
   for (const zone of ['', '..', '../x', 'a/b', 'A.net', 'a..net', 'a.net.']) {
     assert.throws(() => keyFile('/nowhere', zone), RangeError, zone);
   }

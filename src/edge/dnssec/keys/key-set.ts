@@ -1,16 +1,14 @@
-/** Keys of a zone: made, described as plain data, and read back. */
-
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { nameFromText } from '../../wire/name.ts';
 import { concatOctets } from '../../wire/octets.ts';
 import { type KeyRole, ROLES } from './algorithms.ts';
 
 /**
- * What a key does. Every key of a set is in the DNSKEY rrset.
+ * Every key of a set is in the DNSKEY rrset.
  * - `published`: it does not sign yet
  * - `active`: it signs
- * - `retired`: it signs no more, but caches still hold its signatures
- * - `withdrawn` (KSK): retired, and no longer in CDS and CDNSKEY, so that the parent drops its DS
+ * - `retired`: it signs no more, but caches hold its signatures
+ * - `withdrawn` (KSK): retired, and left out of CDS and CDNSKEY, so that the parent drops its DS
  */
 export type KeyState = 'published' | 'active' | 'retired' | 'withdrawn';
 
@@ -22,7 +20,7 @@ interface KeyFacts {
   readonly state: KeyState;
   readonly createdAt: number;
   readonly stateSince: number;
-  /** When the operator said that all name servers of the parent have this KSK's DS; null before, and for a ZSK. */
+  /** When the operator confirmed that all name servers of the parent have this KSK's DS; null before, and for a ZSK. */
   readonly dsSeenAt: number | null;
 }
 
@@ -44,20 +42,20 @@ export interface ZoneKeyData extends KeyFacts {
   readonly privateKey: string;
 }
 
-/** A key set as plain data: what the file holds, and what is handed to a thread. Secret: never to be logged. */
+/** A key set as plain data, for files and threads. Secret: never log it. */
 export interface KeySetData {
   readonly version: 1;
   readonly zone: string;
   readonly keys: readonly ZoneKeyData[];
 }
 
-/** Keys that cannot be used. The message names the zone at most, never what a key consists of. */
+/** Unusable keys. The message may name the zone, but no part of a key. */
 export class KeyError extends Error {
   override readonly name = 'KeyError';
 }
 
 const VERSION = 1;
-/** Always 3 (RFC 4034 §2.1.2). */
+/** RFC 4034 §2.1.2. */
 const PROTOCOL = 3;
 /** A rollover adds one to the active key. */
 const MAX_KEYS_OF_A_ROLE = 2;
@@ -66,15 +64,14 @@ const STATES: Readonly<Record<KeyRole, ReadonlySet<string>>> = {
   zsk: new Set<KeyState>(['published', 'active', 'retired']),
 };
 
-/** A KSK and a ZSK that sign from the first moment, for a zone that nobody has seen yet. */
+/** An active KSK and ZSK for a new zone. */
 export function generateKeySet(zone: string, now: number): KeySet {
   const ksk = generateKey('ksk', 'active', now, new Set());
   return { zone, keys: [ksk, generateKey('zsk', 'active', now, new Set([ksk.keyTag]))] };
 }
 
 /**
- * A fresh key. Its tag is none of `taken`: two keys with one tag would be legal, but validators would have to try both.
- *
+ * Makes a key whose tag is not in `taken`: validators must try all keys of one tag.
  * @param now milliseconds since the epoch
  */
 export function generateKey(
@@ -94,7 +91,7 @@ export function generateKey(
   }
 }
 
-/** The set as plain data. Secret: see `KeySetData`. */
+/** Secret: see `KeySetData`. */
 export function keySetData({ zone, keys }: KeySet): KeySetData {
   return {
     version: VERSION,
@@ -111,11 +108,7 @@ export function keySetData({ zone, keys }: KeySet): KeySetData {
   };
 }
 
-/**
- * The set that plain data describe.
- *
- * @throws KeyError when they are not a whole and consistent set
- */
+/** @throws KeyError when the data are not a whole and consistent set */
 export function readKeySet(data: unknown): KeySet {
   if (!isRecord(data) || typeof data.zone !== 'string' || nameFromText(data.zone) === null) {
     throw new KeyError('the keys of a zone are not readable');
@@ -132,7 +125,7 @@ export function readKeySet(data: unknown): KeySet {
   return { zone, keys: read };
 }
 
-/** The tag that DS and RRSIG records name a key by (RFC 4034 appendix B). */
+/** RFC 4034 appendix B. */
 export function keyTag(dnskeyRdata: Uint8Array): number {
   let sum = 0;
   for (let i = 0; i < dnskeyRdata.length; i++) sum += (i & 1) === 0 ? dnskeyRdata[i]! << 8 : dnskeyRdata[i]!;
@@ -182,12 +175,12 @@ function readPem(pem: unknown): KeyObject | null {
   try {
     return createPrivateKey(pem);
   } catch {
-    // The reason may quote what was read.
+    // The reason may quote the input.
     return null;
   }
 }
 
-/** One active key and at most one other of each role, no tag twice. */
+/** Each role has one active key and at most one other; no tag occurs twice. */
 function isWhole(keys: readonly ZoneKey[]): boolean {
   const roles = Object.keys(ROLES).map((role) => keys.filter((key) => key.role === role));
   return (

@@ -211,7 +211,7 @@ test('the timelines', () => {
   }
 });
 
-test('an operator in a hurry leaves no validator behind', () => {
+test('an operator who repeats every step early makes no answer bogus', () => {
   for (const role of ['zsk', 'ksk'] as const) {
     for (const mode of ['full', 'split'] as const) assert.equal(hurry(role, mode, ROLLOVER_TIMES), null);
   }
@@ -245,7 +245,7 @@ test('every wait is needed: the model notices when one is too short', () => {
   assert.equal(hurry('ksk', 'full', { ...truth, dnskeyTtl: HOUR - EAGER }, truth), 'data');
 });
 
-test('any two rollovers at any pace, with a parent of any slowness, leave no validator behind', () => {
+test('two rollovers at any pace, with a parent of any delay, make no answer bogus', () => {
   const event = fc.record({
     delay: fc.oneof(fc.integer({ min: 0, max: 4 * HOUR }), fc.integer({ min: 0, max: 10 * DAY })),
     act: fc.constantFrom('zsk', 'ksk', 'ksk', 'parent' as const),
@@ -264,7 +264,7 @@ test('any two rollovers at any pace, with a parent of any slowness, leave no val
   );
 });
 
-test('a call that comes too early, or without a look at the parent, changes nothing', () => {
+test('a call that is too early, or without confirmation of the parent, changes nothing', () => {
   const begun = advance(generateKeySet('x.net', START), 'ksk', options(START, ROLLOVER_TIMES, null)).keys;
   const fresh = begun.keys.at(-1)!;
   const at = (now: number, confirmed: Confirmation | null, keys = begun) =>
@@ -288,7 +288,7 @@ test('a call that comes too early, or without a look at the parent, changes noth
   assert.equal(at(switchAt, null, seen.keys).outcome.kind, 'advanced');
 });
 
-test('the listing says what each key waits for', () => {
+test('the listing shows the next step of each key', () => {
   const now = START + DAY * 1000;
   const { keys } = advance(generateKeySet('x.net', START), 'zsk', options(now, ROLLOVER_TIMES, null));
   const rows = listKeys(keys, ROLLOVER_TIMES).map(({ keyTag, next, ...row }) => ({

@@ -1,6 +1,6 @@
 /**
- * Key rollovers, a step at a time (RFC 7583): ZSK by pre-publication, KSK by double DS with the key published ahead, since in
- * `full` mode it signs data as well. README.md has the timelines and why each wait is as long as it is.
+ * Key rollovers in steps (RFC 7583): ZSK by pre-publication, KSK by double DS with the key published first, since in
+ * `full` mode it signs data too. README.md has the timelines and the reason for each wait.
  */
 
 import { DNSKEY_TTL } from '../signing/signer.ts';
@@ -11,9 +11,9 @@ import type { KeySet, KeyState, ZoneKey } from './key-set.ts';
 export interface RolloverTimes {
   /** TTL of the DNSKEY rrset. */
   readonly dnskeyTtl: number;
-  /** The longest TTL of any rrset that the zone signs. */
+  /** The longest TTL of any signed rrset. */
   readonly maxTtl: number;
-  /** TTL of our DS rrset at the parent. */
+  /** TTL of the zone's DS rrset at the parent. */
   readonly parentDsTtl: number;
   /** Until every thread of every node answers with a changed key file. */
   readonly propagation: number;
@@ -21,45 +21,44 @@ export interface RolloverTimes {
 
 export const ROLLOVER_TIMES: RolloverTimes = {
   dnskeyTtl: DNSKEY_TTL,
-  // Dataset answers about windows that have ended.
+  // Dataset answers for validity windows that have ended.
   maxTtl: 604_800,
   parentDsTtl: 86_400,
   propagation: 3600,
 };
 
-/** What only the operator can know: the DS of the new KSK is at all name servers of the parent, or that of the old one is gone. */
+/** Facts that only the operator can check: all name servers of the parent have the new DS, or none has the old one. */
 export type Confirmation = 'ds-added' | 'ds-removed';
 
 /**
- * - `publish`: a new key, into DNSKEY (and CDS, CDNSKEY)
- * - `ds-added`: the operator's word is noted
+ * - `publish`: a new key enters DNSKEY (and CDS, CDNSKEY)
+ * - `ds-added`: the operator's confirmation is stored
  * - `switch`: the new key signs, the old one stops
  * - `withdraw`: the old KSK leaves CDS and CDNSKEY
- * - `remove`: the old key leaves DNSKEY, and is erased
+ * - `remove`: the old key leaves DNSKEY and is erased
  */
 export type StepName = 'publish' | 'ds-added' | 'switch' | 'withdraw' | 'remove';
 
 export interface NextStep {
   readonly step: StepName;
-  /** The key that the step is about. */
   readonly keyTag: number;
-  /** Not before, milliseconds since the epoch. */
+  /** Earliest time, milliseconds since the epoch. */
   readonly at: number;
-  /** What the operator has to confirm for it, or null. */
+  /** Null: the operator has nothing to confirm. */
   readonly confirm: Confirmation | null;
 }
 
 export type RolloverOutcome =
-  /** The step was taken; `next` is null when the rollover is complete. */
+  /** `next` is null when the rollover is complete. */
   | {
       readonly kind: 'advanced';
       readonly step: StepName;
       readonly keyTag: number;
       readonly next: NextStep | null;
     }
-  /** Nothing was changed: it is too early. */
+  /** Too early: nothing was changed. */
   | { readonly kind: 'wait'; readonly next: NextStep }
-  /** Nothing was changed: the operator has to look at the parent first. */
+  /** Nothing was changed: the operator has to check the parent first. */
   | { readonly kind: 'confirm'; readonly next: NextStep };
 
 export interface AdvanceOptions {
@@ -67,7 +66,7 @@ export interface AdvanceOptions {
   readonly now: number;
   readonly times: RolloverTimes;
   readonly confirmed: Confirmation | null;
-  /** Makes a key that does not sign yet and whose tag is none of `taken`. */
+  /** Makes a published key whose tag is not in `taken`. */
   readonly generate: (role: KeyRole, taken: ReadonlySet<number>) => ZoneKey;
 }
 
@@ -76,8 +75,8 @@ interface Plan extends NextStep {
 }
 
 /**
- * Takes the next step of a rollover if its time has come, and begins one if none is under way. Safe to repeat: asked too
- * early it changes nothing and gives back the very same set.
+ * Takes the next step of a rollover if it is due, or starts a rollover. Safe to repeat: too early, it returns the same
+ * set.
  */
 export function advance(
   keySet: KeySet,
@@ -96,7 +95,7 @@ export function advance(
   return { keys, outcome: { kind: 'advanced', step, keyTag, next: nextStep(keys, role, times) } };
 }
 
-/** The step that the rollover of this role waits for, or null when none is under way. */
+/** The next step of this role's rollover; null when none is under way. */
 export function nextStep(keySet: KeySet, role: KeyRole, times: RolloverTimes): NextStep | null {
   const plan = planOf(keySet, role, times);
   return plan === null ? null : stepOf(plan);
@@ -105,7 +104,6 @@ export function nextStep(keySet: KeySet, role: KeyRole, times: RolloverTimes): N
 export interface KeyListing {
   readonly role: KeyRole;
   readonly keyTag: number;
-  /** Mnemonic. */
   readonly algorithm: string;
   readonly state: KeyState;
   /** Milliseconds since the epoch. */
@@ -146,7 +144,7 @@ function beginning(keySet: KeySet, role: KeyRole, { now, generate }: AdvanceOpti
   };
 }
 
-/** What a key in each state waits for. An active key waits for nothing. */
+/** The step that follows each state. An active key waits for none. */
 const PLANS: Readonly<
   Record<KeyRole, Partial<Record<KeyState, (key: ZoneKey, times: RolloverTimes) => Plan>>>
 > = {

@@ -1,10 +1,10 @@
-/** Canonical form and order of rrsets (RFC 4034 §6), as they are signed. */
+/** Canonical form and order of rrsets (RFC 4034 §6). */
 
 import { RRTYPE } from '../../wire/codes.ts';
 import { foldName } from '../../wire/name.ts';
 import { copyOctets } from '../../wire/octets.ts';
 
-/** Records of one owner, class and type. Rdata in wire form, names in them uncompressed. */
+/** Records of one owner, class and type. Rdata are in wire form, with uncompressed names. */
 export interface SignableRrset {
   readonly owner: Uint8Array;
   readonly type: number;
@@ -15,9 +15,9 @@ export interface SignableRrset {
   readonly rdata: readonly Uint8Array[];
 }
 
-/** Where the names of a type are: after this many octets and character strings, one after the other. */
+/** The names of a type follow these octets and character strings, one after the other. */
 interface Names {
-  readonly head: number | ((rdata: Uint8Array) => number);
+  readonly head: number;
   readonly strings: number;
   readonly count: number;
 }
@@ -26,7 +26,7 @@ const ONE_NAME: Names = { head: 0, strings: 0, count: 1 };
 const TWO_NAMES: Names = { head: 0, strings: 0, count: 2 };
 const PREFERENCE_AND_NAME: Names = { head: 2, strings: 0, count: 1 };
 
-/** The types whose names are put in lower case: the list of RFC 4034 §6.2, less NSEC (RFC 6840 §5.1) and HINFO, which has none. */
+/** Types whose names become lower case: RFC 4034 §6.2 without NSEC (RFC 6840 §5.1), HINFO, and the unserved A6, NXT and PX. */
 const FOLDED: ReadonlyMap<number, Names> = new Map<number, Names>([
   [RRTYPE.NS, ONE_NAME],
   [RRTYPE.MD, ONE_NAME],
@@ -43,18 +43,14 @@ const FOLDED: ReadonlyMap<number, Names> = new Map<number, Names>([
   [RRTYPE.AFSDB, PREFERENCE_AND_NAME],
   [RRTYPE.RT, PREFERENCE_AND_NAME],
   [RRTYPE.SIG, { head: 18, strings: 0, count: 1 }],
-  [RRTYPE.PX, { head: 2, strings: 0, count: 2 }],
-  [RRTYPE.NXT, ONE_NAME],
   [RRTYPE.NAPTR, { head: 4, strings: 3, count: 1 }],
   [RRTYPE.KX, PREFERENCE_AND_NAME],
   [RRTYPE.SRV, { head: 6, strings: 0, count: 1 }],
   [RRTYPE.DNAME, ONE_NAME],
-  // A prefix length, and the octets of the address that it leaves over (RFC 2874 §3.1).
-  [RRTYPE.A6, { head: (rdata) => 1 + Math.ceil((128 - rdata[0]!) / 8), strings: 0, count: 1 }],
   [RRTYPE.RRSIG, { head: 18, strings: 0, count: 1 }],
 ]);
 
-/** The rdata with the names that §6.2 lists in lower case; the very same array for types that have none. */
+/** The rdata with the names of §6.2 in lower case; the same array for types that have none. */
 export function canonicalRdata(type: number, rdata: Uint8Array): Uint8Array {
   const names = FOLDED.get(type);
   if (names === undefined) return rdata;
@@ -77,7 +73,7 @@ export function canonicalRdatas({ type, rdata }: SignableRrset): readonly Uint8A
 }
 
 function startOfNames({ head, strings }: Names, rdata: Uint8Array): number {
-  let at = typeof head === 'number' ? head : head(rdata);
+  let at = head;
   for (let i = 0; i < strings; i++) at += 1 + (rdata[at] ?? 0);
   return Math.min(at, rdata.length);
 }

@@ -1,36 +1,24 @@
-/** Compact denial of existence (RFC 9824): one NSEC record that covers nothing but the name asked for. */
+/** Compact denial of existence (RFC 9824): one NSEC record that covers only the name asked for. */
 
-import { RRTYPE } from '../../wire/codes.ts';
 import { foldName, MAX_LABEL_OCTETS, MAX_NAME_OCTETS } from '../../wire/name.ts';
 import { concatOctets } from '../../wire/octets.ts';
 
-/** Types of a name that does not exist (RFC 9824 §3.1). */
-export const NXNAME_TYPES: readonly number[] = [RRTYPE.RRSIG, RRTYPE.NSEC, RRTYPE.NXNAME];
-/** Types of a name that exists and has nothing else to show: an empty non-terminal, or one of which we tell nothing. */
-export const BARE_TYPES: readonly number[] = [RRTYPE.RRSIG, RRTYPE.NSEC];
-
 const SMALLEST_LABEL = Uint8Array.of(1, 0);
 const MAX_OCTET = 0xff;
-/** `@`, the octet before the upper-case letters, which do not occur in canonical form: `[` comes after it. */
+/** `@`, the octet before the upper-case letters, which canonical form lacks: `[` comes after it. */
 const BEFORE_UPPER_CASE = 0x40;
 const AFTER_UPPER_CASE = 0x5b;
 const WINDOW_OCTETS = 32;
 
-/** The types that NSEC lists at a name that exists: those it has, and the two that it has by being signed. */
-export function existingTypes(types: readonly number[]): readonly number[] {
-  return [...types, ...BARE_TYPES];
-}
-
-/** NSEC rdata (RFC 4034 §4.1) at `qname`, with the name next to it and these types, in any order. */
+/** NSEC rdata (RFC 4034 §4.1) at `qname`, with its next name and these types, in any order. */
 export function nsecRdata(qname: Uint8Array, types: readonly number[], apex: Uint8Array): Uint8Array {
   return concatOctets([nextName(qname, apex), typeBitmap(types)]);
 }
 
 /**
- * The name that follows `qname` in canonical order, in lower case: `\000.qname` (RFC 9824 §3.1). Where that would be too
- * long a name, there is nothing below `qname`, and the next one is its sibling (RFC 4471 §3.1.2): an octet `\000` added to
- * the first label, else its last octet that can be raised is raised and what follows it dropped, else the same with the
- * label above. The apex is the last resort, as at the end of any zone.
+ * The name after `qname` in canonical order, in lower case: `\000.qname` (RFC 9824 §3.1). When that is too long it is
+ * the next sibling (RFC 4471 §3.1.2): the first label with `\000` added; else its last octet that can be raised is
+ * raised and the rest dropped; else the same one label up. After the last name comes the apex.
  */
 export function nextName(qname: Uint8Array, apex: Uint8Array): Uint8Array {
   const name = foldName(qname);
@@ -47,7 +35,7 @@ export function nextName(qname: Uint8Array, apex: Uint8Array): Uint8Array {
   return foldName(apex);
 }
 
-/** The label that follows among those of at most `limit` octets, or null after the last. */
+/** The next label of at most `limit` octets; null after the last. */
 function nextLabel(label: Uint8Array, limit: number): Uint8Array | null {
   if (label.length < limit) return concatOctets([label, Uint8Array.of(0)]);
   for (let i = label.length - 1; i >= 0; i--) {
@@ -60,8 +48,7 @@ function nextLabel(label: Uint8Array, limit: number): Uint8Array | null {
 }
 
 /**
- * The type bitmap of an NSEC record (RFC 4034 §4.1.2): for each window of 256 types that has any, its number, length and bits.
- *
+ * The type bitmap (RFC 4034 §4.1.2): number, length and bits of each window of 256 types that has any.
  * @throws RangeError for a type outside 1 to 65535
  */
 export function typeBitmap(types: readonly number[]): Uint8Array {

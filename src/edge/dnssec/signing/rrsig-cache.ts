@@ -2,22 +2,20 @@ import { foldName } from '../../wire/name.ts';
 import { copyOctets } from '../../wire/octets.ts';
 import type { SignableRrset } from './canonical.ts';
 
-/** The signatures of an rrset. */
 export interface Signed {
-  /** RRSIG rdata. */
   readonly rrsigs: readonly Uint8Array[];
-  /** Milliseconds since the epoch: the inception. A clock that was set back may read less. */
+  /** Inception, milliseconds since the epoch. Later than now when the clock was set back. */
   readonly validFrom: number;
-  /** Milliseconds since the epoch; no answer with these signatures should be kept longer. */
+  /** Milliseconds since the epoch. No cache may keep an answer with these signatures longer. */
   readonly renewAt: number;
-  /** Made for this call, not taken from a cache. */
+  /** False: taken from a cache. */
   readonly isFresh: boolean;
 }
 
 export interface RrsigCacheSettings {
   /** Rrsets. */
   readonly entries: number;
-  /** Octets of rrsets and signatures together, what the engine adds included by estimate. */
+  /** Octets of rrsets, signatures and estimated engine overhead. */
   readonly octets: number;
 }
 
@@ -29,13 +27,13 @@ interface Entry {
   readonly signed: Signed;
 }
 
-/** What an entry and its arrays cost beside their octets. */
+/** Estimated octets of a cache entry and its arrays beside their data. */
 const ENTRY_OVERHEAD = 512;
 
 /**
- * Signatures by owner and type; one rrset each, so an rrset that changes takes the place of its former self. Two generations:
- * when the younger is full, the elder is forgotten and the younger takes its place. What is asked for moves to the younger
- * one, so a flood of names that are asked once drives out only what nobody asked for meanwhile.
+ * Signatures by owner, type and TTL. There are two generations: when the younger is full, the elder is dropped and the
+ * younger becomes the elder. A hit moves to the younger, so a flood of names asked once drops only what no query used
+ * meanwhile.
  */
 export class RrsigCache {
   private young = new Map<string, Entry>();
@@ -50,17 +48,17 @@ export class RrsigCache {
     this.maxOctets = Math.floor(octets / 2);
   }
 
-  /** Octets held at present, by the same estimate as the limit. */
+  /** By the same estimate as the limit. */
   get octets(): number {
     return this.youngOctets + this.oldOctets;
   }
 
-  /** Rrsets held at present; one that was promoted counts twice until its elder self goes. */
+  /** A promoted rrset counts twice until the elder generation is dropped. */
   get entries(): number {
     return this.young.size + this.old.size;
   }
 
-  /** The signatures of exactly this rrset, or null when there are none, or none that are valid and young enough at `now`. */
+  /** The signatures of exactly this rrset; null when none is cached, valid and young enough at `now`. */
   get(rrset: SignableRrset, now: number): Signed | null {
     const key = keyOf(rrset);
     const young = this.young.get(key);
@@ -71,7 +69,7 @@ export class RrsigCache {
     return entry.signed;
   }
 
-  /** Remembers the signatures of an rrset, of which it takes a copy. */
+  /** Copies the rrset and its signatures into the cache. */
   set(rrset: SignableRrset, signed: Signed): void {
     const rdata = rrset.rdata.map((one) => copyOctets(one, 0, one.length));
     this.put(keyOf(rrset), { ttl: rrset.ttl, rdata, signed: { ...signed, isFresh: false } });
@@ -96,10 +94,10 @@ export class RrsigCache {
   }
 }
 
-/** TTL 0 counts as a key of its own: the SOA record leaves with it or with its usual TTL, as the question is. */
+/** TTL 0 has its own key: the SOA record is sent with 0 or with its usual TTL. */
 function keyOf({ owner, type, ttl }: SignableRrset): string {
   const folded = foldName(owner);
-  // A character an octet: two names are the same text only if they are the same octets.
+  // Latin-1, one character an octet: equal text means equal octets.
   const name = Buffer.from(folded.buffer, folded.byteOffset, folded.length).toString('latin1');
   return name + String.fromCharCode(type) + (ttl === 0 ? '0' : '');
 }

@@ -6,8 +6,12 @@ import { anyName, fromHex, toHex, wireName } from '../../../../test/support/edge
 import { RRTYPE } from '../../wire/codes.ts';
 import { concatOctets } from '../../wire/octets.ts';
 import { generateKey } from '../keys/key-set.ts';
-import { canonicalRdata, canonicalRdatas } from './canonical.ts';
-import { signatureWindow, signRrset, signRrsetWith } from './rrsig.ts';
+import { canonicalRdata, canonicalRdatas, type SignableRrset } from './canonical.ts';
+import { type SignatureParams, type SigningKey, signatureWindow, signRrsetWith } from './rrsig.ts';
+
+function signRrset(rrset: SignableRrset, key: SigningKey, params: SignatureParams): Uint8Array {
+  return signRrsetWith(rrset, [key], params)[0]!;
+}
 
 const HOUR = 3600;
 const ksk = generateKey('ksk', 'active', 0, new Set());
@@ -109,13 +113,13 @@ test('labels: neither the root nor a leftmost asterisk counts', () => {
   }
 });
 
-test('order, repetition and spelling do not change what is signed', () => {
+test('order, repetition and letter case do not change the signed octets', () => {
   const one = txt('www.example.com', 60, 'b', 'a', 'aa', 'b');
   const other = txt('WWW.Example.Com', 60, 'aa', 'b', 'a');
   assert.deepEqual(signRrset(one, zsk, example), signRrset(other, zsk, example));
 });
 
-test('what is signed is bound to TTL, class, type, owner and data', () => {
+test('the signature covers TTL, class, type, owner and data', () => {
   const rrset = txt('www.example.com', 60, 'a');
   const rrsig = signRrset(rrset, zsk, example);
   const changed = [
@@ -128,7 +132,7 @@ test('what is signed is bound to TTL, class, type, owner and data', () => {
   assert.notDeepEqual(signRrset({ ...rrset, class: 3 }, zsk, example), rrsig);
 });
 
-test('no records and no zone are programming errors', () => {
+test('an empty rrset and an owner outside the zone throw a RangeError', () => {
   assert.throws(() => signRrset({ ...txt('example.com', 1, 'x'), rdata: [] }, zsk, example), RangeError);
   assert.throws(() => signRrset(txt('example.org', 1, 'x'), zsk, example), RangeError);
 });
@@ -185,7 +189,6 @@ test('names in rdata are in lower case for the types of RFC 4034 section 6.2, an
     [RRTYPE.MX, `4142${upper}`, `4142${lower}`],
     [RRTYPE.SRV, `414243444546${upper}`, `414243444546${lower}`],
     [RRTYPE.NAPTR, `41424344014101420143${upper}`, `41424344014101420143${lower}`],
-    [RRTYPE.A6, `7841${upper}`, `7841${lower}`],
     [RRTYPE.RRSIG, `${'41'.repeat(18)}${upper}4141`, `${'41'.repeat(18)}${lower}4141`],
     [RRTYPE.NSEC, `${upper}000141`, `${upper}000141`],
     [RRTYPE.TXT, '0141', '0141'],
@@ -197,7 +200,7 @@ test('names in rdata are in lower case for the types of RFC 4034 section 6.2, an
   }
 });
 
-test('the window: an hour back, seven days on, on whole hours, renewed before half is gone', () => {
+test('the window: from an hour ago to seven days ahead, on whole hours, renewed before half of it is over', () => {
   const noon = Date.UTC(2026, 5, 1, 12);
   for (const now of [noon, noon + 1, noon + 3_599_999]) {
     const { inception, expiration, renewAt } = signatureWindow(now);
@@ -208,7 +211,7 @@ test('the window: an hour back, seven days on, on whole hours, renewed before ha
   assert.equal(signatureWindow(noon + 3_600_000).inception, noon / 1000);
 });
 
-test('times go on after 2106', () => {
+test('times wrap in 2106', () => {
   const { inception, expiration } = signatureWindow(Date.UTC(2106, 1, 7, 6, 0));
   const rrsig = readRrsig(signRrset(txt('example.com', 1, 'x'), zsk, { ...example, inception, expiration }));
   assert.equal(rrsig.inception, inception);

@@ -1,4 +1,4 @@
-/** RRSIG records (RFC 4034 §3), made of bytes and a key that is handed in. */
+/** RRSIG records (RFC 4034 §3). */
 
 import { CLASS } from '../../wire/codes.ts';
 import { foldName, isSubdomain, labelCount } from '../../wire/name.ts';
@@ -20,7 +20,7 @@ export interface SignatureWindow {
   /** Seconds since the epoch. */
   readonly inception: number;
   readonly expiration: number;
-  /** Milliseconds since the epoch: the inception. */
+  /** Inception, milliseconds since the epoch. */
   readonly validFrom: number;
   /** Milliseconds since the epoch. */
   readonly renewAt: number;
@@ -29,18 +29,17 @@ export interface SignatureWindow {
 const HOUR_MS = 3_600_000;
 const HOUR_S = 3600;
 const LIFE_S = 7 * 24 * HOUR_S;
-/** Three days of seven and a bit: before half of the life is gone. */
+/** Three days of seven: before half of the validity is over. */
 const RENEW_AFTER_MS = 72 * HOUR_MS;
-/** RRSIG rdata before the signer's name (RFC 4034 §3.1). */
+/** Octets of RRSIG rdata before the signer's name (RFC 4034 §3.1). */
 const PREFIX = 18;
-/** Type, class, TTL and length of a record. */
+/** Octets of type, class, TTL and length. */
 const RR_FIXED = 10;
 const LABEL_STAR = 0x2a;
 
 /**
- * The validity of a signature made now: an hour back, for clocks that are late, and seven days on. Both lie on whole hours,
- * so that all threads and nodes sign alike within one.
- *
+ * The validity of a signature made now: from an hour ago, for late clocks, to seven days ahead. Both ends are whole
+ * hours, so that all threads and nodes sign alike within one.
  * @param now milliseconds since the epoch
  */
 export function signatureWindow(now: number): SignatureWindow {
@@ -53,15 +52,9 @@ export function signatureWindow(now: number): SignatureWindow {
   };
 }
 
-/** RRSIG rdata over the rrset, by one key. See `signRrsetWith`. */
-export function signRrset(rrset: SignableRrset, key: SigningKey, params: SignatureParams): Uint8Array {
-  return signRrsetWith(rrset, [key], params)[0]!;
-}
-
 /**
- * RRSIG rdata over the rrset, one for each key and in their order. What is signed is built once, as the keys differ in three
- * octets of it only.
- *
+ * RRSIG rdata over the rrset, one for each key in their order. The signed octets are built once: keys differ in three
+ * of them.
  * @throws RangeError for an empty rrset, and an owner outside the signer's zone
  */
 export function signRrsetWith(
@@ -86,7 +79,10 @@ export function signRrsetWith(
   });
 }
 
-/** What is signed (RFC 4034 §3.1.8.1): RRSIG rdata up to the signature, then the records; algorithm and tag left zero. */
+/**
+ * The signed octets (RFC 4034 §3.1.8.1): RRSIG rdata up to the signature, then the records. Algorithm and tag stay
+ * zero.
+ */
 function signedOctets(rrset: SignableRrset, { signer, inception, expiration }: SignatureParams): Buffer {
   const owner = foldName(rrset.owner);
   const rdatas = canonicalRdatas(rrset);
@@ -96,7 +92,7 @@ function signedOctets(rrset: SignableRrset, { signer, inception, expiration }: S
   octets.writeUInt16BE(rrset.type, 0);
   octets[3] = signedLabels(owner);
   octets.writeUInt32BE(rrset.ttl, 4);
-  // Times are serial numbers of 32 bits (RFC 4034 §3.1.5): they go on after 2106.
+  // Times are serial numbers of 32 bits (RFC 4034 §3.1.5): they wrap in 2106.
   octets.writeUInt32BE(expiration >>> 0, 8);
   octets.writeUInt32BE(inception >>> 0, 12);
   octets.set(foldName(signer), PREFIX);

@@ -28,7 +28,7 @@ const busy: KeySet = {
   ],
 };
 
-test('who signs what', () => {
+test('which keys sign which rrsets', () => {
   const cases: [SigningMode, number, readonly ZoneKey[]][] = [
     ['full', RRTYPE.TXT, [ksk, zsk]],
     ['full', RRTYPE.NSEC, [ksk, zsk]],
@@ -70,7 +70,7 @@ test('the rrsets of the apex, and their signatures', () => {
   }
 });
 
-test('signatures are kept until their time to be renewed', () => {
+test('signatures are cached until they are due for renewal', () => {
   let now = NOW;
   const signer = makeSigner({ keys: basic, mode: 'full', clock: () => now });
   const rrset = txt('a.x.net', 60, 'x');
@@ -86,7 +86,7 @@ test('signatures are kept until their time to be renewed', () => {
   assert.ok(readRrsig(second.rrsigs[0]!).inception > readRrsig(first.rrsigs[0]!).inception);
 });
 
-test('an rrset that differs in anything is signed for itself', () => {
+test('an rrset that differs in any field has its own signature', () => {
   const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
   const rrset = txt('a.x.net', 60, 'x', 'y');
   const others = [
@@ -109,7 +109,7 @@ test('an rrset that differs in anything is signed for itself', () => {
   assert.equal(seen.size, others.length + 1);
 });
 
-test('what the caller does with his arrays later does not reach the cache', () => {
+test('a later change to the arrays of the caller does not change the cache', () => {
   const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
   const rrset = txt('a.x.net', 60, 'x');
   const first = signer.sign(rrset);
@@ -117,7 +117,7 @@ test('what the caller does with his arrays later does not reach the cache', () =
   assert.notEqual(signer.sign(rrset), first);
 });
 
-test('what cannot be signed throws, and says nothing of it', () => {
+test('an rrset that cannot be signed throws, and the message does not name it', () => {
   const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
   const secret = txt('secret.x.net', 60, 'x');
   const broken: KeySet = { ...basic, keys: [ksk, { ...zsk, privateKey: ksk.privateKey }] };
@@ -152,7 +152,7 @@ const SIGNED: Signed = {
   isFresh: true,
 };
 
-test('the cache holds no more than its limits, in entries and octets', () => {
+test('the cache stays within its limits of entries and octets', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(500), fc.nat(4000), fc.boolean()), { minLength: 200, maxLength: 400 }),
@@ -170,7 +170,7 @@ test('the cache holds no more than its limits, in entries and octets', () => {
   );
 });
 
-test('what is asked for outlives a flood of names that are not', () => {
+test('a name in use stays cached during a flood of other names', () => {
   const cache = new RrsigCache(BOUNDED);
   const hot = txt('hot.x.net', 60, 'x');
   const cold = txt('cold.x.net', 60, 'x');
@@ -183,7 +183,7 @@ test('what is asked for outlives a flood of names that are not', () => {
   assert.equal(cache.get(cold, NOW), null);
 });
 
-test('an rrset larger than the cache is not kept', () => {
+test('an rrset larger than the cache is not cached', () => {
   const cache = new RrsigCache({ entries: 8, octets: 4096 });
   const large = { ...txt('large.x.net', 60), rdata: [new Uint8Array(2048)] };
   cache.set(large, SIGNED);

@@ -8,8 +8,8 @@ import { RrsigCache, type RrsigCacheSettings, type Signed } from './rrsig-cache.
 import { SeenNames } from './seen-names.ts';
 
 /**
- * Which keys sign what. `full`: every active key signs every rrset, as RFC 4035 §2.2 demands where keys are of two
- * algorithms. `split`: the KSK signs DNSKEY, CDS and CDNSKEY, the ZSK the rest.
+ * `full`: every active key signs every rrset, as RFC 4035 §2.2 demands for keys of two algorithms. `split`: the KSK
+ * signs DNSKEY, CDS and CDNSKEY, the ZSK the rest.
  */
 export type SigningMode = 'full' | 'split';
 
@@ -20,7 +20,7 @@ export interface SignerSettings {
   readonly cache?: RrsigCacheSettings;
 }
 
-/** Signs for one zone with one state of its keys; new keys, new signer. */
+/** Signs for one zone with one key set. New keys need a new signer. */
 export interface Signer {
   /** In wire form. */
   readonly apex: Uint8Array;
@@ -29,21 +29,19 @@ export interface Signer {
   readonly cds: SignableRrset;
   readonly cdnskey: SignableRrset;
   /**
-   * The RRSIG records of an rrset of this zone, which have its owner, class and TTL.
-   *
-   * @param once the signatures are made for this call, and nothing remembers them: whether they were asked for before
-   *   cannot be seen
-   * @throws SigningError when it cannot be signed: the answer is SERVFAIL, never one without signatures
+   * Signs an rrset of this zone.
+   * @param once nothing remembers these signatures, so that no timing shows whether they were asked for before
+   * @throws SigningError: the answer is then SERVFAIL, never one without signatures
    */
   sign(rrset: SignableRrset, once?: boolean): Signed;
 }
 
-/** Says nothing of what was to be signed. */
+/** The message does not name what was to be signed. */
 export class SigningError extends Error {
   override readonly name = 'SigningError';
 }
 
-/** TTL of the rrsets that tell of keys, seconds. Rollovers wait for it. */
+/** TTL of DNSKEY, CDS and CDNSKEY, seconds. Rollovers wait for it. */
 export const DNSKEY_TTL = 3600;
 
 const OF_KSK: ReadonlySet<number> = new Set([RRTYPE.DNSKEY, RRTYPE.CDS, RRTYPE.CDNSKEY]);
@@ -84,7 +82,7 @@ export function makeSigner({ keys: keySet, mode, clock, cache: settings }: Signe
     ),
     sign(rrset, once = false) {
       const now = clock();
-      // A flood of names that are asked once would fill the cache with denials that nobody asks for again.
+      // A flood of names asked once would fill the cache with denials that no later query uses.
       const isKept = !once && (rrset.type !== RRTYPE.NSEC || seen.again(rrset.owner));
       const held = isKept ? cache.get(rrset, now) : null;
       if (held !== null) return held;

@@ -6,11 +6,10 @@ import { type Bytes, isBelow, namespaceKey, recordKey, seekBelow, tokenKey } fro
 import { decodeNamespace, decodeRecord, decodeToken } from './view-values.ts';
 
 export interface LmdbReaderOptions {
-  /** Directory of the view. */
   readonly path: string;
   /**
-   * Of the process whose follower writes the view: they tell of commits and of a replaced view. Without them every `refresh`
-   * takes a new snapshot and reads the state file.
+   * Shared with the writer's process; they announce commits and a replaced view. Without them every `refresh` takes a
+   * new snapshot and reads the state file.
    */
   readonly freshness?: Pick<FreshnessCounters, 'commits' | 'generation'>;
 }
@@ -19,19 +18,17 @@ export interface LmdbReader extends HostedView {
   close(): Promise<void>;
 }
 
-/** A view that is replaced while it is opened is opened again, this many times. */
+/** A view that is replaced while it opens is opened again, this many times. */
 const OPEN_TRIES = 5;
 
 /**
- * Opens the view for reading: in any thread of the process that writes it, once the writer is open, or in another process.
- *
- * A read sees everything committed before the event loop's present turn began, and after `refresh` everything committed before
- * that, in the view that serves then.
- *
+ * Opens the view for reading: in any thread of the writer's process, after the writer, or in another process.
+ * A read sees everything committed before the current event loop tick. After `refresh` it sees everything committed
+ * before that call, in the view that serves then.
  * @throws Error when there is no readable view in the directory
  */
 export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbReader {
-  // Before the view is opened: a commit between the two is seen by the next refresh.
+  // Read before the view opens: the next refresh then sees a commit between the two.
   let seen = freshness?.commits() ?? 0;
   const serving = (): number => freshness?.generation() || (readState(path)?.generation ?? 0);
   let { tree, generation } = openServing(path, serving);
@@ -62,7 +59,7 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
         void tree.close();
         ({ tree, generation } = next);
       } catch {
-        // Out of file handles, perhaps. The old view stays whole; the next refresh tries again.
+        // Out of file handles, perhaps. The old view stays whole; the next refresh retries.
         seen--;
         tree.resetReadTxn();
       }

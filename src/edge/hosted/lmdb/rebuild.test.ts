@@ -12,7 +12,7 @@ import { createFreshness } from '../freshness.ts';
 import { openLmdbReader } from './reader.ts';
 import { openLmdbWriter } from './writer.ts';
 
-/** Reads existing names without a pause, as a DNS worker does, until it is told to end; then says what it missed. */
+/** Reads existing names without a pause, as a DNS worker does, until it is stopped; then reports the names it missed. */
 const HAMMER = `
   import { parentPort, workerData } from 'node:worker_threads';
   const { openLmdbReader } = await import(workerData.view);
@@ -67,7 +67,7 @@ describe('rebuild beside the serving view', () => {
     const workers = [new Worker(url, { workerData }), new Worker(url, { workerData })];
     await Promise.all(workers.map((worker) => once(worker, 'message')));
     for (let round = 1; round <= 50; round++) await build(round);
-    // The event loop's own turn has passed for each of them by the time they answer.
+    // Each thread has finished an event loop tick when it answers.
     const reports = workers.map((worker) => once(worker, 'message'));
     await sleep(50);
     for (const worker of workers) worker.postMessage('end');
@@ -84,7 +84,7 @@ describe('rebuild beside the serving view', () => {
     await writer.close();
   });
 
-  it('is whole after a process is killed in the middle of a rebuild, the old view or the new one', async () => {
+  it('is the whole old view or the whole new one after a process is killed during a rebuild', async () => {
     const records = 300;
     for (let round = 0; round < 8; round++) {
       const child = fork(
@@ -112,7 +112,7 @@ describe('rebuild beside the serving view', () => {
     }
   });
 
-  it('sees that its files are gone, serves on, and is whole again after a rebuild', async () => {
+  it('detects that its files are gone, serves on, and is whole again after a rebuild', async () => {
     const freshness = createFreshness();
     const writer = openLmdbWriter({ path, freshness });
     await writer.apply([namespaceUpserted('ns'), upserted('res.ns.v1')], 1);

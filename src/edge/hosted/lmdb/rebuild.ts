@@ -8,9 +8,9 @@ import { CURSOR_KEY, EPOCH_KEY, FIRST } from './view-keys.ts';
 import { encodeCursor } from './view-values.ts';
 
 export interface LmdbRebuildOptions {
-  /** Of the new file. */
+  /** Path of the new file. */
   readonly path: string;
-  /** Of the temporary file for sorting. */
+  /** Path of the temporary file for sorting. */
   readonly sortPath: string;
   /** Memory for sorting, bytes. */
   readonly sortBytes: number | undefined;
@@ -20,12 +20,12 @@ export interface LmdbRebuildOptions {
   readonly ended: () => void;
 }
 
-/** Records that one transaction writes: a few milliseconds of the event loop. */
+/** Records of one transaction: a few milliseconds of the event loop. */
 const AT_ONCE = 2000;
 
 /**
- * Builds a view in a file of its own: sorts what it is given and writes it in the order of the keys, so that pages are full.
- * The file is made by `finish`; nobody knows of it before it is complete and on disk.
+ * Builds a view in a new file, with records written in key order so that pages are full. `finish` makes the file; no
+ * reader sees it before it is complete and on disk.
  */
 export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
   const { path, sortPath, sortBytes, serve, ended } = options;
@@ -69,7 +69,7 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
   };
 }
 
-/** Appends in the order of the keys, in transactions of a bounded size. The layout version is there already. */
+/** Appends in key order, in transactions of a bounded size. The layout version is there already. */
 async function writeSorted(tree: Tree, entries: Generator<Entry, void>): Promise<void> {
   let next = entries.next();
   while (next.done !== true) {

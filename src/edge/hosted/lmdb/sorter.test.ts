@@ -53,7 +53,7 @@ describe('sorter', () => {
     );
   });
 
-  it('merges runs that are larger than what it reads at once', () => {
+  it('merges runs larger than one read', () => {
     const entries = Array.from({ length: 3000 }, (_, i) => {
       const key = Buffer.alloc(4);
       key.writeUInt32BE((i * 7919) % 3000);
@@ -71,7 +71,7 @@ describe('sorter', () => {
     assert.deepEqual(sort([], 100), []);
   });
 
-  it('takes an entry that fills a run, and none that is larger', () => {
+  it('accepts an entry that fills a run, and refuses a larger one', () => {
     const key = Uint8Array.of(1);
     assert.equal(sort([[key, new Uint8Array(95)]], 100).length, 1);
     assert.throws(() => sort([[key, new Uint8Array(96)]], 100), RangeError);

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 
-/** A key with its value. Both are views of a buffer that the next entry overwrites. */
+/** Both are views of a buffer that the next entry overwrites. */
 export interface Entry {
   readonly key: Uint8Array<ArrayBuffer>;
   readonly value: Buffer;
@@ -9,21 +9,20 @@ export interface Entry {
 export interface Sorter {
   /** Copies both; of equal keys the last added wins. @param value at most 65,535 bytes, as the key */
   add(key: Uint8Array, value: Uint8Array): void;
-  /** All entries in the order of their keys' bytes. Once only, and nothing may be added after. */
+  /** All entries in byte order of their keys. Call it once, after the last `add`. */
   entries(): Generator<Entry, void>;
   close(): void;
 }
 
-/** Two bytes of key length, two of value length, key, value. */
+/** Two bytes of key length, two of value length. */
 const HEAD = 4;
 const LARGEST_ENTRY = HEAD + 2 * 0xffff;
 const READ_BYTES = 65_536;
 
 /**
- * Sorts more than memory should hold: runs of a fixed size are sorted and put into a temporary file, then merged. The file has
- * no name once it is open, so nothing of it outlives the process.
- *
- * @param path of the temporary file; made only when the first run is full
+ * Sorts more than memory should hold: sorted runs of a fixed size go to a temporary file and are merged. The file is
+ * unlinked once it is open, so nothing of it outlives the process.
+ * @param path of the temporary file, made when the first run is full
  * @param runBytes memory for one run, at least one entry
  */
 export function createSorter(path: string, runBytes = 8 * 2 ** 20): Sorter {
@@ -81,7 +80,7 @@ export function createSorter(path: string, runBytes = 8 * 2 ** 20): Sorter {
 }
 
 interface RunIndex {
-  /** Keys as Latin-1 text, whose order is that of the bytes: JavaScript compares strings faster than buffers. */
+  /** Latin-1 text, whose order is that of the bytes: JavaScript compares strings faster than buffers. */
   readonly keys: string[];
   readonly starts: number[];
 }
@@ -104,7 +103,7 @@ function entryAt(bytes: Buffer, start: number): Entry {
   };
 }
 
-/** A reader over one run. `key` is that of the present entry, null past the last. */
+/** A reader over one run. `key` is null past the last entry. */
 interface Run {
   readonly order: number;
   key: string | null;

@@ -18,20 +18,20 @@ import {
 } from './view-keys.ts';
 import { decodeToken, encodeNamespace, encodeRecord, encodeToken } from './view-values.ts';
 
-/** Value of an index entry, whose key says all: LMDB stores no empty value. */
+/** LMDB stores no empty value; the key of an index entry holds everything. */
 const PRESENT = Buffer.from([1]);
 
 /** At least as long as any value. */
 const ZEROS = Buffer.alloc(4096);
 
-/** Keys of a range that are read at once: it bounds the memory for the deletion of a large namespace. */
+/** Bounds the memory for the deletion of a large namespace. */
 const KEYS_AT_ONCE = 1000;
 
 type Emit = (key: Bytes, value: Uint8Array) => void;
 
 /**
- * Hands over the entries that an upsert writes; key and value are valid until the call returns. A name that no question can
- * ask for has none: one such change must not keep the view from all that follow.
+ * Emits the entries of an upsert; key and value are valid until the call returns. A name that no query can contain has
+ * none: one such change must not block the changes after it.
  */
 export function entriesTo(emit: Emit): UpsertTarget {
   return {
@@ -55,11 +55,8 @@ export function entriesTo(emit: Emit): UpsertTarget {
 }
 
 /**
- * Changes to the tree, each inside the caller's write transaction.
- *
- * A value that goes is overwritten with zeros first: LMDB would leave its bytes in the unused part of a page that stays in
- * use. `wipe.ts` overwrites the former copy of the page.
- *
+ * Changes to the tree, each inside the caller's write transaction. A removed value is overwritten with zeros first,
+ * since LMDB keeps its bytes in a page that stays in use. `wipe.ts` overwrites the old copy of the page.
  * @param onErase called when a value was removed or replaced
  */
 export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
@@ -106,7 +103,7 @@ export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
       removeAll(tree, tokensOf(name), (key) => {
         const digest = digestAtEnd(key);
         const bytes = tree.getBinaryFast(tokenKey(digest)!);
-        // It was minted again for another namespace, whose index names it.
+        // The token may belong to another namespace by now, whose index names it.
         if (bytes !== undefined && decodeToken(bytes).namespace === name) remove(tokenKey(digest));
         remove(key);
       });

@@ -3,19 +3,19 @@ import { open } from 'lmdb';
 import { createPrivate } from './view-directory.ts';
 import { type Bytes, LAYOUT_KEY } from './view-keys.ts';
 
-/** Says how keys and values are laid out. A file with another stamp is thrown away and made anew from the source. */
+/** Layout of keys and values. A file of another version is discarded and built again from the source. */
 const LAYOUT_VERSION = 'uqrp-view 1';
 
-/** 24 records of 300 bytes fill one; a full-sized record still fits without an overflow page. Three levels hold a million. */
+/** 24 records of 300 bytes fill a page; the largest record needs no overflow page. Three levels hold a million. */
 const PAGE_SIZE = 8192;
 
-/** Address space, not memory: set once and never grown, so that no thread has to map anew. */
+/** Bytes of address space, not memory. It never grows, so that no thread has to map the file again. */
 const MAP_SIZE = 64 * 2 ** 30;
 
-/** Worker threads and other processes that may read at once; one slot each, two while the event loop turns. */
+/** Worker threads and processes that may read at once, with one reader slot each, or two within one event loop tick. */
 const MAX_READERS = 512;
 
-/** What we use of lmdb-js, typed as it behaves on one unnamed database of binary keys and values. */
+/** The used part of lmdb-js, typed for one unnamed database of binary keys and values. */
 export interface Tree {
   /** A buffer that the next read overwrites. */
   getBinaryFast(key: Bytes): Buffer | undefined;
@@ -23,10 +23,10 @@ export interface Tree {
   /** @returns false when `append` met a key that is not the greatest */
   putSync(key: Bytes, value: Uint8Array, options?: { append: boolean }): boolean;
   removeSync(key: Bytes): boolean;
-  /** `work` must return nothing: a promise, as `put` gives one, would put the commit off to a later microtask. */
+  /** `work` must return nothing: a promise, as `put` returns one, would delay the commit to a later microtask. */
   transactionSync(work: () => undefined): void;
   resetReadTxn(): void;
-  /** Frees the slots of readers whose process is gone. */
+  /** Frees the slots of readers whose process has ended. */
   readerCheck(): number;
   sync(done: (error?: unknown) => void): void;
   getStats(): TreeStats;
@@ -46,7 +46,6 @@ interface TreeStats {
   readonly free: PageCounts;
 }
 
-/** Pages of the file that hold nothing at present. */
 export function freePages(tree: Tree): number {
   const { lastPageNumber, root, free } = tree.getStats();
   const used = [root, free].reduce(
@@ -65,27 +64,27 @@ function openTree(path: string, readOnly: boolean): Tree {
     mapSize: MAP_SIZE,
     pageSize: PAGE_SIZE,
     maxReaders: MAX_READERS,
-    // The view can be built again, so no commit waits for the disk; see `writeState` for what tells a torn file from a whole one.
+    // No commit waits for the disk, since the view can be built again; `writeState` detects a torn file.
     ...(readOnly ? { readOnly } : { noSync: true }),
   });
   return tree as unknown as Tree;
 }
 
-/** Why a file is not used: damaged or cut short, or written by a release with another layout. */
+/** `damaged`: or truncated. `layout`: written by a release with another layout. */
 export type UnusableReason = 'damaged' | 'layout';
 
-/** Opens an existing file for writing. @returns the reason when it cannot be used; the caller removes it */
+/** Opens an existing file for writing. @returns the reason when it is unusable; the caller removes it */
 export function openExisting(path: string): Tree | UnusableReason {
   if (!isWhole(path)) return 'damaged';
   createPrivate(path);
   const tree = openTree(path, false);
   if (hasLayoutVersion(tree)) return tree;
-  // Closing is immediate here: nothing is under way.
+  // Closes at once: nothing is under way.
   void tree.close();
   return 'layout';
 }
 
-/** Makes a new file, empty. What was at the path is removed. */
+/** Makes an empty file in place of any at the path. */
 export function createNew(path: string): Tree {
   for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
   createPrivate(path);
@@ -96,9 +95,7 @@ export function createNew(path: string): Tree {
   return tree;
 }
 
-/**
- * @throws Error when there is no file yet, or it is damaged or of another layout
- */
+/** @throws Error for a file that is missing, damaged or of another layout */
 export function openForReading(path: string): Tree {
   if (!isWhole(path)) throw new Error('the hosted view is not there or cannot be read');
   const tree = openTree(path, true);
@@ -107,7 +104,7 @@ export function openForReading(path: string): Tree {
   throw new Error('the hosted view has another layout');
 }
 
-/** Part of the first transaction of a file, so that no crash leaves one without its stamp. */
+/** Part of the first transaction of a file, so that no crash leaves a file without it. */
 export function putLayoutVersion(tree: Tree): void {
   tree.putSync(LAYOUT_KEY, Buffer.from(LAYOUT_VERSION));
 }
@@ -117,23 +114,21 @@ function hasLayoutVersion(tree: Tree): boolean {
   return stamp !== undefined && stamp.toString('latin1', 0, stamp.length) === LAYOUT_VERSION;
 }
 
-/** Brings everything committed to the disk. @returns false when the disk refused */
+/** @returns false when the disk refused */
 export async function syncToDisk(tree: Tree): Promise<boolean> {
   return new Promise<boolean>((resolve) => {
     tree.sync((error) => resolve(error === undefined || error === null));
   });
 }
 
-/*
- * The head of the file, read before LMDB maps it: it trusts what it maps, and a foreign or short file would end the process.
- */
+/** The head of the file is checked before LMDB maps it: a foreign or short file would end the process. */
 
 const META_AT = 24;
 const META_MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
 const META_BYTES = 176;
 
-/** Whether both meta pages are LMDB's and of our page size, and the file has all the pages they speak of. */
+/** Whether both meta pages are LMDB's with this page size, and the file has all the pages that they name. */
 function isWhole(path: string): boolean {
   let file: number;
   try {

@@ -1,6 +1,6 @@
 /**
- * The directory of the view: `<generation>.mdb` with its lock file, and `state`, which names the generation that serves. A
- * rebuild writes the next generation and then replaces `state`, so a crash at any moment leaves the old view or the new one.
+ * The directory of the view: `<generation>.mdb` with its lock file, and `state`, which names the generation that
+ * serves. A rebuild writes the next generation, then replaces `state`: a crash leaves the old view or the new one.
  */
 import {
   chmodSync,
@@ -27,8 +27,8 @@ export function generationPath(directory: string, generation: number): string {
 }
 
 /**
- * Makes the directory, for its owner alone whatever the umask. Removes a view of an earlier release, which was a single file.
- *
+ * Makes the directory with mode 0700, whatever the umask. Removes a view of an earlier release, which was a single
+ * file.
  * @returns whether there was such a file
  */
 export function prepareDirectory(directory: string): boolean {
@@ -41,7 +41,7 @@ export function prepareDirectory(directory: string): boolean {
   return isFile;
 }
 
-/** Creates both files before LMDB does, which would make them readable for others (LMDB takes an empty file for a new one). */
+/** Creates both files before LMDB does, which would let others read them. LMDB takes an empty file for a new one. */
 export function createPrivate(path: string): void {
   for (const file of [path, `${path}-lock`]) {
     const handle = openSync(file, 'a', MODE_FILE);
@@ -52,7 +52,7 @@ export function createPrivate(path: string): void {
 
 export interface ViewState {
   readonly generation: number;
-  /** Whether the pages on disk are those of one moment. */
+  /** Whether all pages on disk are of one moment. */
   readonly isTrusted: boolean;
 }
 
@@ -72,9 +72,9 @@ export function readState(directory: string): ViewState | null {
 }
 
 /**
- * Says which generation serves, and whether it is being written to. No commit of the view waits for the disk, so a machine that
- * goes down may leave pages of several transactions: a file is trusted when it was closed in order, or when the machine has
- * not been restarted since it was opened. A process that is killed loses nothing: the pages are the kernel's.
+ * Writes which generation serves, and whether it is open for writing. Commits do not wait for the disk, so a machine
+ * that goes down may leave pages of several transactions. A file is trusted when it was closed in order, or the machine
+ * has not restarted since it was opened. A killed process loses nothing: the kernel has the pages.
  */
 export function writeState(directory: string, generation: number, use: 'open' | 'clean'): void {
   const boot = bootId();
@@ -92,7 +92,10 @@ export function writeState(directory: string, generation: number, use: 'open' | 
   syncDirectory(directory);
 }
 
-/** Removes what earlier generations and cut-off rebuilds left. Threads that still read a removed file keep it until they close it. */
+/**
+ * Removes files of earlier generations and interrupted rebuilds. Threads that read a removed file keep it until they
+ * close it.
+ */
 export function removeOthers(directory: string, generation: number): void {
   const keep = `${generation}.mdb`;
   for (const name of readdirSync(directory)) {
@@ -107,12 +110,12 @@ export function removeGeneration(directory: string, generation: number): void {
   for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
 }
 
-/** Number of the file on its disk, to see that a path leads to another file; null when there is none. */
+/** Detects that a path leads to another file; null when there is none. */
 export function inodeOf(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.ino ?? null;
 }
 
-/** A rename is on disk once its directory is. */
+/** A rename is on disk only once its directory is. */
 function syncDirectory(directory: string): void {
   const handle = openSync(directory, 'r');
   try {
@@ -122,7 +125,7 @@ function syncDirectory(directory: string): void {
   }
 }
 
-/** Changes with every start of the machine. Null where the system does not tell (anything but Linux). */
+/** Changes with every start of the machine. Null where the system does not give it (all but Linux). */
 function bootId(): string | null {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();

@@ -1,15 +1,15 @@
 /**
- * Keys of the LMDB view. A record lies under its labels in reverse with the namespace before the version and a zero byte
- * between labels (`b.a.res.ns.v1` under `ns v1 res a b`): zero sorts below every letter of a label, so a name and all
- * below it lie side by side, and never mixed with a neighbour such as `res-2`. Everything else begins with a byte
- * that no label begins with. Namespaces and tokens sort after all records: a rebuild that writes in the order of the keys
- * makes nothing reachable until the records are complete.
+ * Keys of the LMDB view. A record's key is its labels in reverse, namespace before version, joined by zero bytes
+ * (`b.a.res.ns.v1` is `ns v1 res a b`). Zero sorts below every letter, so a name and all names below it are adjacent,
+ * without neighbours such as `res-2`.
+ * Other keys start with a byte that no label starts with. Namespaces and tokens sort after all records: a rebuild in
+ * key order makes records reachable only once they are complete.
  */
 
-/** First bytes of the keys of everything but records. */
+/** First bytes of all keys except records. */
 export const FIRST = {
   meta: 0x01,
-  /** `{` version, zero, namespace: which namespaces have records of a version. */
+  /** `{` version, zero, namespace: the namespaces that have records of a version. */
   version: 0x7b,
   /** `|` namespace. */
   namespace: 0x7c,
@@ -23,7 +23,7 @@ export const FIRST = {
 
 const DIGEST_BYTES = 32;
 
-/** A zero and one more than a zero: what ends a label, and the least that is greater than all that follows it. */
+/** A label's end, and the least byte greater than it, which ends a range. */
 const BETWEEN = 0;
 const AFTER = 1;
 
@@ -32,7 +32,7 @@ const ROOM = 320;
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Two scratch buffers: every key is copied by LMDB before the next is made, and a range needs two at a time. */
+/** LMDB copies a key before the next is made. A range needs two at a time. */
 const scratch = new Uint8Array(ROOM);
 const scratchEnd = new Uint8Array(ROOM);
 
@@ -45,7 +45,7 @@ function putText(out: Uint8Array, at: number, text: string, from: number, to: nu
   return at;
 }
 
-/** Writes `namespace 0 version [0 label]*`; -1 when the name has fewer than two labels or is too long to be one. */
+/** Writes `namespace 0 version [0 label]*`; -1 for a name of fewer than two labels or of more than the maximum length. */
 function putReversed(out: Uint8Array, name: string): number {
   const lastDot = name.lastIndexOf('.');
   if (lastDot <= 0 || name.length > 253) return -1;
@@ -117,7 +117,6 @@ function nibble(letter: number): number {
 
 export interface KeyRange {
   readonly start: Bytes;
-  /** Exclusive. */
   readonly end: Bytes;
 }
 
@@ -130,7 +129,6 @@ function rangeOf(fill: (out: Uint8Array) => number): KeyRange {
   return { start: scratch.subarray(0, at + 1), end: scratchEnd.subarray(0, at + 1) };
 }
 
-/** Keys of all records of a namespace. */
 export function recordsOf(namespace: string): KeyRange {
   return rangeOf((out) => putText(out, 0, namespace, 0, namespace.length));
 }
@@ -141,7 +139,7 @@ export function recordsBeside(key: string): KeyRange {
   return rangeOf((out) => putReversed(out, key.slice(dot + 1)));
 }
 
-/** Keys of the index that names the tokens of a namespace. */
+/** Keys of the index of a namespace's tokens. */
 export function tokensOf(namespace: string): KeyRange {
   return rangeOf((out) => {
     out[0] = FIRST.tokenOf;
@@ -149,7 +147,7 @@ export function tokensOf(namespace: string): KeyRange {
   });
 }
 
-/** Where to look for a name and everything below it: the first key from here on begins with `start`, or there is none. */
+/** The start of a search for a name and all below it: the first key found begins with `start`, or there is none. */
 export function seekBelow(suffix: string): Bytes {
   if (suffix === '') return Uint8Array.of(FIRST.meta + 1);
   if (!suffix.includes('.')) return pairKey(FIRST.version, suffix, '');

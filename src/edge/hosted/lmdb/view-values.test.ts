@@ -29,7 +29,7 @@ describe('values of the view', () => {
     { noNullPrototype: true },
   );
 
-  it('gives back every record as it was', () => {
+  it('decodes every record unchanged', () => {
     fc.assert(
       fc.property(record, (of) => {
         const back = decodeRecord(Buffer.from(encodeRecord(of)));
@@ -38,14 +38,14 @@ describe('values of the view', () => {
     );
   });
 
-  it('spends one byte on a common record, and at most 20 on any', () => {
+  it('uses one byte for the head of a common record, and at most 20 for any', () => {
     const of = { data: new Uint8Array(300), format: 'json', ttlSeconds: 300, expiresAt: null };
     assert.equal(encodeRecord(of).length, 301);
     const rare = { ...of, format: 'unheard', ttlSeconds: 1, expiresAt: LIMITS.expiresAtMax };
     assert.equal(encodeRecord(rare).length, 319);
   });
 
-  it('gives back tokens and cursors', () => {
+  it('decodes tokens and cursors unchanged', () => {
     fc.assert(
       fc.property(
         fc.stringMatching(/^[a-z][a-z0-9-]{1,30}[a-z0-9]$/),

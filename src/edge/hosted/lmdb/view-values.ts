@@ -1,11 +1,11 @@
 import type { HostedNamespace, HostedRecord, HostedToken } from '../view.ts';
 
 /**
- * Values of the LMDB view. A record is one byte of flags, what the flags announce, and the payload as it is: 301 bytes for
- * 300 with the default TTL and no expiry, for page fill decides how much memory a node needs.
+ * Values of the LMDB view. A record is a byte of flags, the fields that they announce, and the payload. 300 bytes with
+ * default TTL and no expiry take 301: page fill decides how much memory a node needs.
  */
 
-/** Formats by code; only ever append. Code 0 means: spelled out, a length byte and letters. */
+/** Formats by code; only ever append. Code 0: spelled out, a length byte and letters. */
 const FORMATS = [
   '',
   'bin',
@@ -33,7 +33,7 @@ const CODE_OF: ReadonlyMap<string, number> = new Map(FORMATS.map((format, code) 
 const FORMAT_BITS = 0x3f;
 /** Six bytes of milliseconds follow: enough for the year 9999. */
 const HAS_EXPIRY = 0x40;
-/** Four bytes of seconds follow; otherwise the TTL is the commonest one. */
+/** Four bytes of seconds follow; otherwise the TTL is the default. */
 const HAS_TTL = 0x80;
 const COMMON_TTL = 300;
 
@@ -60,7 +60,7 @@ export function encodeRecord({ data, format, ttlSeconds, expiresAt }: HostedReco
   return scratch.subarray(0, at + data.length);
 }
 
-/** @param bytes may be overwritten by the next read: the payload is copied out */
+/** @param bytes may be overwritten by the next read: the payload is copied */
 export function decodeRecord(bytes: Buffer): HostedRecord {
   const length = bytes.length;
   const flags = bytes[0]!;

@@ -52,7 +52,7 @@ describe('LMDB view and erasure', () => {
     await writer.close();
   });
 
-  it('does not grow by wiping', async () => {
+  it('does not grow when it wipes', async () => {
     const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
     const sizes: number[] = [];
     for (let i = 0; i < 60; i++) {
@@ -64,7 +64,7 @@ describe('LMDB view and erasure', () => {
     await writer.close();
   });
 
-  it('removes at start what a wipe left that was cut short', async () => {
+  it('removes at start the filling of an interrupted wipe', async () => {
     const first = openLmdbWriter({ path });
     await first.apply([upserted('res.ns.v1')], 5);
     await first.close();

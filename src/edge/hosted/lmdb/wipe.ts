@@ -1,35 +1,34 @@
 import { freePages, putLayoutVersion, type Tree } from './tree.ts';
 import { type Bytes, FIRST } from './view-keys.ts';
 
-/** Two such values fill a page, so every page taken is overwritten from end to end. */
+/** Two such values fill a page, so every page is overwritten from end to end. */
 const FILLING = Buffer.alloc(3900);
 
 /**
- * Free pages that are not filled: about those that the last two transactions freed, which cannot be reused yet. Filling as
- * many as there are would make the file grow with every wipe.
+ * Free pages that are not filled: about those of the last two transactions, which cannot be reused yet. Without this
+ * margin the file would grow with every wipe.
  */
 const LEFT_OUT = 10;
 
 /** Most pages of one wipe: some ten milliseconds of the event loop. */
 const MOST_PAGES = 1000;
 
-/** Transactions that change nothing: each copies a path of the tree, three pages and more, over free pages. */
+/** Transactions without an effect: each copies a path of the tree, at least three pages, over free pages. */
 const TOUCHES = 12;
 
 export interface Wiper {
-  /** Notes that something was erased. */
   readonly erased: () => void;
-  /** Wipes after a while without a further call, when something was erased. */
+  /** Wipes after a delay that each call restarts, when something was erased. */
   readonly later: () => void;
   /** Wipes now, when something was erased. */
   readonly now: () => void;
-  /** Not yet: forgets the last `later`. */
+  /** Cancels the last `later`. */
   readonly cancel: () => void;
 }
 
 /** @param afterMs 0: `later` never wipes */
 export function createWiper(tree: Tree, afterMs: number): Wiper {
-  // At the start nobody knows what the last process left.
+  // The last process may have left erased data.
   let due = true;
   let timer: NodeJS.Timeout | undefined;
   const wiper: Wiper = {
@@ -46,7 +45,7 @@ export function createWiper(tree: Tree, afterMs: number): Wiper {
       try {
         wipeFreePages(tree);
       } catch {
-        // The disk is full or gone: the next change will say so, and the next erasure tries again.
+        // The disk is full or gone: the next change reports it, and the next erasure retries.
         due = true;
       }
     },
@@ -63,14 +62,13 @@ function fillingKey(index: number): Bytes {
 }
 
 /**
- * Overwrites pages that LMDB keeps for reuse. A page is copied before it changes, so what was erased stays in the old copy on
- * disk, though never served, until the page is taken again; this takes such pages, writes zeros and gives them back.
- *
- * A best effort, not a proof: after a large erasure some pages are left for later transactions, and a page in use may
- * keep, in its unused part, the bytes of a record that once moved out of it. Only a rebuild leaves nothing.
+ * Overwrites free pages with zeros. LMDB copies a page before it changes, so the old copy keeps erased data on disk,
+ * though no reader sees it.
+ * Best effort: a large erasure leaves some pages to later transactions, and the unused part of a page in use may hold a
+ * record that moved. Only a rebuild leaves nothing.
  */
 function wipeFreePages(tree: Tree): void {
-  // What a reader that was killed still seems to read would count as free and yet not be taken.
+  // Pages held for a killed reader count as free, but cannot be taken.
   tree.readerCheck();
   touch(tree);
   const pages = Math.min(MOST_PAGES, freePages(tree) - LEFT_OUT);
@@ -91,7 +89,7 @@ function touch(tree: Tree): void {
   }
 }
 
-/** Gives the pages back; also what a wipe left behind that a crash cut short. */
+/** Removes the filling, also that of a wipe which a crash interrupted. */
 export function removeFilling(tree: Tree): void {
   const keys = [...tree.getKeys({ start: Uint8Array.of(FIRST.filling), limit: 2 * MOST_PAGES })];
   if (keys.length === 0) return;

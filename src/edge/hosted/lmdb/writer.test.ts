@@ -25,7 +25,7 @@ import { type DiscardReason, openLmdbWriter } from './writer.ts';
 
 function fixture(directory: string): ViewFixture {
   const path = join(directory, 'view');
-  // A small memory for sorting, so that rebuilds of the suite take the way over the temporary file.
+  // A small memory for sorting, so that rebuilds of the suite use the temporary file.
   const writer = openLmdbWriter({ path, wipeAfterMs: 0, sortBytes: 65_536 });
   const reader = openLmdbReader({ path });
   const close = async (): Promise<void> => {
@@ -108,7 +108,7 @@ describe('LMDB view and its file', () => {
     });
   }
 
-  it('is for its owner alone, whatever the umask, and also when its files were readable before', async () => {
+  it('is readable by its owner alone, with any umask, and also when its files were readable by others before', async () => {
     const modes = (): Record<string, string> =>
       Object.fromEntries(
         ['', ...readdirSync(path)].map((name) => [
@@ -151,7 +151,7 @@ describe('LMDB view and its file', () => {
     assert.throws(() => openLmdbReader({ path }), /cannot be read/);
   });
 
-  it('shows a reader in the same turn what was committed, once it refreshes', async () => {
+  it('shows a reader in the same tick what was committed, once it refreshes', async () => {
     const freshness = createFreshness();
     const writer = openLmdbWriter({ path, freshness });
     const readers = [openLmdbReader({ path }), openLmdbReader({ path, freshness })];
@@ -175,7 +175,7 @@ describe('LMDB view and its file', () => {
     await writer.close();
   });
 
-  it('shows worker threads every commit that they were told of', async () => {
+  it('shows worker threads every announced commit', async () => {
     const freshness = createFreshness();
     const writer = openLmdbWriter({ path, freshness });
     await writer.apply([upserted('res.ns.v1', '0')], 0);
@@ -219,7 +219,7 @@ describe('LMDB view and its file', () => {
     await writer.close();
   });
 
-  it('is at a committed state after the process is killed, cursor and data in agreement', async () => {
+  it('has a committed state after the process is killed, with the cursor of the data', async () => {
     for (let round = 0; round < 3; round++) {
       const child = fork(
         new URL('../../../../test/support/edge/hosted/view-victim.ts', import.meta.url),
@@ -254,7 +254,7 @@ describe('LMDB view and its file', () => {
     await writer.close();
   });
 
-  it('passes over names that no question can ask for', async () => {
+  it('skips names that no query can contain', async () => {
     const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
     const long = 'x'.repeat(300);
     await writer.apply(

@@ -19,29 +19,27 @@ import { CURSOR_KEY, EPOCH_KEY } from './view-keys.ts';
 import { decodeCursor, encodeCursor } from './view-values.ts';
 import { createWiper, removeFilling, type Wiper } from './wipe.ts';
 
-/** Why a view was thrown away at start; `untrusted`: the machine went down while it was written to. */
+/** Why a start discarded the view; `untrusted`: the machine went down while the view was written. */
 export type DiscardReason = UnusableReason | 'untrusted';
 
 export interface LmdbWriterOptions {
-  /** Directory of the view. */
   readonly path: string;
-  /** Told when the view is replaced. Single changes are announced by whoever follows the follower. */
+  /** Updated when the view is replaced. The follower's caller announces single changes. */
   readonly freshness?: Pick<FreshnessCounters, 'bumpAll' | 'setGeneration'>;
-  /** Starts with an empty view, whatever is there. */
+  /** Starts with an empty view and discards any other. */
   readonly empty?: boolean;
   readonly onDiscarded?: (reason: DiscardReason) => void;
-  /** Milliseconds without a change, after an erasure, until the pages that held the data are overwritten; 0 never does. */
+  /** Milliseconds without a change after an erasure until its pages are overwritten; 0 never does. */
   readonly wipeAfterMs?: number;
   /** Memory for the sorting of a rebuild, bytes. */
   readonly sortBytes?: number;
 }
 
 export interface LmdbViewWriter extends ViewWriter {
-  /** Overwrites what was erased in the free pages of the file now, as far as `wipe.ts` can. */
+  /** Overwrites erased data in free pages now, within the limits of `wipe.ts`. */
   readonly wipe: () => void;
 }
 
-/** The file that serves, and what belongs to it. */
 interface Serving {
   readonly generation: number;
   readonly tree: Tree;
@@ -51,8 +49,8 @@ interface Serving {
 }
 
 /**
- * Opens the view for writing: one writer a directory, before any reader of the same process. A view that cannot be trusted is
- * thrown away; the new one is empty and its cursor null.
+ * Opens the view for writing: one writer a directory, before any reader of the same process. A view that cannot be
+ * trusted is discarded; the new one is empty and its cursor null.
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   const { path: directory, freshness, wipeAfterMs = 1000, sortBytes } = options;
@@ -70,7 +68,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     return { generation, tree, inode, wiper, target: treeTarget(tree, wiper.erased) };
   }
 
-  /** The order matters: state on disk, then the number that readers look at, then the bump that makes them look. */
+  /** The order matters: state on disk, then the generation that readers read, then the bump that makes them read it. */
   function serve(tree: Tree, generation: number): void {
     writeState(directory, generation, 'open');
     const old = serving;
@@ -113,7 +111,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     async rebuild() {
       await rebuild?.discard();
       const generation = serving.generation + 1;
-      // Somebody may have removed the directory.
+      // The directory may have been removed.
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       const started = startLmdbRebuild({
         path: generationPath(directory, generation),
@@ -168,7 +166,7 @@ function withDiskFault(work: () => void): void {
   }
 }
 
-/** LMDB tells a full disk by the system's text or number alone. */
+/** LMDB reports a full disk only by the system's text or number. */
 function rethrowDiskFault(error: unknown): never {
   const { message, code } = error as { message?: unknown; code?: unknown };
   const isFull = code === 'ENOSPC' || code === 28 || /No space left|MAP_FULL/.test(String(message));

@@ -1,4 +1,4 @@
-/** What the tests of this folder share: verification that is not our own code's mirror, and rdata from text. */
+/** Verification independent of the code under test, and rdata from text. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { dnskeyRdata, keyTag } from '../../../../src/edge/dnssec/keys/key-set.ts';
@@ -36,7 +36,7 @@ export function readRrsig(rdata: Uint8Array): RrsigFields {
   };
 }
 
-/** Whether the signature verifies under the DNSKEY, by node:crypto, over octets put together here (RFC 4034 §3.1.8.1). */
+/** Whether the signature verifies under the DNSKEY, by node:crypto, over octets built here (RFC 4034 §3.1.8.1). */
 export function verifies(rrset: SignableRrset, rrsig: Uint8Array, dnskey: Uint8Array): boolean {
   const { signature } = readRrsig(rrsig);
   const parts: Uint8Array[] = [rrsig.subarray(0, rrsig.length - signature.length)];

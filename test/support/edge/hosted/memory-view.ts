@@ -7,7 +7,7 @@ import type {
 } from '../../../../src/edge/hosted/view.ts';
 import type { ViewWriter } from '../../../../src/feed/view-writer.ts';
 
-/** What a memory view holds; handed to a second one, it acts as the file that outlives a process. */
+/** Passed to a second view, it acts as the file that outlives a process. */
 export interface MemoryState {
   readonly namespaces: Map<string, HostedNamespace>;
   readonly tokens: Map<string, HostedToken>;
@@ -26,7 +26,7 @@ function emptyState(): MemoryState {
   return { namespaces: new Map(), tokens: new Map(), records: new Map(), cursor: null, epoch: null };
 }
 
-/** Both ports over maps: what the LMDB view does, without a file. For tests. */
+/** Both ports over maps: the LMDB view's behaviour without a file. */
 export function createMemoryView(state: MemoryState = emptyState()): MemoryView {
   const target = mapTarget(state);
   let isLost = false;

@@ -1,4 +1,7 @@
-/** A process that rebuilds a view again and again until it is killed. Every view holds whole records of one number, the cursor's. */
+/**
+ * A process that rebuilds a view until it is killed. Each view has whole records of one number, which is also its
+ * cursor.
+ */
 import { openLmdbWriter } from '../../../../src/edge/hosted/lmdb/writer.ts';
 import { namespaceUpserted, upserted } from './view-changes.ts';
 

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ChangeBody } from '../../../../src/core/change.ts';
 
-/** Changes for the tests of views. */
-
 export function upserted(key: string, text = key, rest: Partial<RecordUpsert> = {}): ChangeBody {
   const [version, namespace, resource] = key.split('.').reverse() as [string, string, string];
   const data = Buffer.from(text).toString('base64');

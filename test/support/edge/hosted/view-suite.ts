@@ -13,11 +13,11 @@ import {
   upserted,
 } from './view-changes.ts';
 
-/** One view under test: a writer, and a reader of the same content. */
+/** A view under test: a writer, and a reader of the same content. */
 export interface ViewFixture {
   readonly writer: ViewWriter;
   readonly reader: HostedView;
-  /** Closes both and opens them again over what was kept. */
+  /** Closes both and opens them again over the same data. */
   reopen(): Promise<ViewFixture>;
   dispose(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A process that writes to a view until it is killed: two records and the cursor, always of one number. For the test of that. */
+/** A process that writes to a view until it is killed: two records and the cursor, always of one number. */
 import { openLmdbWriter } from '../../../../src/edge/hosted/lmdb/writer.ts';
 import { upserted } from './view-changes.ts';
 
