@@ -29,7 +29,7 @@ export interface IdempotencyKeysTable {
   /** Hex SHA-256 of customer, scope of the credential, and key. */
   id: string;
   user_id: string;
-  /** Sealed (`control/idempotency/once.ts`); empty while the unit of work that takes the key runs. */
+  /** Encrypted (`control/idempotency/once.ts`); empty while the unit of work that takes the key runs. */
   answer: Uint8Array;
   /** Length of `answer`. */
   octets: number;
@@ -153,7 +153,7 @@ export interface WebhooksTable {
   last_triggered_at: number | null;
   /** Lower-case hex SHA-256 of `secret`. */
   secret_digest: string;
-  /** `signing_secret`, sealed under the server's key (`control/webhooks/resource/secret-encryption.ts`). */
+  /** `signing_secret`, encrypted with the server's key (`control/webhooks/resource/secret-encryption.ts`). */
   signing_secret: Uint8Array;
   /** Changes of the log up to this `seq` are before its life and never delivered: set when made and when enabled again. */
   starts_after: number;

@@ -5,7 +5,7 @@ import { readFact, writeFactOnce } from './tables/service-facts.ts';
 const WEBHOOKS_TRIED = 100;
 
 /** Whether the signing secret of a webhook can be decrypted. */
-export type OpensWebhook = (webhookId: string, sealed: Uint8Array) => boolean;
+export type OpensWebhook = (webhookId: string, encrypted: Uint8Array) => boolean;
 
 /**
  * Compares the secret's fingerprint with the one that the database was made with, and writes it where there is none yet. A database

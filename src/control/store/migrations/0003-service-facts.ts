@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 import type { EngineTypes } from './engine-types.ts';
 
-/** Facts about the database as a whole. `epoch` names this database for ever: two databases never have the same one. */
+/** Facts about the database as a whole. `epoch` identifies this database: no two databases have the same one. */
 export async function serviceFacts(db: Kysely<unknown>, { strict }: EngineTypes): Promise<void> {
   await db.schema
     .createTable('service_facts')

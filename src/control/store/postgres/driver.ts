@@ -8,7 +8,7 @@ import {
 } from 'kysely';
 import { type CustomTypesConfig, Pool, type PoolConfig, types } from 'pg';
 
-/** Milliseconds. A process that hangs inside a unit must not hold the log's row for ever. */
+/** Milliseconds. A process that hangs inside a unit must not hold the log's row without limit. */
 const CONNECT_TIMEOUT = 5_000;
 const STATEMENT_TIMEOUT = 30_000;
 /** Milliseconds that the client waits for an answer, for a network that drops it. */

@@ -67,7 +67,7 @@ describe('embedded engine', () => {
     const units = [
       store.write((tx) => putRecord(tx, home, 'good')),
       store.write(async (tx) => {
-        // Judged only when the transaction commits: the unit itself succeeds.
+        // Checked only when the transaction commits: the unit itself succeeds.
         await sql`pragma defer_foreign_keys = on`.execute(tx);
         await putRecord(tx, orphan, 'bad');
       }),

@@ -1,7 +1,7 @@
 import type { IdempotencyKeysTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
-/** The sealed answer under a key, unless it was stored at `before` or earlier. */
+/** The encrypted answer under a key, unless it was stored at `before` or earlier. */
 export async function findAnswer(db: Db, id: string, before: number): Promise<Uint8Array | null> {
   const row = await db
     .selectFrom('idempotency_keys')

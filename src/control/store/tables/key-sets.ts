@@ -2,7 +2,7 @@ import type { EncryptedKeySet } from '../../../core/encrypted-keys.ts';
 import type { NodeKeys } from '../../../feed/node-keys.ts';
 import type { Db, Tx } from '../store.ts';
 
-/** The sealed key sets of those zones that have one. */
+/** The encrypted key sets of those zones that have one. */
 export async function readKeySets(db: Db, zones: readonly string[]): Promise<readonly EncryptedKeySet[]> {
   return db
     .selectFrom('dnssec_key_sets')

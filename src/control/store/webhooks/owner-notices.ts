@@ -28,8 +28,8 @@ export async function nextNoticeAt(db: Db): Promise<number | null> {
 }
 
 /**
- * Takes a notice that is due and puts it off to `until`, so that nobody else sends it meanwhile: whoever dies over it leaves
- * it to be sent then.
+ * Takes a due notice and postpones it to `until`, so that no other process sends it before. If this process dies, the
+ * notice is sent then.
  */
 export async function takeNotice(tx: Tx, now: number, until: number): Promise<DueNotice | null> {
   const row = await tx
@@ -59,8 +59,8 @@ export async function takeNotice(tx: Tx, now: number, until: number): Promise<Du
 }
 
 /**
- * Moves a notice that was taken until `taken`: to another time, or to null, which ends it. Does nothing when the webhook was
- * enabled, or disabled anew, meanwhile.
+ * Moves a notice that was taken until `taken` to another time, or to null, which ends it. Does nothing when the webhook
+ * was enabled, or disabled again, since then.
  */
 export async function moveNotice(tx: Tx, webhookId: string, taken: number, to: number | null): Promise<void> {
   await tx
