@@ -52,7 +52,6 @@ const FIRST_PASS_MS = 5_000;
 
 /**
  * Starts every part of the role. Resolves when all parts listen and the view has caught up.
- *
  * @param cancel closes what was opened and rejects with the signal's reason
  */
 export async function serve(

@@ -30,7 +30,6 @@ export interface AskOptions {
 
 /**
  * Asks one question.
- *
  * @param qname wire form
  * @throws Error when no reply comes in time, or the reply does not belong to the question
  */

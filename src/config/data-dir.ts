@@ -17,7 +17,6 @@ export interface PreparedDataDir {
 
 /**
  * Makes the data directory when it is missing, and removes every right of other users from it and its files.
- *
  * @throws StartError when it cannot be made or used, or belongs to another user
  */
 export function prepareDataDir(dataDir: string): PreparedDataDir {
@@ -42,7 +41,6 @@ export function prepareDataDir(dataDir: string): PreparedDataDir {
 
 /**
  * For commands on the data of a server. They make no directory: a missing one usually means a wrong variable.
- *
  * @throws StartError when the directory is missing or unusable
  */
 export function requireDataDir(dataDir: string): void {

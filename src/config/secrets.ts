@@ -23,7 +23,6 @@ export type Secret = Uint8Array;
 /**
  * Returns UQRP_SECRET, else the text of `<dataDir>/secret`. A missing file is made: 32 random octets in hexadecimal.
  * Processes that start together read the same file.
- *
  * @param create false: a missing file is a fault, because a new secret would not be the server's
  * @throws ConfigError when the file has no valid secret
  */

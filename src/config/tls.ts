@@ -38,7 +38,6 @@ const UNSPECIFIED: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /**
  * The certificate of the TLS listeners. Call it again to read the operator's files again, or to renew.
- *
  * @throws ConfigError when the operator's files cannot be read or parsed, or do not match
  */
 export function loadTls(options: TlsOptions): LoadedTls {

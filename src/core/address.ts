@@ -96,7 +96,6 @@ export type PeerAddress = string | Uint8Array;
 /**
  * Reads a peer's address without an allocation, for each DNS reply: 0.6 µs; `parseAddress` takes 9 µs. It does not
  * check the range of IPv4 octets, because the text comes from the operating system.
- *
  * @param into 16 octets
  * @returns how many octets the address has: 4, 16, or 0 for text that is no address
  */

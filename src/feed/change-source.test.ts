@@ -25,9 +25,10 @@ changeSourceSuite('SQLite', async (clock) => storeSource(await sqliteDatabase(),
 changeSourceSuite(
   'PostgreSQL',
   async (clock) => {
-    const { url, drop } = await postgresDatabase();
+    const database = await postgresDatabase();
+    const { url } = database;
     const open = (time = clock) => openStore({ dataDir: '', databaseUrl: url, clock: time });
-    return storeSource({ open, drop }, clock);
+    return storeSource({ open, drop: () => database.drop() }, clock);
   },
   postgresMissing(),
 );

@@ -160,9 +160,10 @@ usageSinkSuite('SQLite', async () => storeUsage(await sqliteDatabase()));
 usageSinkSuite(
   'PostgreSQL',
   async () => {
-    const { url, drop } = await postgresDatabase();
+    const database = await postgresDatabase();
+    const { url } = database;
     const open = (clock = Date.now) => openStore({ dataDir: '', databaseUrl: url, clock });
-    return storeUsage({ open, drop });
+    return storeUsage({ open, drop: () => database.drop() });
   },
   postgresMissing(),
 );

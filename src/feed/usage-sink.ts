@@ -27,7 +27,6 @@ export interface UsageBatch {
 export interface UsageSink {
   /**
    * Adds the counts to the hourly sums. A batch of a (node, batch) that was added before changes nothing.
-   *
    * @throws UsageFormatError for a batch out of bounds: nothing of it is added, and a repeat fails too
    */
   add(batch: UsageBatch): Promise<void>;
@@ -51,7 +50,6 @@ const ID = /^[\w.:-]{1,64}$/;
 
 /**
  * The sums of a batch: one for each namespace and hour, in order of both, so that two batches lock rows in one order.
- *
  * @throws UsageFormatError
  */
 export function sumsOf({ node, batch, counts }: UsageBatch): readonly UsageCount[] {

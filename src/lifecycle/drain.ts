@@ -11,7 +11,6 @@ export interface Drain {
 /**
  * Runs steps while there is work, with a tick of the event loop before each, so that work which is added in one tick is seen by
  * one step and other callbacks run in between.
- *
  * @param step takes work from the queue. When it rejects, the steps end; the next `start` begins again
  */
 export function createDrain(hasWork: () => boolean, step: () => Promise<void>): Drain {

@@ -2,7 +2,6 @@ const LEVEL_WIDTH = 5;
 
 /**
  * A log line for people: time of day in UTC, level, message, then event and fields as `name=value`.
- *
  * @param line one JSON object as the log writes it
  */
 export function prettyLine(line: string): string {

@@ -23,7 +23,7 @@ const clock = Date.now;
 /** One storage of signing keys: what the control side writes, and what a node reads. */
 interface KeysWorld {
   readonly keys: ZoneKeys;
-  read(zones: readonly string[]): ReadKeys;
+  readonly read: (zones: readonly string[]) => ReadKeys;
   /** Replaces the stored key set of a zone by a text that is none. */
   damage(zone: string): Promise<void>;
   close(): Promise<void>;

@@ -26,7 +26,6 @@ const DEADLINE_MS = 5000;
 
 /**
  * Asks for a name's TXT record and prints the reply with its envelope decoded.
- *
  * @throws InputError when no reply comes, or one without an answer
  */
 export async function query(name: string, options: QueryOptions): Promise<void> {

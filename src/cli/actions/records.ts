@@ -38,7 +38,6 @@ const ITEM = /^(?:records\[0\]\.|delete\[0\])/;
 
 /**
  * Stores text as a record, or replaces the record with this key, by the rules of the REST API.
- *
  * @param value the text; `-` reads standard input
  * @throws InputError for a value, key or account that the rules refuse; nothing is written then
  */

@@ -82,7 +82,6 @@ export async function createUser(deps: CreateDeps, email: string, tier: Tier): P
 /**
  * Moves a customer to another tier. Records above a lower cap stay, and none can be added. The newest webhooks above a
  * lower quota are paused; a higher quota does not enable them again.
- *
  * @throws AppError 404
  */
 export async function setTier(

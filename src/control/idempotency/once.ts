@@ -36,7 +36,6 @@ class Repeated extends Error {}
 /**
  * Runs a use case once for a key. Its unit of work also stores its result: a crash leaves both or none. A second request
  * waits for the result of the first. A failure leaves the key free.
- *
  * @param run writes through the store that it gets, in one unit of work, and returns the value of that unit
  * @throws AppError 422 when the key was used for another request, or the customer has too many keys; errors of `run`
  */

@@ -23,7 +23,6 @@ export const DELETION_UNIT = 250;
 /**
  * Closes a namespace in one unit of work: reads are refused, tokens revoked, lists and writes no longer find it. Up to
  * `CLOSING_UNIT` records go with that unit, more in later ones (`deletions.ts`). The name stays taken until the last.
- *
  * @throws AppError 404; 403 outside the key's allowlist, for a namespace-scoped key, or for a suspended namespace
  */
 export async function deleteNamespace(deps: HasStore & HasClock, actor: Actor, id: string): Promise<void> {

@@ -65,7 +65,6 @@ function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, a
 
 /**
  * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
- *
  * @throws AppError 422 for faults, unknown namespaces or a full account; 403 outside the allowlist or while suspended
  */
 export async function writeBulk(

@@ -44,7 +44,6 @@ interface CreateOptions {
 
 /**
  * Stores a record. The result has no `data`, because an idempotency key may keep it longer than the record.
- *
  * @throws AppError 422 for faults, an unknown namespace, a taken key or a full account; 403 outside the allowlist or
  *   while suspended; 412 for a taken key with `onlyIfNew`
  */
@@ -107,7 +106,6 @@ export async function getRecord(
 
 /**
  * Changes the given fields and increases `updated_at`.
- *
  * @param condition checked under the lock of the record
  * @throws AppError 404; 403 outside the allowlist or while suspended; 422; 412
  */

@@ -10,7 +10,6 @@ export type OpensWebhook = (webhookId: string, encrypted: Uint8Array) => boolean
 /**
  * Compares the secret's fingerprint with the one that the database was made with, and writes it where there is none yet. A database
  * of a release that stored no fingerprint may have webhooks: then the secret must open one of them.
- *
  * @returns whether it is the same secret
  */
 export async function isSecretOfStore(

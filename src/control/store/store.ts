@@ -29,7 +29,6 @@ export interface Store {
   /**
    * Removes deleted bytes from the files of the embedded engine, write-ahead log included. On PostgreSQL it does nothing: vacuum
    * removes them.
-   *
    * @returns false when another process was in the way: call again later
    */
   scrub(): Promise<boolean>;

@@ -22,7 +22,6 @@ const BAD_VERSION: ParsedName = { kind: 'malformed', code: 'E003' };
 
 /**
  * Parses the part of a query name below the zone.
- *
  * @param name lower-case text without a trailing dot; '' is the apex
  */
 export function parseQueryName(name: string): ParsedName {

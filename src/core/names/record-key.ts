@@ -13,7 +13,6 @@ const AROUND = 'get.'.length + AUTH_PREFIX.length + 56 + 1 + 1;
 
 /**
  * Parses the key of a record write, in any case. Returns the key, or one message that says what is wrong.
- *
  * @param zoneLength letters of the longest zone: a query with a token must fit into a name for every accepted key
  */
 export function parseRecordKey(text: string, zoneLength: number): RecordKey | string {

@@ -8,7 +8,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /**
  * Decodes one params label of a public service to text; a label without a known prefix is its own text. Many resolvers
  * change the case of letters, which breaks `b64-` and does not affect `b32-` and `hex-`.
- *
  * @returns null when the part after the prefix is not of that encoding, or is not UTF-8
  */
 export function decodeParam(label: string): string | null {

@@ -28,7 +28,6 @@ export interface SchemaReply {
 
 /**
  * `GET /schema?q=<query name>`: of the name only resource, namespace and version count.
- *
  * @returns a function of `q`, null where the parameter is missing
  */
 export function makeSchemaApi({ services, zones, dohUrl }: SchemaOptions): (q: string | null) => SchemaReply {

@@ -14,7 +14,6 @@ const LOCALHOST = /(?:^|\.)localhost$/;
 
 /**
  * Queries A and AAAA. `getaddrinfo` would block a thread of Node's small pool, and apply /etc/hosts and search lists.
- *
  * @param servers literal addresses, with `:port` or `[v6]:port` if it is not 53; empty: those of /etc/resolv.conf
  */
 export function makeResolve(servers: readonly string[]): Resolve {

@@ -24,7 +24,6 @@ export function refusalOf(app: FastifyInstance, url: string): Refusal {
 /**
  * A request that matched a route with parameters although its path is that of a route without, under another method:
  * `GET /records/bulk` matches `/records/:id`.
- *
  * @param template the matched route
  * @returns 405, or null when there is no such route
  */

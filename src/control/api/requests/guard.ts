@@ -42,7 +42,6 @@ export async function identify(request: FastifyRequest, deps: GuardDeps): Promis
 
 /**
  * Checks credential, request budget, scopes and write budget, in this order, before the body is read.
- *
  * @throws AppError 401, 403 or 429
  */
 export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<void> {

@@ -11,7 +11,6 @@ interface StatementOptions {
 /**
  * A statement as SQL text that both engines read, for the paths of each delivery. There, building a small statement with Kysely takes
  * longer than SQLite takes to run it.
- *
  * @typeParam P the parameters: every `:name` of the text, with the values of its column
  * @typeParam R a row of the result, as the text selects it
  * @param text values that must be seen by the planner, such as those of a partial index, are written out in it

@@ -14,7 +14,6 @@ const CHUNK = 200;
  * number, so that commit order and `seq` order are the same.
  *
  * After the commit the listeners of `ChangeSource.onChange` are called with the last `seq`, in every process.
- *
  * @param at milliseconds since the epoch
  * @returns the `seq` of the last change; the head of the log when there are none
  * @throws ChangeFormatError when a view could not read one of them; none is written
@@ -40,7 +39,6 @@ export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: n
 /**
  * Deletes the oldest part of the log: the rows before the first one that is not older than `beforeAt`. The rest has no gap, even
  * where the clocks of two processes differ. Changes that the fan-out has not read stay, however old they are.
- *
  * @param beforeAt milliseconds since the epoch
  * @param limit rows at most; it bounds how long other units wait
  * @returns rows deleted; fewer than `limit` means that no more are old enough

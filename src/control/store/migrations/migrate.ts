@@ -30,7 +30,6 @@ export const LATEST_MIGRATION = Object.keys(STEPS).toSorted().at(-1) ?? '';
 
 /**
  * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none.
- *
  * @throws when a step fails, or when the database was already migrated by a newer release
  */
 export async function migrate(tx: Tx, engine: keyof typeof ENGINE_TYPES): Promise<void> {

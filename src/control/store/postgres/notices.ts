@@ -75,7 +75,6 @@ function readNotice(text: string | undefined, self: string): Marks | null {
  * Listens for the notices of other stores, on a connection outside the pools. When the connection is lost it reconnects with
  * exponential backoff, without a limit. After each connect it calls `heard` once with the head of the log and all work topics,
  * since notices may have been missed.
- *
  * @param self notices of this origin are skipped
  * @returns stops listening
  */
@@ -95,7 +94,6 @@ export function watchNotices(url: string, self: string, heard: (marks: Marks) =>
 
 /**
  * Listens on one connection until it is lost or the signal is aborted.
- *
  * @returns milliseconds to wait before the next connection; rejects when it could not listen at all
  */
 async function listen(

@@ -28,7 +28,6 @@ const MIGRATION_LOCK = 7_352_114_901_223;
 
 /**
  * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
- *
  * @param isFollower opens without asking the server for anything, and never migrates: `changes` rejects until others have
  */
 export async function openPostgresStore(url: string, clock: Clock, isFollower = false): Promise<Store> {

@@ -6,7 +6,6 @@ const BUSY_TIMEOUT = 10_000;
 /**
  * Copies a database into a new file while other processes read and write it: one consistent state, that of a moment during the
  * call. Blocks this process until it is done.
- *
  * @param target must not exist
  * @throws the engine's error; the target is then of no use
  */

@@ -29,7 +29,6 @@ const PRAGMAS = ['synchronous = FULL', 'foreign_keys = ON', 'secure_delete = ON'
 
 /**
  * Opens the embedded engine on one file, creating and migrating it. Several processes may have it open.
- *
  * @param file path; its directory exists
  */
 export async function openSqliteStore(file: string, clock: Clock): Promise<Store> {

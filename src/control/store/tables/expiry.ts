@@ -26,7 +26,6 @@ export async function nextDue(db: Db): Promise<number | null> {
 /**
  * Locks up to `limit` due records' customers and namespaces until the unit ends, each in order of id: two sweeps that lock in
  * different orders would deadlock. It reads at most `limit` records, by the index of expiry times.
- *
  * @returns the records that were due, the earliest first
  */
 export async function lockDueRecords(tx: Tx, now: number, limit: number): Promise<DueRecord[]> {

@@ -15,7 +15,6 @@ export async function findAnswer(db: Db, id: string, before: number): Promise<Ui
 /**
  * Takes a key, with an empty answer, before the work of the same unit. On PostgreSQL a second unit waits here until the
  * first has ended.
- *
  * @param before keys taken at this time or earlier are free again
  * @returns false when the key is taken
  */

@@ -76,7 +76,6 @@ export async function countNamespaces(db: Db, userId: string): Promise<number> {
 /**
  * Adds to the record count of the customer's namespace and holds its row until the unit ends: it cannot be deleted
  * meanwhile.
- *
  * @returns null when the customer has no such namespace
  */
 export async function addToNamespaceCount(
@@ -111,7 +110,6 @@ export async function lockNamespace(tx: Tx, id: string, userId: string): Promise
 
 /**
  * Holds the customer's namespace until the unit ends: it cannot be closed meanwhile. Other units may hold it so too.
- *
  * @returns false when the customer has no such namespace
  */
 export async function holdOpen(tx: Tx, name: string, userId: string): Promise<boolean> {

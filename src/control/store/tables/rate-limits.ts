@@ -3,7 +3,6 @@ import type { Db, Tx } from '../store.ts';
 
 /**
  * Counts a hit in a key's period, and starts a new period when the last one is over.
- *
  * @param limit hits in one period
  * @param length of a period, milliseconds
  * @returns false, with nothing changed, when the period has `limit` hits

@@ -37,7 +37,6 @@ export interface RecordSpan {
 /**
  * Reads on in the listing of one namespace, oldest first, without the records past their expiry at `now`. It examines at most
  * `SPAN` records, or `limit` where the filter is one that an index serves.
- *
  * @param limit at most so many records are returned
  */
 export async function readSpan(

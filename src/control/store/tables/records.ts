@@ -34,7 +34,6 @@ export async function insertRecord(tx: Tx, record: Insertable<RecordsTable>): Pr
 
 /**
  * Inserts records, or replaces what is under their keys; a replaced record keeps its id and `created_at`.
- *
  * @param records at most 500, of different keys
  */
 export async function upsertRecords(tx: Tx, records: readonly Insertable<RecordsTable>[]): Promise<void> {

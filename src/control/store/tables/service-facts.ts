@@ -13,7 +13,6 @@ export async function readFact(db: Db, name: ServiceFact): Promise<string | null
 
 /**
  * Writes a fact unless there is one. Safe when several processes start together: the first one wins.
- *
  * @returns the stored value: `value`, or the one that was written first
  */
 export async function writeFactOnce(tx: Tx, name: ServiceFact, value: string): Promise<string> {

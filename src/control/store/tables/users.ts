@@ -74,7 +74,6 @@ export async function updateTier(tx: Tx, email: string, tier: Tier): Promise<Use
 /**
  * Adds to a customer's record count and holds the customer's row until the unit ends, so that units of one customer that
  * count come one after the other.
- *
  * @param cap the count must not pass it when records are added; a count already above it may still fall
  * @returns false, with nothing changed, when it would
  */

@@ -68,7 +68,6 @@ export function listDeliveries(
 
 /**
  * Ends up to `limit` waiting deliveries of a webhook that will not be sent any more, and erases their bodies.
- *
  * @param kept events whose deliveries go on waiting
  * @returns how many were ended
  */

@@ -52,7 +52,6 @@ const BEGIN_FIRST = statement<Begin, BegunDelivery>(
 
 /**
  * Counts an attempt that starts now of the delivery that `firstWaiting` returns.
- *
  * @returns the delivery after the update; null, with nothing written, when none is due, or it has no body or no attempt left
  */
 export async function beginFirst(tx: Tx, begin: Begin): Promise<BegunDelivery | null> {
@@ -98,7 +97,6 @@ const RECORD_END = recordWith(', body = null');
 
 /**
  * Writes the result of attempt number `attempts`. It erases the body unless the delivery stays pending.
- *
  * @returns false, with nothing written, when it has ended meanwhile or another attempt was begun
  */
 export async function recordResult(
@@ -120,7 +118,6 @@ export async function endDelivery(tx: Tx, id: string, end: DeliveryEnd): Promise
 /**
  * Ends the waiting deliveries of a webhook without an attempt and erases their bodies. As many as may wait at most are
  * touched (`LIMITS.webhookPending`).
- *
  * @param dueBy only those due at this time, milliseconds since the epoch; null: all of them
  * @returns how many there were
  */

@@ -36,7 +36,6 @@ export function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingW
 
 /**
  * The earliest time after `now` at which a webhook may be attempted. Two look-ups in an index, however many wait.
- *
  * @returns milliseconds since the epoch; null when there is none
  */
 export async function nextDueAfter(db: Db, now: number): Promise<number | null> {

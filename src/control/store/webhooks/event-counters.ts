@@ -3,7 +3,6 @@ import type { Tx } from '../store.ts';
 
 /**
  * The last number given to an event of each of these customers. The caller must have locked the cursor of the fan-out.
- *
  * @returns no number for a customer who was deleted
  */
 export async function eventNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {

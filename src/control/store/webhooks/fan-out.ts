@@ -29,7 +29,6 @@ export async function lastChange(db: Db, seq: number, size: number): Promise<num
 /**
  * The customers who have to be told of changes after one `seq` up to another, as far as that can be seen without reading
  * them out: most changes concern no webhook at all, and must not cost much.
- *
  * @returns how many enabled webhooks each of them has
  */
 export async function customersConcerned(db: Db, after: number, until: number): Promise<Map<string, number>> {

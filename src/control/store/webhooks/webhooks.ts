@@ -112,7 +112,6 @@ export type WebhookUpdate = Partial<
 
 /**
  * Wakes the dispatchers when the webhook then has something due.
- *
  * @param change at least one column
  * @returns the webhook after the change, which must be there
  */

@@ -34,7 +34,6 @@ export interface Settled {
 /**
  * Writes the result of an attempt and begins the webhook's next delivery or ends the lease, in the caller's unit of work.
  * Safe to run again after a commit of unknown outcome: the repeat changes nothing and returns the same next attempt.
- *
  * @returns null, with nothing written, when the webhook was disabled, deleted or leased to another process
  */
 export async function settleAttempt(

@@ -31,7 +31,6 @@ export interface CustomerEvent {
 
 /**
  * The customer's view of a change. Fields are listed one by one, so that a field added to Change later is not sent by mistake.
- *
  * @returns null for an expired record, a query token, a namespace that is closing or that has no owner
  */
 export function eventOf(change: Change): CustomerEvent | null {

@@ -40,7 +40,6 @@ export async function pageDeliveries(
 
 /**
  * Makes a waiting delivery due now and ends the webhook's backoff. The attempt counts like any other.
- *
  * @throws AppError 404, 403; 422 when the delivery has ended: its body is no longer stored
  */
 export async function redeliver(

@@ -16,7 +16,6 @@ const FORMAT_VERSION = 1;
 /**
  * AES-256-GCM with the webhook's id as associated data: a ciphertext copied to another row does not decrypt. Random 96-bit
  * nonces allow 2^32 encryptions under one key (NIST SP 800-38D §8.3).
- *
  * @param key 32 octets that are used for nothing else
  */
 export function aesGcmEncryption(

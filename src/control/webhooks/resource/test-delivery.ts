@@ -15,7 +15,6 @@ const ATTEMPTS_MAX = 3;
 /**
  * Sends one `webhook.test` now, also to a disabled webhook, and writes the result to the history. A failed test is not
  * retried and changes no counter of real deliveries. Only the end of the outbound thread repeats it, under the same id.
- *
  * @throws AppError 404, 403; 422 for a tier without webhooks, or when the URL is no longer allowed
  * @throws AttemptInterruptedError when the outbound thread ended `ATTEMPTS_MAX` times: a fault of this server, status 500
  */

@@ -110,8 +110,8 @@ export function putLayoutVersion(tree: Tree): void {
 }
 
 function hasLayoutVersion(tree: Tree): boolean {
-  const stamp = tree.getBinaryFast(LAYOUT_KEY);
-  return stamp !== undefined && stamp.toString('latin1', 0, stamp.length) === LAYOUT_VERSION;
+  const version = tree.getBinaryFast(LAYOUT_KEY);
+  return version !== undefined && version.toString('latin1', 0, version.length) === LAYOUT_VERSION;
 }
 
 /** @returns false when the disk refused */

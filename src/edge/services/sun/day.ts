@@ -35,7 +35,6 @@ const HORIZON = -50 / 60;
 /**
  * The day is the solar one: from the midnight before to the midnight after the noon that falls on the date at the place's own
  * mean solar time. So sunrise comes before noon and sunset after it, wherever the place is, and a date means its daylight.
- *
  * @param start the instant at which the date begins in UTC
  */
 export function sunDay(lat: number, lon: number, start: number): SunDay {

@@ -42,7 +42,6 @@ export class ServerCookies {
 
   /**
    * Checks the content of a COOKIE option and fills `response`.
-   *
    * @param cookie at least its first 24 octets, or all of it
    * @param octets length of the option
    * @returns whether the client proved its address with a server cookie of ours that is still valid

@@ -71,7 +71,6 @@ export class ReplyDecorator {
 
   /**
    * Adds the options, after `prove`. A UDP reply that the cookie makes too long is truncated; a stream omits the option.
-   *
    * @param reply the message is `reply[0, length)`, its OPT record last; the buffer needs room for more
    * @returns the new length
    */

@@ -100,7 +100,6 @@ export function appendOption(
 
 /**
  * Truncates a reply in place to header, question and OPT record, and sets TC.
- *
  * @param opt offset of its OPT record, 0 without one
  * @param keepOptions whether the OPT record keeps options such as an extended error
  * @returns the new length

@@ -36,7 +36,6 @@ export class RateTable {
 
   /**
    * Counts one event.
-   *
    * @param high @param low the key: 64 bits of a network
    * @param now seconds since the epoch
    * @param seconds length of the period, at most 60; one value per kind

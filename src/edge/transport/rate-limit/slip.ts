@@ -25,7 +25,6 @@ const DNSSEC_OK = 0x8000;
 
 /**
  * Writes header and question with TC set, and an OPT record without options if the query has one.
- *
  * @param out room for 282 octets; a reply is never longer than its query
  * @returns the octets written; 0: not an ordinary query, no reply
  */

@@ -9,7 +9,6 @@ export interface PacketHandler {
   hot(request: Uint8Array, length: number, transport: Transport, out: Buffer): number;
   /**
    * Answers any query; synchronous unless a service has to wait. Copy the reply before changing it: the cache shares it.
-   *
    * @param proven the peer receives at its address: it sent a valid server cookie (RFC 7873) or opened a stream
    * @param share where the question waits, 0 (default) to QUEUE_SHARES - 1; see `queueShare`
    * @returns the reply, or null: the request is no query and gets no reply (RFC 8906)

@@ -43,7 +43,6 @@ export class ReplyFinisher {
 
   /**
    * Checks a query before the handler works: a signature costs far more than the reply that the limiter would drop.
-   *
    * @returns octets of a reply in `out` to send now; 0: no reply; UNPROVEN or PROVEN: ask the handler
    */
   screen(query: Uint8Array, queryLength: number, address: PeerAddress, out: Uint8Array): number {

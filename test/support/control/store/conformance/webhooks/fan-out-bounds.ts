@@ -143,7 +143,7 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       await fanout.pass(false);
       const { seq } = await world.cursorOf(store);
       assert.ok(seq >= 5_000 && seq <= 6_000);
-      // Twelve batches were judged.
+      // Twelve batches were read.
       assert.ok(writes >= 1 && writes < 12);
       assert.deepEqual(fanout.units, []);
       const counters = await store.read.selectFrom('event_counters').selectAll().execute();
@@ -161,7 +161,7 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       assert.equal((await world.cursorOf(store)).seq, 1);
       await world.append(store, world.deletions(home, ['a', 'b', 'c']));
       await fanout.pass(true);
-      // As the backup had it: one change judged, one not yet, and the others never made.
+      // As the backup had it: one change read, one not yet, and the others never made.
       await store.write(async (tx) => {
         await tx.deleteFrom('change_log').where('seq', '>', 3).execute();
         await tx.updateTable('feed_head').set({ seq: 3 }).execute();
@@ -191,7 +191,7 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
       ]);
     });
 
-    scenario('what was not judged yet is not pruned, however old', async (store) => {
+    scenario('what the fan-out has not read yet is not pruned, however old', async (store) => {
       const home = await world.settlePaying(store, 'acme');
       await world.append(store, world.deletions(home, world.numbered(5)), 1);
       const prune = (): Promise<number> => store.write((tx) => pruneLog(tx, 9_000, 100));

@@ -17,7 +17,7 @@ import * as world from './fan-out-world.ts';
 /** Hex SHA-256 of a token. */
 const DIGEST = 'ab'.repeat(32);
 
-/** From the log to deliveries: order, numbers, filters, and each event once, whoever dies when. */
+/** From the log to deliveries: order, numbers, filters, and each event once, also across a crash. */
 export function fanOutConformance(create: () => Promise<TestDatabase>): void {
   const scenario = (title: string, run: Parameters<typeof withStore>[1]): void => {
     it(title, () => withStore(create, run));

@@ -145,7 +145,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
       has(second, { attempts: 1, last_attempt_at: NOW + 50 });
     });
 
-    one('reads url and secret anew for the next delivery', 2, async (store) => {
+    one('reads url and secret again for the next delivery', 2, async (store) => {
       const first = await claimOne(store);
       const change = { url: 'https://new.test/', signing_secret: Buffer.from('new') };
       await store.write((tx) => tx.updateTable('webhooks').set(change).execute());
@@ -298,7 +298,7 @@ export function settleConformance(create: () => Promise<TestDatabase>): void {
       const turn = await claimOne(store);
       assert.deepEqual(await claim(store), []);
       await store.write(endAllLeases);
-      assert.equal((await claimOne(store, { claim: 'anew' })).deliveryId, turn.deliveryId);
+      assert.equal((await claimOne(store, { claim: 'again' })).deliveryId, turn.deliveryId);
       has((await deliveriesOf(store, id))[0], { attempts: 2 });
       assert.equal(await settle(store, turn, RIGHT), null);
     });
