@@ -50,7 +50,7 @@ export const MODULES: readonly ModuleRow[] = [
     module: 'control/api',
     may: ['core', 'lifecycle', 'control/limits', ...USE_CASES, 'control/webhooks', 'control/idempotency'],
   },
-  { module: 'edge/wire', may: ['core/address.ts', 'core/fnv.ts'] },
+  { module: 'edge/wire', may: ['core/network/address.ts', 'core/fnv.ts'] },
   { module: 'edge/dnssec', may: ['core', 'edge/wire'] },
   { module: 'edge/transport', may: ['core', 'lifecycle', 'edge/wire'] },
   { module: 'edge/hosted', may: ['core', 'lifecycle', 'feed/view-writer.ts'] },

@@ -5,7 +5,7 @@ import { makeSelfSigned } from './certificates/self-signed.ts';
 import { type Config, ConfigError } from './config/config.ts';
 import { loadTls } from './config/tls.ts';
 import type { Clock } from './core/clock.ts';
-import { type TlsFault, tlsFaultOf } from './core/tls-faults.ts';
+import { type TlsFault, tlsFaultOf } from './core/network/tls-faults.ts';
 import { createFreshness } from './edge/hosted/freshness.ts';
 import { openLmdbWriter } from './edge/hosted/lmdb/writer.ts';
 import { fileKeys } from './edge/node/file-keys.ts';

@@ -1,8 +1,8 @@
 /** The self-signed certificate of a server without one (RFC 5280). Clients cannot verify it. */
 
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { parseAddress } from '../core/address.ts';
-import type { CertificatePair } from '../core/tls.ts';
+import { parseAddress } from '../core/network/address.ts';
+import type { CertificatePair } from '../core/network/tls.ts';
 import * as der from './der.ts';
 
 const OID = {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import type { NameServer } from '../core/name-server.ts';
-import type { Http2Choice, UdpChoice } from '../core/transport.ts';
+import type { NameServer } from '../core/network/name-server.ts';
+import type { Http2Choice, UdpChoice } from '../core/network/transport.ts';
 import {
   ENVIRONMENT,
   type Environment,

@@ -1,4 +1,4 @@
-import { HTTP2_CHOICES, UDP_CHOICES } from '../core/transport.ts';
+import { HTTP2_CHOICES, UDP_CHOICES } from '../core/network/transport.ts';
 import { LISTENERS } from './listener-env.ts';
 import {
   label,

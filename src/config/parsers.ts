@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { isNetwork, parseAddress, parseIpv4, parseIpv6 } from '../core/address.ts';
 import { LIMITS } from '../core/limits.ts';
-import type { NameServer } from '../core/name-server.ts';
 import { foldCase, isLabel } from '../core/names/labels.ts';
+import { isNetwork, parseAddress, parseIpv4, parseIpv6 } from '../core/network/address.ts';
+import type { NameServer } from '../core/network/name-server.ts';
 
 /** Converts the text of a variable; null when the text is not valid. */
 export type Parser<T> = (text: string) => T | null;

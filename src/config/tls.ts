@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
-import type { CertificatePair } from '../core/tls.ts';
-import { TLS_FAULTS, type TlsFault } from '../core/tls-faults.ts';
+import type { CertificatePair } from '../core/network/tls.ts';
+import { TLS_FAULTS, type TlsFault } from '../core/network/tls-faults.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
 
 /** Makes a self-signed certificate for DNS names and literal addresses. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { LIMITED_EVENTS, TRANSPORTS } from '../core/transport.ts';
+import { LIMITED_EVENTS, TRANSPORTS } from '../core/network/transport.ts';
 import { type EdgeTotals, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
 import { SIGNING_EVENTS } from './vocabulary.ts';
 

@@ -5,7 +5,7 @@ import {
   type LimitedEvent,
   TRANSPORTS,
   type Transport,
-} from '../core/transport.ts';
+} from '../core/network/transport.ts';
 import { SIGNING_EVENTS, type SigningEvent } from './vocabulary.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { TLS_FAULTS } from '../core/tls-faults.ts';
-import { TRANSPORTS, UDP_PATHS } from '../core/transport.ts';
+import { TLS_FAULTS } from '../core/network/tls-faults.ts';
+import { TRANSPORTS, UDP_PATHS } from '../core/network/transport.ts';
 import { FEED_FAULTS, FEED_STATES, VIEW_DISCARDS } from './vocabulary.ts';
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { CONNECTION_EVENTS, LIMITED_EVENTS, TRANSPORTS } from '../core/transport.ts';
+import { CONNECTION_EVENTS, LIMITED_EVENTS, TRANSPORTS } from '../core/network/transport.ts';
 import { createEdgeStats, edgeStatsWriter, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { SIGNING_EVENTS } from './vocabulary.ts';

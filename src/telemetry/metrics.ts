@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { HttpObservation } from '../core/http-observation.ts';
+import type { HttpObservation } from '../core/network/http-observation.ts';
 import { registerEdgeMetrics } from './edge-metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 import { type ProviderCalled, registerProviderMetrics } from './provider-metrics.ts';

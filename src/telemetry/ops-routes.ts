@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyRequest } from 'fastify';
-import { addressSet } from '../core/address.ts';
+import { addressSet } from '../core/network/address.ts';
 import type { Metrics } from './metrics.ts';
 import type { UnreadyReason } from './vocabulary.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
-import type { Transport } from '../../src/core/transport.ts';
+import type { Transport } from '../../src/core/network/transport.ts';
 import { decodeMessage } from '../../src/edge/wire/message/message.ts';
 import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';

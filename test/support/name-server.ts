@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { parseIpv4, parseIpv6 } from '../../src/core/address.ts';
+import { parseIpv4, parseIpv6 } from '../../src/core/network/address.ts';
 
 /** Addresses at a host's nth query of a type, IPv4 and IPv6 mixed. Empty: NODATA; null: the name does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;

@@ -1,4 +1,4 @@
-import type { HttpObservation } from '../../core/http-observation.ts';
+import type { HttpObservation } from '../../core/network/http-observation.ts';
 import type { Timers } from '../../lifecycle/timers.ts';
 import type { HasSessions, HasZoneLength } from '../accounts/deps.ts';
 import type { AnswerEncryption } from '../idempotency/once.ts';

@@ -1,4 +1,4 @@
-import { formatAddress, networkOf, parseAddress, withoutMapping } from '../../core/address.ts';
+import { formatAddress, networkOf, parseAddress, withoutMapping } from '../../core/network/address.ts';
 
 /** Bits of the network that one subscriber usually has. */
 const IPV6_PREFIX = 64;

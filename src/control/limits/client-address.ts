@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { addressSet } from '../../core/address.ts';
+import { addressSet } from '../../core/network/address.ts';
 
 const MAPPED_V4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 

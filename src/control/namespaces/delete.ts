@@ -2,6 +2,7 @@ import { notFound } from '../../core/errors.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import { deleteSomeOfNamespace } from '../store/records/records.ts';
 import type { Tx } from '../store/store.ts';
 import {
   closeNamespace,
@@ -11,7 +12,6 @@ import {
   type NamespaceRow,
 } from '../store/tables/namespaces.ts';
 import { deleteSomeTokens, liveQueryTokens } from '../store/tables/query-tokens.ts';
-import { deleteSomeOfNamespace } from '../store/tables/records.ts';
 import { addToRecordsCount, lockUser } from '../store/tables/users.ts';
 import { authorizeNamespace, requireDeletable } from './namespaces.ts';
 

@@ -5,10 +5,15 @@ import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import {
+  deleteRecords,
+  holdKnownRecords,
+  type KnownRecord,
+  upsertRecords,
+} from '../store/records/records.ts';
 import type { RecordsTable } from '../store/schema.ts';
 import type { Tx } from '../store/store.ts';
 import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../store/tables/namespaces.ts';
-import { deleteRecords, holdKnownRecords, type KnownRecord, upsertRecords } from '../store/tables/records.ts';
 import { addToRecordsCount, lockUser } from '../store/tables/users.ts';
 import { type NewRecord, type RecordContext, readNewRecord } from './input.ts';
 import { deletedChange, upsertedChange } from './record.ts';

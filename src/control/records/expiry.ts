@@ -2,8 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import { loop } from '../../lifecycle/loop.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../store/records/expiry.ts';
 import type { Store } from '../store/store.ts';
-import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../store/tables/expiry.ts';
 
 /** Records of one unit of work: it bounds how long other writers wait. */
 const SWEEP_LIMIT = 500;

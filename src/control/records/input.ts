@@ -3,7 +3,7 @@ import { Faults, Fields, isJsonObject, type JsonObject } from '../../core/input/
 import { LIMITS } from '../../core/limits.ts';
 import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
 import { decodeBase64 } from '../../core/text/base64.ts';
-import type { RecordPatch } from '../store/tables/records.ts';
+import type { RecordPatch } from '../store/records/records.ts';
 
 /** A new record, with every check that needs no database done. */
 export interface NewRecord extends RecordKey {

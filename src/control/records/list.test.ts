@@ -8,8 +8,8 @@ import {
 import { type Home, putRecord, settle, withStore } from '../../../test/support/control/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { SPAN } from '../store/records/record-listing.ts';
 import type { Store } from '../store/store.ts';
-import { SPAN } from '../store/tables/record-listing.ts';
 import { pageRecords, streamRecords } from './list.ts';
 import { parseListing } from './listing-query.ts';
 import type { RecordResource } from './record.ts';

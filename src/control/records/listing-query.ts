@@ -3,7 +3,7 @@ import { badParameter, type QueryParameters, readParameters } from '../../core/i
 import { LIMITS } from '../../core/limits.ts';
 import { foldCase, isLabel } from '../../core/names/labels.ts';
 import { NOT_A_TIME, parseTime } from '../../core/text/time.ts';
-import type { RecordFilter, RecordPosition } from '../store/tables/record-listing.ts';
+import type { RecordFilter, RecordPosition } from '../store/records/record-listing.ts';
 
 /** For a page with a cursor and no limit. */
 const PAGE_DEFAULT = 100;

@@ -4,9 +4,6 @@ import { TIERS } from '../../core/tiers.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
-import type { RecordsTable } from '../store/schema.ts';
-import type { Tx } from '../store/store.ts';
-import { addToNamespaceCount, holdOpen } from '../store/tables/namespaces.ts';
 import {
   deleteRecords,
   findRecord,
@@ -15,7 +12,10 @@ import {
   insertRecord,
   type OwnRecordRow,
   updateRecord,
-} from '../store/tables/records.ts';
+} from '../store/records/records.ts';
+import type { RecordsTable } from '../store/schema.ts';
+import type { Tx } from '../store/store.ts';
+import { addToNamespaceCount, holdOpen } from '../store/tables/namespaces.ts';
 import { addToRecordsCount } from '../store/tables/users.ts';
 import { type NewRecord, parseNewRecord, parseRecordPatch } from './input.ts';
 import {

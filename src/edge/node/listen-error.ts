@@ -1,4 +1,4 @@
-import type { Transport } from '../../core/transport.ts';
+import type { Transport } from '../../core/network/transport.ts';
 
 export interface ListenFacts {
   readonly transport: Transport;

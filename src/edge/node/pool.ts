@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Transport, UdpPath } from '../../core/transport.ts';
+import type { Transport, UdpPath } from '../../core/network/transport.ts';
 import { type Backoff, backoffMs } from '../../lifecycle/backoff.ts';
 import { checkSettings } from './check-settings.ts';
 import { ListenError } from './listen-error.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import type { NameServer } from '../../core/name-server.ts';
+import type { NameServer } from '../../core/network/name-server.ts';
 import { type KeySetData, readKeySet } from '../dnssec/keys/key-set.ts';
 import { nsecRdata } from '../dnssec/signing/nsec.ts';
 import { makeSigner, type Signer, type SigningMode } from '../dnssec/signing/signer.ts';

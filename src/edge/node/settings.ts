@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { NameServer } from '../../core/name-server.ts';
-import type { CertificatePair } from '../../core/tls.ts';
-import type { Http2Choice, Transport, UdpChoice, UdpPath } from '../../core/transport.ts';
+import type { NameServer } from '../../core/network/name-server.ts';
+import type { CertificatePair } from '../../core/network/tls.ts';
+import type { Http2Choice, Transport, UdpChoice, UdpPath } from '../../core/network/transport.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import type { SigningMode } from '../dnssec/signing/signer.ts';
 import type { FeedName } from '../services/providers/sources/feeds.ts';

@@ -1,5 +1,5 @@
 import { type MessagePort, Worker } from 'node:worker_threads';
-import type { Transport } from '../../core/transport.ts';
+import type { Transport } from '../../core/network/transport.ts';
 import type {
   Answer,
   FromWorker,

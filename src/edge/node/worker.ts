@@ -1,6 +1,6 @@
 import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
-import type { Transport, UdpPath } from '../../core/transport.ts';
+import type { Transport, UdpPath } from '../../core/network/transport.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
 import type { KeySetData } from '../dnssec/keys/key-set.ts';
 import { attachFreshness } from '../hosted/freshness.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
-import type { Transport } from '../../core/transport.ts';
+import type { Transport } from '../../core/network/transport.ts';
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
 import type { PacketHandler } from '../transport/shared/handler.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';

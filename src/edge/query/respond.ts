@@ -1,7 +1,7 @@
+import type { Transport } from '../../core/network/transport.ts';
 import { causeOfCode } from '../../core/query/malformed.ts';
 import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
 import type { Query } from '../../core/query/query.ts';
-import type { Transport } from '../../core/transport.ts';
 import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/message/request.ts';
 import { type DenialMemory, denialMemory } from './denial/denial-memory.ts';

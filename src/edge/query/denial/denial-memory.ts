@@ -1,6 +1,6 @@
 import { AUTH_PREFIX, isVersion, PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
 import { DEMO_NAMESPACES } from '../../../core/names/reserved-names.ts';
-import type { Transport } from '../../../core/transport.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import type { DnsRequest } from '../../wire/message/request.ts';
 import type { ResolveContext } from '../resolve.ts';
 import type { TextRoute } from '../route.ts';

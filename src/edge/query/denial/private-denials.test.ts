@@ -13,8 +13,8 @@ import {
   signedNode,
   zoneOf,
 } from '../../../../test/support/edge/query/signed-node.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
-import type { Transport } from '../../../core/transport.ts';
 import { generateKeySet } from '../../dnssec/keys/key-set.ts';
 import { cacheSeconds } from '../../transport/doh/cache-seconds.ts';
 import type { Message } from '../../wire/message/message.ts';

@@ -14,7 +14,7 @@ import {
 } from '../../../../test/support/edge/query/signed-node.ts';
 import { createManualTimers, type ManualTimers } from '../../../../test/support/lifecycle/manual-timers.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import type { Transport } from '../../../core/transport.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import { readEde } from '../../wire/message/edns.ts';
 import type { Message } from '../../wire/message/message.ts';
 import type { CacheObserver, ReloadableHandler } from '../packet.ts';

@@ -1,4 +1,4 @@
-import type { NameServer } from '../../../core/name-server.ts';
+import type { NameServer } from '../../../core/network/name-server.ts';
 import { RRTYPE } from '../../wire/codes.ts';
 import { isSubdomain, nameFromText } from '../../wire/name.ts';
 import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../wire/rdata/rdata.ts';

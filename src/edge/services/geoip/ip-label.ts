@@ -1,4 +1,4 @@
-import { parseIpv4, parseIpv6 } from '../../../core/address.ts';
+import { parseIpv4, parseIpv6 } from '../../../core/network/address.ts';
 
 const PREFIX = 'ip-';
 const IPV4 = /^(?:[0-9]{1,3}-){3}[0-9]{1,3}$/;

@@ -1,4 +1,4 @@
-import { formatAddress, isGlobalUnicast, parseAddress } from '../../../core/address.ts';
+import { formatAddress, isGlobalUnicast, parseAddress } from '../../../core/network/address.ts';
 import { answered, malformed, notEnabled, notFound } from '../answers.ts';
 import type { Service } from '../service.ts';
 import type { AddressSource } from './files.ts';

@@ -2,7 +2,7 @@
 
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../../../core/clock.ts';
-import type { Transport } from '../../../core/transport.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import { every } from '../../../lifecycle/every.ts';
 import type { TransportObserver } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';

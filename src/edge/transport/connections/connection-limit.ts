@@ -1,5 +1,5 @@
-import { readAddress } from '../../../core/address.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import { readAddress } from '../../../core/network/address.ts';
 import { u32At } from '../../wire/octets.ts';
 import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
 

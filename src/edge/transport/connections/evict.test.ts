@@ -6,7 +6,7 @@ import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { gather, get } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { query, type Setting, setting, until } from '../../../../test/support/edge/transport/fakes.ts';
 import { makeSelfSigned } from '../../../certificates/self-signed.ts';
-import { HTTP2_CHOICES } from '../../../core/transport.ts';
+import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 import { type DohOptions, listenDoh } from '../doh/listener.ts';
 import type { TlsListener } from '../shared/tls.ts';
 import { listenDot } from '../stream/dot.ts';

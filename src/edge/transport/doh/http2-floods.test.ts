@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { dohScenes, get, tls } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { until } from '../../../../test/support/edge/transport/fakes.ts';
-import { HTTP2_CHOICES } from '../../../core/transport.ts';
+import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 import { FLAG, FRAME, PREFACE } from './http2/codes.ts';
 
 function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {

@@ -7,7 +7,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { DNS, dohScenes, gather, get, tls } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { until } from '../../../../test/support/edge/transport/fakes.ts';
 import { makeSelfSigned } from '../../../certificates/self-signed.ts';
-import { HTTP2_CHOICES } from '../../../core/transport.ts';
+import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 
 for (const http2 of HTTP2_CHOICES) {
   const withDoh = dohScenes(http2);

@@ -12,7 +12,7 @@ import {
   tls,
 } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { labelOf, query, until } from '../../../../test/support/edge/transport/fakes.ts';
-import { HTTP2_CHOICES } from '../../../core/transport.ts';
+import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 import { queueShare } from '../shared/queue-share.ts';
 
 for (const http2 of HTTP2_CHOICES) {

@@ -1,6 +1,6 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../../core/limits.ts';
-import type { Http2Choice } from '../../../core/transport.ts';
+import type { Http2Choice } from '../../../core/network/transport.ts';
 import { admitConnections, type IdleConnection } from '../connections/admission.ts';
 import {
   CONNECTION_LIMITS,
@@ -29,7 +29,7 @@ import {
 } from './answer.ts';
 import type { Exchange, HttpReply } from './exchange.ts';
 import { Http1Server } from './http1-server.ts';
-import { commonHeaders } from './http2/hpack-encoder.ts';
+import { commonHeaders } from './http2/hpack/hpack-encoder.ts';
 import { Http2Server } from './http2/server.ts';
 import { NodeHttp2Server } from './node-http2/server.ts';
 import { BODY_FAULTS, readRequest } from './route.ts';

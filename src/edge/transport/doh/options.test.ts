@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Ask, DNS, dohScenes, get } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { ednsQuery, option, optionsOf } from '../../../../test/support/edge/transport/fakes.ts';
-import { HTTP2_CHOICES } from '../../../core/transport.ts';
+import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 import { ServerCookies } from '../edns/cookies.ts';
 import { makeRateLimits } from '../rate-limit/rate-limit.ts';
 import { createRateMemory } from '../rate-limit/rate-table.ts';

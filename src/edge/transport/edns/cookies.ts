@@ -1,7 +1,7 @@
 /** Server cookies (RFC 7873, RFC 9018): proof that a client receives what is sent to its address. */
 
-import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import type { Clock } from '../../../core/clock.ts';
+import { type PeerAddress, readAddress } from '../../../core/network/address.ts';
 import { u32At } from '../../wire/octets.ts';
 import { SipHash } from './siphash.ts';
 

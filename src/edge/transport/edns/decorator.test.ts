@@ -8,7 +8,7 @@ import {
   query,
   sizedReply,
 } from '../../../../test/support/edge/transport/fakes.ts';
-import type { Transport } from '../../../core/transport.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import { EDNS_OPTION } from '../../wire/codes.ts';
 import { decodeMessage } from '../../wire/message/message.ts';
 import { ServerCookies } from './cookies.ts';

@@ -1,8 +1,8 @@
 /** Adds the EDNS options of the peer and the connection to finished replies. */
 
-import type { PeerAddress } from '../../../core/address.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import type { Transport } from '../../../core/transport.ts';
+import type { PeerAddress } from '../../../core/network/address.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import { EDNS_OPTION } from '../../wire/codes.ts';
 import { paddingLength } from '../../wire/message/edns.ts';
 import { OPTION_HEADER_OCTETS, optOfReply } from '../../wire/skim.ts';

@@ -1,8 +1,8 @@
 /** Rate limits by the peer's network (docs/OPERATIONS.md). All threads of a node count together. */
 
-import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import { type PeerAddress, readAddress } from '../../../core/network/address.ts';
 import { RCODE } from '../../wire/codes.ts';
 import { u16At, u32At } from '../../wire/octets.ts';
 import type { Fate, ReplyLimiter } from '../udp/reply-finisher.ts';

@@ -1,4 +1,4 @@
-import type { Transport } from '../../../core/transport.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 
 /** Number of shares of the queue in which questions wait for a signature. One source uses one share. */
 export const QUEUE_SHARES = 64;

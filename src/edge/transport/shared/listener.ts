@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/clock.ts';
-import type { ConnectionEvent, LimitedEvent, Transport } from '../../../core/transport.ts';
+import type { ConnectionEvent, LimitedEvent, Transport } from '../../../core/network/transport.ts';
 import type { ServerCookies } from '../edns/cookies.ts';
 import type { PacketHandler } from './handler.ts';
 

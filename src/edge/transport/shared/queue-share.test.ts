@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseAddress } from '../../../core/address.ts';
+import { parseAddress } from '../../../core/network/address.ts';
 import { QUEUE_SHARES } from './handler.ts';
 import { queueShare } from './queue-share.ts';
 

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { type PeerAddress, readAddress } from '../../../core/address.ts';
 import { fnvEnd, fnvStep } from '../../../core/fnv.ts';
+import { type PeerAddress, readAddress } from '../../../core/network/address.ts';
 import { QUEUE_SHARES } from './handler.ts';
 
 /** Octets that name a source: a whole IPv4 address, or an IPv6 /56. */

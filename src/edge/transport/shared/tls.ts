@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto';
 import type { SecureContextOptions, Server, TLSSocket, TlsOptions } from 'node:tls';
 import { LIMITS } from '../../../core/limits.ts';
-import type { CertificatePair } from '../../../core/tls.ts';
+import type { CertificatePair } from '../../../core/network/tls.ts';
 import type { Listener } from './listener.ts';
 
 export interface TlsListenOptions {

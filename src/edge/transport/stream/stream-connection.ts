@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Transport } from '../../../core/transport.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import { backgroundTimers, type Timers } from '../../../lifecycle/timers.ts';
 import type { ReplyDecorator } from '../edns/decorator.ts';
 import type { QueryMeter } from '../rate-limit/rate-limit.ts';

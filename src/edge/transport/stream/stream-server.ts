@@ -1,6 +1,6 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../../core/limits.ts';
-import type { Transport } from '../../../core/transport.ts';
+import type { Transport } from '../../../core/network/transport.ts';
 import type { Timers } from '../../../lifecycle/timers.ts';
 import { admitConnections, type IdleConnection } from '../connections/admission.ts';
 import {

@@ -1,4 +1,4 @@
-import type { UdpChoice, UdpPath } from '../../../core/transport.ts';
+import type { UdpChoice, UdpPath } from '../../../core/network/transport.ts';
 import type { Listener } from '../shared/listener.ts';
 import { loadUdpAddon } from './addon.ts';
 import { listenUdpBatch } from './batch-listener.ts';

@@ -1,6 +1,6 @@
 /** Rate limit, EDNS options and counts of replies, for both UDP listeners. */
 
-import type { PeerAddress } from '../../../core/address.ts';
+import type { PeerAddress } from '../../../core/network/address.ts';
 import { optOfReply } from '../../wire/skim.ts';
 import { ReplyDecorator } from '../edns/decorator.ts';
 import { truncateReply } from '../edns/options.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readAddress } from '../../../core/address.ts';
+import { readAddress } from '../../../core/network/address.ts';
 import { SocketAddress } from './socket-address.ts';
 
 const PORT_53 = '0035';

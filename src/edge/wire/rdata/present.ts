@@ -1,6 +1,6 @@
 /** Rdata as master-file text (RFC 1035 §5.1, RFC 4034, RFC 8659); other types as in RFC 3597 §5. */
 
-import { formatAddress } from '../../../core/address.ts';
+import { formatAddress } from '../../../core/network/address.ts';
 import { RRTYPE, rrtypeName } from '../codes.ts';
 import { nameToText } from '../name.ts';
 import { WireReader } from '../reader.ts';

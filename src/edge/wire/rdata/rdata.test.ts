@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { anyName, toHex, wireName } from '../../../../test/support/edge/wire/fixtures.ts';
-import { formatAddress } from '../../../core/address.ts';
+import { formatAddress } from '../../../core/network/address.ts';
 import { WireReader } from '../reader.ts';
 import { aaaaRdata, aRdata, hinfoRdata, nsRdata, soaRdata } from './rdata.ts';
 

@@ -1,6 +1,6 @@
 /** Rdata of the types that the server sends. Names in it are never compressed. */
 
-import { parseIpv4, parseIpv6 } from '../../../core/address.ts';
+import { parseIpv4, parseIpv6 } from '../../../core/network/address.ts';
 import { concatOctets, copyOctets } from '../octets.ts';
 import { txtChunks } from './txt.ts';
 

@@ -12,7 +12,7 @@ import type { AttemptRequest, WebhookDeps } from '../../../../src/control/webhoo
 import { aesGcmEncryption } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
 import type { Change } from '../../../../src/core/change.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
-import type { HttpObservation } from '../../../../src/core/http-observation.ts';
+import type { HttpObservation } from '../../../../src/core/network/http-observation.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
 import { backgroundTimers } from '../../../../src/lifecycle/timers.ts';
 

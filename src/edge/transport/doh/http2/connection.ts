@@ -4,7 +4,7 @@ import { FrameReader } from './frame-reader.ts';
 import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
 import { FrameWriter, type Sink } from './output.ts';
 import { Session } from './session.ts';
-import type { StreamOptions } from './stream-table.ts';
+import type { StreamOptions } from './streams/stream-table.ts';
 
 export interface Http2Options extends StreamOptions {
   readonly clock: Clock;

@@ -1,12 +1,12 @@
 import { AbuseCounter } from './abuse-counter.ts';
 import { ERROR, FLAG, FRAME, STREAM_ID_MAX } from './codes.ts';
 import { type FrameReader, u31At } from './frame-reader.ts';
-import { type BlockFrame, HeaderBlock } from './header-block.ts';
+import { type BlockFrame, HeaderBlock } from './hpack/header-block.ts';
 import { OVERHEAD, SMALL_DATA } from './limits.ts';
 import type { FrameWriter } from './output.ts';
-import { HeadReader } from './request-head.ts';
 import { ourSettings, readSettings } from './settings.ts';
-import { type StreamOptions, StreamTable } from './stream-table.ts';
+import { HeadReader } from './streams/request-head.ts';
+import { type StreamOptions, StreamTable } from './streams/stream-table.ts';
 
 const PRIORITY_OCTETS = 5;
 const RESET_OCTETS = 4;

@@ -5,8 +5,8 @@ import { deleteClosed } from '../../../../../src/control/namespaces/deletions.ts
 import { patchRecord } from '../../../../../src/control/records/records.ts';
 import { appendChanges } from '../../../../../src/control/store/log/change-log.ts';
 import { eraseSuperseded, isErasureDue } from '../../../../../src/control/store/log/erasure.ts';
+import { deleteRecords } from '../../../../../src/control/store/records/records.ts';
 import type { Store } from '../../../../../src/control/store/store.ts';
-import { deleteRecords } from '../../../../../src/control/store/tables/records.ts';
 import { advanceCursor } from '../../../../../src/control/store/webhooks/fan-out.ts';
 import { type Home, putRecord, settle, type TestDatabase, upsert, withStore } from '../fixtures.ts';
 import { testActor, testDeps } from './deletion-world.ts';

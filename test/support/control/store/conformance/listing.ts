@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
-import type { Store } from '../../../../../src/control/store/store.ts';
 import {
   listTogether,
   type RecordFilter,
   type RecordPosition,
   readSpan,
   SPAN,
-} from '../../../../../src/control/store/tables/record-listing.ts';
+} from '../../../../../src/control/store/records/record-listing.ts';
+import type { Store } from '../../../../../src/control/store/store.ts';
 import { type Home, putRecord, settle, type TestDatabase, withStore } from '../fixtures.ts';
 import { plansOf } from '../statement-plans.ts';
 import { fillNamespace } from './deletion-world.ts';

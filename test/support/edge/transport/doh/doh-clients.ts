@@ -4,7 +4,7 @@ import * as http2 from 'node:http2';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { makeSelfSigned } from '../../../../../src/certificates/self-signed.ts';
-import type { Http2Choice } from '../../../../../src/core/transport.ts';
+import type { Http2Choice } from '../../../../../src/core/network/transport.ts';
 import {
   type DohListener,
   type DohOptions,

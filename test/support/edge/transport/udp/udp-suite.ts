@@ -5,7 +5,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import { describe, type TestOptions, test } from 'node:test';
-import { type PeerAddress, readAddress } from '../../../../../src/core/address.ts';
+import { type PeerAddress, readAddress } from '../../../../../src/core/network/address.ts';
 import { ServerCookies } from '../../../../../src/edge/transport/edns/cookies.ts';
 import { makeRateLimits } from '../../../../../src/edge/transport/rate-limit/rate-limit.ts';
 import { createRateMemory } from '../../../../../src/edge/transport/rate-limit/rate-table.ts';

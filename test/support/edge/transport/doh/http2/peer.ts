@@ -6,11 +6,11 @@ import {
   Http2Connection,
   type Http2Options,
 } from '../../../../../../src/edge/transport/doh/http2/connection.ts';
-import type { Field } from '../../../../../../src/edge/transport/doh/http2/field.ts';
-import { HpackDecoder } from '../../../../../../src/edge/transport/doh/http2/hpack-decoder.ts';
-import { commonHeaders } from '../../../../../../src/edge/transport/doh/http2/hpack-encoder.ts';
+import type { Field } from '../../../../../../src/edge/transport/doh/http2/hpack/field.ts';
+import { HpackDecoder } from '../../../../../../src/edge/transport/doh/http2/hpack/hpack-decoder.ts';
+import { commonHeaders } from '../../../../../../src/edge/transport/doh/http2/hpack/hpack-encoder.ts';
 import type { Http2Limits } from '../../../../../../src/edge/transport/doh/http2/limits.ts';
-import type { Http2Stream } from '../../../../../../src/edge/transport/doh/http2/stream.ts';
+import type { Http2Stream } from '../../../../../../src/edge/transport/doh/http2/streams/stream.ts';
 
 export interface Frame {
   readonly type: number;

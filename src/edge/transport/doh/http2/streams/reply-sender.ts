@@ -1,8 +1,8 @@
-import type { HttpReply } from '../exchange.ts';
-import { DEFAULT_WINDOW, FRAME_OCTETS, WINDOW_MAX } from './codes.ts';
-import { type CommonHeaders, HpackEncoder } from './hpack-encoder.ts';
-import { HELD_OCTETS, OUTPUT_OCTETS } from './limits.ts';
-import type { FrameWriter } from './output.ts';
+import type { HttpReply } from '../../exchange.ts';
+import { DEFAULT_WINDOW, FRAME_OCTETS, WINDOW_MAX } from '../codes.ts';
+import { type CommonHeaders, HpackEncoder } from '../hpack/hpack-encoder.ts';
+import { HELD_OCTETS, OUTPUT_OCTETS } from '../limits.ts';
+import type { FrameWriter } from '../output.ts';
 import type { Http2Stream } from './stream.ts';
 
 /** A 204 has neither body nor length (RFC 9110 §8.6). */

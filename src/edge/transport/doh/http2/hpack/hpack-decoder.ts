@@ -1,7 +1,7 @@
+import { BLOCK_OCTETS } from '../limits.ts';
 import { type Field, makeField } from './field.ts';
 import { HpackTable } from './hpack-table.ts';
 import { HUFFMAN_GROWTH, huffmanDecode } from './huffman.ts';
-import { BLOCK_OCTETS } from './limits.ts';
 
 /** A table size may change twice before a block: to the minimum, then to the last value (RFC 7541 §4.2). */
 const RESIZES_MAX = 2;

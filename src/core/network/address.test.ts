@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fixtureCases, toHex } from '../../test/support/edge/wire/fixtures.ts';
+import { fixtureCases, toHex } from '../../../test/support/edge/wire/fixtures.ts';
 import {
   addressSet,
   formatAddress,

@@ -1,4 +1,4 @@
-import { BLOCK_OCTETS, CONTINUATIONS } from './limits.ts';
+import { BLOCK_OCTETS, CONTINUATIONS } from '../limits.ts';
 
 export interface BlockFrame {
   readonly streamId: number;

@@ -1,5 +1,5 @@
-import type { Headers } from '../exchange.ts';
-import { DEFAULT_TABLE_OCTETS, FRAME_OCTETS } from './codes.ts';
+import type { Headers } from '../../exchange.ts';
+import { DEFAULT_TABLE_OCTETS, FRAME_OCTETS } from '../codes.ts';
 import { FIELD_OVERHEAD } from './field.ts';
 import { STATIC_TABLE, staticIndexOf, staticIndexOfPair } from './static-table.ts';
 

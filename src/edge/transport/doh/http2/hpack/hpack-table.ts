@@ -1,5 +1,5 @@
+import { TABLE_OCTETS } from '../limits.ts';
 import { FIELD_OVERHEAD, type Field } from './field.ts';
-import { TABLE_OCTETS } from './limits.ts';
 import { STATIC_TABLE } from './static-table.ts';
 
 /** The minimum size of a field bounds the number of entries. */

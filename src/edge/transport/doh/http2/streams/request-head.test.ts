@@ -5,10 +5,10 @@ import {
   type FieldText,
   getOf,
   integer,
-} from '../../../../../test/support/edge/transport/doh/http2/peer.ts';
-import type { RequestHead } from '../exchange.ts';
-import { ERROR } from './codes.ts';
-import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
+} from '../../../../../../test/support/edge/transport/doh/http2/peer.ts';
+import type { RequestHead } from '../../exchange.ts';
+import { ERROR } from '../codes.ts';
+import { HEADER_FIELDS, HEADER_LIST_OCTETS } from '../limits.ts';
 import { HeadReader } from './request-head.ts';
 
 function read(fields: readonly FieldText[]): RequestHead | number {

@@ -1,9 +1,9 @@
-import type { HttpReply, RequestHead } from '../exchange.ts';
-import { AbuseCounter } from './abuse-counter.ts';
-import { ERROR } from './codes.ts';
-import type { CommonHeaders } from './hpack-encoder.ts';
-import { EARLY_MS, type Http2Limits, RESETS, RESETS_REMEMBERED, WORK_FACTOR } from './limits.ts';
-import type { FrameWriter } from './output.ts';
+import type { HttpReply, RequestHead } from '../../exchange.ts';
+import { AbuseCounter } from '../abuse-counter.ts';
+import { ERROR } from '../codes.ts';
+import type { CommonHeaders } from '../hpack/hpack-encoder.ts';
+import { EARLY_MS, type Http2Limits, RESETS, RESETS_REMEMBERED, WORK_FACTOR } from '../limits.ts';
+import type { FrameWriter } from '../output.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import { ReplySender } from './reply-sender.ts';
 import { Http2Stream, type StreamOwner } from './stream.ts';

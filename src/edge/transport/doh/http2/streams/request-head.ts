@@ -1,8 +1,8 @@
-import type { RequestHead } from '../exchange.ts';
-import { ERROR } from './codes.ts';
-import { type Field, KIND } from './field.ts';
-import { HpackDecoder } from './hpack-decoder.ts';
-import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
+import type { RequestHead } from '../../exchange.ts';
+import { ERROR } from '../codes.ts';
+import { type Field, KIND } from '../hpack/field.ts';
+import { HpackDecoder } from '../hpack/hpack-decoder.ts';
+import { HEADER_FIELDS, HEADER_LIST_OCTETS } from '../limits.ts';
 
 export type HeadFault = typeof ERROR.protocol | typeof ERROR.compression;
 

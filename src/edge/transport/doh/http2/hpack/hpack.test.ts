@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { block, type FieldText, integer } from '../../../../../test/support/edge/transport/doh/http2/peer.ts';
+import {
+  block,
+  type FieldText,
+  integer,
+} from '../../../../../../test/support/edge/transport/doh/http2/peer.ts';
 import type { Field } from './field.ts';
 import { HpackDecoder } from './hpack-decoder.ts';
 import { commonHeaders, HpackEncoder } from './hpack-encoder.ts';

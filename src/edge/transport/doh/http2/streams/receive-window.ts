@@ -1,5 +1,5 @@
-import { DEFAULT_WINDOW } from './codes.ts';
-import { CONNECTION_WINDOW } from './limits.ts';
+import { DEFAULT_WINDOW } from '../codes.ts';
+import { CONNECTION_WINDOW } from '../limits.ts';
 
 /** WINDOW_UPDATE is sent for a large part of the window, not for every frame. */
 const WORTH_SAYING = CONNECTION_WINDOW / 4;
