@@ -14,7 +14,7 @@ const SECRET = 'd'.repeat(64);
 
 describe('the guide: what arrives', () => {
   const [head = '', body = ''] = block('http example').trimEnd().split('\n\n');
-  const secret = /genuine for the signing secret `([0-9a-f]{64})`/.exec(GUIDE)?.[1] ?? '';
+  const secret = /valid for the signing secret `([0-9a-f]{64})`/.exec(GUIDE)?.[1] ?? '';
   const signature = /^X-Service-Signature: (.*)$/m.exec(head)?.[1] ?? '';
 
   it('its request is genuine at its time', () => {
