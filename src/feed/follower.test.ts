@@ -170,7 +170,8 @@ describe('follower', () => {
   });
 
   it('reports its lag', async () => {
-    await rig.start().ready;
+    // It polls: a source that nobody asks for longer than its silence counts as cut off.
+    await rig.start({ pollMs: 1 }).ready;
     assert.deepEqual(rig.follower?.lag(), { seq: 0, seconds: 0 });
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {
