@@ -73,7 +73,8 @@ export function encodeChange(change: Change): EncodedChange {
     body: JSON.stringify({ v: VERSION, ...body }),
     data: data === null ? null : Buffer.from(data, 'base64'),
   };
-  decodeChange(row);
+  // The members as they are: what was just written need not be parsed.
+  checked(row, () => body);
   return row;
 }
 
@@ -82,13 +83,16 @@ export function encodeChange(change: Change): EncodedChange {
  * @throws ChangeFormatError and nothing else, whatever the row holds
  */
 export function decodeChange(row: EncodedChange): Change {
-  const { seq } = row;
+  return checked(row, () => bodyOf(row));
+}
+
+function checked(row: EncodedChange, body: () => Body): Change {
   try {
-    return read(row, bodyOf(row));
+    return read(row, body());
   } catch (error) {
     if (error instanceof ChangeFormatError) throw error;
     // Any other error is a fault of this file; it must not pass as a Change either.
-    throw new ChangeFormatError(seq, error instanceof FieldFault ? error.field : 'body');
+    throw new ChangeFormatError(row.seq, error instanceof FieldFault ? error.field : 'body');
   }
 }
 

@@ -1,21 +1,18 @@
 import { FNV_PRIME, FNV_START, fnvEnd } from '../../../core/fnv.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import { EDNS_OPTION } from '../../wire/codes.ts';
-import { isCookieLength } from '../../wire/message/edns.ts';
 import { LOWER } from '../../wire/name.ts';
 import { u16At } from '../../wire/octets.ts';
 import {
-  afterOption,
   HEADER_OCTETS,
   isOptBetween,
   OPT_AT,
   OPT_OCTETS,
-  OPTION_HEADER_OCTETS,
   QUESTION_OCTETS,
   truncateInto,
   udpLimit,
 } from '../../wire/skim.ts';
 import type { Reply } from '../reply/reply.ts';
+import { ordinaryOptions } from './ordinary-options.ts';
 
 /** Reads a freshness counter, which the follower increments in shared memory. */
 export type ReadCounter = (index: number) => number;
@@ -281,26 +278,4 @@ export class PacketCache {
     this.payload = u16At(request, at + OPT_AT.payload);
     return (request[at + OPT_AT.flags]! & DNSSEC_OK_OCTET) === 0 ? EDNS : EDNS_DO;
   }
-}
-
-/**
- * Whether the options are well formed and none changes the answer. The transport answers cookies, padding and
- * keepalive; client subnets and unknown options get no answer. NSID changes it.
- */
-function ordinaryOptions(request: Uint8Array, start: number, end: number): boolean {
-  let isFirstCookie = true;
-  let at = start;
-  while (at < end) {
-    const next = afterOption(request, at, end);
-    if (next < 0) return false;
-    const code = u16At(request, at);
-    if (code === EDNS_OPTION.NSID) return false;
-    if (code === EDNS_OPTION.COOKIE && isFirstCookie) {
-      // A wrong length is a FORMERR; only the first cookie counts (RFC 7873 §5.2).
-      if (!isCookieLength(next - at - OPTION_HEADER_OCTETS)) return false;
-      isFirstCookie = false;
-    }
-    at = next;
-  }
-  return true;
 }
