@@ -59,10 +59,11 @@ async function eraseBefore(tx: Tx, latest: readonly (readonly [key: string, seq:
     const rows = latest
       .slice(start, start + CHUNK)
       .map(([key, seq]) => sql`(cast(${key} as text), cast(${seq} as bigint))`);
-    // Both engines name the columns of VALUES so.
-    await sql`update change_log set data = null
-      from (values ${sql.join(rows)}) as latest
-      where change_log.data is not null
-        and change_log.key = latest.column1 and change_log.seq < latest.column2`.execute(tx);
+    // CROSS JOIN holds SQLite to the order of the tables: with many keys it would else scan the whole log instead of looking
+    // each key up in its index. Both engines name the columns of VALUES so.
+    await sql`update change_log set data = null where seq in (
+      select superseded.seq from (values ${sql.join(rows)}) as latest cross join change_log as superseded
+      where superseded.data is not null
+        and superseded.key = latest.column1 and superseded.seq < latest.column2)`.execute(tx);
   }
 }
