@@ -62,7 +62,7 @@ async function run(webhooks: number | null, limits: FanOutOptions['limits'] = {}
   const watch = watchStalls();
   const before = process.cpuUsage();
   const startedAt = performance.now();
-  await load(store, home.userId);
+  await load(store, home.customerId);
   const writtenAt = performance.now();
   while (webhooks !== null && webhooks > 0 && events < RECORDS) await pause();
   const endedAt = performance.now();
@@ -86,6 +86,9 @@ async function load(store: Store, customerId: string): Promise<void> {
   const deps = { store, clock: Date.now, random: randomBytes, newId, zoneLength: 8, sessions };
   const actor: Actor = {
     customerId,
+    userId: null,
+    sessionId: null,
+    role: null,
     tier: 'enterprise',
     via: 'session',
     operations: new Set(['write']),

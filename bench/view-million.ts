@@ -6,62 +6,35 @@
  *
  * One child process writes the file, another measures it, so that no memory of the writer counts.
  */
-import { fork } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChangeBody } from '../src/core/change.ts';
-import { openLmdbReader } from '../src/edge/hosted/lmdb/reader.ts';
-import { openLmdbWriter } from '../src/edge/hosted/lmdb/writer.ts';
+import { openLmdbReader } from '../src/edge/view/reader.ts';
+import { openLmdbWriter } from '../src/edge/view/writer.ts';
 import type { ChangeSource } from '../src/feed/change-source.ts';
-import { startFollower } from '../src/feed/follower.ts';
+import { startFollower } from '../src/feed/follower/follower.ts';
+import { keyAt, manyRecords, namespaceAt, recordAt } from './lib/many-records.ts';
+import { runViewSteps } from './lib/view-steps.ts';
 
 const RECORDS = Number(process.argv[2] ?? 1_000_000);
 const DATA_BYTES = 300;
-const NAMESPACES = 1000;
-const PAGE = 500;
 const LOOKUPS = 1_000_000;
 /** Lookups per tick of the event loop, as in a worker between two reads of a socket. */
 const LOOKUPS_A_TURN = 100;
 
 /** Visits 0 to RECORDS - 1 in an order that follows neither keys nor pages. */
 const shuffled = (i: number): number => (i * 611_953) % RECORDS;
-const namespaceAt = (i: number): string => `tenant-${i % NAMESPACES}`;
-const keyAt = (i: number): string => `item-${i}.catalog.${namespaceAt(i)}.v1`;
 
-function recordAt(i: number): ChangeBody {
+function dataAt(i: number): Buffer {
   const data = Buffer.alloc(DATA_BYTES, i & 0xff);
   data.writeUInt32BE(i);
-  return {
-    type: 'record.upserted',
-    key: keyAt(i),
-    namespace: namespaceAt(i),
-    resource: 'catalog',
-    version: 'v1',
-    data: data.toString('base64'),
-    contentType: 'application/json',
-    ttlSeconds: 300,
-    expiresAt: null,
-  };
+  return data;
 }
 
-async function* snapshot(): AsyncIterable<readonly ChangeBody[]> {
-  yield Array.from({ length: NAMESPACES }, (_, i) => ({
-    type: 'namespace.upserted' as const,
-    namespace: namespaceAt(i),
-    id: `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`,
-    publicRead: i % 2 === 0,
-    suspended: false,
-    recordsCount: 0,
-    createdAt: 0,
-    updatedAt: 0,
-  }));
-  for (let from = 0; from < RECORDS; from += PAGE) {
-    const length = Math.min(PAGE, RECORDS - from);
-    yield Array.from({ length }, (_, i) => recordAt(shuffled(from + i)));
-  }
-}
+const changedAt = (place: number) => recordAt(shuffled(place), dataAt(shuffled(place)));
+
+const snapshot = () =>
+  manyRecords({ records: RECORDS, dataAt, order: shuffled, isPublic: (namespace) => namespace % 2 === 0 });
 
 const source: ChangeSource = {
   bounds: async () => ({ epoch: 'bench', oldest: 1, head: RECORDS }),
@@ -99,10 +72,10 @@ async function build(path: string): Promise<void> {
 
 async function change(path: string): Promise<void> {
   const view = openLmdbWriter({ path, wipeAfterMs: 0 });
-  const single = await timed(200, (i) => view.apply([recordAt(shuffled(i))], RECORDS + i));
+  const single = await timed(200, (i) => view.apply([changedAt(i)], RECORDS + i));
   print(`apply 1     ${single}`);
   const many = (i: number) =>
-    Array.from({ length: 1000 }, (_, n) => ({ ...recordAt(shuffled(i * 1000 + n)), ttlSeconds: 60 }));
+    Array.from({ length: 1000 }, (_, n) => ({ ...changedAt(i * 1000 + n), ttlSeconds: 60 }));
   print(`apply 1000  ${await timed(20, (i) => view.apply(many(i), RECORDS + i))}`);
   const started = performance.now();
   view.wipe();
@@ -166,26 +139,4 @@ async function measure(path: string): Promise<void> {
   await writer.close();
 }
 
-/** Each part runs in its own child process, on the same file. */
-const STEPS = [build, measure, change];
-
-async function main(): Promise<void> {
-  const path = process.env.VIEW_PATH;
-  const step = process.env.VIEW_STEP;
-  const chosen = STEPS.find(({ name }) => name === step);
-  if (path !== undefined && chosen !== undefined) return chosen(path);
-  const directory = mkdtempSync(join(tmpdir(), 'view-million-'));
-  try {
-    for (const { name: next } of STEPS) {
-      const env = { ...process.env, VIEW_PATH: join(directory, 'view'), VIEW_STEP: next };
-      const child = fork(import.meta.filename, process.argv.slice(2), { env });
-      await new Promise<void>((resolve, reject) => {
-        child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`${next} failed`))));
-      });
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-await main();
+await runViewSteps(import.meta.filename, [build, measure, change]);

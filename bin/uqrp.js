@@ -5,24 +5,37 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
-const needed = manifest.config.node.replace('>=', '');
+const needed = manifest.config.node;
+// The package has JavaScript, because Node strips no types below node_modules. A checkout has the sources, and a dist/ only since `npm pack`.
+const sources = new URL('../src/cli.ts', import.meta.url);
+const program = existsSync(sources) ? sources : new URL('../dist/cli.js', import.meta.url);
 
-if (isOlder(process.versions.node, needed)) {
+if (isWithin(process.versions.node, needed)) {
+  void import(program.href);
+} else {
   const other = installedNode();
   if (other === null) {
     process.stderr.write(
-      'uqrp needs Node ' +
+      'uqrp needs a Node of ' +
         needed +
-        ' or later, and this is Node ' +
+        ', and this is Node ' +
         process.versions.node +
-        '. Install a newer Node, or run npm ci, which installs one for Linux.\n',
+        '. Install a newer Node, or run ' +
+        (program === sources ? 'npm ci' : `npm install node-linux-${process.arch}@24`) +
+        ', which installs one for Linux.\n',
     );
     process.exitCode = 1;
   } else {
     runWith(other);
   }
-} else {
-  void import('../src/cli.ts');
+}
+
+/** Of a range `^22.20.0 || >=24.11.0`: the same major version and not older, or not older. */
+function isWithin(version, range) {
+  return range.split(' || ').some((part) => {
+    const than = part.replace(/^\D+/, '');
+    return !isOlder(version, than) && (part[0] !== '^' || parseInt(version, 10) === parseInt(than, 10));
+  });
 }
 
 function isOlder(version, than) {
@@ -45,8 +58,7 @@ function installedNode() {
 }
 
 function runWith(node) {
-  const script = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
-  const child = spawn(node, [script].concat(process.argv.slice(2)), { stdio: 'inherit' });
+  const child = spawn(node, [fileURLToPath(program)].concat(process.argv.slice(2)), { stdio: 'inherit' });
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
   signals.forEach((signal) => {
     process.on(signal, () => child.kill(signal));

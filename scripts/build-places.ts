@@ -22,6 +22,7 @@ interface City {
   readonly lon: number;
   /** Of the country or of a first-level region. */
   readonly capital: boolean;
+  /** `<country> <region code> <time zone>`: a region of two zones is two lines of the table. */
   readonly region: string;
   readonly population: number;
   readonly id: number;
@@ -42,6 +43,24 @@ const SCRIPTS_POPULATION_MIN = 75_000;
  */
 const ALIAS_FACTOR = 19;
 const CAPITAL_FACTOR = 5;
+
+/** Time zones that have another name since the data was made. */
+const RENAMED_ZONES: Readonly<Record<string, string>> = {
+  'America/Godthab': 'America/Nuuk',
+  'Asia/Choibalsan': 'Asia/Ulaanbaatar',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Europe/Uzhgorod': 'Europe/Kyiv',
+  'Europe/Zaporozhye': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+};
+/** Parts of a time zone that left it since the data was made. Longitude: degrees, the eastern end of the part. */
+const SPLIT_ZONES: readonly { was: string; country: string; region?: string; east?: number; zone: string }[] =
+  [
+    // Juarez and its neighbours, not Ojinaga: since November 2022.
+    { was: 'America/Ojinaga', country: 'MX', east: -105.5, zone: 'America/Ciudad_Juarez' },
+    // Aysen: since March 2025.
+    { was: 'America/Santiago', country: 'CL', region: '02', zone: 'America/Coyhaique' },
+  ];
 
 const cities = readCities();
 checkRegions(cities);
@@ -73,15 +92,25 @@ function readCities(): City[] {
       lat: Number(row[4]),
       lon: Number(row[5]),
       capital: CAPITALS.has(row[7]!),
-      region: `${row[8]} ${row[10]}`,
+      region: `${row[8]} ${row[10]} ${zoneOf(row)}`,
       population: Number(row[14]),
     }))
     .sort((a, b) => b.population - a.population || a.id - b.id);
 }
 
+/** The time zone of a row, by its name of today. */
+function zoneOf(row: readonly string[]): string {
+  const zone = row[17]!;
+  const split = SPLIT_ZONES.find(
+    ({ was, country, region = row[10], east = 180 }) =>
+      was === zone && country === row[8] && region === row[10] && Number(row[5]) < east,
+  );
+  return split?.zone ?? RENAMED_ZONES[zone] ?? zone;
+}
+
 /** @throws Error when a named region does not occur: GeoNames has changed its code */
 function checkRegions(all: readonly City[]): void {
-  const known = new Set(all.map(({ region }) => region));
+  const known = new Set(all.map(({ region }) => region.split(' ', 2).join(' ')));
   for (const [country, names] of Object.entries(REGIONS)) {
     for (const code of Object.keys(names)) {
       if (!known.has(`${country} ${code}`)) throw new Error(`no place in region ${country} ${code}`);

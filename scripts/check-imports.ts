@@ -6,10 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
-import { MODULES, RESTRICTED_IMPORTS, TEST_FILES, WORDS } from './import-rules.ts';
+import { DASHBOARD_IMPORTS, MODULES, RESTRICTED_IMPORTS, TEST_FILES, WORDS } from './import-rules.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const FOLDERS = ['src', 'scripts', 'test', 'bench'];
+const FOLDERS = ['src', 'scripts', 'test', 'bench', 'dashboard'];
 /** dependency-cruiser can find no modules and exit 0. Below these numbers the check fails. */
 const MODULES_MIN = 80;
 
@@ -41,6 +41,22 @@ function restrictedRules(): IForbiddenRuleType[] {
   }));
 }
 
+/** The dashboard is a program of its own: what it needs of the server it asks the API for. */
+const DASHBOARD_RULES: readonly IForbiddenRuleType[] = [
+  {
+    name: 'the-dashboard-imports-itself-the-sdk-and-its-libraries',
+    severity: 'error',
+    from: { path: '^dashboard/src/', pathNot: TEST_FILES },
+    to: { pathNot: ['^dashboard/src/', ...DASHBOARD_IMPORTS] },
+  },
+  {
+    name: 'only-tests-import-the-dashboard',
+    severity: 'error',
+    from: { path: '^(?:src|scripts|bench|sdk)/' },
+    to: { path: '^dashboard/' },
+  },
+];
+
 const GENERAL_RULES: readonly IForbiddenRuleType[] = [
   { name: 'no-circles', severity: 'error', from: {}, to: { circular: true } },
   { name: 'every-import-resolves', severity: 'error', from: {}, to: { couldNotResolve: true } },
@@ -67,7 +83,7 @@ const GENERAL_RULES: readonly IForbiddenRuleType[] = [
 function filesOnDisk(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+      .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts') && !/^dist\b/.test(name))
       .map((name) => `${folder}/${name.replaceAll(sep, '/')}`),
   );
 }
@@ -78,10 +94,11 @@ async function graph(): Promise<ICruiseResult> {
     {
       baseDir: ROOT,
       validate: true,
-      ruleSet: { forbidden: [...moduleRules(), ...restrictedRules(), ...GENERAL_RULES] },
+      ruleSet: { forbidden: [...moduleRules(), ...restrictedRules(), ...DASHBOARD_RULES, ...GENERAL_RULES] },
       // Imports of types count here: a module that uses another's types depends on it.
       tsPreCompilationDeps: true,
       doNotFollow: { path: 'node_modules' },
+      exclude: { path: '^dashboard/dist/' },
     },
     { conditionNames: ['node', 'import', 'default'], exportsFields: ['exports'] },
   );

@@ -21,7 +21,10 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((file) => /\.(?:ts|md)$/.test(file) && !file.startsWith('test/fixtures/'));
+  .filter(
+    (file) =>
+      /\.(?:tsx?|md)$|^dashboard\/src\/text\/.*\.json$/.test(file) && !file.startsWith('test/fixtures/'),
+  );
 
 const texts = new Map<string, string>();
 for (const file of tracked) {
@@ -31,7 +34,7 @@ for (const file of tracked) {
     // The file is deleted in the working tree, but still in the index.
   }
 }
-const sources = [...texts.keys()].filter((file) => file.endsWith('.ts'));
+const sources = [...texts.keys()].filter((file) => /\.tsx?$/.test(file));
 const isTest = (file: string): boolean => file.endsWith('.test.ts');
 
 interface Count {

@@ -22,19 +22,25 @@ export const WORD_RULES: readonly WordRule[] = [
   },
   { word: /\bkeepers?\b|Keeper\b/i, instead: 'what it does' },
   { word: /\bdesks?\b|Desk\b/, instead: 'what it does' },
-  { word: /\bhubs?\b|Hub\b/, instead: 'provider client' },
+  { word: /\bhubs?\b|(?<!Git)Hub\b/, instead: 'provider client' },
   { word: /\bdoors?\b|Door\b/, instead: 'outbound client' },
   { word: /\balarms?\b|Alarm\b/, instead: 'Waker' },
   { word: /\bwings?\b|Wing\b/, instead: 'control side or edge side, or role' },
   { word: /\bstamps?\b|Stamps?\b/, instead: 'freshness counter, layout version or file state' },
   { word: /\bgates?\b|Gates?\b/, instead: 'access check', allowed: /^test\/support\/|\.test\.ts$/ },
-  { word: /\b(?:heart)?beats?\b/i, instead: 'lease renewal', allowed: /^docs\/WEBHOOKS|^src\/feed\// },
+  {
+    word: /\b(?:heart)?beats?\b/i,
+    instead: 'lease renewal',
+    // The heartbeat of the feed.
+    allowed: /^docs\/|^(?:src|test)\/.*(?:feed|node|bus)|^test\/(?:e2e|ci|simulation)\//,
+  },
   {
     word: /\bseal(?:s|ed|ing|er)?\b/i,
     instead: 'encrypt',
-    // Names that data has: the member `sealed` of a stored key set, and the file sealed-keys.json.
+    // HPKE's word for a message to one recipient (RFC 9180 §5.2); and names that data has: the member `sealed` of a stored key set, and the
+    // file sealed-keys.json.
     allowed:
-      /^src\/edge\/dnssec\/keys\/key-encryption|earlier-format\.ts$|^src\/edge\/node\/(?:shared-keys|first-keys\.test)\.ts$|^docs\/OPERATIONS\.md$|^test\/e2e\/shared-keys/,
+      /^src\/feed\/(?:batch|keys)\/|^src\/edge\/dnssec\/keys\/key-encryption|earlier-format\.ts$|^src\/edge\/node\/(?:shared-keys|first-keys\.test)\.ts$|^docs\/OPERATIONS\.md$|^test\/e2e\/shared-keys/,
   },
   { word: /\bwhoever\b|\bwhomever\b|\bwhom\b/i, instead: 'the named actor' },
   { word: /\bfor want of\b|\bthereof\b|\bthereby\b|\bherein\b|\bwherein\b/i, instead: 'because, of it, so' },

@@ -4,10 +4,12 @@ import { commandLine } from './cli/command-line.ts';
 import { EXIT, report, stopOnClosedPipe } from './cli/output.ts';
 import { buildProgram } from './cli/program.ts';
 import { takeSignals } from './cli/signals.ts';
+import { hideSqliteWarning } from './cli/warnings.ts';
 
 // Files of this process are for its user only, whatever the umask of the shell is.
 process.umask(0o077);
 stopOnClosedPipe();
+hideSqliteWarning();
 const program = buildProgram({ clock: Date.now, takeSignals });
 try {
   await program.parseAsync(commandLine(program, process.argv.slice(2)), { from: 'user' });

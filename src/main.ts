@@ -1,30 +1,30 @@
 /** Composition root of the process: open, connect, run, close. `edge-worker.ts` is its counterpart in a DNS thread. */
-import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import { prepareDataDir } from './config/data-dir.ts';
 import type { HostPort } from './config/parsers.ts';
-import { deriveKey, loadSecret } from './config/secrets.ts';
 import { programVersion } from './config/version.ts';
-import { hasLocalStore, openStore } from './control/store/open.ts';
-import { type StoreProbe, startStoreProbe } from './control/store/probe.ts';
-import type { Store } from './control/store/store.ts';
-import { nodeKeys } from './control/store/tables/key-sets.ts';
-import { type ControlRole, openControlRole } from './control-role.ts';
 import type { Clock } from './core/clock.ts';
-import { ENCRYPTION_KEY } from './edge/dnssec/keys/key-encryption.ts';
-import { type EdgeRole, openEdgeRole } from './edge-role.ts';
+import { serveDns } from './edge/node/dns-over-rest.ts';
+import type { EdgePorts } from './edge/node/settings.ts';
 import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';
-import { checkOpenFiles, checkPorts, openCheckedStore, portUses, takeServerLock } from './start-checks.ts';
+import { unlessCancelled } from './lifecycle/unless-cancelled.ts';
+import type { ControlFeed } from './roles/control/control-feed.ts';
+import { type ControlSide, openControlSide } from './roles/control/control-side.ts';
+import { aloneUpstream } from './roles/edge/alone-upstream.ts';
+import { type EdgeFeed, openEdgeFeed } from './roles/edge/edge-feed.ts';
+import { type EdgeRole, openEdgeRole } from './roles/edge/edge-role.ts';
+import { checkOpenFiles, checkPorts, portUses, takeServerLock } from './start-checks.ts';
 import { createEdgeStats } from './telemetry/edge-stats.ts';
+import type { FeedLag } from './telemetry/feed-metrics.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createOpsApp, opsRoutes, type Readiness } from './telemetry/ops-routes.ts';
-import { openZoneKeys } from './zone-keys/open.ts';
-import { refuseSecret } from './zone-keys/refuse-secret.ts';
+import type { UnreadyReason } from './telemetry/vocabulary.ts';
 
 export interface ServerPorts {
   readonly http: number;
@@ -44,10 +44,15 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-const COOKIE_KEY_OCTETS = 32;
+/** What a benchmark may switch off, to measure what it costs. */
+export interface ServeTrial {
+  /** False: no usage, and no query log. */
+  readonly counts?: boolean;
+}
+
 /** Milliseconds for HTTP requests under way at a stop. `serve` gives a stop 9.5 s in all. */
 const HTTP_GRACE_MS = 3000;
-/** Milliseconds that an edge waits for the first answer of its database. */
+/** Milliseconds that a node with a view waits until it has caught up. */
 const FIRST_PASS_MS = 5_000;
 
 /**
@@ -59,9 +64,9 @@ export async function serve(
   clock: Clock,
   log: Log,
   cancel: AbortSignal = new AbortController().signal,
+  { counts = true }: ServeTrial = {},
 ): Promise<RunningServer> {
   const startedAt = clock();
-  const hasControl = config.role !== 'edge';
   const hasEdge = config.role !== 'control';
   const version = programVersion();
   for (const variable of config.unknown) log.event('config.unknown', { variable });
@@ -70,30 +75,37 @@ export async function serve(
   // HTTP and DNS close at the same time: each may take seconds, and a stop has ten.
   const listeners: CloseStep[] = [];
   let state: 'starting' | 'running' | 'stopping' = 'starting';
-  let lacksKeys = false;
+  let waitsFor: UnreadyReason | null = null;
   let edge: EdgeRole | null = null;
-  let control: ControlRole | null = null;
-  let probe: StoreProbe | null = null;
+  let control: ControlSide | null = null;
+  let feed: ControlFeed | EdgeFeed | null = null;
 
   const stats = hasEdge ? createEdgeStats(config.workers) : null;
   const metrics = createMetrics({
     edgeStats: stats,
-    feedLag: () => edge?.lag() ?? null,
+    feedLag,
+    feed: () => feed?.now() ?? null,
     // While the database is down the scrape would wait for it.
-    webhookOldestDue: () => (probe?.isUp() === false ? null : (control?.webhookOldestDue() ?? null)),
-    databaseUp: () => probe?.isUp() ?? null,
+    webhookOldestDue: () => (control?.isStoreUp() === true ? control.webhookOldestDue() : null),
+    databaseUp: () => control?.isStoreUp() ?? null,
+    unsentUsage: () => edge?.unsentUsage() ?? null,
     version,
     certificateEnd: () => edge?.certificateEnd() ?? null,
     process: true,
   });
 
-  function readiness(): Readiness {
-    if (state !== 'running') return { ready: false, reasons: lacksKeys ? [state, 'keys'] : [state] };
-    const reasons = edge?.unready() ?? [];
-    if (probe?.isUp() === false) reasons.unshift('store');
+  function feedLag(): FeedLag | null {
     const lag = edge?.lag() ?? null;
-    const feed = lag === null ? null : { stale: edge?.isStale() ?? false, ...lag };
-    return { ready: reasons.length === 0, reasons, feed };
+    return lag === null ? null : { ...lag, isStale: edge?.isStale() ?? false };
+  }
+
+  function readiness(): Readiness {
+    if (state !== 'running')
+      return { ready: false, reasons: waitsFor === null ? [state] : [state, waitsFor] };
+    const reasons = edge?.unready() ?? [];
+    if (control?.isStoreUp() === false) reasons.unshift('store');
+    const lag = feedLag();
+    return { ready: reasons.length === 0, reasons, feed: lag && { ...lag, stale: lag.isStale } };
   }
 
   async function close(): Promise<void> {
@@ -111,30 +123,42 @@ export async function serve(
     opened.push(() => lock.release());
     if (hasEdge) checkOpenFiles(config.workers);
     await checkPorts(portUses(config));
-    // An existing database needs the secret that encrypted it. Do not make another one.
-    const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
-    const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
-    let store: Store | null = null;
-    if (hasControl || config.databaseUrl !== null) {
-      const opening = hasControl
-        ? await unlessCancelled(openCheckedStore(config, secret, clock), cancel)
-        : await openStore({ ...config, clock, isFollower: true });
-      store = opening;
-      opened.push(() => opening.close());
+    const dnsPorts = (): EdgePorts | null => edge?.ports ?? null;
+    if (config.role !== 'edge') {
+      const dns = hasEdge
+        ? (request: IncomingMessage, response: ServerResponse, address: string): string | null =>
+            serveDns(request, response, address, edge?.dns ?? null)
+        : null;
+      const ownNode = () => {
+        const own = edge;
+        if (own === null) return null;
+        const { seq, epoch, stale } = own.report();
+        return {
+          name: config.nodeName,
+          seq,
+          epoch,
+          isLate: stale,
+          appliedAt: (of: number) => own.appliedAt(of),
+        };
+      };
+      const options = { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, cancel };
+      control = await openControlSide(options, opened);
+      feed = control.feed;
     }
-    const encryptionKey = deriveKey(secret, ENCRYPTION_KEY.label, ENCRYPTION_KEY.octets);
-    if (hasControl && store !== null && config.dnssec !== 'off') {
-      await makeZoneKeys({ config, store, encryptionKey, clock, log });
-    }
-    if (hasControl && store !== null) {
-      const role = openControlRole({ config, store, secret, clock, log, metrics });
-      control = role;
-      opened.push(() => role.stop());
-      const probing = startStoreProbe(store, (isUp, error) =>
-        log.event('store.state', { state: isUp ? 'up' : 'down' }, error),
-      );
-      probe = probing;
-      opened.push(() => probing.stop());
+    let upstream = control?.upstream ?? null;
+    if (config.feed?.end === 'node') {
+      const opening = await openEdgeFeed({
+        feed: config.feed,
+        config,
+        // The view closes before the feed.
+        report: () => (state === 'stopping' ? null : (edge?.report() ?? null)),
+        clock,
+        log,
+        metrics,
+      });
+      feed = opening;
+      upstream = opening.upstream;
+      opened.push(() => opening.stop());
     }
     const app = control?.app ?? createOpsApp();
     const metricsFor = config.metrics === null ? 'this host' : 'nobody';
@@ -154,14 +178,11 @@ export async function serve(
     if (stats !== null) {
       const role = await openEdgeRole({
         config,
-        source: config.sync ? (store?.changes ?? null) : null,
-        nodeKeys: store?.engine === 'postgres' ? nodeKeys(store.read) : null,
-        encryptionKey,
+        upstream: upstream ?? aloneUpstream(config, clock),
         cancel,
-        onKeysMissing: (isMissing) => {
-          lacksKeys = isMissing;
+        onWaiting: (reason) => {
+          waitsFor = reason;
         },
-        cookieKey: deriveKey(secret, 'dns-cookie', COOKIE_KEY_OCTETS),
         stats,
         clock,
         log,
@@ -169,10 +190,11 @@ export async function serve(
       });
       edge = role;
       listeners.push(() => role.stop());
-      // An edge answers from its view when it cannot reach its database.
-      const isUp = hasControl
-        ? role.caughtUp
-        : Promise.race([role.caughtUp, role.attempted, sleep(FIRST_PASS_MS, undefined, { ref: false })]);
+      // A node answers from its view when it cannot reach the feed.
+      const isUp =
+        control !== null
+          ? role.caughtUp
+          : Promise.race([role.caughtUp, role.attempted, sleep(FIRST_PASS_MS, undefined, { ref: false })]);
       await unlessCancelled(isUp, cancel);
     }
     cancel.throwIfAborted();
@@ -203,42 +225,7 @@ export async function serve(
   }
 }
 
-/** @throws the signal's reason when it aborts before `work` ends */
-async function unlessCancelled<T>(work: Promise<T>, cancel: AbortSignal): Promise<T> {
-  const waiting = new AbortController();
-  const cancelled = once(cancel, 'abort', { signal: waiting.signal }).then(() => cancel.throwIfAborted());
-  try {
-    cancel.throwIfAborted();
-    await Promise.race([work, cancelled]);
-    return await work;
-  } finally {
-    cancelled.catch(() => {});
-    waiting.abort();
-  }
-}
-
 async function listen(app: FastifyInstance, { host, port }: HostPort): Promise<number> {
   await app.listen({ host, port });
   return (app.server.address() as AddressInfo).port;
-}
-
-interface MakeKeysOptions {
-  readonly config: Config;
-  readonly store: Store;
-  readonly encryptionKey: Uint8Array;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** Makes missing signing keys before a query needs them. */
-async function makeZoneKeys({ config, store, encryptionKey, clock, log }: MakeKeysOptions): Promise<void> {
-  const zoneKeys = openZoneKeys({
-    dataDir: config.dataDir,
-    store,
-    key: encryptionKey,
-    clock,
-    mayMake: true,
-    onStored: (_zone, origin) => log.event('keys.stored', { origin }),
-  });
-  for (const zone of config.zones) await zoneKeys.load(zone).catch(refuseSecret);
 }

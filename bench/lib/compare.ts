@@ -1,70 +1,137 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { cpuSeconds } from '../../test/support/process.ts';
-import { median, print, row } from './figures.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hitShare, readCounters } from './counters.ts';
+import { cpuOf, cpuOfEndedChildren } from './cpu.ts';
+import { median, print, row, type Spread, spread } from './figures.ts';
+import type { Load } from './load.ts';
 
 export interface Target {
   readonly name: string;
   readonly port: number;
-  /** Process id. CPU of its children counts too: NSD answers from a child process. */
   readonly pid: number;
+  /** Port of `/metrics`, of our servers. */
+  readonly metricsPort?: number;
 }
 
-export interface Load {
-  readonly answered: number;
-  readonly seconds: number;
+/** One load of one target. */
+interface Sample {
+  /** CPU of the target for one answered query. */
+  readonly micros: number;
+  readonly perSecond: number;
+  /** Of the questions that were looked up in the packet cache; null for peers. */
+  readonly hits: number | null;
+  readonly limited: number;
+  readonly lost: number;
+  /** Cores that the load generator took. */
+  readonly generator: number;
 }
 
-export interface CompareOptions {
+export type Samples = ReadonlyMap<string, readonly Sample[]>;
+
+export interface CompareOptions<T extends Target = Target> {
   readonly what: string;
   readonly rounds: number;
-  readonly load: (target: Target) => Load;
+  /** Time for which each target is loaded before it is measured: V8 compiles what is hot in the first seconds. */
+  readonly warmUpSeconds: number;
+  /** Fills caches before the warm-up, with a number of queries instead of a time: on a busy machine a time may be too short. */
+  readonly prime?: (target: T) => unknown;
+  /** Loads a target for about the same time at each call. It must ask new names at each call where misses are measured. */
+  readonly load: (target: T) => Load;
 }
 
-/** Median CPU microseconds per answered query by target. The order is reversed every round, after one warm-up. */
-export function compare(
-  targets: readonly Target[],
-  { what, rounds, load }: CompareOptions,
-): Map<string, number> {
-  const micros = new Map<string, number[]>(targets.map(({ name }) => [name, []]));
-  const rates = new Map<string, number[]>(targets.map(({ name }) => [name, []]));
-  for (const target of targets) load(target);
-  for (let round = 0; round < rounds; round++) {
+/**
+ * After the warm-up, loads go on until no target's CPU per query changed by more than this share, and no hit rate by `STEADY_HITS`, or
+ * `EXTRA_LOADS` times.
+ */
+const STEADY = 0.05;
+const STEADY_HITS = 0.005;
+const EXTRA_LOADS = 3;
+
+/** Loads all targets in turn, in the reverse order in every other round, after a warm-up. Prints medians and their spread. */
+export async function compare<T extends Target>(
+  targets: readonly T[],
+  options: CompareOptions<T>,
+): Promise<Samples> {
+  if (options.prime !== undefined) for (const target of targets) options.prime(target);
+  await warmUp(targets, options);
+  const samples = new Map<string, Sample[]>(targets.map(({ name }) => [name, []]));
+  for (let round = 0; round < options.rounds; round++) {
     for (const target of round % 2 === 0 ? targets : targets.toReversed()) {
-      const before = cpuOf(target);
-      const { answered, seconds } = load(target);
-      micros.get(target.name)!.push(((cpuOf(target) - before) / answered) * 1e6);
-      rates.get(target.name)!.push(answered / seconds);
+      samples.get(target.name)!.push(await sample(target, options.load));
     }
   }
-  print('');
-  print(row([what, 'CPU us/query', 'least', 'most', 'queries/s']));
-  for (const { name } of targets) {
-    const all = micros.get(name)!;
-    print(
-      row([
-        name,
-        median(all),
-        Math.min(...all),
-        Math.max(...all),
-        String(Math.round(median(rates.get(name)!))),
-      ]),
-    );
+  report(options.what, samples);
+  return samples;
+}
+
+/** Median, least and most of the rounds' ratios of CPU per query. Samples of one round were taken one after the other. */
+export function ratioOf(samples: Samples, name: string, to: string): Spread {
+  const others = samples.get(to)!;
+  return spread(samples.get(name)!.map(({ micros }, round) => micros / others[round]!.micros));
+}
+
+export const microsOf = (samples: Samples, name: string): number[] =>
+  samples.get(name)!.map(({ micros }) => micros);
+
+async function warmUp<T extends Target>(
+  targets: readonly T[],
+  { warmUpSeconds, load }: CompareOptions<T>,
+): Promise<void> {
+  const last = new Map<string, Sample>();
+  let isSteady = false;
+  for (let seconds = 0, extra = 0; seconds < warmUpSeconds || (!isSteady && extra < EXTRA_LOADS); ) {
+    if (seconds >= warmUpSeconds) extra++;
+    isSteady = true;
+    const started = performance.now();
+    for (const target of targets) {
+      const now = await sample(target, load);
+      if (!isLike(now, last.get(target.name))) isSteady = false;
+      last.set(target.name, now);
+    }
+    seconds += (performance.now() - started) / 1000 / targets.length;
   }
-  return new Map([...micros].map(([name, all]) => [name, median(all)]));
 }
 
-/** `dnsperf` over a file of questions: one thread, eight clients. */
-export function dnsperf(target: Target, file: string, args: readonly string[]): Load {
-  const text = execFileSync(
-    'dnsperf',
-    ['-s', '127.0.0.1', '-p', String(target.port), '-d', file, '-c', '8', '-T', '1', '-q', '200', ...args],
-    { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+const isLike = (now: Sample, before: Sample | undefined): boolean =>
+  before !== undefined &&
+  Math.abs(now.micros / before.micros - 1) <= STEADY &&
+  Math.abs((now.hits ?? 0) - (before.hits ?? 0)) <= STEADY_HITS;
+
+async function sample<T extends Target>(target: T, load: (target: T) => Load): Promise<Sample> {
+  const counters = () => (target.metricsPort === undefined ? null : readCounters(target.metricsPort));
+  const before = await counters();
+  const [cpu, generator, started] = [cpuOf(target), cpuOfEndedChildren(), performance.now()];
+  const { answered, lost, seconds } = load(target);
+  const wall = (performance.now() - started) / 1000;
+  const spent = cpuOf(target) - cpu;
+  const after = await counters();
+  return {
+    micros: (spent / answered) * 1e6,
+    perSecond: answered / seconds,
+    hits: before === null || after === null ? null : hitShare(before, after),
+    limited: before === null || after === null ? 0 : (after.limited - before.limited) / answered,
+    lost: lost / (answered + lost),
+    generator: (cpuOfEndedChildren() - generator) / wall,
+  };
+}
+
+function report(what: string, samples: Samples): void {
+  print('');
+  print(
+    row([what, 'CPU us/query', 'least', 'most', 'queries/s', 'cache hits', 'limited', 'lost', 'generator']),
   );
-  const number = (pattern: RegExp): number => Number(pattern.exec(text)?.[1]);
-  return { answered: number(/Queries completed:\s+(\d+)/), seconds: number(/Run time \(s\):\s+([\d.]+)/) };
+  for (const [name, all] of samples) {
+    const { middle, least, most } = spread(all.map(({ micros }) => micros));
+    const of = (value: (one: Sample) => number): number => median(all.map(value));
+    const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
+    const hits = all.some((one) => one.hits === null) ? '' : percent(of((one) => one.hits!));
+    const rate = String(Math.round(of(({ perSecond }) => perSecond)));
+    const shares = [of(({ limited }) => limited), of(({ lost }) => lost), of(({ generator }) => generator)];
+    print(row([name, middle, least, most, rate, hits, ...shares.map(percent)]));
+  }
 }
 
+/** @throws when the target does not answer the name within twelve seconds */
 export async function waitFor(target: Target, name: string): Promise<void> {
   const args = ['@127.0.0.1', '-p', String(target.port), '+short', '+tries=1', '+time=1', 'TXT', name];
   for (let attempt = 0; attempt < 60; attempt++) {
@@ -73,28 +140,7 @@ export async function waitFor(target: Target, name: string): Promise<void> {
     } catch {
       // The server does not listen yet.
     }
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await sleep(200);
   }
   throw new Error(`${target.name} does not answer`);
-}
-
-function cpuOf({ pid }: Target): number {
-  return family(pid).reduce((sum, one) => sum + cpuSeconds(one), 0);
-}
-
-function family(pid: number): number[] {
-  const children = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((child) => parentOf(child) === pid);
-  return [pid, ...children.flatMap(family)];
-}
-
-function parentOf(pid: number): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-  } catch {
-    return -1;
-  }
 }

@@ -1,3 +1,16 @@
+export interface Spread {
+  readonly middle: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Median, least and greatest value. */
+export const spread = (values: readonly number[]): Spread => ({
+  middle: median(values),
+  least: Math.min(...values),
+  most: Math.max(...values),
+});
+
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);

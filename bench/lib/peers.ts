@@ -40,6 +40,19 @@ export function startNsd(zone: string, zoneText: string, port: number): Peer {
   return peer('NSD', port, child, dir);
 }
 
+/** Knot with one UDP thread. */
+export function startKnot(zone: string, zoneText: string, port: number): Peer {
+  const dir = scratch('knot');
+  writeFileSync(join(dir, 'zone'), zoneText);
+  writeFileSync(
+    join(dir, 'knot.conf'),
+    `server:\n  listen: 127.0.0.1@${port}\n  rundir: ${dir}\n  udp-workers: 1\n  tcp-workers: 1\n  background-workers: 1\n` +
+      `database:\n  storage: ${dir}\nlog:\n  - target: stderr\n    any: error\n` +
+      `zone:\n  - domain: ${zone}\n    storage: ${dir}\n    file: zone\n    zonefile-load: whole\n    semantic-checks: off\n`,
+  );
+  return peer('Knot', port, start('knotd', ['-c', join(dir, 'knot.conf')]), dir);
+}
+
 export function peer(name: string, port: number, child: ChildProcess, dir: string): Peer {
   // Output is ignored: a full pipe would block the server.
   child.stdout?.resume();

@@ -1,14 +1,22 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { start } from '../../test/support/process.ts';
 import { type Peer, peer, scratch } from './peers.ts';
 
 /**
- * Signs the zone as our server does: a P-256 and an Ed25519 key sign every rrset, with NSEC. @returns the zone's
- * text
+ * Signs the zone as our server does: a P-256 and an Ed25519 key sign every rrset, with NSEC. A zone that was signed today is taken from
+ * the folder for temporary files. @returns the zone's text
  */
 export function signZone(zone: string, zoneText: string): string {
+  const day = new Date().toISOString().slice(0, 10);
+  const kept = join(
+    tmpdir(),
+    `uqrp-signed-zone-${day}-${createHash('sha256').update(zoneText).digest('hex').slice(0, 16)}`,
+  );
+  if (existsSync(kept)) return readFileSync(kept, 'utf8');
   const dir = scratch('sign');
   writeFileSync(join(dir, 'zone'), zoneText);
   const keygen = (...args: string[]): Buffer =>
@@ -17,15 +25,20 @@ export function signZone(zone: string, zoneText: string): string {
   keygen('-a', 'ED25519');
   const args = ['-q', '-z', '-S', '-K', dir, '-o', zone, '-f', join(dir, 'signed'), join(dir, 'zone')];
   execFileSync('dnssec-signzone', args, { cwd: dir, stdio: 'ignore' });
-  return readFileSync(join(dir, 'signed'), 'utf8');
+  const signed = readFileSync(join(dir, 'signed'), 'utf8');
+  writeFileSync(`${kept}.${process.pid}`, signed);
+  renameSync(`${kept}.${process.pid}`, kept);
+  rmSync(dir, { recursive: true });
+  return signed;
 }
 
-/** BIND with one worker thread over UDP, TCP, TLS and HTTPS (the two ports after `port`). */
+/** BIND with one worker thread over UDP, TCP, TLS and HTTPS (the two ports after `port`). @param clients connections at most */
 export function startSecureBind(
   zone: string,
   signed: string,
   port: number,
   tls: { cert: string; key: string },
+  clients = 1000,
 ): Peer {
   const dir = scratch('bind');
   writeFileSync(join(dir, 'zone'), signed);
@@ -38,7 +51,7 @@ export function startSecureBind(
        listen-on port ${port} { 127.0.0.1; };
        listen-on port ${port + 1} tls own { 127.0.0.1; };
        listen-on port ${port + 2} tls own http default { 127.0.0.1; };
-       tcp-clients 1000; recursion no; dnssec-validation no; minimal-responses yes; };
+       tcp-clients ${clients}; http-listener-clients ${clients}; recursion no; dnssec-validation no; minimal-responses yes; };
      controls { };
      zone "${zone}" { type primary; file "${dir}/zone"; };\n`,
   );

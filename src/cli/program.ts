@@ -1,10 +1,14 @@
 import { Command } from 'commander';
 import { programVersion } from '../config/version.ts';
 import type { Builder, ProgramOptions } from './builder.ts';
+import { addCompletionCommand } from './commands/completion.ts';
 import { addDataCommands } from './commands/data.ts';
+import { addDatasetCommands } from './commands/datasets.ts';
+import { addFeedCommands } from './commands/feed.ts';
 import { addKeyCommands } from './commands/keys.ts';
+import { addOrganizationCommands } from './commands/organizations.ts';
 import { addPeopleCommands } from './commands/people.ts';
-import { addQueryCommand } from './commands/query.ts';
+import { addQueryCommands } from './commands/query.ts';
 import { addRecordCommands } from './commands/records.ts';
 import { addServerCommands } from './commands/server.ts';
 import { print } from './output.ts';
@@ -20,7 +24,7 @@ Exit codes: 0 done, 1 failed or answered with an error, 2 wrong command line or 
 Examples:
   uqrp serve
   uqrp put greeting.acme.v1 'hello world' --user you@example.net --public-read
-  uqrp query get.greeting.acme.v1
+  uqrp read greeting.acme.v1
   TOKEN=$(uqrp user token you@example.net)
   uqrp COMMAND --help`;
 
@@ -54,9 +58,13 @@ export function buildProgram(options: ProgramOptions): Command {
   };
   addServerCommands(builder);
   addPeopleCommands(builder);
+  addOrganizationCommands(builder);
   addKeyCommands(builder);
   addRecordCommands(builder);
   addDataCommands(builder);
-  addQueryCommand(builder);
+  addDatasetCommands(builder);
+  addFeedCommands(builder);
+  addQueryCommands(builder);
+  addCompletionCommand(builder);
   return program;
 }

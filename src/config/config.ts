@@ -12,6 +12,7 @@ import {
   type ValueOf,
   type VariableName,
 } from './env.ts';
+import { type FeedSettings, readFeed } from './feed-settings.ts';
 import { type HostPort, PROVIDER_OFF } from './parsers.ts';
 
 export interface TlsFiles {
@@ -46,12 +47,19 @@ export interface Config {
   readonly databaseUrl: string | null;
   /** Null: a file in the data directory, made at the first start. */
   readonly secret: string | null;
+  /** Null: no broker. An edge then has an empty view. */
+  readonly feed: FeedSettings | null;
   readonly restRate: boolean;
   /** UDP replies a second of one class to one network; 0 switches off every DNS limit by address. */
   readonly dnsRate: number;
   readonly demo: boolean;
+  readonly organizations: boolean;
   readonly sync: boolean;
+  readonly billing: boolean;
   readonly btc: boolean;
+  readonly datasets: boolean;
+  /** Without `datasets` it means nothing. */
+  readonly datasetsAsOf: boolean;
   /** Null: the database that ships with the package. */
   readonly geoipDb: string | null;
   readonly nameServers: readonly NameServer[];
@@ -112,6 +120,9 @@ export class ConfigError extends Error {
   }
 }
 
+/** Of a node that nobody has named. */
+const NODE_NAME = 'uqrp';
+
 type Values = { readonly [N in VariableName]: ValueOf<N> };
 
 /** @throws ConfigError with every fault of every variable and of their combination */
@@ -119,6 +130,8 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
   const { values, faults } = parseAll(env);
   // Check combinations of the values that parsed, so that one start shows every fault.
   faults.push(...combinationFaults(values));
+  const { feed, faults: feedFaults } = readFeed(values, values.UQRP_ROLE === 'edge');
+  faults.push(...feedFaults);
   if (faults.length > 0) throw new ConfigError(faults);
   const v = values as Values;
   return deepFreeze({
@@ -140,15 +153,20 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     role: v.UQRP_ROLE,
     databaseUrl: v.UQRP_DATABASE_URL,
     secret: v.UQRP_SECRET,
+    feed,
     restRate: v.UQRP_REST_RATE,
     dnsRate: v.UQRP_DNS_RATE,
     demo: v.UQRP_DEMO,
+    organizations: v.UQRP_ORGANIZATIONS,
     sync: v.UQRP_SYNC,
+    billing: v.UQRP_BILLING,
     btc: v.UQRP_BTC,
+    datasets: v.UQRP_DATASETS,
+    datasetsAsOf: v.UQRP_DATASETS_ASOF,
     geoipDb: v.UQRP_GEOIP_DB === null ? null : resolve(v.UQRP_GEOIP_DB),
     nameServers: v.UQRP_NS,
     dnssec: v.UQRP_DNSSEC,
-    nodeName: v.UQRP_NODE,
+    nodeName: v.UQRP_NODE ?? (feed?.end === 'node' ? feed.credentials.name : NODE_NAME),
     udp: v.UQRP_UDP,
     http2: v.UQRP_HTTP2,
     logFormat: v.UQRP_LOG_FORMAT,
@@ -214,15 +232,34 @@ function combinationFaults(values: Partial<Values>): string[] {
   if (cert !== undefined && key !== undefined && (cert === null) !== (key === null)) {
     faults.push('UQRP_TLS_CERT and UQRP_TLS_KEY must be given together');
   }
-  if (values.UQRP_ROLE === 'edge' && values.UQRP_SYNC === true && values.UQRP_DATABASE_URL === null) {
-    faults.push('UQRP_ROLE edge needs UQRP_DATABASE_URL, the database that it follows, or UQRP_SYNC off');
-  }
+  if (values.UQRP_ROLE === 'edge') faults.push(...edgeFaults(values));
   PORTS.forEach((name, index) => {
     const same = PORTS.slice(0, index).find(
       (other) => values[other] === values[name] && (other !== 'UQRP_HTTP_PORT' || httpSharesHost(values)),
     );
     if (same !== undefined && values[name]) faults.push(`${name} must differ from ${same}`);
   });
+  return faults;
+}
+
+/** A node on the edge of the network is the easiest to steal, so it holds nothing that opens the whole service. */
+function edgeFaults(values: Partial<Values>): string[] {
+  const faults: string[] = [];
+  if (values.UQRP_DATABASE_URL != null) {
+    faults.push(
+      'UQRP_ROLE edge refuses UQRP_DATABASE_URL: an edge reads the feed, and a stolen one must not open the database. Remove it here',
+    );
+  }
+  if (values.UQRP_SECRET != null) {
+    faults.push(
+      'UQRP_ROLE edge refuses UQRP_SECRET: it signs sessions, and a stolen edge must not have it. Remove it here',
+    );
+  }
+  if (values.UQRP_SYNC === true && values.UQRP_FEED_CREDENTIALS === null) {
+    faults.push(
+      'UQRP_ROLE edge needs UQRP_FEED_URL and UQRP_FEED_CREDENTIALS, the file that "uqrp node add" made, or UQRP_SYNC off',
+    );
+  }
   return faults;
 }
 

@@ -1,4 +1,6 @@
 import { HTTP2_CHOICES, UDP_CHOICES } from '../core/network/transport.ts';
+import { COMMANDS } from './command-env.ts';
+import { FEED } from './feed-env.ts';
 import { LISTENERS } from './listener-env.ts';
 import {
   label,
@@ -75,16 +77,18 @@ export const ENVIRONMENT = {
     parse: postgresUrl,
     fallback: null,
     shown: 'SQLite in the data directory',
-    meaning: '`postgres://user:password@host:port/database`',
+    meaning: '`postgres://user:password@host:port/database`. An edge refuses it',
     expects: 'a postgres:// URL',
   }),
   UQRP_SECRET: variable({
     parse: secretText,
     fallback: null,
     shown: 'made once as `secret` in the data directory',
-    meaning: 'What keys are derived from, at least 32 characters; the same for all processes of one service',
+    meaning:
+      'What keys are derived from, at least 32 characters; the same for all control processes of one service. An edge refuses it',
     expects: 'at least 32 characters',
   }),
+  ...FEED,
   UQRP_REST_RATE: variable({
     parse: onOff,
     fallback: 'on',
@@ -104,10 +108,34 @@ export const ENVIRONMENT = {
     meaning: 'Whether the demo namespaces `playground`, `playground-staging`, `playground-dev` answer',
     expects: SWITCH,
   }),
+  UQRP_ORGANIZATIONS: variable({
+    parse: onOff,
+    fallback: 'off',
+    meaning: 'Whether users can share what belongs to an organization',
+    expects: SWITCH,
+  }),
   UQRP_SYNC: variable({
     parse: onOff,
     fallback: 'on',
     meaning: '`off`: the edge view stays empty, and `public_read` is never honoured',
+    expects: SWITCH,
+  }),
+  UQRP_BILLING: variable({
+    parse: onOff,
+    fallback: 'off',
+    meaning: 'Whether `GET /usage` shows `soft_cap_state`: how much of the allowance is used',
+    expects: SWITCH,
+  }),
+  UQRP_DATASETS: variable({
+    parse: onOff,
+    fallback: 'off',
+    meaning: 'Whether the dataset registry answers: `manifest` and `identity` queries, and `GET /datasets`',
+    expects: SWITCH,
+  }),
+  UQRP_DATASETS_ASOF: variable({
+    parse: onOff,
+    fallback: 'off',
+    meaning: 'Whether `identity` queries may name an instant (`-t-`); needs UQRP_DATASETS `on`',
     expects: SWITCH,
   }),
   UQRP_BTC: variable({
@@ -139,8 +167,9 @@ export const ENVIRONMENT = {
   }),
   UQRP_NODE: variable({
     parse: label,
-    fallback: 'uqrp',
-    meaning: 'What this node calls itself in `id.server` and NSID',
+    fallback: null,
+    shown: 'the name in UQRP_FEED_CREDENTIALS of an edge, else `uqrp`',
+    meaning: 'What this node calls itself in `id.server` and NSID; with a feed, the name in the credentials',
     expects: 'one label: 1 to 63 letters, digits and inner hyphens',
   }),
   ...PROVIDERS,
@@ -161,9 +190,9 @@ export const ENVIRONMENT = {
   UQRP_SMTP_URL: variable({
     parse: smtpUrl,
     fallback: null,
-    shown: 'no mail is sent',
+    shown: 'sign-in codes go to stdout',
     meaning:
-      'Mail server, `smtp://user:password@host:port` or `smtps://...`, for notices to owners of webhooks',
+      'Mail server, `smtp://user:password@host:port` or `smtps://...`, for sign-in codes and notices to owners of webhooks',
     expects: 'an smtp or smtps URL',
   }),
   UQRP_MAIL_FROM: variable({
@@ -199,6 +228,7 @@ export const ENVIRONMENT = {
     meaning: 'DNS worker threads, 1 to 256',
     expects: 'a number from 1 to 256',
   }),
+  ...COMMANDS,
 } as const;
 
 export type VariableName = keyof typeof ENVIRONMENT;
@@ -213,7 +243,6 @@ export type ValueOf<N extends VariableName> = (typeof ENVIRONMENT)[N] extends {
 
 /** Variables of other versions: a start accepts them without a warning. */
 const RESERVED =
-  'UQRP_DATASETS UQRP_DATASETS_ASOF UQRP_FEED_URL UQRP_FEED_CREDENTIALS UQRP_ORGANIZATIONS UQRP_BILLING ' +
   'UQRP_OPENMETEO_KEY UQRP_METNO_KEY UQRP_FRANKFURTER_KEY UQRP_ECB_KEY UQRP_COINBASE_KEY UQRP_KRAKEN_KEY';
 
 const known: ReadonlySet<string> = new Set([...Object.keys(ENVIRONMENT), ...RESERVED.split(' ')]);

@@ -16,13 +16,14 @@ export const LISTENERS = {
     parse: literalAddress,
     fallback: null,
     shown: 'UQRP_HOST',
-    meaning: 'Address that REST alone binds',
+    meaning: 'Address that REST and the dashboard alone bind',
     expects: ADDRESS,
   }),
   UQRP_HTTP_PORT: variable({
     parse: port,
     fallback: '8080',
-    meaning: 'REST under `/api/v1`, health and metrics; 0 takes a free port',
+    meaning:
+      'REST under `/api/v1`, the dashboard at `/`, DNS over HTTP, health and metrics; 0 takes a free port',
     expects: PORT,
   }),
   UQRP_DNS_PORT: variable({
@@ -55,7 +56,8 @@ export const LISTENERS = {
     parse: origin,
     fallback: null,
     shown: '`http://localhost:UQRP_HTTP_PORT`',
-    meaning: 'Origin under which clients reach REST, such as `https://api.example.com`; used in links',
+    meaning:
+      'Origin under which browsers and clients reach REST and the dashboard, such as `https://api.example.com`; used in links, and a browser can sign in only there',
     expects: 'an http or https origin without a path',
   }),
   UQRP_TRUSTED_PROXIES: variable({

@@ -1,10 +1,11 @@
-import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import type { Clock } from '../core/clock.ts';
 import type { CertificatePair } from '../core/network/tls.ts';
 import { TLS_FAULTS, type TlsFault } from '../core/network/tls-faults.ts';
+import { replaceFileSync } from '../files/replace-file.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
 
 /** Makes a self-signed certificate for DNS names and literal addresses. */
@@ -97,18 +98,8 @@ function covers(cert: string, hosts: readonly string[]): boolean {
 /** Replaces each file atomically. After a crash between the two the pair does not match, and is made again. */
 function writePair(directory: string, pair: CertificatePair): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  replaceFile(join(directory, 'key.pem'), pair.key, 0o600);
-  replaceFile(join(directory, 'cert.pem'), pair.cert, 0o644);
-}
-
-function replaceFile(path: string, content: string, mode: number): void {
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  try {
-    writeFileSync(draft, content, { flag: 'wx', mode, flush: true });
-    renameSync(draft, path);
-  } finally {
-    rmSync(draft, { force: true });
-  }
+  replaceFileSync(join(directory, 'key.pem'), pair.key, 0o600);
+  replaceFileSync(join(directory, 'cert.pem'), pair.cert, 0o644);
 }
 
 function readPem(path: string, fault: TlsFault, faults: string[]): string | null {

@@ -4,7 +4,7 @@ export function programVersion(): string {
   return manifest().version;
 }
 
-/** Such as `>=24.15.0`. `engines` in package.json is wider, because `npm ci` runs on more versions. */
+/** Such as `^22.20.0 || >=24.11.0`. `engines` of a checkout is wider, because `npm ci` runs on more versions. */
 export function neededNode(): string {
   return manifest().config.node;
 }

@@ -5,3 +5,8 @@ export const BRAND = 'svc';
 export const ENVELOPE_VERSION = `${BRAND}1`;
 
 export const QUERY_TOKEN_PREFIX = `${BRAND}q`;
+
+/** First field of a manifest and of a key, and first line of the text that is signed. */
+export const ATTESTATION_VERSION = `${BRAND}-attest.v1`;
+
+export const IDENTITY_VERSION = `${BRAND}-id.v1`;

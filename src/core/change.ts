@@ -1,7 +1,12 @@
+import type { DatasetItem } from './datasets/item.ts';
+import type { SignedManifest } from './datasets/manifest.ts';
+import type { PUBLIC_NAMESPACE } from './names/labels.ts';
+
 /** `direct` and `cascade` fire webhooks; `expiry` does not. */
 export type ChangeCause = 'direct' | 'cascade' | 'expiry';
 
-export type ChangeBody =
+/** Changes of the tenants' data. */
+type HostedChange =
   | {
       readonly type: 'record.upserted';
       readonly key: string;
@@ -37,6 +42,29 @@ export type ChangeBody =
       readonly expiresAt: number;
     }
   | { readonly type: 'token.revoked'; readonly namespace: string; readonly digest: string };
+
+/** Changes of the dataset registry. They belong to the operator: no owner and no event. */
+export type DatasetChange = {
+  readonly namespace: typeof PUBLIC_NAMESPACE;
+} /** Items of a version, each with all its windows. Nothing of them is served before the version is published. */ & (
+  | { readonly type: 'dataset.items'; readonly versionId: string; readonly items: readonly DatasetItem[] }
+  /** From here on the version is served. All its items came before. */
+  | { readonly type: 'dataset.published'; readonly versionId: string; readonly manifest: SignedManifest }
+  /** The version was retired, or its import was given up: manifest and items go. */
+  | { readonly type: 'dataset.withdrawn'; readonly versionId: string }
+  | {
+      readonly type: 'dataset.key';
+      readonly kid: string;
+      /** Base64 of the 32 octets. */
+      readonly publicKey: string;
+      /** Unix second of its creation. */
+      readonly since: number;
+      /** Unix second from which it attests no more, or null. */
+      readonly end: number | null;
+    }
+);
+
+export type ChangeBody = HostedChange | DatasetChange;
 
 /**
  * One line of the change log, written in the transaction that writes the data. `seq` has no gaps and ascends in commit

@@ -18,6 +18,16 @@ export const LIMITS = {
   queryTokensPerNamespace: 100,
   namespacesPerCustomer: 1000,
   apiKeysPerCustomer: 100,
+  passkeyName: 100,
+  passkeysPerUser: 20,
+  passkeyCredentialId: 1023, // WebAuthn §5.8.3
+  passkeyPublicKey: 1024, // COSE key: RSA of up to 7,000 bits
+  passkeyChallengeMinutes: 5,
+  passkeyChallengesPerUser: 100, // used in `passkeyChallengeMinutes`
+  organizationName: 100,
+  organizationsPerUser: 20,
+  membersPerOrganization: 100, // invitations included
+  invitationDays: 7,
   ttlSecondsMax: 2_147_483_647, // 31 bits (RFC 2181 §8)
   ttlSecondsDefault: 300,
   expiresAtMax: 253_402_300_799_999, // 9999-12-31T23:59:59.999Z
@@ -27,8 +37,12 @@ export const LIMITS = {
   importLine: 8192, // a line of `uqrp import`: twice a full record in Base64
   requestBody: 65_536, // the bulk route has `bulkBody`: 500 full records
   bulkBody: 4_194_304,
+  discardedBody: 8_388_608, // announced length of a refused body that is still read: else a proxy may lose the answer
   listingPage: 65_536, // JSON of one batch: what a listing holds while its client does not read
   restConnections: 1024, // above it the server closes new connections
+  restQueries: 256, // DNS queries on the REST port in work at once; `restQueriesPerAddress`: of one address
+  restQueriesPerAddress: 32,
+  dashboardOctets: 8_388_608, // of its files, which are in memory
   listingsPerCustomer: 4, // streamed at once, of one customer; `listings`: in one process
   listings: 64,
   pagesPerCustomer: 8, // read at once; 1.3 MB each when the records are full
@@ -44,6 +58,28 @@ export const LIMITS = {
   authenticatedPerMinute: 1000,
   writesPerMinute: 60,
   writesPerHour: 600,
+  passkeyOptionsPerMinute: 10, // of one IPv4 address or IPv6 /64, and so are `passkeyResponsesPerMinute`
+  passkeyResponsesPerMinute: 10,
+  invitationsPerHour: 20, // of one user
+  signInsPerMinute: 5, // of one IPv4 address or IPv6 /64
+  signInsPerQuarterHour: 3, // for one mail address
+  verificationsPerMinute: 10, // of one IPv4 address or IPv6 /64
+  failedSignInsPerHour: 20, // of one IPv4 address or IPv6 /64
+  failedSignInsPerDay: 100,
+  passkeyOptionsPer48: 100, // of one IPv6 /48, and so are the others: ten times that of a /64
+  passkeyResponsesPer48: 100,
+  signInsPer48: 50,
+  verificationsPer48: 100,
+  failedSignInsPerHourPer48: 200,
+  failedSignInsPerDayPer48: 1000,
+  failedCodesPerHour: 10, // for one mail address
+  failedCodesPerDay: 30,
+  signInCodeMinutes: 10,
+  signInCodeTries: 5, // wrong ones, then the code is void
+  codeMails: 8, // mails with codes sent at once, of one process
+  codeMailsWaiting: 1000, // above it new ones are dropped
+  sessionsPerUser: 100, // above it the oldest ends
+  mailAddress: 254, // RFC 5321 §4.5.3.1
   webhookName: 100,
   webhookUrl: 2048,
   webhookNamespaces: 100,
@@ -63,8 +99,44 @@ export const LIMITS = {
   webhookHistoryDays: 7,
   webhookSecretsPerHour: 5,
   webhookTestsPerMinute: 10,
+  feedBatchChanges: 1000, // changes in a batch of the feed
+  feedBatchOctets: 900_000, // rows of a batch before compression
+  feedMessage: 1_000_000, // below the 1 MB that a broker takes by default
+  feedSnapshot: 68_719_476_736, // the file of a view: its whole address space
+  feedFile: 268_435_456, // a file that control sends to its nodes
+  feedSnapshotPart: 524_288, // of the content of a snapshot, in one message
+  feedSnapshotMinutes: 30, // between two snapshots
+  feedSnapshotSilentMinutes: 90, // after which the process that makes them is killed and started again
   usageBatchCounts: 1000, // counts in a batch that a node sends
   usageAnswersMax: 10_000_000_000, // of one namespace and hour in a batch
+  queryLogBatchRows: 2000, // rows in a batch that a node sends
+  queryLogRowsPerSecond: 2000, // that one worker records, and that a node passes on; further ones are dropped
+  queryLogRowsWaiting: 10_000, // that a node could not pass on yet
+  usageWaitingCounts: 100_000, // of a node; above it answers join an earlier hour of their namespace
+  usageSpoolOctets: 16_777_216, // that a node takes over from the file of an earlier process; the oldest are lost above it
+  usageSpoolDays: 6, // how long a batch is sent; control knows its id for seven
+  accountingNamespaces: 16_384, // whose counters one worker keeps at hand between two hand-overs
+  queryLogDurationMs: 60_000, // longest time shown; a query that took longer shows it
+  datasetSlug: 40,
+  datasetVersion: 16,
+  datasetLicense: 128, // UTF-8 in normal form C, as the other texts of datasets
+  datasetProvenance: 256,
+  datasetUrl: 2048,
+  datasetManifestFile: 16_384, // JSON: every field at its bound, written with escapes
+  datasetItemKey: 40,
+  datasetText: 128, // each of issuer, brand and type
+  datasetWindows: 64, // of one item
+  datasetLine: 4096, // a line of an items file: every text at its bound, written with escapes
+  datasetLines: 10_000_000,
+  datasetVersions: 100, // served, of one dataset
+  datasetChangeItems: 100, // items of one change
+  datasetChange: 65_536, // JSON of one change: one item with all its windows fits
+  queryLogHours: 24, // how long rows are listed
+  queryLogStreamsPerCustomer: 3, // open at once, of one customer; `queryLogStreams`: in one process
+  queryLogStreams: 256,
+  queryLogStreamRows: 200, // rows a second of one stream; more are skipped and counted
+  queryLogResumeRows: 20_000, // rows of all customers that a stream looks through after Last-Event-ID
+  usageDays: 400, // how long hourly sums are kept
   udpPayload: 1232, // advertised, and never exceeded over UDP (RFC 9715)
   dnsMessage: 65_535, // sent over any transport
   udpMisses: 1024, // waiting UDP queries of one worker; above it or `udpMissOctets` new ones are dropped

@@ -3,10 +3,15 @@ import { describe, it } from 'node:test';
 import type { TestDatabase } from '../../test/support/control/store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../test/support/control/store/postgres.ts';
 import { sqliteDatabase } from '../../test/support/control/store/sqlite.ts';
+import { createMemoryBroker } from '../../test/support/feed/bus/memory-bus.ts';
+import { controlEnd, keyOfAny, nameOf, nodeEnd } from '../../test/support/feed/exchange/nodes.ts';
+import { createMemoryQueryLog } from '../../test/support/feed/memory-query-log.ts';
 import { createMemoryUsage } from '../../test/support/feed/memory-usage.ts';
 import { openStore } from '../control/store/open.ts';
 import { usageSink } from '../control/store/tables/usage.ts';
 import { LIMITS } from '../core/limits.ts';
+import { busUsageSink } from './exchange/bus-sinks.ts';
+import { startMeter } from './exchange/meter.ts';
 import { type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from './usage-sink.ts';
 
 const HOUR = 3_600_000;
@@ -132,6 +137,25 @@ function usageSinkSuite(name: string, create: () => Promise<UsageWorld>, skip: s
 usageSinkSuite('memory', async () => {
   const usage = createMemoryUsage();
   return { open: async () => usage, sums: async () => usage.sums(), async close() {} };
+});
+
+usageSinkSuite('over the bus', async () => {
+  const usage = createMemoryUsage();
+  const bus = createMemoryBroker();
+  startMeter({
+    // Two hours after the counts of the suite.
+    end: controlEnd(bus.connect(), { keyOf: keyOfAny, clock: () => 4 * HOUR }),
+    usage,
+    queryLog: createMemoryQueryLog(),
+    existing: async (ids) => new Set(ids),
+  });
+  return {
+    open: async () => ({
+      add: (batch) => busUsageSink(nodeEnd(bus.connect(), nameOf(batch.node))).add(batch),
+    }),
+    sums: async () => usage.sums(),
+    async close() {},
+  };
 });
 
 async function storeUsage(database: TestDatabase): Promise<UsageWorld> {

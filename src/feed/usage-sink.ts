@@ -19,11 +19,7 @@ export interface UsageBatch {
   readonly counts: readonly UsageCount[];
 }
 
-/**
- * Takes the usage that nodes counted. Delivery is at least once: a sender repeats a batch until `add` resolves.
- *
- * Implemented by the store. No node sends to it yet (docs/adr/0022-feed-protocol.md).
- */
+/** Takes the usage that nodes counted. Delivery is at least once: a sender repeats a batch until `add` resolves. */
 export interface UsageSink {
   /**
    * Adds the counts to the hourly sums. A batch of a (node, batch) that was added before changes nothing.
@@ -32,7 +28,8 @@ export interface UsageSink {
   add(batch: UsageBatch): Promise<void>;
 }
 
-type UsageField = keyof UsageBatch | keyof UsageCount;
+const USAGE_FIELDS = ['node', 'batch', 'counts', 'namespaceId', 'hour', 'answers'] as const;
+type UsageField = (typeof USAGE_FIELDS)[number];
 
 /** A batch that no repeat makes valid. It names the field, not the value. */
 export class UsageFormatError extends Error {
@@ -43,6 +40,11 @@ export class UsageFormatError extends Error {
     super(`usage batch: ${field} is out of bounds`);
     this.field = field;
   }
+}
+
+/** The error of a batch that another process refused. @param field that it named */
+export function usageFormatError(field: unknown): UsageFormatError {
+  return new UsageFormatError(USAGE_FIELDS.find((known) => known === field) ?? 'batch');
 }
 
 const HOUR_MS = 3_600_000;

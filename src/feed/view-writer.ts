@@ -18,6 +18,15 @@ export interface ViewWriter {
   close(): Promise<void>;
 }
 
+/** A view in a file does not hold what it was said to hold, or this release cannot read it. */
+export class UnfitFileError extends Error {
+  override readonly name = 'UnfitFileError';
+
+  constructor() {
+    super('the file of a snapshot is no view that this release can read');
+  }
+}
+
 /** A view that is being built. Readers see nothing of it before `finish`. */
 export interface ViewRebuild {
   /**
@@ -25,6 +34,14 @@ export interface ViewRebuild {
    * upserts
    */
   load(changes: readonly ChangeBody[]): Promise<void>;
+  /**
+   * Instead of pages: a whole view in a file, which is moved, or removed when it cannot be used.
+   * @param has cursor and epoch of the view in the file
+   * @throws UnfitFileError
+   */
+  adopt(file: string, has: { readonly epoch: string; readonly seq: number }): Promise<void>;
+  /** After `adopt`: applies changes that follow. Readers see nothing of it yet. */
+  apply(changes: readonly ChangeBody[], cursor: number): Promise<void>;
   /** Applies changes, then replaces the serving view in one step, crash included. */
   finish(changes: readonly ChangeBody[], cursor: number, epoch: string): Promise<void>;
   /** Does nothing after `finish`. */

@@ -1,8 +1,8 @@
 import { backgroundTimers, type Timers } from './timers.ts';
 
 export interface EveryOptions {
-  /** Milliseconds from the end of one run to the start of the next. */
-  readonly ms: number;
+  /** Milliseconds from the end of one run to the start of the next. A function is asked after each run. */
+  readonly ms: number | (() => number);
   readonly task: () => void | Promise<void>;
   /** Must not throw. After an error the task runs again at its next time. */
   readonly onError: (error: unknown) => void;
@@ -30,7 +30,7 @@ export function every({ ms, task, onError, timers = backgroundTimers }: EveryOpt
   }
 
   function schedule(): void {
-    cancel = timers.after(ms, () => {
+    cancel = timers.after(typeof ms === 'number' ? ms : ms(), () => {
       running = run();
     });
   }

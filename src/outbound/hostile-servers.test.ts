@@ -6,6 +6,7 @@ import {
   HOST,
   type Peer,
   ROOT_PEM,
+  reset,
   type Side,
   startTcp,
   startTls,
@@ -28,12 +29,13 @@ const WRITTEN_MAX = 8_000_000;
 const FIRST_SEED = Number(process.env.UQRP_FUZZ_SEED ?? randomInt(2 ** 31));
 
 /** Runs the script of the server, one connection. @returns octets written */
-function play({ raw, secure }: Side, script: HostileScript, onWritten: (octets: number) => void): void {
+function play(side: Side, script: HostileScript, onWritten: (octets: number) => void): void {
+  const { raw, secure } = side;
   let part = 0;
   const end = (): void => {
     if (script.end === 'end') secure.end();
     else if (script.end === 'destroy') raw.destroy();
-    else if (script.end === 'reset') raw.resetAndDestroy();
+    else if (script.end === 'reset') reset(side);
     else if (script.end === 'endless') flood();
   };
   function flood(): void {

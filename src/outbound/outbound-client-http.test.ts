@@ -7,6 +7,7 @@ import {
   HOST,
   type Peer,
   ROOT_PEM,
+  reset,
   type Side,
   says,
   startTcp,
@@ -97,7 +98,7 @@ const STAGES: Readonly<Record<string, (side: Side, then: () => void) => void>> =
 };
 
 const ENDS: Readonly<Record<string, [end: (side: Side) => void, expected: Seen]>> = {
-  'a reset': [({ raw }) => raw.resetAndDestroy(), 'connection_failed'],
+  'a reset': [reset, 'connection_failed'],
   'an end': [({ secure }) => secure.end(), 'connection_failed'],
   'a bare end': [({ raw }) => raw.destroy(), 'connection_failed'],
   silence: [() => {}, 'timeout'],
@@ -211,7 +212,7 @@ describe('an outbound client before HTTP servers', () => {
   it('reports a request whose body cannot be sent', async () => {
     const large = Buffer.alloc(32 << 20, 'x');
     const table: readonly [string, (side: Side) => unknown, Seen][] = [
-      ['a reset', ({ raw, secure }) => secure.once('data', () => raw.resetAndDestroy()), 'connection_failed'],
+      ['a reset', (side) => side.secure.once('data', () => reset(side)), 'connection_failed'],
       ['an end', ({ raw, secure }) => secure.once('data', () => raw.destroy()), 'connection_failed'],
       ['an answer before the end', says(head('413 Content Too Large', 'Connection: close')), 413],
     ];

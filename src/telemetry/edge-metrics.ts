@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { LIMITED_EVENTS, TRANSPORTS } from '../core/network/transport.ts';
+import { QUERY_STATUSES } from '../core/query/query-status.ts';
 import { type EdgeTotals, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
 import { SIGNING_EVENTS } from './vocabulary.ts';
 
@@ -21,6 +22,17 @@ export function registerEdgeMetrics(registry: Registry, memory: SharedArrayBuffe
       this.reset();
       this.inc({ result: 'hit' }, cacheHits);
       this.inc({ result: 'miss' }, cacheMisses);
+    },
+  });
+  new Counter({
+    registers,
+    name: 'uqrp_queries_total',
+    help: 'Queries to public services and hosted namespaces by what became of them',
+    labelNames: ['status'],
+    collect() {
+      const { queries } = totals();
+      this.reset();
+      for (const [at, status] of QUERY_STATUSES.entries()) this.inc({ status }, queries[at]);
     },
   });
   floodCounters({ registers }, totals);

@@ -6,6 +6,7 @@ import {
   TRANSPORTS,
   type Transport,
 } from '../core/network/transport.ts';
+import { QUERY_STATUSES } from '../core/query/query-status.ts';
 import { SIGNING_EVENTS, type SigningEvent } from './vocabulary.ts';
 
 /**
@@ -57,13 +58,14 @@ const BYTES = SECONDS + 1;
 const MALFORMED = BYTES + 1;
 const CONNECTIONS = MALFORMED + 1;
 const BLOCK = CONNECTIONS + CONNECTION_EVENTS.length;
-/** After the transports' blocks: packet cache, rate limit, misses for which there was no room, and budget of signatures. */
+/** After the transports' blocks: packet cache, rate limit, misses for which there was no room, budget of signatures, statuses. */
 const HITS = BLOCK * TRANSPORTS.length;
 const MISSES = HITS + 1;
 const LIMITED = MISSES + 1;
 const MISSES_DROPPED = LIMITED + LIMITED_EVENTS.length;
 const SIGNING = MISSES_DROPPED + 1;
-const COUNTERS = SIGNING + SIGNING_EVENTS.length;
+const QUERIES = SIGNING + SIGNING_EVENTS.length;
+const COUNTERS = QUERIES + QUERY_STATUSES.length;
 const CACHE_LINE_NUMBERS = 8;
 const ROW = Math.ceil(COUNTERS / CACHE_LINE_NUMBERS) * CACHE_LINE_NUMBERS;
 
@@ -82,6 +84,8 @@ export interface EdgeStats {
   cacheMiss(): void;
   /** What the budget of signatures did to one question. */
   signing(event: SigningEvent): void;
+  /** A query of the product was answered. @param status position in QUERY_STATUSES */
+  readonly query: (status: number) => void;
 }
 
 /** Shared memory for the given number of workers, all zero. */
@@ -123,6 +127,9 @@ export function edgeStatsWriter(memory: SharedArrayBuffer, worker: number): Edge
     signing(event) {
       row[SIGNING + SIGNING_INDEX[event]]!++;
     },
+    query(status) {
+      row[QUERIES + status]!++;
+    },
   };
 }
 
@@ -135,6 +142,8 @@ export interface EdgeTotals {
   readonly limited: Readonly<Record<LimitedEvent, number>>;
   readonly missesDropped: number;
   readonly signing: Readonly<Record<SigningEvent, number>>;
+  /** In the order of QUERY_STATUSES. */
+  readonly queries: readonly number[];
 }
 
 export interface TransportTotals {
@@ -164,6 +173,7 @@ export function edgeTotals(memory: SharedArrayBuffer): EdgeTotals {
     limited: { dropped: sum[LIMITED]!, slipped: sum[LIMITED + 1]! },
     missesDropped: sum[MISSES_DROPPED]!,
     signing: { truncated: sum[SIGNING]!, waited: sum[SIGNING + 1]!, refused: sum[SIGNING + 2]! },
+    queries: Array.from(sum.subarray(QUERIES, QUERIES + QUERY_STATUSES.length)),
   };
 }
 

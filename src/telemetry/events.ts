@@ -1,6 +1,14 @@
 import { TLS_FAULTS } from '../core/network/tls-faults.ts';
 import { TRANSPORTS, UDP_PATHS } from '../core/network/transport.ts';
-import { FEED_FAULTS, FEED_STATES, VIEW_DISCARDS } from './vocabulary.ts';
+import { FEED_REFUSALS } from '../feed/batch/refusal.ts';
+import {
+  ACCOUNTING_PARTS,
+  FEED_FAULTS,
+  FEED_MENDS,
+  FEED_STATES,
+  PUBLISHER_FAULTS,
+  VIEW_DISCARDS,
+} from './vocabulary.ts';
 
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
@@ -69,7 +77,13 @@ export const EVENTS = {
   'keys.waiting': {
     level: 'error',
     message:
-      'there are no signing keys, in the database or as a copy. Start a process with the role control; DNS is served once they exist',
+      'there are no signing keys, from control or as a copy. Start a process with the role control; DNS is served once they exist',
+    fields: {},
+  },
+  'keys.copy_failing': {
+    level: 'error',
+    message:
+      'the copy of the keys of this node could not be used or written. Without one, the node waits for control at its next start',
     fields: {},
   },
   'keys.failing': {
@@ -81,6 +95,12 @@ export const EVENTS = {
     level: 'error',
     message: 'a listening socket reported an error',
     fields: { transport: [...TRANSPORTS, 'http'], worker: 'number' },
+  },
+  'accounting.failing': {
+    level: 'error',
+    message:
+      'what this node counted could not be sent to the database or written to disk. It is tried again; counts are kept',
+    fields: { part: ACCOUNTING_PARTS },
   },
   'udp.opened': {
     level: 'info',
@@ -129,6 +149,17 @@ export const EVENTS = {
     message: 'webhook deliveries could not be leased or finished. It is tried again',
     fields: {},
   },
+  'invitation.mail_lost': {
+    level: 'warn',
+    message:
+      'a mail with an invitation was not sent. An owner of the organization can invite the address again',
+    fields: { reason: ['refused', 'overload'] },
+  },
+  'signin.mail_lost': {
+    level: 'warn',
+    message: 'a mail with a sign-in code was not sent. The user can ask for another one',
+    fields: { reason: ['refused', 'overload'] },
+  },
   'webhook.disabled': {
     level: 'warn',
     message:
@@ -145,6 +176,73 @@ export const EVENTS = {
     message:
       'the edge view is not up to date: changes cannot be read or applied. DNS is answered from the view as it is',
     fields: { reason: FEED_FAULTS, seconds: 'number' },
+  },
+  'feed.connection': {
+    level: 'warn',
+    message: 'the connection to the broker of the feed was made or lost. A lost one is made again',
+    fields: { state: ['connected', 'disconnected'] },
+  },
+  'feed.broker_failing': {
+    level: 'error',
+    message:
+      'the broker cannot be reached, or refused something. Check UQRP_FEED_URL, that nats-server runs, and that it knows this process (nodes.conf, then SIGHUP)',
+    fields: {},
+  },
+  'feed.nodes_failing': {
+    level: 'error',
+    message:
+      'nodes.json, beside the credentials of control, is missing or damaged. The nodes that it had stay. Restore it from a copy',
+    fields: {},
+  },
+  'feed.refused': {
+    level: 'error',
+    message: 'a message of the feed was not used. The edge view stays as it is and serves on',
+    fields: { reason: FEED_REFUSALS, mend: FEED_MENDS },
+  },
+  'feed.exchange_failing': {
+    level: 'error',
+    message:
+      'what a node sent could not be stored or answered, or a state could not be sent. It is repeated. Check the database',
+    fields: {},
+  },
+  'feed.publishing': {
+    level: 'info',
+    message: 'this process sends the changes to the nodes, or has left it to another one',
+    fields: { state: ['leading', 'stepped_back'] },
+  },
+  'feed.publisher_failing': {
+    level: 'error',
+    message:
+      'changes could not be published as they should. It is tried again; docs/OPERATIONS.md says what each reason means',
+    fields: { reason: PUBLISHER_FAULTS },
+  },
+  'feed.snapshot': {
+    level: 'info',
+    message: 'a snapshot of the feed was made',
+    fields: { seq: 'number', octets: 'number', seconds: 'number' },
+  },
+  'feed.snapshot_failing': {
+    level: 'error',
+    message:
+      'a snapshot of the feed could not be made. It is tried again; until then new nodes take the one before, or rows of the database',
+    fields: {},
+  },
+  'feed.downloaded': {
+    level: 'info',
+    message: 'a snapshot of the feed was downloaded and verified',
+    fields: { seq: 'number', octets: 'number' },
+  },
+  'feed.file_failing': {
+    level: 'error',
+    message:
+      'a file of control (country database or exchange map) could not be put into the data directory. The one before stays in use',
+    fields: {},
+  },
+  'view.waiting': {
+    level: 'error',
+    message:
+      'this node has no view yet, so it does not answer DNS. It waits for control, over the broker in UQRP_FEED_URL; see that both run',
+    fields: {},
   },
   'view.discarded': {
     level: 'warn',

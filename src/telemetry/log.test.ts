@@ -136,10 +136,9 @@ describe('createLog', () => {
 
   it('has only events that docs/OPERATIONS.md lists', () => {
     const page = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8');
-    const listed = [...page.matchAll(/^\| `([a-z_]+\.[a-z]+)` \| (info|warn|error) \|/gm)].map(([, n, l]) => [
-      n,
-      l,
-    ]);
+    const listed = [...page.matchAll(/^\| `([a-z_]+\.[a-z_]+)` \| (info|warn|error) \|/gm)].map(
+      ([, n, l]) => [n, l],
+    );
     assert.deepEqual(
       listed,
       Object.entries(EVENTS).map(([name, row]) => [name, row.level]),

@@ -4,7 +4,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { CONNECTION_EVENTS, LIMITED_EVENTS, TRANSPORTS } from '../core/network/transport.ts';
 import { createEdgeStats, edgeStatsWriter, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
-import { createMetrics, type Metrics } from './metrics.ts';
+import type { FeedLag, FeedNow } from './feed-metrics.ts';
+import { createMetrics, type Metrics, type UnsentUsage } from './metrics.ts';
 import { SIGNING_EVENTS } from './vocabulary.ts';
 
 function quiet(edgeStats: SharedArrayBuffer | null = null): Metrics {
@@ -193,9 +194,9 @@ describe('createMetrics', () => {
   });
 
   it('shows the lag of the feed while somebody follows', async () => {
-    let lag: { seq: number; seconds: number } | null = { seq: 7, seconds: 1.5 };
+    let lag: FeedLag | null = { seq: 7, seconds: 1.5, isStale: false };
     const metrics = createMetrics({ edgeStats: null, feedLag: () => lag, process: false });
-    metrics.applied(3);
+    metrics.feed.applied(3);
     metrics.swept(2);
     metrics.workerRestarted();
     const text = await metrics.text();
@@ -204,8 +205,67 @@ describe('createMetrics', () => {
     assert.equal(value(text, 'uqrp_feed_changes_applied_total'), 3);
     assert.equal(value(text, 'uqrp_records_expired_total'), 2);
     assert.equal(value(text, 'uqrp_worker_restarts_total'), 1);
+    assert.equal(value(text, 'uqrp_feed_stale_seconds'), 0);
+    lag = { ...lag, isStale: true };
+    assert.equal(value(await metrics.text(), 'uqrp_feed_stale_seconds'), 1.5);
     lag = null;
     assert.equal(value(await metrics.text(), 'uqrp_feed_lag_changes'), undefined);
+  });
+
+  it('shows the feed of the side that the process is on', async () => {
+    let now: FeedNow | null = null;
+    const metrics = createMetrics({ edgeStats: null, feedLag: () => null, feed: () => now, process: false });
+    const gauges = [
+      'connected',
+      'heartbeat_seconds',
+      'leader',
+      'published_seq',
+      'unconfirmed_batches',
+      'snapshot_seconds',
+      'late_nodes',
+    ];
+    const shown = async (): Promise<(number | undefined)[]> => {
+      const text = await metrics.text();
+      return gauges.map((name) => value(text, `uqrp_feed_${name}`));
+    };
+    const none = undefined;
+    assert.deepEqual(await shown(), [none, none, none, none, none, none, none]);
+    now = { isConnected: true, node: { heartbeatSeconds: 0.5 }, control: null };
+    assert.deepEqual(await shown(), [1, 0.5, none, none, none, none, none]);
+    now = { isConnected: false, node: { heartbeatSeconds: null }, control: null };
+    assert.deepEqual(await shown(), [0, none, none, none, none, none, none]);
+    const control = { published: 9, unconfirmed: 2, snapshotSeconds: 60, late: 4 };
+    now = { isConnected: true, node: null, control };
+    assert.deepEqual(await shown(), [1, none, 1, 9, 2, 60, 4]);
+    const idle = { published: null, unconfirmed: 0, snapshotSeconds: null, late: 0 };
+    now = { isConnected: true, node: null, control: idle };
+    assert.deepEqual(await shown(), [1, none, 0, none, 0, none, 0]);
+
+    assert.equal(value(await metrics.text(), 'uqrp_feed_refused_total{reason="signature"}'), 0);
+    metrics.feed.refused('signature');
+    metrics.feed.repaired('stream', 3);
+    metrics.feed.conflicted();
+    metrics.feed.leftOut(5);
+    const text = await metrics.text();
+    assert.equal(value(text, 'uqrp_feed_refused_total{reason="signature"}'), 1);
+    assert.equal(value(text, 'uqrp_feed_repaired_changes_total{from="stream"}'), 3);
+    assert.equal(value(text, 'uqrp_feed_conflicts_total'), 1);
+    assert.equal(value(text, 'uqrp_feed_answers_left_out_total'), 5);
+  });
+
+  it('shows what a node could not send yet', async () => {
+    let unsentUsage: UnsentUsage | null = { answers: 12, spoolOctets: 480 };
+    const options = { edgeStats: null, feedLag: () => null, process: false };
+    const metrics = createMetrics({ ...options, unsentUsage: () => unsentUsage });
+    const shown = async (): Promise<(number | undefined)[]> => {
+      const text = await metrics.text();
+      return ['waiting_answers', 'spool_bytes'].map((name) => value(text, `uqrp_usage_${name}`));
+    };
+    assert.deepEqual(await shown(), [12, 480]);
+    unsentUsage = { answers: 0, spoolOctets: 0 };
+    assert.deepEqual(await shown(), [0, 0]);
+    unsentUsage = null;
+    assert.deepEqual(await shown(), [undefined, undefined]);
   });
 
   it('has only metrics that docs/OPERATIONS.md lists', async () => {

@@ -1,6 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObservation } from '../core/network/http-observation.ts';
 import { registerEdgeMetrics } from './edge-metrics.ts';
+import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
+import { registerNodeMetrics } from './node-metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 import { type ProviderCalled, registerProviderMetrics } from './provider-metrics.ts';
 import { METHODS } from './vocabulary.ts';
@@ -10,18 +12,27 @@ import { registerWebhookMetrics, type WebhookMetrics } from './webhook-metrics.t
 export interface MetricSources {
   /** Shared counters of the DNS workers (`createEdgeStats`); null in a process without them. */
   readonly edgeStats: SharedArrayBuffer | null;
-  /** How far the view is behind: changes, and the age in seconds of the oldest one not applied. Null: no follower. */
-  readonly feedLag: () => { readonly seq: number; readonly seconds: number } | null;
+  readonly feedLag: FeedSources['lag'];
+  readonly feed?: FeedSources['feed'];
   /** Seconds that the longest waiting webhook has been due; null in a process that sends none. */
   readonly webhookOldestDue?: () => Promise<number> | null;
   /** Version of this program; not exported when absent. */
   readonly version?: string;
   /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
   readonly certificateEnd?: () => number | null;
+  /** Null in a process without DNS, or one that counts nothing. */
+  readonly unsentUsage?: () => UnsentUsage | null;
   /** Whether the database answers; null in a process that does not ask it. */
   readonly databaseUp?: () => boolean | null;
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
+}
+
+/** Private answers that were counted and that the control side does not have yet. */
+export interface UnsentUsage {
+  readonly answers: number;
+  /** Of the file in which they are kept. */
+  readonly spoolOctets: number;
 }
 
 export interface Metrics {
@@ -29,10 +40,15 @@ export interface Metrics {
   /** Prometheus text of everything. */
   text(): Promise<string>;
   http(observation: HttpObservation): void;
-  /** Changes that the follower applied to the view. */
-  applied(changes: number): void;
+  readonly feed: FeedMetrics;
   /** Expired records that the sweeper deleted. */
   swept(records: number): void;
+  /** Rows of the query log that this node dropped. */
+  queryLogDropped(rows: number): void;
+  /** Private answers in a batch that the control side will never take. */
+  usageRefused(answers: number): void;
+  /** Private answers that this node counted and no longer tries to send. */
+  usageLost(answers: number): void;
   workerRestarted(): void;
   /** A call to a data provider has ended. */
   readonly providerCalled: ProviderCalled;
@@ -45,9 +61,12 @@ const HTTP_BOUNDS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  if (sources.process) collectDefaultMetrics({ register: registry, prefix: 'uqrp_' });
+  if (sources.process) registerNodeMetrics(registry);
   if (sources.edgeStats !== null) registerEdgeMetrics(registry, sources.edgeStats);
-  registerFeedLag(registry, sources.feedLag);
+  const feed = registerFeedMetrics(registry, {
+    lag: sources.feedLag,
+    feed: sources.feed ?? (() => null),
+  });
   registerProcessMetrics(registry, {
     version: sources.version ?? null,
     certificateEnd: sources.certificateEnd ?? (() => null),
@@ -67,8 +86,23 @@ export function createMetrics(sources: MetricSources): Metrics {
     labelNames: ['route', 'method'],
     buckets: HTTP_BOUNDS,
   });
-  const applied = counter(registry, 'uqrp_feed_changes_applied_total', 'Changes applied to the edge view');
   const swept = counter(registry, 'uqrp_records_expired_total', 'Expired records that the sweeper deleted');
+  const logDropped = counter(
+    registry,
+    'uqrp_query_log_dropped_total',
+    'Rows of the query log that this node dropped because there were too many',
+  );
+  const usageRefused = counter(
+    registry,
+    'uqrp_usage_refused_answers_total',
+    'Private answers in batches that the control side refused and that are not sent again',
+  );
+  const usageLost = counter(
+    registry,
+    'uqrp_usage_lost_answers_total',
+    'Private answers that this node counted and no longer tries to send',
+  );
+  registerUnsentUsage(registry, sources.unsentUsage ?? (() => null));
   const restarts = counter(
     registry,
     'uqrp_worker_restarts_total',
@@ -86,8 +120,11 @@ export function createMetrics(sources: MetricSources): Metrics {
       requests.inc({ ...labels, status });
       requestSeconds.observe(labels, seconds);
     },
-    applied: (changes) => applied.inc(changes),
+    feed,
     swept: (records) => swept.inc(records),
+    queryLogDropped: (rows) => logDropped.inc(rows),
+    usageRefused: (answers) => usageRefused.inc(answers),
+    usageLost: (answers) => usageLost.inc(answers),
     workerRestarted: () => restarts.inc(),
     providerCalled,
     webhooks,
@@ -98,26 +135,33 @@ function counter(registry: Registry, name: string, help: string): Counter {
   return new Counter({ registers: [registry], name, help });
 }
 
-function registerFeedLag(registry: Registry, lag: MetricSources['feedLag']): void {
-  for (const [field, name, help] of [
-    ['seq', 'uqrp_feed_lag_changes', 'Changes that the edge view is behind'],
-    ['seconds', 'uqrp_feed_lag_seconds', 'Age of the oldest change that the edge view lacks'],
-  ] as const) {
+function registerUnsentUsage(registry: Registry, unsent: () => UnsentUsage | null): void {
+  const gauge = (name: string, help: string, of: (unsent: UnsentUsage) => number): void => {
     new Gauge({
       registers: [registry],
       name,
       help,
       collect() {
-        const now = lag();
+        const now = unsent();
         if (now === null) this.remove();
-        else this.set(now[field]);
+        else this.set(of(now));
       },
     });
-  }
+  };
+  gauge(
+    'uqrp_usage_waiting_answers',
+    'Private answers that this node counted and the control side does not have yet',
+    ({ answers }) => answers,
+  );
+  gauge(
+    'uqrp_usage_spool_bytes',
+    'Octets of the file in which this node keeps such counts; 0 without one',
+    ({ spoolOctets }) => spoolOctets,
+  );
 }
 
 /** Words and `:parameters`: an identifier, an address or a token does not look so. */
-const TEMPLATE = /^(?:\/(?:v[0-9]|:?[a-z_]{1,30}|\*))+$/;
+const TEMPLATE = /^(?:\/(?:v[0-9]|:?[a-z_-]{1,30}|\*))+$/;
 /** More than all routes. Above it a caller passes URLs by mistake, and memory must stay bounded. */
 const TEMPLATES_MAX = 64;
 

@@ -36,7 +36,7 @@ const CLASSES: ReadonlySet<string> = new Set([
 const CODE = /^[A-Z0-9_]{1,40}$/;
 /** Files of this project in a stack. A path is logged only if the file exists, because a stack is forgeable text. */
 const FRAME =
-  /^ {4}at .*?((?:src|bench|scripts|test)\/[A-Za-z0-9_./-]{1,120}\.ts):([0-9]{1,6}):[0-9]{1,6}\)?$/;
+  /^ {4}at .*?((?:src|dist|bench|scripts|test)\/[A-Za-z0-9_./-]{1,120}\.[jt]s):([0-9]{1,6}):[0-9]{1,6}\)?$/;
 const FRAMES = 8;
 const CAUSES = 3;
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

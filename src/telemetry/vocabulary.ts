@@ -6,8 +6,30 @@ export type SigningEvent = (typeof SIGNING_EVENTS)[number];
 
 export const FEED_STATES = ['rebuilding', 'following', 'failing'] as const;
 
-/** What keeps the view from following its source (`feed/feed-faults.ts`). */
+/** What keeps the view from following its source (`feed/follower/feed-faults.ts`). */
 export const FEED_FAULTS = ['source', 'view', 'disk_full', 'other_store', 'format'] as const;
+
+/** Where changes are read that did not come live. */
+export const FEED_REPAIRS = ['stream', 'control'] as const;
+export type FeedRepair = (typeof FEED_REPAIRS)[number];
+
+/** What keeps control from publishing (`feed/publisher/publisher.ts`). */
+export const PUBLISHER_FAULTS = ['conflict', 'stream_failed', 'rewound', 'behind_stream', 'failed'] as const;
+
+/** What an operator does about a message that was refused. */
+export const FEED_MENDS = [
+  'upgrade this node to the release of control',
+  'make new credentials for this node, they lack a key that signs the feed',
+  'the database of control was exchanged, put the right one back or start this node with --accept-new-store',
+  'compare the clocks of this machine and of control',
+  'this node lacks the keys of the hour, see that it was not removed and control runs',
+  'see who can write to the broker, a message was damaged, repeated or forged',
+  'see that no two machines use one credentials file, and who can write to the broker, a message came a second time',
+] as const;
+export type FeedMend = (typeof FEED_MENDS)[number];
+
+/** What of the accounting failed: counts, rows of the query log, or the file of counts that were not sent. */
+export const ACCOUNTING_PARTS = ['usage', 'query_log', 'spool'] as const;
 
 /** Why a view is thrown away at start. */
 export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;

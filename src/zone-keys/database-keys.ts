@@ -28,6 +28,7 @@ export interface DatabaseKeysOptions {
 /** Keys in PostgreSQL, with encrypted private parts, shared by all its processes. */
 export function databaseZoneKeys(options: DatabaseKeysOptions): ZoneKeys {
   const { store, key, clock } = options;
+  const found = new Map<string, { readonly document: string; readonly keys: KeySet }>();
 
   async function find(zone: string): Promise<EncryptedKeySet | undefined> {
     return (await readKeySets(store.read, [zone]))[0];
@@ -60,6 +61,15 @@ export function databaseZoneKeys(options: DatabaseKeysOptions): ZoneKeys {
   }
 
   return {
+    async find(zone) {
+      const stored = await find(zone);
+      if (stored === undefined) return null;
+      const last = found.get(zone);
+      if (last?.document === stored.document) return last.keys;
+      const keys = open(stored);
+      found.set(zone, { document: stored.document, keys });
+      return keys;
+    },
     async load(zone) {
       const stored = (await find(zone)) ?? (await create(zone));
       const keys = open(stored);

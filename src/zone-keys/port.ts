@@ -2,6 +2,8 @@ import type { KeySet } from '../edge/dnssec/keys/key-set.ts';
 
 /** Signing keys of the control side, in files of the data directory or in the database. */
 export interface ZoneKeys {
+  /** The keys of a zone, or null: none are made. @throws KeyError when the stored keys are unusable */
+  find(zone: string): Promise<KeySet | null>;
   /**
    * The keys of a zone, made on first use. Processes that do this at once get the same ones.
    * @throws KeyError when the stored keys are unusable

@@ -4,6 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+LIMIT=180 # seconds for all examples; they take about 10
+
 command -v curl >/dev/null || { echo 'skipped: curl is not installed'; exit 0; }
 
 work=$(mktemp -d)
@@ -16,24 +18,44 @@ export UQRP_DATA_DIR="$work/data" UQRP_HTTP_PORT="$http" UQRP_DNS_PORT="$dns" UQ
 node src/cli.ts serve >"$work/server.log" 2>&1 &
 server=$!
 trap 'kill -TERM "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
-for _ in $(seq 100); do
-  curl -fsS "http://127.0.0.1:$http/readyz" >/dev/null 2>&1 && break
+for _ in $(seq 300); do
+  curl -fsS --max-time 5 "http://127.0.0.1:$http/readyz" >/dev/null 2>&1 && break
   sleep 0.2
 done
+curl -fsS "http://127.0.0.1:$http/readyz" >/dev/null || { echo 'the server was not ready within 60 s:'; cat "$work/server.log"; exit 1; }
 
+# The examples run beside the project's own files, because `npm run uqrp` needs them and some write a file.
+mkdir "$work/tree"
+ln -s "$PWD"/{bin,node_modules,package.json,src} "$work/tree/"
+
+# A stream (-N) stays open: three seconds of it are enough, then curl ends with exit code 28. No other example may wait.
+cat >"$work/session.sh" <<'EOF'
+curl() {
+  case " $* " in
+    *' -sN '*) command curl --fail --max-time 3 "$@" || [ $? -eq 28 ] ;;
+    *) command curl --max-time 20 "$@" ;;
+  esac
+}
+EOF
 # Each block prints its number and line first, so that a failure can be found in the page.
 awk -v n=0 '/^```sh$/ { inside = 1; n++; printf "echo \"== example %d, line %d\"\n", n, NR; next }
   /^```$/ { if (inside) print "echo"; inside = 0; next }
-  inside { print }' docs/API.md | sed "s#http://127.0.0.1:8080/#http://127.0.0.1:$http/#" >"$work/session.sh"
-bash -eu "$work/session.sh" >"$work/session.out" 2>"$work/session.err" || {
+  inside { print }' docs/API.md | sed "s#http://127.0.0.1:8080/#http://127.0.0.1:$http/#" >>"$work/session.sh"
+wanted=$(grep -c '^```sh$' docs/API.md)
+code=0
+(cd "$work/tree" && timeout --kill-after=5 "$LIMIT" bash -eu "$work/session.sh") </dev/null >"$work/session.out" 2>"$work/session.err" || code=$?
+if ((code != 0)); then
   cat "$work/session.out" "$work/session.err"
+  reason="ended with exit code $code"
+  ((code != 124)) || reason="waited: the session did not end within $LIMIT s"
+  echo "docs/API.md, $(grep '^== example' "$work/session.out" | tail -1 | cut -c4-): $reason"
   exit 1
-}
+fi
 examples=$(grep -c '^== example' "$work/session.out")
 # No `error` or `errors` member: every example of the page succeeds.
 if grep -nE '"errors?":(\[|")' "$work/session.out"; then
   cat "$work/session.out"
   exit 1
 fi
-echo "examples of docs/API.md that ran from a fresh start: $examples"
-[ "$examples" -ge 10 ]
+echo "examples of docs/API.md that ran from a fresh start: $examples of $wanted"
+[ "$examples" -ge 10 ] && [ "$examples" -eq "$wanted" ]

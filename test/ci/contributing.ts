@@ -7,46 +7,12 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Block, edited, GUIDES, guideOf } from '../docs/guides.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const GUIDES = ['## Add a public service', '## Add a REST endpoint'];
-
-interface Block {
-  /** The info string: language, and the file's path after it. */
-  readonly kind: string;
-  readonly file: string;
-  readonly text: string;
-}
-
-/** Fenced blocks of a section, in order. Blocks in a list are indented by three spaces. */
-function blocksOf(section: string): readonly Block[] {
-  const found = section.matchAll(/^ {3}```(\w+)(?: (\S+))?\n([\s\S]*?)^ {3}```$/gm);
-  return [...found].map(([, kind, file, text]) => ({
-    kind: kind!,
-    file: file ?? '',
-    text: text!.replace(/^ {3}/gm, ''),
-  }));
-}
-
-/** A `+` line replaces the `-` line before it. Without one, it is inserted after the context line before it. */
-function edited(source: string, diff: string, file: string): string {
-  let lines = source.split('\n');
-  let at = -1;
-  let replaces = false;
-  for (const line of diff.split('\n').filter((each) => each !== '')) {
-    const text = line.slice(1);
-    if (line.startsWith('+')) {
-      if (replaces) lines[at] = text;
-      else lines = lines.toSpliced(++at, 0, text);
-      replaces = false;
-      continue;
-    }
-    at = lines.indexOf(text);
-    if (at < 0) throw new Error(`CONTRIBUTING.md edits ${file} at a line that it lacks: ${text}`);
-    replaces = line.startsWith('-');
-  }
-  return lines.join('\n');
-}
+const CHECK = 'npm run check\n';
+/** Milliseconds for the commands of one guide. The check takes most of it: about a minute. */
+const STEP_MS = 480_000;
 
 function follow(block: Block, folder: string): void {
   const path = join(folder, block.file);
@@ -54,13 +20,15 @@ function follow(block: Block, folder: string): void {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, block.text);
   } else if (block.kind === 'diff') {
-    writeFileSync(path, edited(readFileSync(path, 'utf8'), block.text, block.file));
+    writeFileSync(path, edited(readFileSync(path, 'utf8'), block));
   } else if (block.kind === 'sh') {
     const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
     execFileSync('bash', ['-euc', block.text], {
       cwd: folder,
       env: { ...process.env, PATH },
-      stdio: 'inherit',
+      stdio: ['ignore', 'inherit', 'inherit'],
+      timeout: STEP_MS,
+      killSignal: 'SIGKILL',
     });
   }
 }
@@ -74,12 +42,11 @@ try {
   execFileSync('git', ['init', '-q'], { cwd: folder });
   const page = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
   for (const guide of GUIDES) {
-    const start = page.indexOf(guide);
-    if (start < 0) throw new Error(`CONTRIBUTING.md has no section ${guide}`);
-    const end = page.indexOf('\n## ', start + guide.length);
-    const blocks = blocksOf(page.slice(start, end < 0 ? undefined : end));
-    if (blocks.length < 4) throw new Error(`only ${blocks.length} blocks in ${guide}`);
-    for (const block of blocks) follow(block, folder);
+    const blocks = guideOf(page, guide);
+    // The check of the last guide sees the files of all of them.
+    const last = guide === GUIDES.at(-1);
+    for (const block of blocks)
+      follow(last ? block : { ...block, text: block.text.replace(CHECK, '') }, folder);
     process.stdout.write(`${guide}: ${blocks.length} blocks followed\n`);
   }
 } finally {

@@ -17,7 +17,17 @@ if grep -E 'EBADENGINE|npm (warn|error)' install.out; then
   exit 1
 fi
 npx uqrp --version
-UQRP_HTTP_PORT=0 UQRP_DNS_PORT=0 UQRP_DOT_PORT=0 UQRP_DOH_PORT=0 UQRP_WORKERS=1 \
-  timeout --preserve-status --signal=TERM 8 npm start >start.out 2>&1 || { cat start.out; exit 1; }
-grep -q 'uqrp serves uqrp.net' start.out || { cat start.out; exit 1; }
+# In a separate process group: npm starts a shell that starts the server, and all three must end.
+UQRP_HTTP_PORT=0 UQRP_DNS_PORT=0 UQRP_DOT_PORT=0 UQRP_DOH_PORT=0 UQRP_WORKERS=1 setsid npm start >start.out 2>&1 &
+group=$!
+trap 'kill -TERM -- "-$group" 2>/dev/null || true; wait "$group" 2>/dev/null || true; rm -rf "$work"' EXIT
+for _ in $(seq 300); do
+  grep -q 'uqrp serves uqrp.net' start.out && break
+  sleep 0.2
+done
+grep -q 'uqrp serves uqrp.net' start.out || { echo 'the server did not start within 60 s:'; cat start.out; exit 1; }
+kill -TERM -- "-$group"
+code=0
+wait "$group" || code=$?
+grep -q 'server.stopped' start.out || { echo "the server did not stop in good order, exit code $code:"; cat start.out; exit 1; }
 echo 'installed, started and stopped'

@@ -21,7 +21,7 @@ setsid npm start >server.log 2>&1 &
 group=$!
 trap 'kill -TERM -- "-$group" 2>/dev/null || true; wait "$group" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-for _ in $(seq 100); do
+for _ in $(seq 300); do
   curl -fsS http://127.0.0.1:8080/readyz >/dev/null 2>&1 && break
   sleep 0.2
 done

@@ -24,7 +24,7 @@ start_server() {
   rm -f "$work/ports"
   UQRP_DNS_RATE=$1 node src/cli.ts serve --json >"$work/ports" 2>"$work/log" &
   server_pid=$!
-  for _ in $(seq 100); do
+  for _ in $(seq 300); do
     [ -s "$work/ports" ] && break
     sleep 0.2
   done

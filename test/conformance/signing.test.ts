@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createFreshness } from '../../src/edge/hosted/freshness.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
 import { signedZone } from '../../src/edge/query/zone/served-zone.ts';
 import { makeZone } from '../../src/edge/query/zone/zones.ts';
+import { createFreshness } from '../../src/edge/view/freshness.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { readEde } from '../../src/edge/wire/message/edns.ts';
-import { createMemoryView } from '../support/edge/hosted/memory-view.ts';
+import { createMemoryView } from '../support/edge/view/memory-view.ts';
 import { decoded, opt, query } from './messages.ts';
 
 const servers = ['ns1', 'ns2'].map((label) => ({ label, addresses: ['192.0.2.1'] }));

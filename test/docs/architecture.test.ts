@@ -11,7 +11,7 @@ const NAMED = /`(\w+)`\s+\(`((?:src|sdk)\/[\w./-]+\.ts)`\)/g;
 const PATHS = /`((?:src|sdk|test)\/[\w./-]+)`/g;
 
 describe('docs/ARCHITECTURE.md', () => {
-  it('names, in its two walks, functions that are in the files behind them', () => {
+  it('names, in its walks, functions that are in the files behind them', () => {
     const named = [...walks.matchAll(NAMED)].map(([, name, path]) => ({ name: name!, path: path! }));
     assert.ok(named.length >= 25, `only ${named.length} functions named`);
     const missing = named.filter(({ name, path }) => {

@@ -1,3 +1,6 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+
 /** Tests that a document names: `path/to/file.test.ts` "title", "another title". */
 
 export interface NamedTest {
@@ -13,7 +16,7 @@ const GAP = '...';
 const PLACEHOLDER = '\\$\\{[^\\n]*?\\}';
 
 /** Paths in a text, without duplicates. */
-export function namedPaths(text: string): readonly string[] {
+function namedPaths(text: string): readonly string[] {
   return [...new Set([...text.matchAll(new RegExp(PATH, 'g'))].map(([, path]) => path!))];
 }
 
@@ -33,4 +36,33 @@ export function namedTests(text: string): readonly NamedTest[] {
 export function holdsTitle(source: string, title: string): boolean {
   const parts = title.split(GAP).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`(['"\`])${parts.join(PLACEHOLDER)}\\1`).test(source.replaceAll("\\'", "'"));
+}
+
+const ROOT = new URL('../../', import.meta.url);
+
+/** A file of the project. @param path from its root */
+export function textOf(path: string): string {
+  return readFileSync(new URL(path, ROOT), 'utf8');
+}
+
+/** Every file that the rows name exists, and every test is in it. */
+export function assertNamedTestsExist(rows: readonly string[]): void {
+  const missingFiles = namedPaths(rows.join('\n')).filter((path) => !existsSync(new URL(path, ROOT)));
+  assert.deepEqual(missingFiles, []);
+  const missing = rows.flatMap(namedTests).filter(({ path, title }) => !holdsTitle(textOf(path), title));
+  assert.deepEqual(missing, []);
+}
+
+/** The cells of a row of a table: as many as it has columns, none of them empty. */
+export function filledCells(row: string, columns: number): readonly string[] {
+  const cells = row
+    .slice(1, -1)
+    .split('|')
+    .map((cell) => cell.trim());
+  assert.equal(cells.length, columns, row);
+  assert.ok(
+    cells.every((cell) => cell !== ''),
+    row,
+  );
+  return cells;
 }

@@ -63,8 +63,11 @@ export function getHttps(
   });
 }
 
-/** Repeats an assertion until it passes. */
-export async function eventually(check: () => Promise<boolean>, withinMs = 3000): Promise<void> {
+/** Far more than a busy machine needs: it bounds a test that hangs, and checks no time. */
+const PATIENCE_MS = 60_000;
+
+/** Repeats a check until it holds. */
+export async function eventually(check: () => Promise<boolean>, withinMs = PATIENCE_MS): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await check())) {
     if (Date.now() > deadline) throw new Error(`not within ${withinMs} ms`);

@@ -146,7 +146,7 @@ describe('the command line', () => {
     assert.equal(code, 1);
     assert.match(
       errors,
-      /^uqrp needs Node 24\.15\.0 or later, and this is Node [\d.]+\. Install a newer Node, or run npm ci/,
+      /^uqrp needs a Node of \^22\.20\.0 \|\| >=24\.11\.0, and this is Node [\d.]+\. Install a newer Node, or run npm ci/,
     );
     assert.doesNotMatch(errors, /\n {4}at /);
   });
@@ -154,5 +154,5 @@ describe('the command line', () => {
 
 function hasOldNode(): boolean {
   const { stdout } = spawnSync(SYSTEM_NODE, ['--version'], { encoding: 'utf8' });
-  return /^v(?:1[4-9]|2[0-3])\./.test(stdout ?? '');
+  return /^v(?:1[4-9]|2[01])\./.test(stdout ?? '');
 }

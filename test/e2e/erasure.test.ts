@@ -37,7 +37,7 @@ describe('payloads that were replaced or deleted', () => {
 
     const found = (word: string): boolean => filesOf(server.dataDir).some((text) => text.includes(word));
     const old = ['oldpatchword', 'oldbulkword', 'deletedword', 'cascadeword'];
-    await eventually(async () => !old.some(found), 10_000);
+    await eventually(async () => !old.some(found));
     assert.deepEqual(['newpatchword', 'newbulkword'].map(found), [true, true]);
   });
 });

@@ -13,7 +13,7 @@ async function withRecord(): Promise<Uqrp> {
   await customer.call('POST', '/namespaces', { namespace: { name: 'acme' } });
   server.cli(['namespace', 'public-read', 'acme', 'on']);
   await customer.call('POST', '/records', { record: { key: 'temp.acme.v1', data: 'aGVsbG8=' } });
-  await eventually(async () => (await read(server, 'get.temp.acme.v1')).payload === 'hello', 20_000);
+  await eventually(async () => (await read(server, 'get.temp.acme.v1')).payload === 'hello');
   return server;
 }
 

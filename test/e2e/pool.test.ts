@@ -52,6 +52,7 @@ function world(workers = 2, entry = ENTRY): World {
         died: (worker) => died.push(worker),
         startFailed: (_worker, error) => failed.push(error),
         fault: () => {},
+        counted: () => {},
       },
     },
   };
@@ -86,6 +87,31 @@ describe('the pool of DNS workers', () => {
       assert.equal(at.died.length, 1);
     });
     assert.equal(at.died.length, 1, 'an orderly end is no death');
+  });
+
+  it('asks the worker that has least to answer, and another one when it refuses or ends', async () => {
+    const at = world();
+    await withPool(at, async (pool) => {
+      const ask = async (text: string): Promise<number | null> => {
+        const message = Buffer.from(text);
+        return (await pool.ask({ asked: { kind: 'wire', message }, address: '' }))?.body[0] ?? null;
+      };
+      assert.equal(await ask('hello'), 0);
+      const first = ask('wait 0');
+      assert.equal(await ask('hello'), 1, 'the first has a question');
+      assert.deepEqual([await ask('refuse 1'), await ask('refuse')], [0, null]);
+      const other = ask('wait 1');
+      assert.equal(await ask('die 0'), 1, 'a question whose worker ended is asked again');
+      assert.equal(await first, 1, 'also one that waited');
+      // It is asked twice at most, so it ends no more than two workers.
+      assert.equal(await ask('die'), null);
+      assert.equal(await other, null);
+      await eventually(async () => at.died.length >= 2 && pool.alive() === 2);
+      const last = ask('wait');
+      await pool.stop();
+      assert.equal(await last, null);
+      assert.equal(await ask('hello'), null);
+    });
   });
 
   it('says so when a worker cannot start at all', async () => {

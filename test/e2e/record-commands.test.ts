@@ -73,6 +73,23 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
       assert.deepEqual([status, answers], ['REFUSED', []]);
     });
 
+    it('take --as in place of --user, and erase the record after --expires', async () => {
+      const { code, errors } = await run([
+        'put',
+        'brief.quiet.v1',
+        'x',
+        '--as',
+        'put@example.net',
+        '--expires',
+        '7d',
+      ]);
+      assert.deepEqual([code, errors], [0, '']);
+      const lines = (await run(['export', 'quiet'])).out.trim().split('\n');
+      const record = lines.map((line) => JSON.parse(line)).find(({ key }) => key === 'brief.quiet.v1');
+      const days = (Date.parse(record.expires_at) - Date.now()) / 86_400_000;
+      assert.ok(days > 6.9 && days <= 7, `${days}`);
+    });
+
     // The rules are those of the use cases, whose suites run on both engines.
     const onlyOnce = { skip: engine !== 'SQLite' };
     it('refuse what the REST API refuses, in plain words, and write nothing then', onlyOnce, async () => {
@@ -101,6 +118,12 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
         ['put@example.net'],
       );
       for (const args of [
+        ['put', 'a.acme.v1'],
+        ['put', 'a.acme.v1', 'x', '--file', 'f'],
+        ['put', 'a.acme.v1', 'x', '--expires', '1'],
+        ['put', 'a.acme.v1', 'x', '--expires', '1h', '--expires-in', '1'],
+        ['put', 'a.acme.v1', 'x', '--as', 'put@example.net', '--user', 'put@example.net'],
+        ['put', 'a.acme.v1', 'x', '--api', 'http://127.0.0.1'],
         ['put', 'a.acme.v1', 'x', '--ttl', 'soon'],
         ['put', 'a.acme.v1', 'x', '--expires-in', '1', '--expires-at', '2030-01-01T00:00:00Z'],
       ]) {

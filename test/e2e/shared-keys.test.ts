@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ask } from '../../src/client/ask.ts';
@@ -18,7 +16,7 @@ interface Listed {
   readonly state_since: string;
 }
 
-describe('signing keys of a control process and two edge nodes over one PostgreSQL', {
+describe('signing keys of a control process and two whole processes over one PostgreSQL', {
   skip: postgresMissing() ?? false,
 }, () => {
   it('are the same on all, follow a step of a rollover while they serve, and open with one secret alone (finding R2)', async () => {
@@ -35,15 +33,8 @@ describe('signing keys of a control process and two edge nodes over one PostgreS
       return server;
     };
     try {
-      // An edge without a control process makes no keys: it stays unready and serves nothing.
-      const port = await freePort();
-      const waiting = run({ UQRP_ROLE: 'edge', UQRP_HTTP_PORT: String(port) });
-      await eventually(async () => (await reasons(port)).includes('keys'), 10_000);
-      const tables = await database.query("select to_regclass('dnssec_key_sets') as name");
-      assert.deepEqual(tables, [{ name: null }], 'an edge makes no tables, and so no keys');
-
       const control = await run({ UQRP_ROLE: 'control' });
-      const nodes = [await waiting, await run({ UQRP_ROLE: 'edge' })];
+      const nodes = [await run({ UQRP_ROLE: 'all' }), await run({ UQRP_ROLE: 'all' })];
       const listed = JSON.parse(control.cli(['dnssec', 'keys', '--json'])) as Listed[];
       assert.deepEqual(
         listed.map(({ role, state }) => [role, state]),
@@ -57,8 +48,7 @@ describe('signing keys of a control process and two edge nodes over one PostgreS
       assert.equal(first!.keys.length, 2);
       assert.deepEqual(first, second);
       for (const { dataDir } of nodes) {
-        assert.equal(existsSync(join(dataDir, 'keys')), false, 'an edge has no key files');
-        assert.equal(existsSync(join(dataDir, 'sealed-keys.json')), true);
+        assert.equal(existsSync(join(dataDir, 'keys')), false, 'the keys are in the database');
       }
 
       assert.match(
@@ -73,7 +63,7 @@ describe('signing keys of a control process and two edge nodes over one PostgreS
       assert.deepEqual(await dnskeys(nodes[0]!), await dnskeys(nodes[1]!));
 
       await assert.rejects(
-        run({ UQRP_ROLE: 'edge', UQRP_SECRET: 'another secret of more than 32 characters' }),
+        run({ UQRP_ROLE: 'all', UQRP_SECRET: 'another secret of more than 32 characters' }),
         /UQRP_SECRET/,
       );
     } finally {
@@ -96,18 +86,4 @@ async function dnskeys(node: Uqrp): Promise<{ keys: readonly string[]; signature
   const signatures = rdata(RRTYPE.RRSIG).length;
   assert.ok(signatures > 0, 'an answer is never unsigned');
   return { keys: rdata(RRTYPE.DNSKEY).sort(), signatures };
-}
-
-async function reasons(port: number): Promise<readonly string[]> {
-  const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
-  if (response === null || response.status !== 503) return [];
-  return ((await response.json()) as { reasons: string[] }).reasons;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
 }

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CLI, ended, settingsFor, startCommand } from '../support/command.ts';
+import { openEvents } from '../support/control/api/query-log/event-reader.ts';
+import { account, startUqrp } from '../support/server-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -53,6 +55,28 @@ describe('stopping the server', () => {
     database.close();
     assert.deepEqual([code, signal], [0, null], errors);
     assert.match(errors, /"event":"server\.stopping".*\n.*"event":"server\.stopped"/);
+  });
+
+  it('ends open streams of the query log in order, and does not wait for a client that reads nothing', async () => {
+    const server = await startUqrp({ UQRP_WORKERS: '1' });
+    try {
+      const customer = account(server);
+      const reader = await openEvents(server.ports.http, customer);
+      assert.equal(reader.status, 200);
+      const silent = connect(server.ports.http, '127.0.0.1').on('error', () => {});
+      silent.write(
+        `GET /api/v1/query_logs/stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${customer.token}\r\n\r\n`,
+      );
+      await once(silent, 'readable');
+      const exit = once(server.child, 'exit');
+      server.child.kill('SIGTERM');
+      await reader.ended();
+      assert.equal(reader.isWhole(), true);
+      assert.deepEqual(await exit, [0, null]);
+      silent.destroy();
+    } finally {
+      await server.remove();
+    }
   });
 
   it('goes on when the reader of its summary and its log goes away', async () => {

@@ -75,7 +75,10 @@ describe('a DNS worker of a running server ends by a fault', () => {
 
   async function together(): Promise<void> {
     steer.release();
-    await until(() => listening() === 2);
+    // A worker counts as alive once all its ports listen and its message has reached the main thread.
+    const { dns, dot, doh } = server.ports;
+    await until(() => [dns, dot, doh].every((port) => listeners(port) === 2));
+    await fetch(`http://127.0.0.1:${server.ports.http}/readyz`);
   }
 
   it('under queries: all are answered and signed, by the same keys before and after, and it is replaced', async () => {

@@ -2,12 +2,13 @@ import type { ChangeBody } from '../../src/core/change.ts';
 import { queryTokenDigest, spellQueryToken } from '../../src/core/query/query-token.ts';
 import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys/key-set.ts';
 import type { SigningMode } from '../../src/edge/dnssec/signing/signer.ts';
-import { createFreshness } from '../../src/edge/hosted/freshness.ts';
 import { servedZones } from '../../src/edge/node/served-zones.ts';
+import { type DatasetSettings, datasetService } from '../../src/edge/query/operations/dataset-answers.ts';
 import type { PublicService } from '../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler } from '../../src/edge/query/packet.ts';
 import type { PacketHandler } from '../../src/edge/transport/shared/handler.ts';
-import { createMemoryView } from '../support/edge/hosted/memory-view.ts';
+import { createFreshness } from '../../src/edge/view/freshness.ts';
+import { createMemoryView } from '../support/edge/view/memory-view.ts';
 
 export const ZONE = 'uqrp.net';
 
@@ -17,6 +18,8 @@ export interface NodeSettings {
   /** Unsigned when not given. */
   readonly dnssec?: SigningMode;
   readonly services?: readonly PublicService[];
+  /** The dataset registry is off when not given. */
+  readonly datasets?: DatasetSettings;
 }
 
 /** A DNS node without sockets: a packet handler on a memory view, with a clock that the test sets. */
@@ -32,7 +35,12 @@ export class TestNode {
     this.handler = makePacketHandler({
       view: this.view,
       access: { sync, demo: settings.demo ?? false },
-      services: new Map((settings.services ?? []).map((service) => [service.resource, service])),
+      services: new Map(
+        [...(settings.services ?? []), ...this.registry(settings)].map((service) => [
+          service.resource,
+          service,
+        ]),
+      ),
       zones: servedZones({
         zones: [ZONE],
         nameServers: [
@@ -47,6 +55,10 @@ export class TestNode {
       freshness: this.freshness,
       clock: () => this.now,
     });
+  }
+
+  private registry({ datasets }: NodeSettings): readonly PublicService[] {
+    return datasets === undefined ? [] : [datasetService(this.view.datasets, datasets)];
   }
 
   async apply(...changes: readonly ChangeBody[]): Promise<void> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
+import type { ItemFacts } from '../../src/core/datasets/item.ts';
 import { CLASS, parseRrtype, RRTYPE, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
 import { readEde } from '../../src/edge/wire/message/edns.ts';
 import { decodeMessage, type Message, type Rr } from '../../src/edge/wire/message/message.ts';
@@ -9,6 +10,15 @@ import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { u16At } from '../../src/edge/wire/octets.ts';
 import { rdataToText } from '../../src/edge/wire/rdata/present.ts';
+import {
+  facts,
+  itemsAdded,
+  keyAdded,
+  manifestOf,
+  published,
+  versionIdOf,
+  withdrawn,
+} from '../support/edge/datasets/dataset-changes.ts';
 import { nameEquals } from '../support/edge/wire/fixtures.ts';
 import { TestNode, ZONE } from './node.ts';
 import { scenarioServices } from './services.ts';
@@ -25,6 +35,8 @@ class Play {
   node = new TestNode();
   /** Plaintext and namespace by label. */
   readonly tokens = new Map<string, readonly [token: string, namespace: string]>();
+  /** Of the next `items`, by item. */
+  windows = new Map<string, ItemFacts[]>();
 }
 
 const DIR = new URL('./', import.meta.url);
@@ -65,6 +77,7 @@ const COMMANDS: Readonly<Record<string, (play: Play, words: readonly string[]) =
     const dnssec = on.get('dnssec');
     play.node = new TestNode({
       ...(dnssec === 'full' || dnssec === 'split' ? { dnssec } : {}),
+      ...(on.get('datasets') === 'on' ? { datasets: { asOf: on.get('asof') === 'on' } } : {}),
       sync: on.get('sync') !== 'off',
       demo: on.get('demo') === 'on',
       services: on.get('services') === 'on' ? scenarioServices({ btc: on.get('btc') === 'on' }) : [],
@@ -98,6 +111,28 @@ const COMMANDS: Readonly<Record<string, (play: Play, words: readonly string[]) =
   },
   async drop(play, [namespace]) {
     await play.node.apply({ type: 'namespace.deleted', namespace: namespace!, id: '' });
+  },
+  async key(play, [number, since, end]) {
+    await play.node.apply(keyAdded(Number(number), Number(since), end === '-' ? null : Number(end)));
+  },
+  async window(play, [, item, from, to, brand]) {
+    const at = (text: string): number | null => (text === '-' ? null : Number(text));
+    const windows = play.windows.get(item!) ?? [];
+    play.windows.set(item!, [
+      ...windows,
+      facts(at(from!), at(to!), { brand: brand!.slice('brand='.length) }),
+    ]);
+  },
+  async items(play, [number]) {
+    const items = [...play.windows].map(([item, windows]) => ({ item, windows }));
+    play.windows.clear();
+    await play.node.apply(itemsAdded(versionIdOf(Number(number)), ...items));
+  },
+  async publish(play, [number, slug, version]) {
+    await play.node.apply(published(versionIdOf(Number(number)), manifestOf(slug!, version!)));
+  },
+  async withdraw(play, [number]) {
+    await play.node.apply(withdrawn(versionIdOf(Number(number))));
   },
   async advance(play, [seconds]) {
     play.node.now += Number(seconds) * 1000;

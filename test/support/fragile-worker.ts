@@ -1,6 +1,7 @@
 /**
  * A stand-in for a DNS worker in tests of the pool, which control it through shared memory. It answers a datagram with
- * its number and the first octet of its ticket keys, and ends when the datagram is `die`.
+ * its number and the first octet of its ticket keys, and ends when the datagram is `die`. A question is answered with its number, `refuse` is
+ * refused, `wait` has no answer, and `die` ends it.
  */
 import { createSocket } from 'node:dgram';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -35,12 +36,26 @@ async function run({ ports, host, worker, stats, ticketKeys }: WorkerSettings): 
   });
   parentPort?.on('message', (message: ToWorker) => {
     if (message.type === 'stop') socket.close(() => parentPort?.close());
+    else if (message.type === 'ask') answer(worker, message, tell);
     else if (message.settings.ticketKeys?.[0] === REFUSED) tell({ type: 'refused', id: message.id });
     else {
       inUse = message.settings.ticketKeys?.[0] ?? inUse;
       tell({ type: 'accepted', id: message.id });
     }
   });
+}
+
+function answer(
+  worker: number,
+  { id, ask }: Extract<ToWorker, { type: 'ask' }>,
+  tell: (message: FromWorker) => void,
+): void {
+  const text = ask.asked.kind === 'wire' ? Buffer.from(ask.asked.message).toString() : '';
+  if (text === 'die' || text === `die ${worker}`) process.exit(1);
+  if (text === 'wait' || text === `wait ${worker}`) return;
+  const isRefused = text === 'refuse' || text === `refuse ${worker}`;
+  const reply = isRefused ? null : { status: 200, headers: {}, body: Uint8Array.of(worker) };
+  tell({ type: 'reply', id, reply });
 }
 
 /** Decrements a counter above 0. @returns whether it did */

@@ -28,11 +28,13 @@ export interface Uqrp {
   remove(): Promise<void>;
 }
 
-/** Starts the server on free ports with a new data directory. */
+/** Starts the server on free ports with a new data directory. `cli`: the program of `Uqrp.cli`, of the same checkout as `program`. */
 export async function startUqrp(
   env: NodeJS.ProcessEnv = {},
   dataDir?: string,
   options: readonly string[] = [],
+  program = [CLI, 'serve', '--json'],
+  cli = CLI,
 ): Promise<Uqrp> {
   const dir = dataDir ?? mkdtempSync(join(tmpdir(), 'uqrp-test-'));
   const all = {
@@ -45,7 +47,7 @@ export async function startUqrp(
     UQRP_DNS_RATE: '0',
     ...env,
   };
-  const child = start(process.execPath, [CLI, 'serve', '--json', ...options], all);
+  const child = start(process.execPath, [...program, ...options], all);
   const ports = await readPorts(child);
   return {
     child,
@@ -53,7 +55,7 @@ export async function startUqrp(
     dataDir: dir,
     ports,
     cli: (args, input) =>
-      execFileSync(process.execPath, [CLI, ...args], {
+      execFileSync(process.execPath, [cli, ...args], {
         env: { ...process.env, ...all },
         encoding: 'utf8',
         maxBuffer: 1 << 30,

@@ -22,6 +22,14 @@ export interface Case {
 
 const PRIVATE = 'get.auth-$T.temp.acme.v1';
 
+/** Two items of the dataset that world.ts publishes, to which `-t-` and an instant are added. */
+const OPEN_ITEM = 'identity.gtin-demo-k-4006381333931';
+const ENDED_ITEM = 'identity.gtin-demo-k-4006381333900';
+
+function asked(item: string, instants: readonly string[], expected: Expected): Case[] {
+  return instants.map((at) => ({ name: `${item}-t-${at}.datasets.public.v1`, type: 'TXT', expected }));
+}
+
 /** With a zone of ten octets the name has 255, the maximum. */
 const LONGEST = [52, 63, 63, 63].map((octets) => 'x'.repeat(octets)).join('.');
 
@@ -31,6 +39,12 @@ export const CASES: readonly Case[] = [
   { name: 'get.none.open.v1', type: 'TXT', expected: 'denied' },
   { name: 'get.nothing.public.v1', type: 'TXT', expected: 'denied' },
   { name: 'www', type: 'A', expected: 'denied' },
+  { name: 'identity.gtin-demo-k-4006381333932.datasets.public.v1', type: 'TXT', expected: 'denied' },
+  { name: 'identity.gtin-demo-k-4006381333931.datasets.public.v1', type: 'A', expected: 'denied' },
+  { name: 'manifest.gtin-demo-v-9d9d9.datasets.public.v1', type: 'TXT', expected: 'denied' },
+  // The second before the first window, the end of it, its last day, and a window that has not begun.
+  ...asked(ENDED_ITEM, ['1262303999', '1709164800', '2024-02-29', '2999-01-01'], 'denied'),
+  ...asked(ENDED_ITEM, ['9999999999', '9999-12-31'], 'denied'),
   { name: 'a.b.c.none.open.v1', type: 'A', expected: 'denied' },
   { name: 'get.auth-$T.none.acme.v1', type: 'TXT', expected: 'denied' },
   { name: 'get.auth-$T.zzzz.acme.v1', type: 'TXT', expected: 'denied' },
@@ -53,6 +67,25 @@ export const CASES: readonly Case[] = [
   { name: 'acme.v1', type: 'A', expected: 'denied' },
   { name: 'temp.acme.v1', type: 'A', expected: 'denied' },
   { name: 'auth-$T.temp.acme.v1', type: 'A', expected: 'denied' },
+
+  { name: 'public.v1', type: 'A', expected: 'denied' },
+  { name: 'datasets.public.v1', type: 'NS', expected: 'denied' },
+  { name: 'gtin-demo.datasets.public.v1', type: 'A', expected: 'denied' },
+  { name: 'gtin-demo-k-4006381333931.datasets.public.v1', type: 'A', expected: 'denied' },
+
+  // Datasets. The keys are a set of two records.
+  { name: 'manifest.gtin-demo.datasets.public.v1', type: 'TXT', expected: 'some' },
+  { name: 'manifest.gtin-demo-v-1d2d0.datasets.public.v1', type: 'TXT', expected: 'some' },
+  { name: 'manifest.keys.datasets.public.v1', type: 'TXT', expected: 'some' },
+  { name: 'identity.gtin-demo-k-4006381333931.datasets.public.v1', type: 'TXT', expected: 'some' },
+  {
+    name: 'iDeNtItY.gTiN-dEmO-K-4006381333931-t-2020-02-29.DATASETS.public.v1',
+    type: 'TXT',
+    expected: 'some',
+  },
+  ...asked(OPEN_ITEM, ['2020-02-28', '1582934399', '1582934400', '0001-01-01'], 'some'),
+  ...asked(OPEN_ITEM, ['9999999999', '9999-12-31'], 'some'),
+  ...asked(ENDED_ITEM, ['1262304000', '2010-01-01', '1709164799', '2024-02-28'], 'some'),
 
   { name: 'get.motd.open.v1', type: 'A', expected: 'denied' },
   { name: 'get.motd.open.v1', type: 'AAAA', expected: 'denied' },

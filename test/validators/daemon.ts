@@ -2,12 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ask } from '../../src/client/ask.ts';
 import { exchangeUdp } from '../../src/client/datagram.ts';
+import { exchangeTcp } from '../../src/client/stream.ts';
 import { parseEnvelope } from '../../src/core/query/envelope.ts';
 import { CLASS, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { encodeQuery } from '../../src/edge/wire/message/query.ts';
@@ -102,19 +103,34 @@ async function tryDaemon(daemon: Daemon, where: Parameters<typeof startDaemon>[1
 /** Ports that are assigned to resolvers, which may not have opened them yet. */
 const given = new Set<number>();
 
-/** A port that is free on UDP, and very likely on TCP too. */
+/** A port that is free on UDP and on TCP. */
 async function freePort(): Promise<number> {
   const socket = createSocket('udp4').bind(0, '127.0.0.1');
   await once(socket, 'listening');
   const { port } = socket.address() as AddressInfo;
   socket.close();
   await once(socket, 'close');
-  if (given.has(port)) return freePort();
+  if (given.has(port) || !(await isFreeOnTcp(port))) return freePort();
   given.add(port);
   return port;
 }
 
-/** Whether the resolver answers a query that needs no other server. */
+async function isFreeOnTcp(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, 'close');
+  return true;
+}
+
+/**
+ * Whether the resolver answers a query that needs no other server, over UDP and over TCP. named goes on without TCP when another process has
+ * the port there, and a truncated answer would then be refused.
+ */
 async function answers(port: number): Promise<boolean> {
   const question = encodeQuery(nameFromText('version.bind')!, RRTYPE.TXT, {
     id: 0,
@@ -122,8 +138,10 @@ async function answers(port: number): Promise<boolean> {
     qclass: CLASS.CH,
     edns: null,
   });
+  const server = { host: '127.0.0.1', port, ca: null };
   try {
-    await exchangeUdp(question, { host: '127.0.0.1', port, ca: null }, 500);
+    await exchangeUdp(question, server, 500);
+    await exchangeTcp(question, server, 500);
     return true;
   } catch {
     return false;

@@ -73,7 +73,7 @@ export class Rollover {
     if (outcome.kind !== 'advanced' || outcome.step !== step) {
       throw new Error(`the ${role} rollover did not come to ${step}`);
     }
-    await eventually(() => this.#serves(keys), 5000);
+    await eventually(() => this.#serves(keys));
   }
 
   /** DS lines of the KSKs that are wanted at the parent. */

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { eventually, read } from '../e2e/client.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 
@@ -26,6 +28,8 @@ export async function startWorld(signing: 'full' | 'split', env: NodeJS.ProcessE
     UQRP_DNSSEC: signing,
     UQRP_TLDS: 'net,org',
     UQRP_NS: 'ns1=127.0.0.1,ns2=127.0.0.1',
+    UQRP_DATASETS: 'on',
+    UQRP_DATASETS_ASOF: 'on',
     ...env,
   });
   const customer = account(server);
@@ -41,6 +45,7 @@ export async function startWorld(signing: 'full' | 'split', env: NodeJS.ProcessE
   await write('temp.acme.v1', SMALL);
   await write('large.acme.v1', LARGE);
   await write('late.acme.v1', SMALL);
+  publishDataset(server);
   await eventually(async () => (await read(server, `get.auth-${token}.late.acme.v1`)).payload === SMALL);
   return {
     server,
@@ -53,6 +58,28 @@ export async function startWorld(signing: 'full' | 'split', env: NodeJS.ProcessE
     },
     remove: () => server.remove(),
   };
+}
+
+/** Imports one version, and makes a second key: `manifest.keys` then has two records. */
+function publishDataset(server: Uqrp): void {
+  const path = (name: string): string => join(server.dataDir, name);
+  const manifest = { slug: 'gtin-demo', version: '1.2.0', license: 'CC0-1.0', provenance: 'tests' };
+  writeFileSync(path('manifest.json'), JSON.stringify({ ...manifest, url: 'https://example.net/' }));
+  const item = { k: '4006381333931', issuer: '', brand: '', cc: 'DE', type: '' };
+  const lines = [
+    { ...item, from: null, to: '2020-02-29' },
+    { ...item, from: '2020-02-29', to: null },
+    { ...item, k: '4006381333900', from: '2010-01-01', to: '2024-02-29' },
+    { ...item, k: '4006381333900', from: '2999-01-01', to: null },
+  ];
+  writeFileSync(path('items.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  server.cli(['dataset', 'keygen']);
+  writeFileSync(
+    path('signed.json'),
+    server.cli(['dataset', 'attest', path('manifest.json'), '--items', path('items.jsonl')]),
+  );
+  server.cli(['dataset', 'import', path('signed.json'), '--items', path('items.jsonl')]);
+  server.cli(['dataset', 'keygen']);
 }
 
 async function must(as: Account, path: string, body: object): Promise<Record<string, string>> {

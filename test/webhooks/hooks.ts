@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import Stripe from 'stripe';
+import { faultOfDelivery } from '../support/control/api/openapi/delivery-check.ts';
 import type { Account } from '../support/server-process.ts';
 import type { Arrival } from './receiver.ts';
 
@@ -52,11 +53,12 @@ export function verified(arrival: Arrival, signingSecret: string): Told {
   const header = arrival.headers['x-service-signature'] ?? '';
   const good = Stripe.webhooks.signature?.verifyHeader(arrival.body, header, signingSecret, 300);
   assert.equal(good, true);
+  assert.equal(faultOfDelivery(arrival.body), null);
   return JSON.parse(arrival.body) as Told;
 }
 
 /** Asks again until the condition holds. @throws after `seconds` */
-export async function until(what: string, holds: () => Promise<boolean>, seconds = 20): Promise<void> {
+export async function until(what: string, holds: () => Promise<boolean>, seconds = 90): Promise<void> {
   const end = Date.now() + seconds * 1000;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`not within ${seconds} s: ${what}`);

@@ -27,7 +27,7 @@ describe('SIGKILL in the middle of 10,000 deliveries', () => {
       );
       // Twice: once early, while it is still enqueueing perhaps, and once in the middle.
       for (const share of [0.1, 0.5]) {
-        await until('enough of them', async () => (await world.count()) >= ALL * share, 60);
+        await until('enough of them', async () => (await world.count()) >= ALL * share, 200);
         const gone = once(server.child, 'exit');
         server.child.kill('SIGKILL');
         await gone;
@@ -42,7 +42,7 @@ describe('SIGKILL in the middle of 10,000 deliveries', () => {
           }
           return (await world.count()) >= ALL;
         },
-        120,
+        300,
       );
       const arrivals = await world.take();
       for (const hook of hooks) compare(hook, arrivals);

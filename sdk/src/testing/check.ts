@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
+import { WebhookVerificationError, type WebhookVerificationReason } from '../webhooks/verification-error.ts';
 import {
+  type SigningSecrets,
   type VerifyOptions,
   verifyWebhook,
-  WebhookVerificationError,
-  type WebhookVerificationReason,
-} from '../verify-webhook.ts';
+  verifyWebhookAsync,
+} from '../webhooks/verify.ts';
 
 export const SECRET = createHash('sha256').update('a signing secret').digest('hex');
 export const OTHER = createHash('sha256').update('another secret').digest('hex');
@@ -33,18 +34,40 @@ export function signed(body: string, t = T, secret = SECRET): string {
   return signatureHeader(Buffer.from(body), t, secret);
 }
 
+type Outcome = WebhookVerificationReason | 'passed';
+
 /** The reason of the rejection, or `passed`. */
 export function check(
   body: string | Uint8Array,
   header: string | readonly string[] | undefined,
-  secret = SECRET,
+  secret: SigningSecrets = SECRET,
   options: VerifyOptions = { now: NOW },
-): WebhookVerificationReason | 'passed' {
+): Outcome {
   try {
     verifyWebhook(body, header, secret, options);
     return 'passed';
   } catch (error) {
-    if (error instanceof WebhookVerificationError) return error.reason;
-    throw error;
+    return reasonOf(error);
   }
+}
+
+/** What both functions say: that of node:crypto and that of WebCrypto. @throws when they differ */
+export async function checkBoth(
+  body: string | Uint8Array,
+  header: string | readonly string[] | undefined,
+  secret: SigningSecrets = SECRET,
+  options: VerifyOptions = { now: NOW },
+): Promise<Outcome> {
+  const outcome = check(body, header, secret, options);
+  const other = await verifyWebhookAsync(body, header, secret, options).then(
+    () => 'passed' as const,
+    reasonOf,
+  );
+  if (outcome !== other) throw new Error(`verifyWebhook: ${outcome}, verifyWebhookAsync: ${other}`);
+  return outcome;
+}
+
+function reasonOf(error: unknown): WebhookVerificationReason {
+  if (error instanceof WebhookVerificationError) return error.reason;
+  throw error;
 }

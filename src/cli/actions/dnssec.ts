@@ -1,5 +1,6 @@
 import { loadConfig } from '../../config/config.ts';
 import { readEnvironment } from '../../config/env.ts';
+import type { FeedSettings } from '../../config/feed-settings.ts';
 import { deriveKey } from '../../config/secrets.ts';
 import type { Clock } from '../../core/clock.ts';
 import type { KeyRole } from '../../edge/dnssec/keys/algorithms.ts';
@@ -20,6 +21,7 @@ import { openZoneKeys } from '../../zone-keys/open.ts';
 import type { ZoneKeys } from '../../zone-keys/port.ts';
 import { refuseSecret } from '../../zone-keys/refuse-secret.ts';
 import { configWithData, withStore } from '../context.ts';
+import { askReports, refuseWhileBehind } from '../nodes-behind.ts';
 import { print, table, UsageError } from '../output.ts';
 
 export interface DnssecOptions {
@@ -29,6 +31,7 @@ export interface DnssecOptions {
 export interface RolloverOptions extends DnssecOptions {
   readonly confirm?: string;
   readonly dryRun?: boolean;
+  readonly despiteNodes?: boolean;
 }
 
 type ListedKey = KeyListing & { readonly zone: string };
@@ -77,6 +80,7 @@ export async function dnssecRollover(
   if (role !== 'zsk' && role !== 'ksk') throw new UsageError('a rollover is of the zsk or the ksk');
   const confirmed = parseConfirmation(options.confirm);
   const dryRun = options.dryRun === true;
+  const feed = controlFeed();
   const step = (keys: KeySet): { keys: KeySet; outcome: RolloverOutcome } => {
     const now = clock();
     const generate = (of: KeyRole, taken: ReadonlySet<number>) => generateKey(of, 'published', now, taken);
@@ -84,11 +88,21 @@ export async function dnssecRollover(
   };
   await withKeys(clock, options, async (keys, zones) => {
     for (const zone of zones) {
+      if (!dryRun && feed !== null && options.despiteNodes !== true) {
+        const { outcome } = step(await keys.load(zone));
+        await refuseWhileBehind(zone, outcome, () => askReports(feed, clock));
+      }
       const { outcome } = dryRun ? step(await keys.load(zone)) : await keys.update(zone, step);
       if (json) print(JSON.stringify({ zone, dry_run: dryRun, ...outcomeJson(outcome, dryRun) }));
       else print(`${zone}: ${describe(outcome, dryRun)}`);
     }
   });
+}
+
+/** Null: this process is the only node, or the processes share a database. */
+function controlFeed(): Extract<FeedSettings, { readonly end: 'control' }> | null {
+  const { feed } = loadConfig(readEnvironment());
+  return feed?.end === 'control' ? feed : null;
 }
 
 function describe(outcome: RolloverOutcome, dryRun: boolean): string {

@@ -1,3 +1,5 @@
+import { deleteAccount } from '../../control/accounts/delete-account.ts';
+import { endSessionsOf, sessionsOf } from '../../control/accounts/own-sessions.ts';
 import { createUser, issueToken, listUsers, setTier } from '../../control/accounts/users.ts';
 import { listAllNamespaces, setPublicRead, setSuspended } from '../../control/namespaces/operator.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -39,6 +41,33 @@ export async function userList(clock: Clock, json: boolean): Promise<void> {
   print(table([['EMAIL', 'TIER', 'RECORDS', 'CREATED', 'ID'], ...rows]));
 }
 
+/** The running server erases what is left; without one, the next start does. */
+export async function userDelete(clock: Clock, email: string, json: boolean): Promise<void> {
+  await withStore(clock, ({ deps }) => deleteAccount(deps, email));
+  print(json ? JSON.stringify({ email, deleted: true }) : `${email} deleted; the server erases its data`);
+}
+
+export async function userSessions(clock: Clock, email: string, end: boolean, json: boolean): Promise<void> {
+  if (end) {
+    const ended = await withStore(clock, ({ deps }) => endSessionsOf(deps, email));
+    print(json ? JSON.stringify({ email, ended }) : `${ended} sessions of ${email} ended`);
+    return;
+  }
+  const sessions = await withStore(clock, ({ deps }) => sessionsOf(deps, email));
+  if (json) {
+    print(JSON.stringify(sessions));
+    return;
+  }
+  const rows = sessions.map((session) => [
+    session.id,
+    session.method,
+    session.created_at,
+    session.last_used_at ?? '-',
+    session.expires_at,
+  ]);
+  print(table([['ID', 'METHOD', 'CREATED', 'LAST USED', 'ENDS'], ...rows]));
+}
+
 export async function namespaceList(clock: Clock, json: boolean): Promise<void> {
   const namespaces = await withStore(clock, ({ deps }) => listAllNamespaces(deps));
   if (json) {
@@ -70,7 +99,8 @@ export async function namespaceFlag(
   print(json ? JSON.stringify({ namespace: name, [flag]: value === 'on' }) : `${name} ${flag} ${value}`);
 }
 
-function parseTier(text: string): Tier {
+/** @throws UsageError */
+export function parseTier(text: string): Tier {
   if (!isTier(text)) throw new UsageError(`a tier is one of ${Object.keys(TIERS).join(', ')}`);
   return text;
 }

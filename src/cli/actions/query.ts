@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ask, type ClientTransport } from '../../client/ask.ts';
 import type { Server } from '../../client/server.ts';
+import type { Config } from '../../config/config.ts';
 import { foldCase } from '../../core/names/labels.ts';
 import { parseEnvelope } from '../../core/query/envelope.ts';
 import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../../edge/wire/codes.ts';
@@ -31,9 +32,19 @@ const DEADLINE_MS = 5000;
 export async function query(name: string, options: QueryOptions): Promise<void> {
   const config = commandConfig();
   const asked = completeName(name, config.zones);
-  const qname = nameFromText(asked);
-  if (qname === null) throw new UsageError(`${escapeControls(name)} is not a domain name`);
+  const reply = await askTxt(asked, targetOf(options, config));
+  if (options.json) print(JSON.stringify({ name: asked, ...describe(reply) }));
+  else print(render(reply, { name: asked, isTerminal: process.stdout.isTTY }));
+  if (reply.rcode !== RCODE.NOERROR || reply.answer.length === 0) process.exitCode = EXIT.failed;
+}
 
+/** Which server to ask, and how. */
+export interface Target {
+  readonly server: Server;
+  readonly transport: ClientTransport;
+}
+
+export function targetOf(options: QueryOptions, config: Config): Target {
   const transport: ClientTransport = options.doh ? 'doh' : options.dot ? 'dot' : options.tcp ? 'tcp' : 'udp';
   const ports: Readonly<Record<ClientTransport, number>> = {
     udp: config.dnsPort,
@@ -46,14 +57,17 @@ export async function query(name: string, options: QueryOptions): Promise<void> 
     port: options.port === undefined ? ports[transport] : parsePort(options.port),
     ca: ownCertificate(config.dataDir),
   };
-  const reply = await ask(qname, RRTYPE.TXT, { server, transport, deadlineMs: DEADLINE_MS }).catch(
-    (error: unknown) => {
-      throw new InputError(noReply(error, server, transport));
-    },
-  );
-  if (options.json) print(JSON.stringify({ name: asked, ...describe(reply) }));
-  else print(render(reply, { name: asked, isTerminal: process.stdout.isTTY }));
-  if (reply.rcode !== RCODE.NOERROR || reply.answer.length === 0) process.exitCode = EXIT.failed;
+  return { server, transport };
+}
+
+/** @throws InputError when no reply comes */
+export async function askTxt(name: string, { server, transport }: Target): Promise<Message> {
+  const qname = nameFromText(name);
+  if (qname === null) throw new UsageError(`${escapeControls(name)} is not a domain name`);
+  const options = { server, transport, deadlineMs: DEADLINE_MS };
+  return await ask(qname, RRTYPE.TXT, options).catch((error: unknown) => {
+    throw new InputError(noReply(error, server, transport));
+  });
 }
 
 /** A name in no zone gets the first zone behind it, unless it ends in a dot. */
@@ -91,11 +105,22 @@ interface Described {
   }[];
 }
 
-function describe(reply: Message): Described {
+function errorOf(reply: Message): Described['error'] {
   const ede = reply.edns?.options.map(readEde).find((option) => option !== null);
+  return ede ? { code: ede.infoCode, text: ede.text } : null;
+}
+
+/** `REFUSED (18: text)`: the rcode and the extended error (RFC 8914), if there is one. */
+export function statusText(reply: Message): string {
+  const error = errorOf(reply);
+  const status = rcodeName(reply.rcode);
+  return error === null ? status : `${status} (${error.code}: ${error.text})`;
+}
+
+function describe(reply: Message): Described {
   return {
     status: rcodeName(reply.rcode),
-    error: ede ? { code: ede.infoCode, text: ede.text } : null,
+    error: errorOf(reply),
     answers: reply.answer.map((rr) => {
       const value = rr.type === RRTYPE.TXT ? txtValue(rr.rdata) : null;
       const envelope = value === null ? null : parseEnvelope(Buffer.from(value).toString('latin1'));
@@ -120,8 +145,8 @@ interface RenderOptions {
 
 /** The reply for people: status, then each answer with the fields of its envelope and its payload. */
 export function render(reply: Message, { name: asked, isTerminal }: RenderOptions): string {
-  const { status, error, answers } = describe(reply);
-  const lines = [error === null ? status : `${status} (${error.code}: ${error.text})`];
+  const { answers } = describe(reply);
+  const lines = [statusText(reply)];
   if (answers.length === 0) lines.push(`no TXT record at ${asked}`);
   for (const { name, ttl, type, data, envelope, payload } of answers) {
     lines.push(`${name} ${ttl} ${type} ${data}`);

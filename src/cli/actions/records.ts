@@ -1,56 +1,59 @@
 import type { Config } from '../../config/config.ts';
+import { readEnvironment } from '../../config/env.ts';
 import type { Actor } from '../../control/accounts/actor.ts';
 import { createUser } from '../../control/accounts/users.ts';
 import { createNamespace } from '../../control/namespaces/namespaces.ts';
 import { setPublicRead } from '../../control/namespaces/operator.ts';
 import { customerActor, ownerActor } from '../../control/namespaces/owner.ts';
-import { parseBulk, writeBulk } from '../../control/records/bulk.ts';
+import { writeBulk } from '../../control/records/bulk.ts';
+import { parseBulk } from '../../control/records/bulk-input.ts';
 import { findNamespacesByName } from '../../control/store/tables/namespaces.ts';
 import { findOwner } from '../../control/store/webhooks/owners.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
-import { LIMITS } from '../../core/limits.ts';
 import { namespaceNameFault } from '../../core/names/namespace-name.ts';
 import { reachable } from '../address.ts';
-import { type CliContext, withStore } from '../context.ts';
+import { type CliContext, commandConfig, withStore } from '../context.ts';
 import { InputError, print, UsageError } from '../output.ts';
-
-export interface PutOptions {
-  /** Media type of the value. */
-  readonly type: string;
-  /** Seconds, as text. */
-  readonly ttl?: string;
-  /** Seconds until the record is erased, as text. */
-  readonly expiresIn?: string;
-  /** ISO 8601. */
-  readonly expiresAt?: string;
-  /** Mail address of the account that owns the namespace. Account and namespace are made where they are missing. */
-  readonly user?: string;
-  /** Let everyone read the namespace without a token. */
-  readonly publicRead?: boolean;
-}
+import { aboutOneItem, type PutOptions, putBody, putData } from './put-input.ts';
+import { putOverRest } from './put-over-rest.ts';
 
 type Deps = CliContext['deps'];
 
-/** `records[0].key is ...` and `delete[0] is ...`: the form in which a bulk write names its items. */
-const ITEM = /^(?:records\[0\]\.|delete\[0\])/;
-
 /**
- * Stores text as a record, or replaces the record with this key, by the rules of the REST API.
- * @param value the text; `-` reads standard input
- * @throws InputError for a value, key or account that the rules refuse; nothing is written then
+ * Stores text or a file as a record, or replaces the record with this key, by the rules of the REST API: over REST with
+ * UQRP_TOKEN, else in the store. An option that only the store has (an account, --public-read) wins over the variable.
+ * @param value the text; `-` reads standard input; undefined with --file
+ * @throws InputError for a value, key, account or token that is refused; nothing is written then
  */
 export async function putRecord(
   clock: Clock,
   key: string,
-  value: string,
+  value: string | undefined,
   options: PutOptions,
   json: boolean,
 ): Promise<void> {
-  const data = value === '-' ? await readInput() : Buffer.from(value);
-  const body = { records: [recordBody(key, data, options)] };
-  const { user } = options;
+  const data = await putData(value, options);
+  const body = putBody(key, data, options);
+  const token = readEnvironment().UQRP_TOKEN ?? '';
+  const isLocal = (options.user ?? options.as ?? options.publicRead) !== undefined;
+  if (options.api !== undefined && (isLocal || token === '')) {
+    throw new UsageError('--api needs UQRP_TOKEN, and neither --as, --user nor --public-read');
+  }
+  if (isLocal || token === '') return await putLocally(clock, body, data.length, options, json);
+  const stored = { ...(await putOverRest(body, token, options.api, commandConfig())), bytes: data.length };
+  print(json ? JSON.stringify(stored) : storedLine(stored));
+}
+
+async function putLocally(
+  clock: Clock,
+  body: JsonObject,
+  bytes: number,
+  options: PutOptions,
+  json: boolean,
+): Promise<void> {
+  const user = options.user ?? options.as;
   const run = async ({ deps, config }: CliContext): Promise<void> => {
     const written = await plain(async () => {
       // All that can be known without the database, before an account is made.
@@ -61,7 +64,7 @@ export async function putRecord(
       const { records } = await writeBulk(deps, owner, body);
       if (options.publicRead === true) await setPublicRead(deps, namespace, true);
       const row = (await findNamespacesByName(deps.store.read, [namespace], owner.customerId)).get(namespace);
-      return { id: records[0]!.id, key: name, bytes: data.length, public_read: row?.public_read === 1 };
+      return { id: records[0]!.id, key: name, bytes, public_read: row?.public_read === 1 };
     });
     print(json ? JSON.stringify(written) : describe(written, config));
   };
@@ -74,13 +77,17 @@ interface Written {
   readonly public_read: boolean;
 }
 
+function storedLine({ key, bytes }: Pick<Written, 'key' | 'bytes'>): string {
+  return `${key}: ${bytes} bytes stored`;
+}
+
 /** What was stored, and the command that reads it over DNS. */
-function describe({ key, bytes, public_read: isPublic }: Written, { host, dnsPort, zones }: Config): string {
-  const name = `${isPublic ? 'get' : 'get.auth-TOKEN'}.${key}.${zones[0]}`;
+function describe(written: Written, { host, dnsPort, zones }: Config): string {
+  const name = `${written.public_read ? 'get' : 'get.auth-TOKEN'}.${written.key}.${zones[0]}`;
   return [
-    `${key}: ${bytes} bytes stored`,
+    storedLine(written),
     `  dig @${reachable(host)} -p ${dnsPort} TXT ${name} +short`,
-    ...(isPublic
+    ...(written.public_read
       ? []
       : [
           '  TOKEN is a query token of the namespace (docs/API.md). --public-read opens the namespace to everyone.',
@@ -100,23 +107,6 @@ export async function deleteRecordByKey(clock: Clock, key: string, json: boolean
     if (id === null) throw new InputError(`there is no record ${key}`);
     print(json ? JSON.stringify({ id, key, deleted: true }) : `${key} deleted`);
   });
-}
-
-function recordBody(key: string, data: Buffer, options: PutOptions): JsonObject {
-  const { type, ttl, expiresIn, expiresAt } = options;
-  return {
-    key,
-    data: data.toString('base64'),
-    content_type: type,
-    ...(ttl !== undefined && { ttl_seconds: seconds('--ttl', ttl) }),
-    ...(expiresIn !== undefined && { expires_in: seconds('--expires-in', expiresIn) }),
-    ...(expiresAt !== undefined && { expires_at: expiresAt }),
-  };
-}
-
-function seconds(option: string, text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`${option} takes a whole number of seconds`);
-  return Number(text);
 }
 
 async function knownOwner(deps: Deps, namespace: string): Promise<Actor> {
@@ -152,22 +142,6 @@ async function plain<T>(run: () => Promise<T>): Promise<T> {
     return await run();
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    throw new InputError(
-      error.messages
-        .map((text) => text.replace(ITEM, (item) => (item.endsWith('.') ? '' : 'key')))
-        .join('\n'),
-    );
+    throw new InputError(error.messages.map(aboutOneItem).join('\n'));
   }
-}
-
-/** Standard input up to one byte more than a record holds: enough for the rules to refuse it. */
-async function readInput(): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of process.stdin as AsyncIterable<Buffer>) {
-    parts.push(part);
-    bytes += part.length;
-    if (bytes > LIMITS.recordData) break;
-  }
-  return Buffer.concat(parts).subarray(0, LIMITS.recordData + 1);
 }

@@ -5,7 +5,7 @@ import { readEnvironment } from '../../config/env.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type ServerPorts, serve } from '../../main.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { inUrl, reachable } from '../address.ts';
+import { forBrowsers, inUrl, reachable } from '../address.ts';
 import { EXIT, goOnWithoutReader, print } from '../output.ts';
 import type { Signals } from '../signals.ts';
 
@@ -52,10 +52,10 @@ export async function serveCommand(
 function summary(config: Config, ports: ServerPorts): string {
   const host = reachable(config.host);
   const url = inUrl(host);
-  const rest = `http://${inUrl(reachable(config.httpHost))}:${ports.http}`;
+  const rest = `http://${inUrl(forBrowsers(config.httpHost))}:${ports.http}`;
   const zone = config.zones[0];
   const lines = ['', `uqrp serves ${config.zones.join(', ')}`, ''];
-  if (config.role !== 'edge') lines.push(`  REST   ${rest}/api/v1`);
+  if (config.role !== 'edge') lines.push(`  open   ${config.publicUrl ?? rest}/`, `  REST   ${rest}/api/v1`);
   lines.push(`  health ${rest}/readyz`);
   if (config.metrics !== null) {
     lines.push(`  metrics http://${inUrl(reachable(config.metrics.host))}:${ports.metrics}/metrics`);

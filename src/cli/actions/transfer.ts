@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { ownerActor } from '../../control/namespaces/owner.ts';
 import { writeBulk } from '../../control/records/bulk.ts';
-import { streamRecords } from '../../control/records/list.ts';
-import type { RecordResource } from '../../control/records/record.ts';
+import { exportRecords } from '../../control/records/export.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
@@ -15,18 +14,12 @@ import { InputError, print } from '../output.ts';
 export async function exportNamespace(clock: Clock, namespace: string): Promise<void> {
   await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, namespace);
-    for await (const batch of streamRecords(deps, owner, { namespace: namespace.toLowerCase() })) {
+    for await (const batch of exportRecords(deps, owner, namespace.toLowerCase())) {
       // A pipe that is full must hold us up, or a million records would wait in memory.
-      const lines = batch.map((record) => `${JSON.stringify(exported(record))}\n`).join('');
+      const lines = batch.map((record) => `${JSON.stringify(record)}\n`).join('');
       if (!process.stdout.write(lines)) await new Promise((resolve) => process.stdout.once('drain', resolve));
     }
   });
-}
-
-type ExportedRecord = Pick<RecordResource, 'key' | 'data' | 'content_type' | 'ttl_seconds' | 'expires_at'>;
-
-function exported({ key, data, content_type, ttl_seconds, expires_at }: RecordResource): ExportedRecord {
-  return { key, data, content_type, ttl_seconds, expires_at };
 }
 
 /**

@@ -22,6 +22,16 @@ export function addPeopleCommands({ program, command, clock, json }: Builder): v
     .action(async (email: string, tier: string) => (await load()).userTier(clock, email, tier, json()));
   command(user, 'list', 'list all accounts').action(async () => (await load()).userList(clock, json()));
 
+  command(user, 'delete', 'delete an account with everything that is its own')
+    .argument('<email>', 'mail address of the user')
+    .action(async (email: string) => (await load()).userDelete(clock, email, json()));
+  command(user, 'sessions', 'list the sessions of a user, or end them')
+    .argument('<email>', 'mail address of the user')
+    .option('--end', 'sign the user out everywhere')
+    .action(async (email: string, options: { end?: boolean }) =>
+      (await load()).userSessions(clock, email, options.end === true, json()),
+    );
+
   const namespace = group(program, 'namespace', 'list namespaces, and set what only the operator may set');
   command(namespace, 'list', 'list all namespaces with their owners').action(async () =>
     (await load()).namespaceList(clock, json()),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ask } from '../../client/ask.ts';
 import type { Config } from '../../config/config.ts';
 import { neededNode } from '../../config/version.ts';
+import { readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
 import { lockDataDir } from '../../control/store/sqlite/server-lock.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dsLines } from '../../edge/dnssec/keys/ds.ts';
@@ -14,6 +15,7 @@ import { rdataToText } from '../../edge/wire/rdata/present.ts';
 import { checkPorts, portUses } from '../../start-checks.ts';
 import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';
+import { checkBroker } from './feed-broker.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore } from './store.ts';
@@ -33,7 +35,14 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
     checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
     await checkServer(config),
     await checkStore(config, clock),
+    ...(await checkBroker(config.feed, clock)),
     attempt('view', () => checkViewOf(config)),
+    attempt('attestation keys', () => {
+      const keys = readAttestationKeys(config.dataDir);
+      const newest = keys.at(-1);
+      if (newest === undefined) return note('attestation keys', 'none; uqrp dataset keygen makes one');
+      return ok('attestation keys', `${keys.length}, the newest is ${newest.kid}`);
+    }),
     attempt('certificate', () => {
       const { cert, key } = certificatePaths(config);
       return checkCertificate(readFileSync(cert, 'utf8'), readFileSync(key, 'utf8'), clock());

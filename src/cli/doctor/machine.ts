@@ -1,13 +1,18 @@
 /** Checks of the machine: Node, disk, clock, rights of the data directory. Facts come in, findings go out. */
 import { type Finding, note, ok, wrong } from './finding.ts';
 
-/** @param needed of package.json: `>=24.15.0` */
+/** @param needed of package.json: `^22.20.0 || >=24.11.0` */
 export function checkNode(version: string, needed: string): Finding {
-  const least = needed.replace('>=', '');
-  const isOld = compare(version, least) < 0;
-  return isOld
-    ? wrong('node', `Node ${version} is older than ${least}. Install a newer one.`)
-    : ok('node', `Node ${version}`);
+  return needed.split(' || ').some((part) => isWithin(version, part))
+    ? ok('node', `Node ${version}`)
+    : wrong('node', `Node ${version} is not one of ${needed}. Install another.`);
+}
+
+/** @param part `^22.20.0`: that or later with the same major version; `>=24.11.0`: that or later */
+function isWithin(version: string, part: string): boolean {
+  const least = part.replace(/^\D+/, '');
+  const sameMajor = Number.parseInt(version, 10) === Number.parseInt(least, 10);
+  return compare(version, least) >= 0 && (sameMajor || !part.startsWith('^'));
 }
 
 function compare(a: string, b: string): number {

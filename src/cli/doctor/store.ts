@@ -8,9 +8,9 @@ import { schemaOf } from '../../control/store/postgres/schema-check.ts';
 import { checkSqlite } from '../../control/store/sqlite/backup.ts';
 import { readFact } from '../../control/store/tables/service-facts.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type Finding, ok, wrong } from './finding.ts';
+import { type Finding, note, ok, wrong } from './finding.ts';
 
-type StoreConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'secret'>;
+type StoreConfig = Pick<Config, 'role' | 'dataDir' | 'databaseUrl' | 'secret'>;
 
 interface StoreFacts {
   readonly schema: string;
@@ -19,7 +19,8 @@ interface StoreFacts {
 
 /** Reads and never migrates. */
 export async function checkStore(config: StoreConfig, clock: Clock): Promise<Finding> {
-  const { dataDir, databaseUrl, secret } = config;
+  const { role, dataDir, databaseUrl, secret } = config;
+  if (role === 'edge') return note('database', 'a process with the role edge has none');
   try {
     const facts = databaseUrl === null ? sqliteFacts(dataDir) : await postgresFacts(config, clock);
     return storeFinding(facts, LATEST_MIGRATION, secretFingerprint(loadSecret(dataDir, secret, false)));
@@ -36,7 +37,7 @@ function sqliteFacts(dataDir: string): StoreFacts {
 }
 
 async function postgresFacts({ dataDir, databaseUrl }: StoreConfig, clock: Clock): Promise<StoreFacts> {
-  const store = await openStore({ dataDir, databaseUrl, clock, isFollower: true });
+  const store = await openStore({ dataDir, databaseUrl, clock, mayMigrate: false });
   try {
     // Bounded: a server that does not answer ends the check after little more than a second.
     await store.ping();

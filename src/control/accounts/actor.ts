@@ -1,11 +1,18 @@
 import { forbidden } from '../../core/errors.ts';
 import type { Tier } from '../../core/tiers.ts';
+import type { MemberRole } from '../store/schema.ts';
 
 export type ApiOperation = 'read' | 'write';
 
 /** The customer of a use case, and what the credential may do. */
 export interface Actor {
   readonly customerId: string;
+  /** Who is signed in; null for an API key, which belongs to the customer. */
+  readonly userId: string | null;
+  /** Of the session that the request came with; null for an API key. */
+  readonly sessionId: string | null;
+  /** Of the user in the customer; null for an API key. */
+  readonly role: MemberRole | null;
   readonly tier: Tier;
   readonly via: 'session' | 'api_key';
   /** `read` and `write` do not imply each other. */
@@ -13,6 +20,9 @@ export interface Actor {
   /** Namespaces that the credential may use; null: all of the customer. */
   readonly namespaces: ReadonlySet<string> | null;
 }
+
+/** The actor of a session. */
+export type SignedIn = Actor & { readonly userId: string; readonly sessionId: string };
 
 /** @param name a namespace of the same customer */
 export function reaches(actor: Actor, name: string): boolean {
@@ -25,9 +35,15 @@ export function requireReach(actor: Actor, name: string): void {
 }
 
 /** @throws AppError 403 for an API key */
-export function requireSession(actor: Actor): void {
-  if (actor.via !== 'session')
+export function requireSession(actor: Actor): asserts actor is SignedIn {
+  if (actor.userId === null || actor.sessionId === null)
     throw forbidden('API keys cannot use this endpoint; a customer token is required');
+}
+
+/** @throws AppError 403 for an API key, and for a member who is no owner */
+export function requireOwner(actor: Actor): asserts actor is SignedIn {
+  requireSession(actor);
+  if (actor.role !== 'owner') throw forbidden('Only an owner of the organization may do this');
 }
 
 /** @throws AppError 403 */

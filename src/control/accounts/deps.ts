@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { Sessions } from './sessions.ts';
+import type { SignInCodes } from './sign-in/codes.ts';
 
 /** Dependencies of use cases. A use case names only those that it needs: `HasStore & HasClock`. */
 export interface HasStore {
@@ -28,4 +29,8 @@ export interface HasZoneLength {
 
 export interface HasSessions {
   readonly sessions: Sessions;
+}
+
+export interface HasCodes {
+  readonly codes: SignInCodes;
 }

@@ -1,54 +1,165 @@
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
-import { test } from 'node:test';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+import { withStore } from '../../../test/support/control/store/fixtures.ts';
+import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
+import type { Clock } from '../../core/clock.ts';
+import { aesGcmEncryption } from '../../core/secret-encryption.ts';
+import type { Store } from '../store/store.ts';
 import { jwtSigner } from './jwt.ts';
+import { KEY_PERIOD, openJwtKeys } from './jwt-keys.ts';
 
-const SECRET = createHash('sha256').update('a').digest();
 const NOW = Date.UTC(2026, 0, 1);
-const CLAIMS = { customerId: 'c', sessionId: 's', expiresAt: NOW + 60_000 };
+const CLAIMS = { userId: 'c', sessionId: 's', expiresAt: NOW + 60_000 };
+const EARLIER = generateKeyPairSync('ed25519');
+const encryption = aesGcmEncryption(randomBytes(32), randomBytes, 0);
 
-test('what a token says', async () => {
-  const token = await jwtSigner(SECRET, () => NOW).sign(CLAIMS, NOW);
-  assert.deepEqual(decodeProtectedHeader(token), { alg: 'EdDSA', typ: 'JWT' });
-  assert.deepEqual(decodeJwt(token), {
-    iss: 'uqrp',
-    aud: 'uqrp-api',
-    sub: 'c',
-    sid: 's',
-    iat: NOW / 1000,
-    exp: NOW / 1000 + 60,
+const open = (store: Store, clock: Clock = () => NOW) =>
+  jwtSigner(openJwtKeys(store, encryption), EARLIER.publicKey, clock);
+
+const kidOf = (token: string): string => decodeProtectedHeader(token).kid ?? '';
+
+/** A token with any header and claims, signed by any key. */
+function forge(header: object, claims: object, key: KeyObject | Uint8Array): Promise<string> {
+  return new SignJWT({ sub: 'c', sid: 's', iss: 'uqrp', aud: 'uqrp-api', exp: NOW / 1000 + 60, ...claims })
+    .setProtectedHeader({ alg: 'EdDSA', ...header })
+    .sign(key);
+}
+
+for (const { name, create, skip } of ENGINES) {
+  describe(`session tokens, ${name}`, { skip }, () => {
+    it('name the user, the customer, the end and the key', () =>
+      withStore(create, async (store) => {
+        const token = await open(store).sign(CLAIMS, NOW);
+        const { kid, ...header } = decodeProtectedHeader(token);
+        assert.deepEqual(header, { alg: 'EdDSA', typ: 'JWT' });
+        assert.match(kid!, /^[0-9a-f]{16}$/);
+        assert.deepEqual(decodeJwt(token), {
+          iss: 'uqrp',
+          aud: 'uqrp-api',
+          sub: 'c',
+          sid: 's',
+          iat: NOW / 1000,
+          exp: NOW / 1000 + 60,
+        });
+      }));
+
+    it('two processes that begin together sign with one key, and take each other’s tokens', () =>
+      withStore(create, async (store) => {
+        const [one, two] = [open(store), open(store)];
+        const [a, b] = await Promise.all([one.sign(CLAIMS, NOW), two.sign(CLAIMS, NOW)]);
+        assert.equal(kidOf(a), kidOf(b));
+        assert.deepEqual([await one.verify(b), await two.verify(a)], [CLAIMS, CLAIMS]);
+        assert.equal((await store.read.selectFrom('jwt_keys').select('period').execute()).length, 1);
+      }));
+
+    it('the key changes every 30 days; the earlier one verifies until its last token has ended, and is then deleted', () =>
+      withStore(create, async (store) => {
+        let now = Math.floor(NOW / KEY_PERIOD) * KEY_PERIOD + KEY_PERIOD - 1;
+        const [one, two] = [open(store, () => now), open(store, () => now)];
+        const claims = { ...CLAIMS, expiresAt: now + 3_600_999 - ((now + 3_600_999) % 1000) };
+        const old = await one.sign(claims, now);
+        now += 1;
+        const fresh = await one.sign(claims, now);
+        assert.notEqual(kidOf(old), kidOf(fresh));
+        assert.deepEqual([await two.verify(old), await two.verify(fresh)], [claims, claims]);
+        now += KEY_PERIOD;
+        const third = await two.sign({ ...claims, expiresAt: now + 60_000 - (now % 1000) }, now);
+        const kept = await store.read.selectFrom('jwt_keys').select('kid').orderBy('period').execute();
+        assert.deepEqual(
+          kept.map(({ kid }) => kid),
+          [kidOf(fresh), kidOf(third)],
+        );
+      }));
+
+    it('the private key is encrypted at rest', () =>
+      withStore(create, async (store) => {
+        const keys = openJwtKeys(store, encryption);
+        const { privateKey, kid } = await keys.signing(NOW);
+        const der = privateKey.export({ format: 'der', type: 'pkcs8' });
+        const row = await store.read.selectFrom('jwt_keys').selectAll().executeTakeFirstOrThrow();
+        const stored = Buffer.from(row.private_key);
+        for (const form of [der, der.subarray(-32), Buffer.from(der.toString('base64'))]) {
+          assert.equal(stored.includes(form), false);
+        }
+        assert.equal(encryption.decrypt(kid, row.private_key), der.toString('base64'));
+        assert.deepEqual(await keys.verifying(kid), createPublicKey(privateKey));
+      }));
+
+    it('tokens of releases without `kid` count until they end', () =>
+      withStore(create, async (store) => {
+        let now = NOW;
+        const signer = open(store, () => now);
+        const token = await forge({}, {}, EARLIER.privateKey);
+        assert.deepEqual(await signer.verify(token), CLAIMS);
+        now = CLAIMS.expiresAt;
+        assert.equal(await signer.verify(token), null);
+      }));
+
+    it('a token ends on time, remembered or not', () =>
+      withStore(create, async (store) => {
+        let now = NOW;
+        const signer = open(store, () => now);
+        const token = await signer.sign(CLAIMS, NOW);
+        assert.deepEqual(await signer.verify(token), CLAIMS);
+        now = CLAIMS.expiresAt - 1;
+        assert.deepEqual(await signer.verify(token), CLAIMS);
+        now = CLAIMS.expiresAt;
+        assert.equal(await signer.verify(token), null);
+        assert.equal(await open(store, () => now).verify(token), null);
+      }));
+
+    it('a change of any letter breaks it', () =>
+      withStore(create, async (store) => {
+        const signer = open(store);
+        const token = await signer.sign(CLAIMS, NOW);
+        // The last letter carries unused bits: leaving it out is change enough.
+        for (let i = 0; i < token.length - 1; i++) {
+          if (token[i] === '.') continue;
+          const changed = token.slice(0, i) + (token[i] === 'A' ? 'B' : 'A') + token.slice(i + 1);
+          assert.equal(await signer.verify(changed), null);
+        }
+        assert.equal(await signer.verify(token.slice(0, -1)), null);
+      }));
+
+    it('another key, algorithm, issuer, audience or kid is refused', () =>
+      withStore(create, async (store) => {
+        const keys = openJwtKeys(store, encryption);
+        const { kid, privateKey } = await keys.signing(NOW);
+        const publicKey = (await keys.verifying(kid))!;
+        const raw = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url');
+        const pem = Buffer.from(publicKey.export({ format: 'pem', type: 'spki' }));
+        const stranger = generateKeyPairSync('ed25519').privateKey;
+        const good = await forge({ kid }, {}, privateKey);
+        const signer = open(store);
+        assert.deepEqual(await signer.verify(good), CLAIMS);
+        const [, body] = good.split('.');
+        const none = Buffer.from(JSON.stringify({ alg: 'none', kid })).toString('base64url');
+        for (const token of [
+          `${none}.${body}.`,
+          `${none}.${body}.AA`,
+          await forge({ alg: 'HS256', kid }, {}, raw),
+          await forge({ alg: 'HS256', kid }, {}, pem),
+          await forge({ kid }, {}, stranger),
+          await forge({}, {}, stranger),
+          await forge({}, {}, privateKey),
+          await forge({ kid }, {}, EARLIER.privateKey),
+          await forge({ kid: '0'.repeat(16) }, {}, privateKey),
+          await forge({ kid: `${kid}'` }, {}, privateKey),
+          await forge({ kid: '../../etc/passwd' }, {}, privateKey),
+          await forge({ kid: kid.toUpperCase() }, {}, privateKey),
+          await forge({ kid }, { iss: 'other' }, privateKey),
+          await forge({ kid }, { aud: 'other' }, privateKey),
+          await forge({ kid }, { iss: undefined }, privateKey),
+          await forge({ kid }, { aud: undefined }, privateKey),
+          await forge({ kid }, { exp: undefined }, privateKey),
+          await forge({ kid }, { sid: undefined }, privateKey),
+          await forge({ kid }, { sub: undefined }, privateKey),
+          await forge({ kid }, { nbf: NOW / 1000 + 30 }, privateKey),
+        ]) {
+          assert.equal(await signer.verify(token), null, token);
+        }
+      }));
   });
-});
-
-test('the key follows from the secret alone', async () => {
-  const token = await jwtSigner(SECRET, () => NOW).sign(CLAIMS, NOW);
-  assert.deepEqual(await jwtSigner(SECRET, () => NOW).verify(token), CLAIMS);
-  const other = createHash('sha256').update('b').digest();
-  assert.equal(await jwtSigner(other, () => NOW).verify(token), null);
-  assert.throws(() => jwtSigner(SECRET.subarray(1), () => NOW), RangeError);
-});
-
-test('a token ends on time, remembered or not', async () => {
-  let now = NOW;
-  const signer = jwtSigner(SECRET, () => now);
-  const token = await signer.sign(CLAIMS, NOW);
-  assert.deepEqual(await signer.verify(token), CLAIMS);
-  now = CLAIMS.expiresAt - 1;
-  assert.deepEqual(await signer.verify(token), CLAIMS);
-  now = CLAIMS.expiresAt;
-  assert.equal(await signer.verify(token), null);
-  assert.equal(await jwtSigner(SECRET, () => now).verify(token), null);
-});
-
-test('a change of any letter breaks it', async () => {
-  const signer = jwtSigner(SECRET, () => NOW);
-  const token = await signer.sign(CLAIMS, NOW);
-  // The last letter carries unused bits: leaving it out is change enough.
-  for (let i = 0; i < token.length - 1; i++) {
-    if (token[i] === '.') continue;
-    const changed = token.slice(0, i) + (token[i] === 'A' ? 'B' : 'A') + token.slice(i + 1);
-    assert.equal(await signer.verify(changed), null);
-  }
-  assert.equal(await signer.verify(token.slice(0, -1)), null);
-});
+}

@@ -1,21 +1,19 @@
-import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { hash, type KeyObject } from 'node:crypto';
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../../core/clock.ts';
+import type { JwtKeys } from './jwt-keys.ts';
 
 const ALGORITHM = 'EdDSA';
 const ISSUER = 'uqrp';
 const AUDIENCE = 'uqrp-api';
-const KEY_INFO = 'uqrp customer jwt ed25519 v1';
-
-/** PKCS #8 prefix of a 32-octet Ed25519 seed (RFC 8410 §7). */
-const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
+const KID = /^[0-9a-f]{16}$/;
 
 /** Verified tokens in the cache. The session is still looked up on every call. */
 const VERIFIED_MAX = 10_000;
 
 /** `expiresAt` is milliseconds since the epoch. */
 export interface JwtClaims {
-  readonly customerId: string;
+  readonly userId: string;
   readonly sessionId: string;
   readonly expiresAt: number;
 }
@@ -26,37 +24,48 @@ export interface JwtSigner {
   verify(token: string): Promise<JwtClaims | null>;
 }
 
-/** Processes with one secret derive one Ed25519 key, and accept each other's tokens. @param secret at least 32 octets */
-export function jwtSigner(secret: Uint8Array, clock: Clock): JwtSigner {
-  const { privateKey, publicKey } = deriveKeys(secret);
+/** @param earlierKey verifies tokens without `kid`, which releases before the table of keys signed */
+export function jwtSigner(keys: JwtKeys, earlierKey: KeyObject, clock: Clock): JwtSigner {
   const verified = new Map<string, JwtClaims>();
   return {
-    sign: (claims, issuedAt) =>
-      new SignJWT({ sid: claims.sessionId })
-        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+    async sign(claims, issuedAt) {
+      const { kid, privateKey } = await keys.signing(issuedAt);
+      return new SignJWT({ sid: claims.sessionId })
+        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
-        .setSubject(claims.customerId)
+        .setSubject(claims.userId)
         .setIssuedAt(Math.floor(issuedAt / 1000))
         .setExpirationTime(Math.floor(claims.expiresAt / 1000))
-        .sign(privateKey),
+        .sign(privateKey);
+    },
     async verify(token) {
-      const digest = createHash('sha256').update(token).digest('base64');
+      const digest = hash('sha256', token, 'base64');
       const known = verified.get(digest);
       if (known !== undefined) return known.expiresAt > clock() ? known : null;
-      const claims = await verifySignature(token, publicKey, clock());
+      const key = await keyOf(token, keys, earlierKey);
+      const claims = key === null ? null : await verifySignature(token, key, clock());
       if (claims !== null) remember(verified, digest, claims);
       return claims;
     },
   };
 }
 
-function deriveKeys(secret: Uint8Array): { privateKey: KeyObject; publicKey: KeyObject } {
-  if (secret.length < 32) throw new RangeError('the server secret has fewer than 32 bytes');
-  const seed = Buffer.from(hkdfSync('sha256', secret, new Uint8Array(0), KEY_INFO, 32));
-  const key = Buffer.concat([PKCS8_HEAD, seed]);
-  const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
-  return { privateKey, publicKey: createPublicKey(privateKey) };
+/** The key that the header names. It names no algorithm that counts, and no place to load a key from. */
+async function keyOf(token: string, keys: JwtKeys, earlierKey: KeyObject): Promise<KeyObject | null> {
+  const kid = keyId(token);
+  if (kid === undefined) return earlierKey;
+  return kid !== null && KID.test(kid) ? keys.verifying(kid) : null;
+}
+
+/** Undefined: the header has no `kid`. Null: it is no header, or its `kid` is no text. */
+function keyId(token: string): string | null | undefined {
+  try {
+    const { kid } = decodeProtectedHeader(token);
+    return kid === undefined || typeof kid === 'string' ? kid : null;
+  } catch {
+    return null;
+  }
 }
 
 async function verifySignature(token: string, key: KeyObject, now: number): Promise<JwtClaims | null> {
@@ -72,7 +81,7 @@ async function verifySignature(token: string, key: KeyObject, now: number): Prom
     const { sub, exp } = payload;
     const { sid } = payload;
     if (typeof sub !== 'string' || typeof sid !== 'string' || exp === undefined) return null;
-    return { customerId: sub, sessionId: sid, expiresAt: exp * 1000 };
+    return { userId: sub, sessionId: sid, expiresAt: exp * 1000 };
   } catch (error) {
     if (error instanceof errors.JOSEError) return null;
     throw error;

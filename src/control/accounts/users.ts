@@ -1,20 +1,22 @@
 import { invalid, notFound } from '../../core/errors.ts';
+import { COUNT, resourceSchema, TIME, UUID } from '../../core/input/schema.ts';
+import { LIMITS } from '../../core/limits.ts';
 import { foldCase } from '../../core/names/labels.ts';
 import { formatTime } from '../../core/text/time.ts';
 import { TIERS, type Tier } from '../../core/tiers.ts';
+import type { MemberRole } from '../store/schema.ts';
+import { lockCustomer, updateTier } from '../store/tables/customers.ts';
 import {
   findUserByEmail,
   findUserWithCounts,
   insertUser,
   listUsersWithCounts,
-  type UserRow,
   type UserWithCounts,
-  updateTier,
 } from '../store/tables/users.ts';
 import { pauseWebhooksAbove } from '../store/webhooks/webhooks.ts';
 import { type Actor, requireSession } from './actor.ts';
 import type { HasClock, HasIds, HasSessions, HasStore } from './deps.ts';
-import type { IssuedToken } from './sessions.ts';
+import type { NewSession } from './sessions.ts';
 
 export interface UserResource {
   readonly id: string;
@@ -24,22 +26,53 @@ export interface UserResource {
   readonly api_keys_count: number;
   readonly namespaces_count: number;
   readonly created_at: string;
+  /** Present only while the session acts for an organization. */
+  readonly organization?: ActiveOrganization;
 }
+
+export interface ActiveOrganization {
+  readonly id: string;
+  readonly name: string;
+  /** Of the user. */
+  readonly role: MemberRole;
+}
+
+const ACTIVE_ORGANIZATION_SCHEMA = resourceSchema<ActiveOrganization>('ActiveOrganization', {
+  id: UUID,
+  name: { type: 'string', examples: ['Acme'] },
+  role: { type: 'string', enum: ['owner', 'member'] },
+});
+
+export const USER_SCHEMA = resourceSchema<UserResource>(
+  'User',
+  {
+    id: UUID,
+    email: { type: 'string', examples: ['me@example.com'] },
+    role: { type: 'string', enum: ['user', 'admin'] },
+    records_count: COUNT,
+    api_keys_count: COUNT,
+    namespaces_count: COUNT,
+    created_at: TIME,
+    organization: ACTIVE_ORGANIZATION_SCHEMA,
+  },
+  { organization: true },
+);
 
 export interface UserListing extends UserResource {
   readonly tier: Tier;
 }
 
-/** A mailbox and a host name, or a host without a dot such as localhost; at most 254 octets (RFC 5321 §4.5.3.1). */
+/** A mailbox and a host name, or a host without a dot such as localhost. */
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
-const EMAIL_MAX = 254;
 
 /** The stored form of an address; null when it is not valid. */
 export function normalizeEmail(text: string): string | null {
   const email = foldCase(text.trim());
-  return email.length <= EMAIL_MAX && EMAIL.test(email) && !email.includes('..') ? email : null;
+  return email.length <= LIMITS.mailAddress && EMAIL.test(email) && !email.includes('..') ? email : null;
 }
+
+const NOTHING = { customer_name: null, records_count: 0, namespaces_count: 0, api_keys_count: 0 } as const;
 
 function userResource(user: UserWithCounts): UserResource {
   return {
@@ -54,11 +87,29 @@ function userResource(user: UserWithCounts): UserResource {
 }
 
 /** GET /me. @throws AppError 403 for an API key */
-export async function currentUser({ store }: HasStore, actor: Actor): Promise<UserResource> {
+export async function currentUser(deps: HasStore, actor: Actor): Promise<UserResource> {
   requireSession(actor);
-  const user = await findUserWithCounts(store.read, actor.customerId);
+  const { customerId: id, role } = actor;
+  const user = await findUser(deps, actor.userId, id);
+  const { customer_name: name } = user;
+  return {
+    ...userResource(user),
+    ...(name !== null && role !== null && { organization: { id, name, role } }),
+  };
+}
+
+/** The user who has just signed in, with their own customer. @throws AppError 404 when they were deleted since */
+export async function userOfSession(
+  deps: HasStore,
+  { userId }: Pick<NewSession, 'userId'>,
+): Promise<UserResource> {
+  return userResource(await findUser(deps, userId, userId));
+}
+
+async function findUser({ store }: HasStore, id: string, customerId: string): Promise<UserWithCounts> {
+  const user = await findUserWithCounts(store.read, id, customerId);
   if (user === null) throw notFound('User');
-  return userResource(user);
+  return user;
 }
 
 type CreateDeps = HasStore & HasClock & HasIds;
@@ -67,20 +118,14 @@ type CreateDeps = HasStore & HasClock & HasIds;
 export async function createUser(deps: CreateDeps, email: string, tier: Tier): Promise<UserListing> {
   const address = normalizeEmail(email);
   if (address === null) throw invalid('email is not an email address');
-  const user: UserRow = {
-    id: deps.newId(),
-    email: address,
-    role: 'user',
-    tier,
-    records_count: 0,
-    created_at: deps.clock(),
-  };
-  if (!(await deps.store.write((tx) => insertUser(tx, user)))) throw invalid('email has already been taken');
-  return { ...userResource({ ...user, namespaces_count: 0, api_keys_count: 0 }), tier };
+  const user = { id: deps.newId(), email: address, role: 'user', created_at: deps.clock() } as const;
+  const isNew = await deps.store.write((tx) => insertUser(tx, user, tier));
+  if (!isNew) throw invalid('email has already been taken');
+  return { ...userResource({ ...user, tier, ...NOTHING }), tier };
 }
 
 /**
- * Moves a customer to another tier. Records above a lower cap stay, and none can be added. The newest webhooks above a
+ * Moves a user's own customer to another tier. Records above a lower cap stay, and none can be added. The newest webhooks above a
  * lower quota are paused; a higher quota does not enable them again.
  * @throws AppError 404
  */
@@ -90,9 +135,12 @@ export async function setTier(
   tier: Tier,
 ): Promise<void> {
   const user = await store.write(async (tx) => {
-    const changed = await updateTier(tx, foldCase(email.trim()), tier);
-    if (changed !== null) await pauseWebhooksAbove(tx, changed.id, TIERS[tier].webhooks, clock());
-    return changed;
+    const found = await findUserByEmail(tx, foldCase(email.trim()));
+    if (found === null) return null;
+    await lockCustomer(tx, found.id);
+    await updateTier(tx, found.id, tier);
+    await pauseWebhooksAbove(tx, found.id, TIERS[tier].webhooks, clock());
+    return found;
   });
   if (user === null) throw notFound('User');
 }
@@ -103,6 +151,14 @@ export async function listUsers({ store }: HasStore): Promise<UserListing[]> {
   return users.map((user) => ({ ...userResource(user), tier: user.tier }));
 }
 
+/** A new session. */
+interface IssuedToken {
+  readonly token: string;
+  readonly sessionId: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** For the operator: signs a customer in. @throws AppError 404 */
 export async function issueToken(
   { store, sessions }: HasStore & HasSessions,
@@ -110,5 +166,6 @@ export async function issueToken(
 ): Promise<IssuedToken> {
   const user = await findUserByEmail(store.read, foldCase(email.trim()));
   if (user === null) throw notFound('User');
-  return store.write((tx) => sessions.begin(tx, user.id));
+  const session = await store.write((tx) => sessions.begin(tx, user.id, 'cli'));
+  return { token: await sessions.token(session), sessionId: session.sessionId, expiresAt: session.expiresAt };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { type EventReader, openEvents } from '../../../test/support/control/api/query-log/event-reader.ts';
 import { openWorld, type World } from '../../../test/support/control/api/world.ts';
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../core/limits.ts';
@@ -89,5 +90,38 @@ describe('connections of the API', () => {
     const next = openClient(port);
     assert.match(await answerTo(next, WHOLE), /^HTTP\/1\.1 401 /);
     for (const { socket } of [last, next]) socket.destroy();
+  });
+
+  test('256 streams of the query log are open at once; another is 429 until one has ended', async () => {
+    const { queryLogStreams: most, queryLogStreamsPerCustomer: each } = LIMITS;
+    const readers: EventReader[] = [];
+    try {
+      for (let customer = await world.customer(); readers.length < most; ) {
+        if (readers.length % each === 0) customer = await world.customer();
+        readers.push(await openEvents(port, customer));
+        assert.equal(readers.at(-1)!.status, 200, String(readers.length));
+      }
+      const late = await world.customer();
+      const refused = await openEvents(port, late);
+      assert.equal(refused.status, 429);
+      assert.equal(refused.headers['retry-after'], '10');
+      const body = await refused.text();
+      assert.equal(
+        body,
+        '{"error":"Too many streams of the query log are open","code":"rate_limit_exceeded"}',
+      );
+      assert.equal((await late.get('/query_logs')).status, 200);
+      readers.pop()!.close();
+      for (;;) {
+        const reader = await openEvents(port, late);
+        if (reader.status === 200) {
+          readers.push(reader);
+          break;
+        }
+        await reader.text();
+      }
+    } finally {
+      for (const reader of readers) reader.close();
+    }
   });
 });

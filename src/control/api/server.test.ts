@@ -6,12 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import { TEST_SERVICE } from '../../../test/support/control/api/server-parts.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { aesGcmEncryption } from '../../core/secret-encryption.ts';
 import { backgroundTimers } from '../../lifecycle/timers.ts';
 import { openSessions } from '../accounts/sessions.ts';
+import { openSignInCodes } from '../accounts/sign-in/codes.ts';
 import { unlimited } from '../limits/limiter.ts';
+import { openChallenges } from '../passkeys/challenges.ts';
+import { openPositions } from '../propagation/positions.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { aesGcmEncryption } from '../webhooks/resource/secret-encryption.ts';
 import { createApi } from './server.ts';
 
 /** Requests as bytes on a socket, and the status that each brings; the answer is JSON all the same. */
@@ -66,11 +71,20 @@ describe('the API on a socket', () => {
       newId,
       random,
       sessions,
+      codes: openSignInCodes({ store, clock, random }, randomBytes(32)),
+      sendCode: () => {},
       zoneLength: 8,
       limiter: unlimited,
       publicUrl: () => 'http://localhost',
+      service: TEST_SERVICE,
       trustedProxies: [],
+      billing: false,
+      nodes: () => [],
+      positions: openPositions(aesGcmEncryption(randomBytes(32), random, 0)),
       encryption: aesGcmEncryption(randomBytes(32), random),
+      organizations: false,
+      sendInvitation: () => {},
+      challenges: openChallenges({ clock, random }, randomBytes(32)),
       answers: aesGcmEncryption(randomBytes(32), random, 0),
       timers: backgroundTimers,
       sendAttempt: () => Promise.reject(new Error('nothing is sent in these tests')),
@@ -78,6 +92,10 @@ describe('the API on a socket', () => {
       onError: (error, requestId) => failures.push({ message: (error as Error).message, requestId }),
     });
     app.get('/fault', () => Promise.reject(new Error('a fault of the server')));
+    app.get('/fault-before-trailer', (_request, reply) => {
+      reply.header('trailer', 'X-Record-Count').header('content-disposition', 'attachment');
+      return Promise.reject(new Error('a fault of the server'));
+    });
     await app.listen({ host: '127.0.0.1', port: 0 });
     port = (app.server.address() as AddressInfo).port;
   });
@@ -110,6 +128,24 @@ describe('the API on a socket', () => {
     });
   }
 
+  /** A request with a body of this announced length, and another request behind it. */
+  const large = (length: number, sent: number): string =>
+    `POST /api/v1/auth/sign_in HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${' '.repeat(sent)}` +
+    'GET /api/v1/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  const statuses = (text: string): readonly string[] =>
+    Array.from(text.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status!);
+
+  test('a body that is too large is read and discarded: the connection goes on', async () => {
+    const length = LIMITS.discardedBody;
+    assert.deepEqual(statuses(await talk(large(length, length))), ['413', '401']);
+  });
+
+  test('a body that is far too large closes the connection', async () => {
+    const answer = await talk(large(LIMITS.discardedBody + 1, 0));
+    assert.deepEqual(statuses(answer), ['413']);
+    assert.match(answer, /^connection: close/im);
+  });
+
   test('a connection that is cut short harms nobody', async () => {
     await new Promise<void>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => {
@@ -130,6 +166,14 @@ describe('the API on a socket', () => {
     const requestId = answer.headers.get('x-request-id')!;
     assert.match(requestId, /^[0-9a-f-]{36}$/);
     assert.deepEqual(failures, [{ message: 'a fault of the server', requestId }]);
+  });
+
+  test('a fault of an answer that would have had a trailer is told as any other', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/fault-before-trailer`);
+    assert.equal(answer.status, 500);
+    assert.deepEqual(await answer.json(), { error: 'Server error', code: 'server_error' });
+    assert.equal(answer.headers.get('trailer'), null);
+    assert.equal(answer.headers.get('content-disposition'), null);
   });
 
   test('slow requests are cut off', () => {

@@ -8,14 +8,38 @@ import { clientAddress } from '../limits/client-address.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
 import { refusalOf, shadowedBy } from './answers/routing.ts';
 import type { ApiDeps } from './deps.ts';
-import { type GuardDeps, guard, identify, uncountRefusedWrite } from './requests/guard.ts';
+import { collectRoutes } from './openapi/collect-routes.ts';
+import {
+  decorateAddress,
+  decorateRenewal,
+  type GuardDeps,
+  guard,
+  guardAfterBody,
+  identify,
+  isRepeated,
+  uncountRefusedWrite,
+} from './requests/guard.ts';
 import { jsonParser, refuseCoding } from './requests/json-body.ts';
 import { accountRoutes } from './routes/account.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
+import { datasetRoutes } from './routes/datasets.ts';
 import { namespaceRoutes } from './routes/namespaces.ts';
+import { organizationRoutes } from './routes/organizations.ts';
+import { passkeyRoutes } from './routes/passkeys.ts';
+import { queryLogRoutes } from './routes/query-logs.ts';
 import { queryTokenRoutes } from './routes/query-tokens.ts';
 import { recordRoutes } from './routes/records.ts';
+import { serviceRoutes } from './routes/service.ts';
+import { signInRoutes } from './routes/sign-in.ts';
+import { usageRoutes } from './routes/usage.ts';
 import { webhookRoutes } from './routes/webhooks.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Route template, for metrics, of what `ApiDeps.serveOther` served; null: nothing. */
+    otherRoute: string | null;
+  }
+}
 
 const PREFIX = '/api/v1';
 
@@ -28,7 +52,11 @@ const RESOURCES = [
   queryTokenRoutes,
   apiKeyRoutes,
   webhookRoutes,
+  usageRoutes,
+  queryLogRoutes,
+  passkeyRoutes,
   accountRoutes,
+  signInRoutes,
 ];
 
 /** The REST API at `/api/v1`. The caller may add other paths, then listens. Closing finishes requests in flight. */
@@ -36,10 +64,14 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const onError = deps.onError ?? (() => {});
   const app = Fastify(options(onError));
   const apiKeys = openApiKeys(deps, onError);
-  const guardDeps: GuardDeps = { ...deps, apiKeys, clientAddress: clientAddress(deps.trustedProxies) };
+  const guardDeps: GuardDeps = { ...deps, apiKeys };
 
   app.decorateRequest('actor', null);
   app.decorateRequest('countedAt', null);
+  app.decorateRequest('checkedAt', 0);
+  app.decorateRequest('otherRoute', null);
+  decorateAddress(app, clientAddress(deps.trustedProxies));
+  decorateRenewal(app, guardDeps);
   app.server.maxConnections = LIMITS.restConnections;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, jsonParser(app));
@@ -49,14 +81,19 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
-    // RFC 9112 §3.2. Node's own refusal has no JSON body.
+    // RFC 9112 §3.2: one, and a proxy may have read the other of two. Node's own refusal has no JSON body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       throw malformed(400, 'Host is missing');
+    }
+    if (isRepeated(request, 'host')) throw malformed(400, 'Host is given more than once');
+    if (request.is404) {
+      request.otherRoute = (await deps.serveOther?.(request, reply)) ?? null;
+      if (request.otherRoute !== null) return reply;
     }
     const refusal = request.is404
       ? refusalOf(app, request.url)
       : shadowedBy(app, request.url, request.routeOptions.url ?? '');
-    if (refusal === null) return;
+    if (refusal === null) return undefined;
     await identify(request, guardDeps);
     if (refusal.allow !== null) reply.header('allow', refusal.allow);
     throw refusal.error;
@@ -69,7 +106,9 @@ export function createApi(deps: ApiDeps): FastifyInstance {
       seconds: reply.elapsedTime / 1000,
     });
   });
-  app.addHook('onClose', () => apiKeys.settle());
+  app.addHook('onClose', async () => {
+    await Promise.all([apiKeys.settle(), deps.sessions.settle()]);
+  });
   app.register(
     async (api) => {
       api.addHook('onRequest', async (request, reply) => {
@@ -78,7 +117,12 @@ export function createApi(deps: ApiDeps): FastifyInstance {
         await guard(request, guardDeps);
         refuseCoding(request);
       });
+      api.addHook('preHandler', (request) => guardAfterBody(request, deps));
+      const routes = collectRoutes(api);
       for (const routesOf of RESOURCES) routesOf(api, deps);
+      if (deps.organizations) organizationRoutes(api, deps);
+      if (deps.service.features.datasets) datasetRoutes(api, deps);
+      serviceRoutes(api, deps, routes);
     },
     { prefix: PREFIX },
   );
@@ -111,5 +155,5 @@ function options(onError: OnFailure): FastifyHttpOptions<Server> {
 }
 
 function routeOf(request: FastifyRequest): string {
-  return request.is404 ? 'unmatched' : (request.routeOptions.url ?? 'unmatched');
+  return request.is404 ? (request.otherRoute ?? 'unmatched') : (request.routeOptions.url ?? 'unmatched');
 }

@@ -54,7 +54,7 @@ export async function once<T>(
     ...deps.store,
     write: <U>(work: (tx: Tx) => Promise<U>): Promise<U> =>
       deps.store.write(async (tx) => {
-        const row = { id, user_id: actor.customerId, created_at: now };
+        const row = { id, customer_id: actor.customerId, created_at: now };
         if (!(await takeKey(tx, row, before))) throw new Repeated();
         const result = await work(tx);
         const answer: StoredAnswer = { request, result };
@@ -88,9 +88,10 @@ async function requireRoom(tx: Tx, { customerId }: Actor): Promise<void> {
   }
 }
 
-/** A stored answer is returned only to a credential with the same scopes. */
-function scopeOf({ via, operations, namespaces }: Actor): unknown {
-  return [via, [...operations].sort(), namespaces === null ? null : [...namespaces].sort()];
+/** A stored answer is returned only to a credential with the same scopes, and in an organization to the same user. */
+function scopeOf({ via, customerId, userId, operations, namespaces }: Actor): unknown {
+  const scope = [via, [...operations].sort(), namespaces === null ? null : [...namespaces].sort()];
+  return userId === null || userId === customerId ? scope : [...scope, userId];
 }
 
 function sha256(text: string): string {

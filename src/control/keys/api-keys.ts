@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { AppError, invalid, notFound } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
+import { arrayOf, HEX_SECRET, resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
-import { type Actor, type ApiOperation, requireSession } from '../accounts/actor.ts';
+import { type Actor, type ApiOperation, requireOwner, requireSession } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
+import { holdCustomer } from '../accounts/hold-customer.ts';
 import {
   type ApiKeyRow,
   countApiKeys,
@@ -13,8 +15,7 @@ import {
   listApiKeys,
 } from '../store/tables/api-keys.ts';
 import { findNamespacesByName } from '../store/tables/namespaces.ts';
-import { lockUser } from '../store/tables/users.ts';
-import { parseNewApiKey } from './input.ts';
+import { OPERATIONS_SCHEMA, parseNewApiKey } from './input.ts';
 
 const TOKEN_BYTES = 32;
 
@@ -32,6 +33,25 @@ export interface CreatedApiKey extends ApiKeyResource {
   readonly token: string;
 }
 
+const API_KEY_FIELDS = {
+  id: UUID,
+  name: { type: 'string', examples: ['deploy'] },
+  scopes: resourceSchema<ApiKeyResource['scopes']>('ApiKeyScopes', {
+    operations: arrayOf(OPERATIONS_SCHEMA, { description: 'Empty: both' }),
+    namespaces: arrayOf({ type: 'string', examples: ['acme'] }, { description: 'Empty: all' }),
+  }),
+  last_used_at: { ...TIME_OR_NULL, description: 'Moves at most once a minute' },
+  expires_at: TIME_OR_NULL,
+  created_at: TIME,
+} as const;
+
+export const API_KEY_SCHEMA = resourceSchema<ApiKeyResource>('ApiKey', API_KEY_FIELDS);
+
+export const CREATED_API_KEY_SCHEMA = resourceSchema<CreatedApiKey>('CreatedApiKey', {
+  ...API_KEY_FIELDS,
+  token: { ...HEX_SECRET, description: 'In this answer only' },
+});
+
 /** Lower-case hex SHA-256. The token is not stored. */
 export function apiKeyDigest(token: string): string {
   return createHash('sha256').update(token, 'latin1').digest('hex');
@@ -48,19 +68,19 @@ function apiKeyResource(row: ApiKeyRow): ApiKeyResource {
   };
 }
 
-/** @throws AppError 403 for an API key; 422 for faults, namespaces that are not the customer's, too many keys */
+/** @throws AppError 403 for an API key or a member who is no owner; 422 for faults, namespaces that are not the customer's, too many keys */
 export async function createApiKey(
   deps: HasStore & HasClock & HasRandom & HasIds,
   actor: Actor,
   body: JsonObject,
 ): Promise<CreatedApiKey> {
-  requireSession(actor);
+  requireOwner(actor);
   const now = deps.clock();
   const { name, operations, namespaces, expiresAt } = parseNewApiKey(body, now);
   const token = Buffer.from(deps.random(TOKEN_BYTES)).toString('hex');
   const row: ApiKeyRow = {
     id: deps.newId(),
-    user_id: actor.customerId,
+    customer_id: actor.customerId,
     name,
     digest: apiKeyDigest(token),
     operations: JSON.stringify(operations),
@@ -70,7 +90,7 @@ export async function createApiKey(
     created_at: now,
   };
   return deps.store.write(async (tx) => {
-    await lockUser(tx, actor.customerId);
+    await holdCustomer(tx, actor.customerId);
     const owned = await findNamespacesByName(tx, namespaces, actor.customerId);
     if (!namespaces.every((it) => owned.has(it))) {
       throw invalid('scopes.namespaces has a namespace that does not exist');
@@ -89,9 +109,9 @@ export async function listOwnApiKeys(deps: HasStore, actor: Actor): Promise<ApiK
   return (await listApiKeys(deps.store.read, actor.customerId)).map(apiKeyResource);
 }
 
-/** Revokes a key at once and for good. @throws AppError 403 for an API key, 404 */
+/** Revokes a key at once and for good. @throws AppError 403 for an API key or a member who is no owner, 404 */
 export async function deleteOwnApiKey(deps: HasStore, actor: Actor, id: string): Promise<void> {
-  requireSession(actor);
+  requireOwner(actor);
   const deleted = await deps.store.write((tx) => deleteApiKey(tx, id, actor.customerId));
   if (!deleted) throw notFound('API key');
 }

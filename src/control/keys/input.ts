@@ -1,5 +1,7 @@
-import { invalid } from '../../core/errors.ts';
-import { Faults, Fields, isText, type JsonObject } from '../../core/input/fields.ts';
+import type { Fields, JsonObject } from '../../core/input/fields.ts';
+import { isText } from '../../core/input/fields.ts';
+import { FUTURE_TIME_OR_NULL, listOf, nameOf } from '../../core/input/readers.ts';
+import { nested, optional, type Reader, required, shape } from '../../core/input/shape.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { isLabel } from '../../core/names/labels.ts';
 import type { ApiOperation } from '../accounts/actor.ts';
@@ -13,26 +15,38 @@ export interface NewApiKey {
   readonly expiresAt: number | null;
 }
 
-const NO_SCOPES: Pick<NewApiKey, 'operations' | 'namespaces'> = { operations: [], namespaces: [] };
+export const OPERATIONS_SCHEMA = { enum: ['read', 'write'] } as const;
+
+const NAMES = listOf(LIMITS.apiKeyNamespaces, isText, 'strings', { type: 'string' });
+
+const NAMESPACES: Reader<readonly string[]> = {
+  schema: { ...NAMES.schema, description: 'Names of your namespaces. Empty: all' },
+  read(fields: Fields, name, context) {
+    const names = NAMES.read(fields, name, context);
+    if (names?.every(isLabel) === false) fields.fault(name, 'has a namespace that does not exist');
+    return names;
+  },
+};
+
+const SCOPES = shape('NewApiKeyScopes', {
+  operations: optional(
+    listOf(LIMITS.scopeOperations, isOperation, 'read and write', OPERATIONS_SCHEMA, {
+      description: 'Empty: both. Neither implies the other',
+    }),
+  ),
+  namespaces: optional(NAMESPACES),
+});
+
+export const NEW_API_KEY = shape('NewApiKey', {
+  name: required(nameOf(LIMITS.apiKeyName, 'deploy')),
+  scopes: optional(nested(SCOPES)),
+  expires_at: optional(FUTURE_TIME_OR_NULL),
+});
 
 /** Reads the body of POST /api_keys. @throws AppError 422 with every fault */
 export function parseNewApiKey(body: JsonObject, now: number): NewApiKey {
-  const faults = new Faults();
-  const fields = new Fields(body, ['name', 'scopes', 'expires_at'], faults);
-  const name = fields.requiredName('name', LIMITS.apiKeyName);
-  const scopes = fields.object('scopes');
-  const lists = scopes === undefined ? NO_SCOPES : readScopes(scopes, faults);
-  const expiresAt = fields.isNull('expires_at') ? null : fields.futureTime('expires_at', now);
-  if (faults.any || name === undefined) throw invalid(...faults.messages);
-  return { name, ...lists, expiresAt: expiresAt ?? null };
-}
-
-function readScopes(scopes: JsonObject, faults: Faults): Pick<NewApiKey, 'operations' | 'namespaces'> {
-  const fields = new Fields(scopes, ['operations', 'namespaces'], faults, 'scopes');
-  const operations = fields.listOf('operations', LIMITS.scopeOperations, isOperation, 'read and write') ?? [];
-  const namespaces = fields.listOf('namespaces', LIMITS.apiKeyNamespaces, isText, 'strings') ?? [];
-  if (!namespaces.every(isLabel)) fields.fault('namespaces', 'has a namespace that does not exist');
-  return { operations, namespaces };
+  const { name, scopes, expires_at: expiresAt = null } = NEW_API_KEY.parse(body, { now });
+  return { name, operations: scopes?.operations ?? [], namespaces: scopes?.namespaces ?? [], expiresAt };
 }
 
 function isOperation(value: unknown): value is ApiOperation {

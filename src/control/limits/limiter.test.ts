@@ -56,6 +56,33 @@ function limiterSuite(
     );
 
     scenario(
+      'tells what is used of each period, and counts nothing by that',
+      async ({ handles: [one, other] }, advance) => {
+        const used = async (limiter: Limiter): Promise<unknown> => limiter.used('writes', 'a');
+        const none = [
+          { used: 0, limit: 60, resets_in: 0 },
+          { used: 0, limit: 600, resets_in: 0 },
+        ];
+        assert.deepEqual(await used(one), none);
+        const start = 1_700_000_000_000;
+        for (let i = 0; i < 60; i++) await one.take('writes', 'a');
+        assert.equal(await one.take('writes', 'a'), 60);
+        const full = [
+          { used: 60, limit: 60, resets_in: 60 },
+          { used: 60, limit: 600, resets_in: 3600 },
+        ];
+        assert.deepEqual([await used(one), await used(other)], [full, full]);
+        assert.deepEqual(await one.used('writes', 'b'), none);
+        for (let i = 0; i < 60; i++) await one.giveBack('writes', 'a', start);
+        assert.deepEqual(await used(one), none);
+        await one.take('writes', 'a');
+        advance(60_000);
+        assert.deepEqual(await used(other), [none[0], { used: 1, limit: 600, resets_in: 3540 }]);
+        assert.equal(await unlimited.used('writes', 'a'), null);
+      },
+    );
+
+    scenario(
       'takes a hit back from every period that had begun when it was counted',
       async ({ handles: [limiter] }, advance) => {
         const start = 1_700_000_000_000;
@@ -166,12 +193,19 @@ test('the shared limiter forgets periods that are over', async () => {
   for (const key of ['a', 'b', 'c']) await limiter.take('writes', key);
   const rows = () => store.read.selectFrom('rate_windows').select('key').orderBy('key').execute();
   assert.equal((await rows()).length, 6);
-  time += 3_600_000;
-  await limiter.take('authenticated', 'd');
-  assert.deepEqual(
-    (await rows()).map((row) => row.key),
-    ['authenticated:60000:d'],
-  );
+  const left = async (key: string): Promise<string[]> => {
+    await limiter.take('authenticated', key);
+    return (await rows()).map((row) => row.key);
+  };
+  time += 60_000;
+  assert.deepEqual(await left('d'), [
+    'authenticated:60000:d',
+    'writes:3600000:a',
+    'writes:3600000:b',
+    'writes:3600000:c',
+  ]);
+  time += 3_540_000;
+  assert.deepEqual(await left('e'), ['authenticated:60000:e']);
   await store.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
@@ -194,6 +228,17 @@ test('memory is bounded: periods that are over leave first, then the oldest', ()
   fill('k10');
   assert.equal(limiter.take('unauthenticated', 'k9'), 60);
   assert.equal(limiter.take('unauthenticated', 'k0'), 0);
+});
+
+test('a flood of keys that are used once resets no key that is at its limit', () => {
+  const limiter = memoryLimiter(() => 1_700_000_000_000, 100);
+  const { limit } = BUDGETS.failedCodes[0];
+  for (let i = 0; i < limit; i++) assert.equal(limiter.take('failedCodes', 'attacked'), 0);
+  for (let i = 0; i < 1000; i++) assert.equal(limiter.take('failedCodes', `flood ${i}`), 0);
+  assert.equal(limiter.take('failedCodes', 'attacked'), 3600);
+  // Nothing but keys at their limit: the oldest is deleted all the same.
+  for (let i = 0; i < 100; i++) for (let n = 0; n < limit; n++) limiter.take('failedCodes', `full ${i}`);
+  assert.equal(limiter.take('failedCodes', 'attacked'), 0);
 });
 
 test('a limiter that is off admits everything', () => {

@@ -1,23 +1,35 @@
 import type { Clock } from '../../core/clock.ts';
-import { hit, isOver, type Period, type PeriodRule, secondsToWait, withoutHit } from './period.ts';
+import {
+  type BudgetUse,
+  hit,
+  isOver,
+  type Period,
+  type PeriodRule,
+  secondsToWait,
+  useOf,
+  withoutHit,
+} from './period.ts';
 import { BUDGETS, type Budget } from './rules.ts';
 
 export interface Limiter {
   /** Counts a hit and returns 0; at the limit counts nothing and returns whole seconds to wait, at least 1. */
   take(budget: Budget, key: string): number | Promise<number>;
+  /** Each period of the budget, in the order of the table. Null: nothing is limited. Counts nothing. */
+  used(budget: Budget, key: string): readonly BudgetUse[] | null | Promise<readonly BudgetUse[] | null>;
   /** Removes a hit counted at `takenAt`, milliseconds since the epoch, from periods that had begun by then. */
   giveBack(budget: Budget, key: string, takenAt: number): void | Promise<void>;
 }
 
 interface MemoryLimiter extends Limiter {
+  used(budget: Budget, key: string): readonly BudgetUse[];
   take(budget: Budget, key: string): number;
   giveBack(budget: Budget, key: string, takenAt: number): void;
 }
 
 /** UQRP_REST_RATE=off. */
-export const unlimited: Limiter = { take: () => 0, giveBack: () => {} };
+export const unlimited: Limiter = { take: () => 0, used: () => null, giveBack: () => {} };
 
-/** Keys of one budget. Above it the oldest are deleted, so that a flood does not fill memory. */
+/** Keys of one budget. Above it some are deleted, so that a flood does not fill memory. */
 const KEYS_MAX = 100_000;
 
 type KeyedPeriods = Map<string, readonly (Period | undefined)[]>;
@@ -40,6 +52,11 @@ export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): MemoryL
       );
       return 0;
     },
+    used(budget, key) {
+      const rules: readonly PeriodRule[] = BUDGETS[budget];
+      const periods = mapOf(maps, budget).get(key) ?? [];
+      return rules.map((rule, i) => useOf(periods[i], rule, clock()));
+    },
     giveBack(budget, key, takenAt) {
       const map = mapOf(maps, budget);
       const periods = map.get(key);
@@ -60,15 +77,22 @@ function mapOf(maps: Map<Budget, KeyedPeriods>, budget: Budget): KeyedPeriods {
   return made;
 }
 
-/** Deletes periods that are over; when none is, the oldest tenth. */
+/**
+ * Deletes periods that are over; when none is, a tenth of the keys: those with the fewest hits, of these the oldest. A flood of keys
+ * that are used once does not reset a key that is near its limit.
+ */
 function makeRoom(map: KeyedPeriods, rules: readonly PeriodRule[], now: number, keysMax: number): void {
   for (const [key, periods] of map) {
     const over = rules.every((rule, i) => periods[i] === undefined || isOver(periods[i], rule.length, now));
     if (over) map.delete(key);
   }
   let excess = map.size < keysMax ? 0 : Math.ceil(keysMax / 10);
-  for (const key of map.keys()) {
-    if (excess-- <= 0) return;
-    map.delete(key);
+  for (let hits = 1; excess > 0; hits *= 2) {
+    for (const [key, periods] of map) {
+      if (excess === 0) return;
+      if (periods.some((period) => period !== undefined && period.count > hits)) continue;
+      map.delete(key);
+      excess--;
+    }
   }
 }

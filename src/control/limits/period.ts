@@ -31,3 +31,18 @@ export function secondsToWait(period: Period | undefined, rule: PeriodRule, now:
   if (period === undefined || isOver(period, rule.length, now) || period.count < rule.limit) return 0;
   return Math.max(1, Math.ceil((period.startedAt + rule.length - now) / 1000));
 }
+
+/** How much of a period is used. */
+export interface BudgetUse {
+  readonly used: number;
+  readonly limit: number;
+  /** Whole seconds until `used` is 0 again, at least 1; 0: nothing is used. */
+  readonly resets_in: number;
+}
+
+export function useOf(period: Period | undefined, { limit, length }: PeriodRule, now: number): BudgetUse {
+  if (period === undefined || period.count === 0 || isOver(period, length, now))
+    return { used: 0, limit, resets_in: 0 };
+  const left = period.startedAt + length - now;
+  return { used: period.count, limit, resets_in: Math.max(1, Math.ceil(left / 1000)) };
+}

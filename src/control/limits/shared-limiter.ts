@@ -2,8 +2,11 @@ import type { Clock } from '../../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import { countHit, forgetPeriods, readPeriods, uncountHit } from '../store/tables/rate-limits.ts';
 import type { Limiter } from './limiter.ts';
-import { type PeriodRule, secondsToWait } from './period.ts';
-import { BUDGETS, type Budget, LONGEST_PERIOD } from './rules.ts';
+import { type PeriodRule, secondsToWait, useOf } from './period.ts';
+import { BUDGETS } from './rules.ts';
+
+/** Every length of a period, milliseconds. */
+const LENGTHS = new Set(Object.values(BUDGETS).flatMap((rules) => rules.map(({ length }) => length)));
 
 /** Rolls back the counts of a unit of work. `take` catches it. */
 class Refused extends Error {}
@@ -19,7 +22,10 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
       const now = clock();
       if (now - forgottenAt >= FORGET_EVERY) {
         forgottenAt = now;
-        await store.write((tx) => forgetPeriods(tx, now - LONGEST_PERIOD));
+        await store.write(async (tx) => {
+          for (const length of LENGTHS)
+            await forgetPeriods(tx, now - length, periodKey('%', { length }, '%'));
+        });
       }
       const rules: readonly PeriodRule[] = BUDGETS[budget];
       const keys = rules.map((rule) => periodKey(budget, rule, key));
@@ -37,6 +43,12 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
       const waits = rules.map((rule, i) => secondsToWait(periods.get(keys[i]!), rule, now));
       return Math.max(1, ...waits);
     },
+    async used(budget, key) {
+      const rules: readonly PeriodRule[] = BUDGETS[budget];
+      const keys = rules.map((rule) => periodKey(budget, rule, key));
+      const periods = await readPeriods(store.read, keys);
+      return rules.map((rule, i) => useOf(periods.get(keys[i]!), rule, clock()));
+    },
     async giveBack(budget, key, takenAt) {
       const keys = BUDGETS[budget].map((rule: PeriodRule) => periodKey(budget, rule, key));
       await store.write((tx) => uncountHit(tx, keys, takenAt));
@@ -44,6 +56,6 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
   };
 }
 
-function periodKey(budget: Budget, rule: PeriodRule, key: string): string {
+function periodKey(budget: string, rule: Pick<PeriodRule, 'length'>, key: string): string {
   return `${budget}:${rule.length}:${key}`;
 }

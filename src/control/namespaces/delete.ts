@@ -2,8 +2,10 @@ import { notFound } from '../../core/errors.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import { eraseQueryLog } from '../store/query-log/retention.ts';
 import { deleteSomeOfNamespace } from '../store/records/records.ts';
 import type { Tx } from '../store/store.ts';
+import { addToRecordsCount, lockCustomer } from '../store/tables/customers.ts';
 import {
   closeNamespace,
   deleteNamespaceRow,
@@ -12,13 +14,15 @@ import {
   type NamespaceRow,
 } from '../store/tables/namespaces.ts';
 import { deleteSomeTokens, liveQueryTokens } from '../store/tables/query-tokens.ts';
-import { addToRecordsCount, lockUser } from '../store/tables/users.ts';
+import { foldUsage } from '../store/tables/usage-sums.ts';
 import { authorizeNamespace, requireDeletable } from './namespaces.ts';
 
 /** Rows that the closing unit deletes. A smaller namespace needs no other unit. */
 export const CLOSING_UNIT = 500;
 /** Rows of each later unit. Other writers wait half as long for 250 as for 500. */
 export const DELETION_UNIT = 250;
+/** Blocks of the query log, and hours of usage, in one unit. They are small, and no Change tells of them. */
+export const LOG_UNIT = 1_000;
 
 /**
  * Closes a namespace in one unit of work: reads are refused, tokens revoked, lists and writes no longer find it. Up to
@@ -29,19 +33,25 @@ export async function deleteNamespace(deps: HasStore & HasClock, actor: Actor, i
   requireDeletable(actor, await authorizeNamespace(deps, actor, id));
   const now = deps.clock();
   await deps.store.write(async (tx) => {
-    await lockUser(tx, actor.customerId);
+    await lockCustomer(tx, actor.customerId);
     const namespace = await lockNamespace(tx, id, actor.customerId);
     if (namespace === null) throw notFound('Namespace');
     requireDeletable(actor, namespace);
-    await addToRecordsCount(tx, actor.customerId, -namespace.records_count, 0);
-    await closeNamespace(tx, id, now);
-    const revoked = (await liveQueryTokens(tx, id, now)).map(
-      ({ digest }): NewChange => ({ ...cascadeOf(namespace), type: 'token.revoked', digest }),
-    );
-    const closing: NewChange = { ...cascadeOf(namespace), type: 'namespace.closing', id };
-    const rest = namespace.records_count <= CLOSING_UNIT ? await deleteRows(tx, namespace, CLOSING_UNIT) : [];
-    await appendChanges(tx, [...revoked, closing, ...rest], now);
+    await closeInUnit(tx, namespace, now);
   });
+}
+
+/** Closes a namespace in a unit that holds its row and its customer's. */
+export async function closeInUnit(tx: Tx, namespace: NamespaceRow, now: number): Promise<void> {
+  const { id, customer_id, records_count } = namespace;
+  await addToRecordsCount(tx, customer_id, -records_count, 0);
+  await closeNamespace(tx, id, now);
+  const revoked = (await liveQueryTokens(tx, id, now)).map(
+    ({ digest }): NewChange => ({ ...cascadeOf(namespace), type: 'token.revoked', digest }),
+  );
+  const closing: NewChange = { ...cascadeOf(namespace), type: 'namespace.closing', id };
+  const rest = records_count <= CLOSING_UNIT ? await deleteRows(tx, namespace, CLOSING_UNIT) : [];
+  await appendChanges(tx, [...revoked, closing, ...rest], now);
 }
 
 /** One deletion unit of a closed namespace. @returns whether it was the last */
@@ -53,17 +63,19 @@ export async function deleteSome(tx: Tx, id: string, now: number): Promise<boole
   return changes.at(-1)?.type === 'namespace.deleted';
 }
 
-/** Order: records, tokens, namespace; at most `limit` rows. @returns the changes for the log */
+/** Order: records, tokens, query log, usage, namespace; at most `limit` rows. @returns the changes for the log */
 async function deleteRows(tx: Tx, namespace: NamespaceRow, limit: number): Promise<NewChange[]> {
   const { id } = namespace;
   const keys = await deleteSomeOfNamespace(tx, id, limit);
   const changes = keys.map((key): NewChange => ({ ...cascadeOf(namespace), type: 'record.deleted', key }));
   const room = limit - keys.length;
   if (room === 0 || (await deleteSomeTokens(tx, id, room)) === room) return changes;
+  if (!(await eraseQueryLog(tx, id, LOG_UNIT))) return changes;
+  if (!(await foldUsage(tx, id, namespace.customer_id, LOG_UNIT))) return changes;
   await deleteNamespaceRow(tx, id);
   return [...changes, { ...cascadeOf(namespace), cause: 'direct', type: 'namespace.deleted', id }];
 }
 
-function cascadeOf({ name, user_id }: NamespaceRow) {
-  return { owner: user_id, namespace: name, cause: 'cascade' } as const;
+function cascadeOf({ name, customer_id }: NamespaceRow) {
+  return { owner: customer_id, namespace: name, cause: 'cascade' } as const;
 }

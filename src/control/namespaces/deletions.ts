@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import { loop } from '../../lifecycle/loop.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { closingCustomers } from '../store/tables/customers.ts';
 import { closingNamespaces } from '../store/tables/namespaces.ts';
+import { deleteSomeOfCustomer } from './customer-deletion.ts';
 import { deleteSome } from './delete.ts';
 
 /** Milliseconds between searches for deletions that another process left unfinished. */
@@ -12,16 +14,21 @@ const LOOK_MS = 5_000;
 const REST_MAX_MS = 50;
 /** Namespaces in one search. */
 const PAGE = 100;
+/** Failed units after which a pass ends: then the database is the likelier cause. */
+const FAILURES_MAX = 5;
 
-interface DeletionsOptions {
+interface UnitOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+}
+
+interface DeletionsOptions extends UnitOptions {
   /** Called when a pass failed. The next pass tries again. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Deletes closed namespaces until aborted; several processes may do so on one database. Never rejects. */
+/** Deletes closed namespaces and customers until aborted; several processes may do so on one database. Never rejects. */
 export async function startDeletions(options: DeletionsOptions): Promise<void> {
   const { store, signal, onError } = options;
   const waker = createWaker(signal);
@@ -34,21 +41,42 @@ export async function startDeletions(options: DeletionsOptions): Promise<void> {
   unlisten();
 }
 
-export async function deleteClosed({
-  store,
-  clock,
-  signal,
-}: Pick<DeletionsOptions, 'store' | 'clock' | 'signal'>): Promise<void> {
-  for (;;) {
-    const ids = await closingNamespaces(store.read, PAGE);
-    // One unit of each namespace in turn: a large one does not block the names of small ones.
-    for (const id of ids) {
-      if (signal.aborted) return;
-      const began = performance.now();
-      await store.write((tx) => deleteSome(tx, id, clock()));
-      const rest = Math.min(REST_MAX_MS, performance.now() - began);
-      await sleep(rest, undefined, { signal }).catch(() => {});
+/**
+ * Deletes what is closed, customers with their namespaces, as far as it can be deleted now. What fails is left out of the rest of the
+ * pass, so that it stops no other deletion. @throws the first error, at the end
+ */
+export async function deleteClosed({ store, clock, signal }: UnitOptions): Promise<void> {
+  /** Runs one unit, and rests as long as it took. */
+  const run = async <T>(unit: (tx: Tx) => Promise<T>): Promise<T> => {
+    const began = performance.now();
+    const result = await store.write(unit);
+    const rest = Math.min(REST_MAX_MS, performance.now() - began);
+    await sleep(rest, undefined, { signal }).catch(() => {});
+    return result;
+  };
+  const failures = new Map<string, unknown>();
+  const attempt = async (id: string, unit: (tx: Tx) => Promise<boolean>): Promise<boolean> => {
+    if (failures.has(id)) return false;
+    try {
+      return await run(unit);
+    } catch (error) {
+      failures.set(id, error);
+      if (failures.size >= FAILURES_MAX) throw error;
+      return false;
     }
-    if (ids.length === 0) return;
+  };
+  for (let mayBeMore = true; mayBeMore; ) {
+    mayBeMore = false;
+    // One unit of each customer and namespace in turn: a large one does not block the names of small ones.
+    for (const id of await closingCustomers(store.read, PAGE)) {
+      if (signal.aborted) return;
+      if (await attempt(id, (tx) => deleteSomeOfCustomer(tx, id, clock()))) mayBeMore = true;
+    }
+    for (const id of await closingNamespaces(store.read, PAGE)) {
+      if (signal.aborted) return;
+      const unit = (tx: Tx): Promise<true> => deleteSome(tx, id, clock()).then(() => true);
+      if (await attempt(id, unit)) mayBeMore = true;
+    }
   }
+  for (const error of failures.values()) throw error;
 }

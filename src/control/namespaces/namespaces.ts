@@ -1,10 +1,13 @@
 import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
+import type { JsonObject } from '../../core/input/fields.ts';
+import { COUNT, resourceSchema, TIME, UUID } from '../../core/input/schema.ts';
+import { required, shape } from '../../core/input/shape.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { namespaceNameFault } from '../../core/names/namespace-name.ts';
+import { NAMESPACE_NAME_SCHEMA, namespaceNameFault } from '../../core/names/namespace-name.ts';
 import { formatTime } from '../../core/text/time.ts';
 import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
+import { holdCustomer } from '../accounts/hold-customer.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import {
   countNamespaces,
@@ -13,7 +16,6 @@ import {
   listNamespaces,
   type NamespaceRow,
 } from '../store/tables/namespaces.ts';
-import { lockUser } from '../store/tables/users.ts';
 
 export interface NamespaceResource {
   readonly id: string;
@@ -21,9 +23,38 @@ export interface NamespaceResource {
   readonly records_count: number;
   readonly created_at: string;
   readonly updated_at: string;
+  /** Present only while the operator lets everyone read the namespace. */
+  readonly public_read?: true;
   /** Present only while the operator has suspended the namespace. */
   readonly suspended?: true;
 }
+
+export const NAMESPACE_SCHEMA = resourceSchema<NamespaceResource>(
+  'Namespace',
+  {
+    id: UUID,
+    name: NAMESPACE_NAME_SCHEMA,
+    records_count: COUNT,
+    created_at: TIME,
+    updated_at: TIME,
+    public_read: { const: true, description: 'Only while reads over DNS need no query token' },
+    suspended: { const: true, description: 'Only while the operator has suspended the namespace' },
+  },
+  { public_read: true, suspended: true },
+);
+
+export const NEW_NAMESPACE = shape('NewNamespace', {
+  name: required({
+    schema: NAMESPACE_NAME_SCHEMA,
+    read(fields, name) {
+      const text = fields.text(name);
+      const fault = text === undefined ? null : namespaceNameFault(text);
+      if (fault === null) return text;
+      fields.fault(name, fault.replace(/^name /, ''));
+      return undefined;
+    },
+  }),
+});
 
 export function namespaceResource(row: NamespaceRow): NamespaceResource {
   return {
@@ -32,6 +63,7 @@ export function namespaceResource(row: NamespaceRow): NamespaceResource {
     records_count: row.records_count,
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
+    ...(row.public_read === 1 && { public_read: true }),
     ...(row.suspended === 1 && { suspended: true }),
   };
 }
@@ -39,7 +71,7 @@ export function namespaceResource(row: NamespaceRow): NamespaceResource {
 export function namespaceChange(row: NamespaceRow): NewChange {
   return {
     type: 'namespace.upserted',
-    owner: row.user_id,
+    owner: row.customer_id,
     cause: 'direct',
     namespace: row.name,
     id: row.id,
@@ -59,17 +91,17 @@ export async function createNamespace(
 ): Promise<NamespaceResource> {
   // A namespace-scoped key could not use the namespace that it makes.
   if (actor.namespaces !== null) throw forbidden('API key is confined to namespaces and cannot create one');
-  const name = parseName(body);
+  const { name } = NEW_NAMESPACE.parse(body, undefined);
   const now = deps.clock();
   return deps.store.write(async (tx) => {
-    await lockUser(tx, actor.customerId);
+    await holdCustomer(tx, actor.customerId);
     if ((await countNamespaces(tx, actor.customerId)) >= LIMITS.namespacesPerCustomer) {
       throw new AppError('quota_exceeded', 'Namespace limit of the account reached');
     }
     const row: NamespaceRow = {
       id: deps.newId(),
       name,
-      user_id: actor.customerId,
+      customer_id: actor.customerId,
       public_read: 0,
       suspended: 0,
       closing: 0,
@@ -81,15 +113,6 @@ export async function createNamespace(
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });
-}
-
-function parseName(body: JsonObject): string {
-  const faults = new Faults();
-  const name = new Fields(body, ['name'], faults).requiredText('name');
-  const fault = name === undefined ? null : namespaceNameFault(name);
-  if (fault !== null) faults.add(fault);
-  if (faults.any || name === undefined) throw invalid(...faults.messages);
-  return name;
 }
 
 /** Namespaces that the credential may use, by name. */

@@ -22,7 +22,7 @@ export function setSuspended(deps: OperatorDeps, name: string, on: boolean): Pro
   return setFlags(deps, name, { suspended: on ? 1 : 0 });
 }
 
-export interface NamespaceListing extends Omit<NamespaceResource, 'suspended'> {
+export interface NamespaceListing extends Omit<NamespaceResource, 'public_read' | 'suspended'> {
   /** Mail address of its customer. */
   readonly owner: string;
   readonly public_read: boolean;

@@ -2,7 +2,8 @@ import { notFound } from '../../core/errors.ts';
 import { foldCase } from '../../core/names/labels.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasStore } from '../accounts/deps.ts';
-import { findUserByEmail, type UserRow } from '../store/tables/users.ts';
+import type { CustomersTable } from '../store/schema.ts';
+import { findUserByEmail } from '../store/tables/users.ts';
 import { findOwner } from '../store/webhooks/owners.ts';
 
 /** For work of the operator in the owner's name. @throws AppError 404 */
@@ -18,9 +19,12 @@ export async function customerActor({ store }: HasStore, email: string): Promise
   return user === null ? null : actorFor(user);
 }
 
-function actorFor({ id, tier }: Pick<UserRow, 'id' | 'tier'>): Actor {
+function actorFor({ id, tier }: Pick<CustomersTable, 'id' | 'tier'>): Actor {
   return {
     customerId: id,
+    userId: null,
+    sessionId: null,
+    role: null,
     tier,
     via: 'session',
     operations: new Set(['read', 'write']),

@@ -1,5 +1,8 @@
-import { AppError, invalid, notFound } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
+import { AppError, notFound } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/input/fields.ts';
+import { integerOf, nameOf } from '../../core/input/readers.ts';
+import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
+import { optional, required, shape } from '../../core/input/shape.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../core/query/query-token.ts';
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
@@ -37,6 +40,35 @@ export interface MintedToken extends QueryTokenResource {
   readonly token: string;
 }
 
+const TOKEN_FIELDS = {
+  id: UUID,
+  name: { type: 'string', examples: ['office'] },
+  namespace_id: UUID,
+  expires_at: TIME,
+  revoked_at: TIME_OR_NULL,
+  created_at: TIME,
+} as const;
+
+export const QUERY_TOKEN_SCHEMA = resourceSchema<QueryTokenResource>('QueryToken', TOKEN_FIELDS);
+
+export const MINTED_TOKEN_SCHEMA = resourceSchema<MintedToken>('MintedQueryToken', {
+  ...TOKEN_FIELDS,
+  token: {
+    type: 'string',
+    pattern: '^svcq[0-9a-v]{52}$',
+    description: 'In this answer only',
+    examples: [`svcq${'0123456789abcdefghijklmnopqrstuv'.repeat(2).slice(0, 52)}`],
+  },
+});
+
+/** The body has no envelope. */
+export const MINT = shape('NewQueryToken', {
+  name: required(nameOf(LIMITS.queryTokenName, 'office')),
+  expires_in_days: optional(
+    integerOf(1, LIMITS.queryTokenDaysMax, { default: LIMITS.queryTokenDaysDefault, examples: [90] }),
+  ),
+});
+
 function tokenResource(row: QueryTokenRow): QueryTokenResource {
   return {
     id: row.id,
@@ -56,7 +88,7 @@ export async function mintQueryToken(
   body: JsonObject,
 ): Promise<MintedToken> {
   const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
-  const { name, days } = parseMint(body);
+  const { name, expires_in_days: days = LIMITS.queryTokenDaysDefault } = MINT.parse(body, undefined);
   const now = deps.clock();
   const token = spellQueryToken(deps.random(QUERY_TOKEN_BYTES));
   const row: QueryTokenRow = {
@@ -82,16 +114,6 @@ export async function mintQueryToken(
     await appendChanges(tx, [{ ...minted, owner: actor.customerId, cause: 'direct' }], now);
     return { ...tokenResource(row), token };
   });
-}
-
-/** The body has no envelope. */
-function parseMint(body: JsonObject): { readonly name: string; readonly days: number } {
-  const faults = new Faults();
-  const fields = new Fields(body, ['name', 'expires_in_days'], faults);
-  const name = fields.requiredName('name', LIMITS.queryTokenName);
-  const days = fields.integer('expires_in_days', 1, LIMITS.queryTokenDaysMax);
-  if (faults.any || name === undefined) throw invalid(...faults.messages);
-  return { name, days: days ?? LIMITS.queryTokenDaysDefault };
 }
 
 /** Oldest first, with ended tokens. @throws AppError 404 or 403 */

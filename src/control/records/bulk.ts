@@ -1,7 +1,5 @@
 import { invalid, namespaceSuspended } from '../../core/errors.ts';
-import { Faults, Fields, type JsonObject } from '../../core/input/fields.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
+import { Faults, type JsonObject } from '../../core/input/fields.ts';
 import { type Actor, requireReach } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
@@ -13,60 +11,11 @@ import {
 } from '../store/records/records.ts';
 import type { RecordsTable } from '../store/schema.ts';
 import type { Tx } from '../store/store.ts';
+import { addToRecordsCount, lockCustomer } from '../store/tables/customers.ts';
 import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../store/tables/namespaces.ts';
-import { addToRecordsCount, lockUser } from '../store/tables/users.ts';
-import { type NewRecord, type RecordContext, readNewRecord } from './input.ts';
+import { type Bulk, type BulkResult, parseBulk } from './bulk-input.ts';
 import { deletedChange, upsertedChange } from './record.ts';
 import { newRow, recordCap, recordQuotaExceeded } from './records.ts';
-
-/** No key occurs twice. */
-export interface Bulk {
-  readonly records: readonly NewRecord[];
-  readonly delete: readonly RecordKey[];
-}
-
-/** Ids in the order of the request; null: there was nothing to delete. */
-export interface BulkResult {
-  readonly records: readonly { readonly id: string; readonly key: string }[];
-  readonly deleted: readonly (string | null)[];
-}
-
-/** @throws AppError 422 with every fault, each with the index of its item */
-export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
-  const faults = new Faults();
-  const fields = new Fields(body, ['records', 'delete'], faults);
-  const records = fields.list('records', LIMITS.bulkItems) ?? [];
-  const keys = fields.list('delete', LIMITS.bulkItems) ?? [];
-  const items = records.length + keys.length;
-  if (!faults.any && (items === 0 || items > LIMITS.bulkItems)) {
-    faults.add(`records and delete must have 1 to ${LIMITS.bulkItems} items together`);
-  }
-  if (faults.any) throw invalid(...faults.messages);
-
-  const seen = new Set<string>();
-  const unique = <T extends RecordKey>(item: T | null, path: string): T[] => {
-    if (item === null) return [];
-    if (seen.has(item.key)) faults.add(`${path} occurs twice`);
-    seen.add(item.key);
-    return [item];
-  };
-  const bulk: Bulk = {
-    records: records.flatMap((item, i) => {
-      const at = `records[${i}]`;
-      return unique(readNewRecord(item, context, faults, at), `${at}.key`);
-    }),
-    delete: keys.flatMap((item, i) => unique(readKey(item, context, faults, `delete[${i}]`), `delete[${i}]`)),
-  };
-  if (faults.any) throw invalid(...faults.messages);
-  return bulk;
-}
-
-function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, at: string): RecordKey | null {
-  const key = typeof item === 'string' ? parseRecordKey(item, zoneLength) : 'key must be a string';
-  if (typeof key !== 'string') return key;
-  faults.add(key.replace(/^key/, at));
-  return null;
-}
 
 /**
  * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
@@ -80,7 +29,7 @@ export async function writeBulk(
   const now = deps.clock();
   const bulk = parseBulk(body, { now, zoneLength: deps.zoneLength });
   return deps.store.write(async (tx) => {
-    await lockUser(tx, actor.customerId);
+    await lockCustomer(tx, actor.customerId);
     const namespaces = await resolveNamespaces(tx, actor, bulk);
     const keys = [...bulk.records, ...bulk.delete].map((item) => item.key);
     const known = await holdKnownRecords(tx, keys);

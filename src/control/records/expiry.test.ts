@@ -4,16 +4,13 @@ import { sleepUntil } from './expiry.ts';
 
 // Sweeping itself is part of the store's conformance suite, which runs on both engines.
 describe('sleep between sweeps', () => {
-  const table: readonly (readonly [due: number | null, now: number, sleep: number])[] = [
-    [null, 1_000, 500],
+  const table: readonly (readonly [due: number | null, now: number, sleep: number | null])[] = [
+    [null, 1_000, null],
     [1_000, 1_000, 5],
     [900, 1_000, 5],
     [1_005, 1_000, 5],
     [1_006, 1_000, 6],
-    [1_499, 1_000, 499],
-    [1_500, 1_000, 500],
-    [1_501, 1_000, 500],
-    [253_402_300_799_999, 1_000, 500],
+    [61_000, 1_000, 60_000],
   ];
   for (const [due, now, sleep] of table) {
     it(`due ${due} at ${now}: ${sleep} ms`, () => assert.equal(sleepUntil(due, now), sleep));

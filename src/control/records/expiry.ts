@@ -1,15 +1,14 @@
 import type { Clock } from '../../core/clock.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
 import { appendChanges, type NewChange } from '../store/log/change-log.ts';
 import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../store/records/expiry.ts';
 import type { Store } from '../store/store.ts';
+import { storeLoop } from '../store/store-loop.ts';
 
 /** Records of one unit of work: it bounds how long other writers wait. */
 const SWEEP_LIMIT = 500;
 
-/** Milliseconds. A record is deleted within a second of its expiry. */
-const LONGEST_SLEEP = 500;
+/** Milliseconds. A record is deleted within a second of its expiry: a commit may have left one that expires earlier. */
+const BUSY_MS = 500;
 const SHORTEST_SLEEP = 5;
 
 /** Milliseconds. After a database failure a sweep starts within `capMs`. */
@@ -29,14 +28,14 @@ export async function sweepExpired(store: Store, now: number, limit: number): Pr
     const deleted = await deleteDue(tx, await lockDueRecords(tx, now, limit), now);
     // The unit that closed a namespace has already subtracted its records.
     const counted = deleted.filter(({ closing }) => closing === 0);
-    await lowerCounts(tx, 'users', counted);
+    await lowerCounts(tx, 'customers', counted);
     await lowerCounts(tx, 'namespaces', counted);
     if (deleted.length > 0) await appendChanges(tx, deleted.map(deletion), now);
     return deleted.length;
   });
 }
 
-function deletion({ user_id: owner, key, namespace, closing }: DueRecord): NewChange {
+function deletion({ customer_id: owner, key, namespace, closing }: DueRecord): NewChange {
   return { type: 'record.deleted', owner, cause: closing === 0 ? 'expiry' : 'cascade', key, namespace };
 }
 
@@ -53,17 +52,16 @@ interface SweeperOptions {
 /** Runs until aborted. Never rejects. */
 export async function startSweeper(options: SweeperOptions): Promise<void> {
   const { store, clock, signal, onSwept, onError } = options;
-  const pass = async (): Promise<number> => {
+  const pass = async (): Promise<number | null> => {
     const deleted = await sweepExpired(store, clock(), SWEEP_LIMIT);
     if (deleted > 0) onSwept?.(deleted);
     return deleted === SWEEP_LIMIT ? 0 : sleepUntil(await nextDue(store.read), clock());
   };
   const onFault = (error: unknown): void => onError?.(error);
-  await loop({ signal, waker: createWaker(signal), pass, backoff: BACKOFF, onError: onFault });
+  await storeLoop({ store, signal, pass, busyMs: BUSY_MS, backoff: BACKOFF, onError: onFault });
 }
 
-/** Milliseconds. At most `LONGEST_SLEEP`, because another process may write a record that expires earlier. */
-export function sleepUntil(due: number | null, now: number): number {
-  if (due === null) return LONGEST_SLEEP;
-  return Math.min(LONGEST_SLEEP, Math.max(SHORTEST_SLEEP, due - now));
+/** Milliseconds; null: nothing expires. */
+export function sleepUntil(due: number | null, now: number): number | null {
+  return due === null ? null : Math.max(SHORTEST_SLEEP, due - now);
 }

@@ -1,8 +1,9 @@
-import { invalid } from '../../core/errors.ts';
-import { Faults, Fields, isJsonObject, type JsonObject } from '../../core/input/fields.ts';
+import { type Faults, type Fields, isJsonObject, type JsonObject } from '../../core/input/fields.ts';
+import { FUTURE_TIME_OR_NULL, integerOf } from '../../core/input/readers.ts';
+import { optional, type Parsed, type Reader, required, shape } from '../../core/input/shape.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { parseRecordKey, type RecordKey } from '../../core/names/record-key.ts';
-import { decodeBase64 } from '../../core/text/base64.ts';
+import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../core/names/record-key.ts';
+import { BASE64, decodeBase64 } from '../../core/text/base64.ts';
 import type { RecordPatch } from '../store/records/records.ts';
 
 /** A new record, with every check that needs no database done. */
@@ -14,8 +15,6 @@ export interface NewRecord extends RecordKey {
   readonly expiresAt: number | null;
 }
 
-const NEW_FIELDS = ['key', 'data', 'content_type', 'ttl_seconds', 'expires_in', 'expires_at'];
-const PATCH_FIELDS = ['data', 'ttl_seconds', 'expires_in', 'expires_at'];
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 
 /** Base64 letters of the longest payload. */
@@ -34,18 +33,130 @@ export interface RecordContext {
   readonly zoneLength: number;
 }
 
+type HasNow = Pick<RecordContext, 'now'>;
+
+const KEY: Reader<RecordKey, RecordContext> = {
+  schema: RECORD_KEY_SCHEMA,
+  read(fields, name, { zoneLength }) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    const key = parseRecordKey(text, zoneLength);
+    if (typeof key !== 'string') return key;
+    // The message begins with the field's name or its path in a list.
+    fields.fault(name, key.replace(/^key /, ''));
+    return undefined;
+  },
+};
+
+const DATA: Reader<Buffer> = {
+  schema: {
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: BASE64.source,
+    maxLength: DATA_TEXT_MAX,
+    description: `Strict Base64: padded, without white space. At most ${LIMITS.recordData} octets decoded`,
+    examples: ['aGVsbG8='],
+  },
+  read(fields, name) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    // Length first: do not decode what cannot be stored.
+    if (text.length > DATA_TEXT_MAX) fields.fault(name, `is longer than ${LIMITS.recordData} bytes`);
+    else {
+      const bytes = decodeBase64(text);
+      if (bytes !== null) return bytes;
+      fields.fault(name, 'is not strict Base64');
+    }
+    return undefined;
+  },
+};
+
+const CONTENT_TYPE: Reader<string> = {
+  schema: {
+    type: 'string',
+    pattern: MEDIA_TYPE.source,
+    maxLength: LIMITS.contentType,
+    default: CONTENT_TYPE_DEFAULT,
+    examples: ['text/plain'],
+  },
+  read(fields, name) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    if (text.length > LIMITS.contentType) {
+      fields.fault(name, `must have at most ${LIMITS.contentType} characters`);
+    } else if (!MEDIA_TYPE.test(text)) fields.fault(name, 'is not a media type');
+    else return text;
+    return undefined;
+  },
+};
+
+const TTL_SECONDS = integerOf(0, LIMITS.ttlSecondsMax, {
+  description: 'Hint in the envelope; neither the TTL of the DNS record nor the storage lifetime',
+  examples: [300],
+});
+
+/** Seconds from now. Reads milliseconds since the epoch, or null: never. */
+const EXPIRES_IN: Reader<number | null, HasNow> = {
+  schema: {
+    type: 'integer',
+    minimum: 0,
+    maximum: Math.floor(LIMITS.expiresAtMax / 1000),
+    description:
+      'Storage lifetime in seconds from now, which must end before the year 10000. 0: never expires',
+  },
+  read(fields, name, { now }) {
+    if (hasBothExpiries(fields)) {
+      fields.fault(name, 'and expires_at must not be given together');
+      return undefined;
+    }
+    const longest = Math.floor((LIMITS.expiresAtMax - now) / 1000);
+    const seconds = fields.integer(name, 0, longest);
+    if (seconds === undefined) return undefined;
+    return seconds === 0 ? null : now + seconds * 1000;
+  },
+};
+
+const EXPIRES_AT: Reader<number | null, HasNow> = {
+  schema: FUTURE_TIME_OR_NULL.schema,
+  read: (fields, name, context) =>
+    hasBothExpiries(fields) ? undefined : FUTURE_TIME_OR_NULL.read(fields, name, context),
+};
+
+function hasBothExpiries(fields: Fields): boolean {
+  return fields.has('expires_in') && fields.has('expires_at');
+}
+
+const EXPIRY = { expires_in: optional(EXPIRES_IN), expires_at: optional(EXPIRES_AT) };
+const ONE_EXPIRY = { not: { required: ['expires_in', 'expires_at'] } };
+
+const NEW_RECORD_FIELDS = {
+  key: required(KEY),
+  data: required(DATA),
+  content_type: optional(CONTENT_TYPE),
+  ttl_seconds: optional({
+    ...TTL_SECONDS,
+    schema: { ...TTL_SECONDS.schema, default: LIMITS.ttlSecondsDefault },
+  }),
+  ...EXPIRY,
+};
+
+export const NEW_RECORD = shape('NewRecord', NEW_RECORD_FIELDS, { rules: ONE_EXPIRY });
+
+export const RECORD_PATCH = shape(
+  'RecordPatch',
+  { data: optional(DATA), ttl_seconds: optional(TTL_SECONDS), ...EXPIRY },
+  { rules: ONE_EXPIRY, atLeastOneOf: 'record' },
+);
+
 /** @throws AppError 422 with every fault */
 export function parseNewRecord(body: JsonObject, context: RecordContext): NewRecord {
-  const faults = new Faults();
-  const record = readNewRecord(body, context, faults, '');
-  if (record === null) throw invalid(...faults.messages);
-  return record;
+  return newRecord(NEW_RECORD.parse(body, context));
 }
 
 /** Adds every fault of a new record to `faults`. @param at as for `Fields` */
 export function readNewRecord(
   body: unknown,
-  { now, zoneLength }: RecordContext,
+  context: RecordContext,
   faults: Faults,
   at: string,
 ): NewRecord | null {
@@ -53,83 +164,27 @@ export function readNewRecord(
     faults.add(`${at} must be an object`);
     return null;
   }
-  const before = faults.messages.length;
-  const fields = new Fields(body, NEW_FIELDS, faults, at);
-  const key = readKey(fields, 'key', zoneLength);
-  const data = readData(fields, fields.requiredText('data'));
-  const contentType = readContentType(fields);
-  const ttlSeconds = fields.integer('ttl_seconds', 0, LIMITS.ttlSecondsMax);
-  const expiresAt = readExpiry(fields, now);
-  if (faults.messages.length > before || key === undefined || data === undefined) return null;
+  const values = NEW_RECORD.readWhole(body, context, faults, at);
+  return values && newRecord(values);
+}
+
+function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>): NewRecord {
   return {
-    ...key,
-    data,
-    contentType: contentType ?? CONTENT_TYPE_DEFAULT,
-    ttlSeconds: ttlSeconds ?? LIMITS.ttlSecondsDefault,
-    expiresAt: expiresAt ?? null,
+    ...values.key,
+    data: values.data,
+    contentType: values.content_type ?? CONTENT_TYPE_DEFAULT,
+    ttlSeconds: values.ttl_seconds ?? LIMITS.ttlSecondsDefault,
+    expiresAt: values.expires_in ?? values.expires_at ?? null,
   };
 }
 
 /** Only the given fields. @throws AppError 422 with every fault */
 export function parseRecordPatch(body: JsonObject, now: number): RecordPatch {
-  const faults = new Faults();
-  const fields = new Fields(body, PATCH_FIELDS, faults);
-  const data = readData(fields, fields.text('data'));
-  const ttlSeconds = fields.integer('ttl_seconds', 0, LIMITS.ttlSecondsMax);
-  const expiresAt = readExpiry(fields, now);
-  if (Object.keys(body).length === 0) faults.add(`record must have one of ${PATCH_FIELDS.join(', ')}`);
-  if (faults.any) throw invalid(...faults.messages);
+  const { data, ttl_seconds, expires_in, expires_at } = RECORD_PATCH.parse(body, { now });
+  const expiresAt = expires_in === undefined ? expires_at : expires_in;
   return {
     ...(data !== undefined && { data }),
-    ...(ttlSeconds !== undefined && { ttl_seconds: ttlSeconds }),
+    ...(ttl_seconds !== undefined && { ttl_seconds }),
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
   };
-}
-
-function readKey(fields: Fields, name: string, zoneLength: number): RecordKey | undefined {
-  const text = fields.requiredText(name);
-  if (text === undefined) return undefined;
-  const key = parseRecordKey(text, zoneLength);
-  if (typeof key !== 'string') return key;
-  // The message begins with the field's name or its path in a list.
-  fields.fault(name, key.replace(/^key /, ''));
-  return undefined;
-}
-
-function readData(fields: Fields, text: string | undefined): Buffer | undefined {
-  if (text === undefined) return undefined;
-  // Length first: do not decode what cannot be stored.
-  if (text.length > DATA_TEXT_MAX) fields.fault('data', `is longer than ${LIMITS.recordData} bytes`);
-  else {
-    const bytes = decodeBase64(text);
-    if (bytes !== null) return bytes;
-    fields.fault('data', 'is not strict Base64');
-  }
-  return undefined;
-}
-
-function readContentType(fields: Fields): string | undefined {
-  const text = fields.text('content_type');
-  if (text === undefined) return undefined;
-  if (text.length > LIMITS.contentType) {
-    fields.fault('content_type', `must have at most ${LIMITS.contentType} characters`);
-  } else if (!MEDIA_TYPE.test(text)) fields.fault('content_type', 'is not a media type');
-  else return text;
-  return undefined;
-}
-
-/** Null: never (`expires_in` 0 or `expires_at` null). Undefined: absent or faulty. */
-function readExpiry(fields: Fields, now: number): number | null | undefined {
-  if (fields.has('expires_in') && fields.has('expires_at')) {
-    fields.fault('expires_in', 'and expires_at must not be given together');
-    return undefined;
-  }
-  if (fields.has('expires_in')) {
-    const longest = Math.floor((LIMITS.expiresAtMax - now) / 1000);
-    const seconds = fields.integer('expires_in', 0, longest);
-    if (seconds === undefined) return undefined;
-    return seconds === 0 ? null : now + seconds * 1000;
-  }
-  if (fields.isNull('expires_at')) return null;
-  return fields.futureTime('expires_at', now);
 }

@@ -7,6 +7,7 @@ import {
 } from '../../../test/support/control/store/conformance/deletion-world.ts';
 import { type Home, putRecord, settle, withStore } from '../../../test/support/control/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
+import { watched } from '../../../test/support/control/store/statement-plans.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { SPAN } from '../store/records/record-listing.ts';
 import type { Store } from '../store/store.ts';
@@ -27,13 +28,7 @@ async function pagesOf(store: Store, home: Home): Promise<(readonly RecordResour
 /** Counts the statements that are begun. */
 function counting(store: Store): { readonly store: Store; count(): number } {
   let count = 0;
-  const read = new Proxy(store.read, {
-    get(target, name) {
-      if (name === 'selectFrom') count++;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  const read = watched(store.read, () => count++);
   return { store: { ...store, read }, count: () => count };
 }
 
@@ -104,10 +99,10 @@ describe('streamed listing', () => {
       for (let i = 0; i < 300; i++) {
         const namespace = { ...home, namespaceId: `id-${i}`, namespace: `ns-${String(i).padStart(3, '0')}` };
         const flags = { public_read: 0, suspended: 0, records_count: 0, created_at: 1, updated_at: 1 };
-        const { namespaceId: id, namespace: name, userId: user_id } = namespace;
+        const { namespaceId: id, namespace: name, customerId: customer_id } = namespace;
         await tx
           .insertInto('namespaces')
-          .values({ id, name, user_id, ...flags })
+          .values({ id, name, customer_id, ...flags })
           .execute();
         await putRecord(tx, namespace, 'a');
       }

@@ -1,14 +1,16 @@
-import { decodeListingCursor, encodeListingCursor } from '../../core/input/listing-cursor.ts';
+import { CURSOR_SCHEMA, decodeListingCursor, encodeListingCursor } from '../../core/input/listing-cursor.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../core/input/query-parameters.ts';
+import type { Schema } from '../../core/input/schema.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { foldCase, isLabel } from '../../core/names/labels.ts';
-import { NOT_A_TIME, parseTime } from '../../core/text/time.ts';
+import { foldCase, isLabel, LABEL_SCHEMA } from '../../core/names/labels.ts';
+import { NOT_A_TIME, parseTime, TIMESTAMP } from '../../core/text/time.ts';
 import type { RecordFilter, RecordPosition } from '../store/records/record-listing.ts';
 
 /** For a page with a cursor and no limit. */
 const PAGE_DEFAULT = 100;
 
 const KEY_TEXT = /^[A-Za-z0-9.-]+$/;
+const KEY_TEXT_SCHEMA = { type: 'string', pattern: KEY_TEXT.source, maxLength: LIMITS.queryName } as const;
 
 export interface ListingFilter extends RecordFilter {
   readonly namespace?: string | undefined;
@@ -27,29 +29,80 @@ export interface Listing {
 
 type Parse = (text: string) => string | number | null;
 
-/** The reader of each parameter, and the end of its error text. */
+interface Row {
+  readonly parse: Parse;
+  /** The end of the error text. */
+  readonly error: string;
+  readonly schema: Schema;
+  readonly description: string;
+}
+
+const SECONDS = {
+  parse: integer,
+  error: 'is not a whole number of seconds',
+  schema: { type: 'integer' },
+} as const;
+const MOMENT = {
+  parse: parseTime,
+  error: NOT_A_TIME,
+  schema: { type: 'string', pattern: TIMESTAMP.source },
+} as const;
+
 const PARAMETERS = {
-  namespace: [label, 'is not a namespace name'],
-  resource: [label, 'is not a resource label'],
-  key: [keyText, 'is not a record key, in letters, digits, hyphens and dots'],
-  key_prefix: [keyText, 'is not the start of a record key, in letters, digits, hyphens and dots'],
-  ttl_min: [integer, 'is not a whole number of seconds'],
-  ttl_max: [integer, 'is not a whole number of seconds'],
-  created_after: [parseTime, NOT_A_TIME],
-  created_before: [parseTime, NOT_A_TIME],
-  limit: [pageLimit, `is not a number from 1 to ${LIMITS.pageRecordsMax}`],
-  cursor: [(text) => text, 'is not a cursor of this listing'],
-} as const satisfies Readonly<Record<string, readonly [Parse, string]>>;
+  namespace: {
+    parse: label,
+    error: 'is not a namespace name',
+    schema: LABEL_SCHEMA,
+    description: 'Only of this namespace, in any case',
+  },
+  resource: {
+    parse: label,
+    error: 'is not a resource label',
+    schema: LABEL_SCHEMA,
+    description: 'Only with this resource label, in any case',
+  },
+  key: {
+    parse: keyText,
+    error: 'is not a record key, in letters, digits, hyphens and dots',
+    schema: KEY_TEXT_SCHEMA,
+    description: 'Only with this key: one record or none',
+  },
+  key_prefix: {
+    parse: keyText,
+    error: 'is not the start of a record key, in letters, digits, hyphens and dots',
+    schema: KEY_TEXT_SCHEMA,
+    description: 'Only with a key that begins so',
+  },
+  ttl_min: { ...SECONDS, description: 'Only with a `ttl_seconds` of at least this' },
+  ttl_max: { ...SECONDS, description: 'Only with a `ttl_seconds` of at most this' },
+  created_after: { ...MOMENT, description: 'Only created strictly after this time' },
+  created_before: { ...MOMENT, description: 'Only created strictly before this time' },
+  limit: {
+    parse: pageLimit,
+    error: `is not a number from 1 to ${LIMITS.pageRecordsMax}`,
+    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageRecordsMax },
+    description: `Records of a page; ${PAGE_DEFAULT} when only \`cursor\` is given`,
+  },
+  cursor: {
+    parse: (text) => text,
+    error: 'is not a cursor of this listing',
+    schema: CURSOR_SCHEMA,
+    description: 'The page after, from `Link`. Valid for the same filters only',
+  },
+} as const satisfies Readonly<Record<string, Row>>;
+
+/** For the OpenAPI document. */
+export const LISTING_PARAMETERS: Readonly<Record<string, Pick<Row, 'schema' | 'description'>>> = PARAMETERS;
 
 type Parameter = keyof typeof PARAMETERS;
 
 /** @throws AppError 400 with the name of an unknown, repeated or invalid parameter */
 export function parseListing(query: QueryParameters): Listing {
-  const values: { [P in Parameter]?: ReturnType<(typeof PARAMETERS)[P][0]> & {} } = {};
+  const values: { [P in Parameter]?: ReturnType<(typeof PARAMETERS)[P]['parse']> & {} } = {};
   for (const [name, text] of Object.entries(readParameters(query, Object.keys(PARAMETERS)))) {
-    const [parse, errorText] = PARAMETERS[name as Parameter];
+    const { parse, error } = PARAMETERS[name as Parameter];
     const value = parse(text);
-    if (value === null) throw badParameter(name, errorText);
+    if (value === null) throw badParameter(name, error);
     Object.assign(values, { [name]: value });
   }
   const filter = {
@@ -64,7 +117,7 @@ export function parseListing(query: QueryParameters): Listing {
   };
   if (values.limit === undefined && values.cursor === undefined) return { filter, page: null };
   const after = values.cursor === undefined ? null : decodePosition(values.cursor, filter);
-  if (values.cursor !== undefined && after === null) throw badParameter('cursor', PARAMETERS.cursor[1]);
+  if (values.cursor !== undefined && after === null) throw badParameter('cursor', PARAMETERS.cursor.error);
   return { filter, page: { limit: values.limit ?? PAGE_DEFAULT, after } };
 }
 

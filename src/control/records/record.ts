@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../core/input/fields.ts';
+import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import type { Actor } from '../accounts/actor.ts';
 import { base64, type NewChange } from '../store/log/change-log.ts';
@@ -17,6 +18,33 @@ export interface RecordResource {
   readonly created_at: string;
   readonly updated_at: string;
 }
+
+const BARE_RECORD = {
+  id: UUID,
+  key: { type: 'string', description: 'In lower case', examples: ['greeting.acme.v1'] },
+  resource: { type: 'string', description: 'Resource label of the key', examples: ['greeting'] },
+  namespace: { type: 'string', description: 'Namespace of the key', examples: ['acme'] },
+  version: { type: 'string', description: 'Last label of the key', examples: ['v1'] },
+  content_type: { type: 'string', examples: ['text/plain'] },
+  ttl_seconds: {
+    type: 'integer',
+    description: 'Hint in the envelope; neither the TTL of the DNS record nor the storage lifetime',
+    examples: [300],
+  },
+  expires_at: { ...TIME_OR_NULL, description: 'When the record is erased; null: never' },
+  created_at: TIME,
+  updated_at: TIME,
+} as const;
+
+const DATA = { type: 'string', contentEncoding: 'base64', examples: ['aGVsbG8='] } as const;
+
+export const RECORD_SCHEMA = resourceSchema<RecordResource>('Record', { ...BARE_RECORD, data: DATA });
+
+export const SHOWN_RECORD_SCHEMA = resourceSchema<ShownRecord>(
+  'WrittenRecord',
+  { ...BARE_RECORD, data: { ...DATA, description: 'Not for an API key that lacks `read`' } },
+  { data: true },
+);
 
 export function recordResource(row: RecordsTable, namespace: string): RecordResource {
   return {

@@ -15,8 +15,8 @@ import {
 } from '../store/records/records.ts';
 import type { RecordsTable } from '../store/schema.ts';
 import type { Tx } from '../store/store.ts';
+import { addToRecordsCount } from '../store/tables/customers.ts';
 import { addToNamespaceCount, holdOpen } from '../store/tables/namespaces.ts';
-import { addToRecordsCount } from '../store/tables/users.ts';
 import { type NewRecord, parseNewRecord, parseRecordPatch } from './input.ts';
 import {
   type BareRecord,

@@ -13,13 +13,13 @@ interface StoreOptions {
   /** `postgres://...`, or null for the embedded engine. */
   readonly databaseUrl: string | null;
   readonly clock: Clock;
-  /** Never migrates and opens without the server, where it is PostgreSQL: for edges. */
-  readonly isFollower?: boolean;
+  /** False: opens PostgreSQL without asking the server for anything, and never changes its tables. */
+  readonly mayMigrate?: boolean;
 }
 
 /** Opens the store that the configuration asks for, with its tables up to date. */
-export async function openStore({ dataDir, databaseUrl, clock, isFollower }: StoreOptions): Promise<Store> {
-  if (databaseUrl !== null) return openPostgresStore(databaseUrl, clock, isFollower);
+export async function openStore({ dataDir, databaseUrl, clock, mayMigrate }: StoreOptions): Promise<Store> {
+  if (databaseUrl !== null) return openPostgresStore(databaseUrl, clock, mayMigrate);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   return openSqliteStore(join(dataDir, SQLITE_FILE), clock);
 }

@@ -4,8 +4,10 @@ import type { Store } from './store.ts';
 
 /** Milliseconds. A ping that takes longer has failed. */
 export const PING_LIMIT_MS = 1_200;
-const PING_EVERY_MS = 500;
-/** Failures in a row after which the store is down: at the latest 3.4 seconds after it was lost. One success brings it back. */
+const PING_EVERY_MS = 1_000;
+/** After a ping that failed. */
+const RETRY_MS = 500;
+/** Failures in a row after which the store is down: at the latest 3.9 seconds after it was lost. One success brings it back. */
 const FAILURES = 2;
 
 export interface StoreProbe {
@@ -21,7 +23,7 @@ export function startStoreProbe(
 ): StoreProbe {
   let failures = 0;
   const pinging = every({
-    ms: PING_EVERY_MS,
+    ms: () => (failures === 0 ? PING_EVERY_MS : RETRY_MS),
     timers,
     async task() {
       await store.ping();

@@ -1,10 +1,16 @@
 import type { Generated } from 'kysely';
+import type { QueryStatus } from '../../core/query/query-status.ts';
 import type { Tier } from '../../core/tiers.ts';
 import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../../core/webhooks.ts';
+import type { DatasetKeysTable, DatasetPartsTable, DatasetVersionsTable } from './datasets/tables.ts';
 
 /** Times are milliseconds since the epoch, flags are 0 or 1, ids are UUID text, lists are JSON text. */
 export interface Database {
+  customers: CustomersTable;
   users: UsersTable;
+  memberships: MembershipsTable;
+  sign_in_codes: SignInCodesTable;
+  jwt_keys: JwtKeysTable;
   sessions: SessionsTable;
   api_keys: ApiKeysTable;
   namespaces: NamespacesTable;
@@ -22,13 +28,26 @@ export interface Database {
   dnssec_key_sets: KeySetsTable;
   usage_hours: UsageHoursTable;
   usage_batches: UsageBatchesTable;
+  passkeys: PasskeysTable;
+  used_challenges: UsedChallengesTable;
+  invitations: InvitationsTable;
+  usage_deleted_hours: UsageDeletedHoursTable;
+  query_log_blocks: QueryLogBlocksTable;
+  query_log_head: QueryLogHeadTable;
+  query_log_series: QueryLogSeriesTable;
+  query_log_counts: QueryLogCountsTable;
+  query_log_batches: UsageBatchesTable;
+  dataset_versions: DatasetVersionsTable;
+  dataset_parts: DatasetPartsTable;
+  dataset_keys: DatasetKeysTable;
+  feed_keys: FeedKeysTable;
 }
 
 /** Results of POST requests, given again when the same request comes again. */
 export interface IdempotencyKeysTable {
   /** Hex SHA-256 of customer, scope of the credential, and key. */
   id: string;
-  user_id: string;
+  customer_id: string;
   /** Encrypted (`control/idempotency/once.ts`); empty while the unit of work that takes the key runs. */
   answer: Uint8Array;
   /** Length of `answer`. */
@@ -36,14 +55,36 @@ export interface IdempotencyKeysTable {
   created_at: number;
 }
 
+/** Who owns namespaces, keys and webhooks. */
+export interface CustomersTable {
+  id: string;
+  /** Of an organization; null: a user's own customer, which has the user's id. */
+  name: string | null;
+  tier: Tier;
+  /** Updated with every write. The record cap is checked against it under the row's lock. */
+  records_count: number;
+  /** 1: it is being deleted. */
+  closing: Generated<number>;
+  created_at: number;
+}
+
+/** A person who signs in. */
 export interface UsersTable {
   id: string;
   /** Lower case, unique. */
   email: string;
   role: 'user' | 'admin';
-  tier: Tier;
-  /** Updated with every write. The record cap is checked against it under the row's lock. */
-  records_count: number;
+  created_at: number;
+}
+
+/** `owner`: also manages members and API keys, and may delete the organization. */
+export type MemberRole = 'owner' | 'member';
+
+/** The users of a customer. A user's own customer has that user as its owner. */
+export interface MembershipsTable {
+  customer_id: string;
+  user_id: string;
+  role: MemberRole;
   created_at: number;
 }
 
@@ -51,14 +92,44 @@ export interface UsersTable {
 export interface SessionsTable {
   id: string;
   user_id: string;
+  /** The customer that the session acts for. */
+  customer_id: string;
   created_at: number;
   expires_at: number;
   revoked_at: number | null;
+  method: Generated<SignInMethod>;
+  /** At most a minute behind. */
+  last_used_at: number | null;
+}
+
+export type SignInMethod = 'code' | 'passkey' | 'cli';
+
+/** Codes that were mailed and not yet used. Rows are the same for addresses with and without an account. */
+export interface SignInCodesTable {
+  /** Keyed hash of the mail address. */
+  address: string;
+  /** Keyed hash of the address and the code: six digits could be guessed from a plain hash. */
+  digest: string;
+  /** Counted before the code is compared. */
+  tries: number;
+  expires_at: number;
+}
+
+/** Keys that sign session tokens. */
+export interface JwtKeysTable {
+  /** The period in which the key signs: every process computes the same number. */
+  period: number;
+  /** Unique; in the header of each token. */
+  kid: string;
+  /** JWK, JSON. */
+  public_key: string;
+  /** PKCS #8 in Base64, encrypted with the server's key (`core/secret-encryption.ts`). */
+  private_key: Uint8Array;
 }
 
 export interface ApiKeysTable {
   id: string;
-  user_id: string;
+  customer_id: string;
   name: string;
   /** Lower-case hex SHA-256 of the token, unique. */
   digest: string;
@@ -74,7 +145,7 @@ export interface ApiKeysTable {
 export interface NamespacesTable {
   id: string;
   name: string;
-  user_id: string;
+  customer_id: string;
   public_read: number;
   suspended: number;
   /** 1: it is being deleted. Its name is still taken; nothing else but the deletion sees it. */
@@ -140,7 +211,7 @@ export interface RateWindowsTable {
 
 export interface WebhooksTable {
   id: string;
-  user_id: string;
+  customer_id: string;
   name: string;
   url: string;
   /** JSON array of event names. */
@@ -153,7 +224,7 @@ export interface WebhooksTable {
   last_triggered_at: number | null;
   /** Lower-case hex SHA-256 of `secret`. */
   secret_digest: string;
-  /** `signing_secret`, encrypted with the server's key (`control/webhooks/resource/secret-encryption.ts`). */
+  /** `signing_secret`, encrypted with the server's key (`core/secret-encryption.ts`). */
   signing_secret: Uint8Array;
   /** Changes of the log up to this `seq` are before its life and never delivered: set when made and when enabled again. */
   starts_after: number;
@@ -212,7 +283,7 @@ export interface FeedCursorsTable {
 
 /** The last number given to an event of a customer. */
 export interface EventCountersTable {
-  user_id: string;
+  customer_id: string;
   seq: number;
 }
 
@@ -235,6 +306,14 @@ export interface KeySetsTable {
   updated_at: number;
 }
 
+/** Hourly keys of the feed (`feed/keys/`). */
+export interface FeedKeysTable {
+  /** The period in which batches are made with the key: every process computes the same number. */
+  period: number;
+  /** 32 octets in Base64, encrypted (`core/secret-encryption.ts`). */
+  secret: Uint8Array;
+}
+
 /** Private reads that were answered with data, over all nodes. */
 export interface UsageHoursTable {
   /** The namespace may be deleted by now. */
@@ -244,9 +323,99 @@ export interface UsageHoursTable {
   answers: number;
 }
 
-/** Batches that `usage_hours` has, so that a repeated one counts once. */
+/** Batches of a node that were added, to `usage_hours` or to `query_log_blocks`: a repeated one counts once. */
 export interface UsageBatchesTable {
   node: string;
   batch: string;
   added_at: number;
+}
+
+/** Invitations that were mailed and not yet accepted. */
+export interface InvitationsTable {
+  id: string;
+  customer_id: string;
+  /** Lower case, unique in the organization. */
+  email: string;
+  role: MemberRole;
+  /** Lower-case hex SHA-256 of the token, unique. */
+  digest: string;
+  expires_at: number;
+  created_at: number;
+}
+
+/** Public keys with which a user signs in. */
+export interface PasskeysTable {
+  id: string;
+  user_id: string;
+  name: string;
+  /** Base64url, unique over all users. */
+  credential_id: string;
+  /** COSE key (RFC 9052 §7). */
+  public_key: Uint8Array;
+  /** The authenticator's count at the last sign-in; 0: it does not count. */
+  sign_count: number;
+  /** JSON array of how a browser reaches the authenticator (WebAuthn §5.8.4). */
+  transports: string;
+  backed_up: number;
+  last_used_at: number | null;
+  created_at: number;
+}
+
+/** Challenges that a passkey was added or signed in with. They are void although they have not ended. */
+export interface UsedChallengesTable {
+  /** Lower-case hex SHA-256. */
+  digest: string;
+  user_id: string;
+  expires_at: number;
+}
+
+/** Private reads of namespaces that are deleted by now. Their customer is known, their name is not. */
+export interface UsageDeletedHoursTable {
+  customer_id: string;
+  hour: number;
+  answers: number;
+}
+
+/** Queries of the last 24 hours, many in a row. No column can hold a name, parameter, token or address. */
+export interface QueryLogBlocksTable {
+  /** Ascends in the order in which blocks are committed (`query-log/add-rows.ts`). It counts the blocks of all customers: never show it. */
+  block: number;
+  series_id: number;
+  /** Id of the first row; the others follow it. Unique for a customer. */
+  first_id: number;
+  first_at: number;
+  /** Of the same minute as `first_at`, and less than two seconds later. */
+  last_at: number;
+  row_count: number;
+  node: string;
+  /** JSON (`query-log/block.ts`). */
+  body: string;
+}
+
+/** One row, id 1. */
+export interface QueryLogHeadTable {
+  id: number;
+  /** The numbers of the last batch follow it, up to 2,047 more. */
+  last_row: number;
+  last_series: number;
+}
+
+/** `dropped`: rows that nodes did not keep; they are counted alone. */
+export type SeriesStatus = QueryStatus | 'dropped';
+
+/** A series is the rows of one namespace and status. */
+export interface QueryLogSeriesTable {
+  id: number;
+  namespace_id: string;
+  status: SeriesStatus;
+}
+
+/** How many rows a series has in a minute and in an hour. */
+export interface QueryLogCountsTable {
+  series_id: number;
+  /** Milliseconds: 60,000 or 3,600,000. */
+  span: number;
+  /** A multiple of `span`. */
+  start: number;
+  total: number;
 }

@@ -27,6 +27,11 @@ export interface Store {
    */
   onWork(topic: WorkTopic, listener: () => void): () => void;
   /**
+   * Calls back after every unit of this process, and after those units of other processes that it hears of: on SQLite all of them, on
+   * PostgreSQL those that appended changes or left work. A hint, as `onWork`.
+   */
+  onCommit(listener: () => void): () => void;
+  /**
    * Removes deleted bytes from the files of the embedded engine, write-ahead log included. On PostgreSQL it does nothing: vacuum
    * removes them.
    * @returns false when another process was in the way: call again later

@@ -1,3 +1,4 @@
+import type { SecretEncryption } from '../../core/secret-encryption.ts';
 import type { DeliveryError, DeliveryEvent } from '../../core/webhooks.ts';
 import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
 
@@ -21,13 +22,6 @@ export interface AttemptResult {
 
 /** Makes one signed POST under one deadline. Rejects only on a fault of this server. */
 export type SendAttempt = (request: AttemptRequest) => Promise<AttemptResult>;
-
-export interface SecretEncryption {
-  /** @param webhookId binds the ciphertext to this webhook */
-  encrypt(webhookId: string, signingSecret: string): Uint8Array;
-  /** @throws when the ciphertext was made under another key or for another webhook */
-  decrypt(webhookId: string, encrypted: Uint8Array): string;
-}
 
 export interface WebhookDeps extends HasStore, HasClock, HasIds, HasRandom {
   readonly encryption: SecretEncryption;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import type { SecretEncryption } from '../../core/secret-encryption.ts';
 import type { Mailer } from '../../outbound/mailer.ts';
 import type { Store } from '../store/store.ts';
 import type { DispatchObserver } from './dispatch/delivery-worker.ts';
@@ -8,7 +9,7 @@ import { startFanOut } from './fan-out/fan-out.ts';
 import { type NoticeResult, startNotices } from './maintenance/disabled-notices.ts';
 import { startHistory } from './maintenance/history-expiry.ts';
 import { startCleanup } from './maintenance/webhook-cleanup.ts';
-import type { SecretEncryption, SendAttempt } from './ports.ts';
+import type { SendAttempt } from './ports.ts';
 
 export interface WebhookLoops {
   readonly store: Store;

@@ -34,13 +34,16 @@ export function hasAtMost(text: string, max: number): boolean {
 
 export class Faults {
   readonly messages: string[] = [];
+  /** Faults in all, also those above the bound of the messages. */
+  count = 0;
 
   add(message: string): void {
+    this.count++;
     if (this.messages.length < FAULTS_MAX) this.messages.push(message);
   }
 
   get any(): boolean {
-    return this.messages.length > 0;
+    return this.count > 0;
   }
 }
 
@@ -50,13 +53,13 @@ export class Faults {
  */
 export class Fields {
   readonly #object: JsonObject;
-  readonly #faults: Faults;
+  readonly faults: Faults;
   readonly #at: string;
 
   /** @param at path of the object in the body: '' for the resource itself, else such as `records[3]` */
   constructor(object: JsonObject, known: readonly string[], faults: Faults, at = '') {
     this.#object = object;
-    this.#faults = faults;
+    this.faults = faults;
     this.#at = at;
     for (const [index, name] of Object.keys(object).entries()) {
       if (known.includes(name)) continue;
@@ -73,7 +76,7 @@ export class Fields {
   }
 
   fault(name: string, what: string): void {
-    this.#faults.add(`${this.label(name)} ${what}`);
+    this.faults.add(`${this.label(name)} ${what}`);
   }
 
   label(name: string): string {

@@ -4,6 +4,8 @@ import { isJsonObject } from './fields.ts';
 /** A longer text is not a cursor of this server. */
 const BASE64URL = /^[A-Za-z0-9_-]{1,512}$/;
 
+export const CURSOR_SCHEMA = { type: 'string', pattern: BASE64URL.source } as const;
+
 /**
  * Encodes the position after which the next page begins. A cursor is bound to its listing: with other filters it
  * would skip rows.

@@ -31,6 +31,12 @@ export function isLabel(label: string): boolean {
   return label.length <= LIMITS.label && LABEL.test(label);
 }
 
+/** A label in any case, as a client may write it. */
+export const LABEL_SCHEMA = {
+  type: 'string',
+  pattern: '^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$',
+} as const;
+
 export function isVersion(label: string): boolean {
   return label.length <= LIMITS.label && VERSION.test(label);
 }

@@ -1,8 +1,18 @@
+import type { Schema } from '../input/schema.ts';
 import { LIMITS } from '../limits.ts';
 import { AUTH_PREFIX } from './labels.ts';
 import { RESERVED_NAMES } from './reserved-names.ts';
 
 const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
+
+export const NAMESPACE_NAME_SCHEMA = {
+  type: 'string',
+  minLength: LIMITS.namespaceNameMin,
+  maxLength: LIMITS.namespaceNameMax,
+  pattern: NAME.source,
+  not: { pattern: '^auth-' },
+  examples: ['acme'],
+} as const satisfies Schema;
 
 /** Returns null when a customer may use the name, else one message. */
 export function namespaceNameFault(name: string): string | null {

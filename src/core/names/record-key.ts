@@ -1,3 +1,4 @@
+import type { Schema } from '../input/schema.ts';
 import { LIMITS } from '../limits.ts';
 import { AUTH_PREFIX, DATASETS_RESOURCE, foldCase, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
 
@@ -10,6 +11,24 @@ export interface RecordKey {
 
 /** What a query adds to a key: `get.`, `auth-` with a token of 56 letters and a dot, and the dot before the zone. */
 const AROUND = 'get.'.length + AUTH_PREFIX.length + 56 + 1 + 1;
+
+const KEY_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
+
+/** A key in any case. The longest key depends on the zones: `recordKeyMax`. */
+export const RECORD_KEY_SCHEMA: Schema = {
+  type: 'string',
+  pattern: `^(?:${KEY_LABEL}\\.){2,}[vV][1-9][0-9]{0,61}$`,
+  maxLength: LIMITS.queryName - AROUND - 1,
+  not: { pattern: '(?:^|\\.)[aA][uU][tT][hH]-' },
+  description:
+    '[<params>.]<resource>.<namespace>.<version>, in any case; at most 178 characters with the zone uqrp.net',
+  examples: ['greeting.acme.v1'],
+};
+
+/** The longest key that can be queried with a token. @param zoneLength letters of the longest zone */
+export function recordKeyMax(zoneLength: number): number {
+  return LIMITS.queryName - AROUND - zoneLength;
+}
 
 /**
  * Parses the key of a record write, in any case. Returns the key, or one message that says what is wrong.
@@ -31,7 +50,7 @@ export function parseRecordKey(text: string, zoneLength: number): RecordKey | st
   if (namespace === PUBLIC_NAMESPACE && (labels[0] === 'manifest' || labels[0] === 'identity')) {
     return 'key is reserved';
   }
-  const room = LIMITS.queryName - AROUND - zoneLength;
+  const room = recordKeyMax(zoneLength);
   if (key.length > room) return `key is longer than ${room} characters`;
   return { key, resource, namespace, version };
 }

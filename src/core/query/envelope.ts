@@ -2,7 +2,7 @@ import { ENVELOPE_VERSION } from '../brand.ts';
 import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from '../errors.ts';
 
 /** `f` by media type. At most 7 letters, so that the head has at most 52 octets. */
-const FORMATS: ReadonlyMap<string, string> = new Map(
+export const FORMATS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     'application/json': 'json',
     'application/xml': 'xml',

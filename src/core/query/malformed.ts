@@ -8,6 +8,7 @@ export const MALFORMED_TEXTS = {
   unit: 'unknown unit',
   units: 'units of different kinds',
   value: 'value not understood',
+  base: 'base is not 2 to 36',
   place: 'place not understood',
   date: 'date not understood',
   address: 'address not understood',

@@ -13,6 +13,8 @@ export type Outcome =
       readonly kind: 'answer';
       /** The TXT value: its character strings, concatenated. */
       readonly text: Uint8Array;
+      /** Further TXT records of the answer. */
+      readonly more?: readonly Uint8Array[];
       /** Seconds. */
       readonly ttl: number;
       readonly until: number;

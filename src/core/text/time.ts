@@ -1,4 +1,4 @@
-const TIMESTAMP =
+export const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2})))?$/;
 
 export const NOT_A_TIME = 'is not an ISO 8601 date, or date and time with a zone';

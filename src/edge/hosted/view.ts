@@ -1,4 +1,6 @@
 export interface HostedNamespace {
+  /** Its UUID, under which its queries are counted. */
+  readonly id: string;
   readonly publicRead: boolean;
   readonly suspended: boolean;
 }
@@ -17,6 +19,17 @@ export interface HostedRecord {
   readonly ttlSeconds: number;
   /** Milliseconds since the epoch; null: never. */
   readonly expiresAt: number | null;
+}
+
+/** What changes do to the hosted part of a view. */
+export interface HostedTarget {
+  putRecord(key: string, record: HostedRecord): void;
+  deleteRecord(key: string): void;
+  putNamespace(name: string, namespace: HostedNamespace): void;
+  /** Removes the namespace, its tokens and every record in it. */
+  dropNamespace(name: string): void;
+  putToken(digest: string, token: HostedToken): void;
+  deleteToken(digest: string): void;
 }
 
 /** Read access. Synchronous, so that an answer needs no promise. Names, keys and digests are in lower case. */

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import { keyFile, updateKeys } from '../dnssec/keys/key-files.ts';
-import { generateKey, type KeySetData } from '../dnssec/keys/key-set.ts';
-import { fileKeys, makeKeyFiles } from './file-keys.ts';
-import { LOOK_MS, watchKeys } from './keys.ts';
+import { controlSecrets } from '../../zone-keys/control-secrets.ts';
+import { fileZoneKeys } from '../../zone-keys/file-keys.ts';
+import { keyFile, loadKeys, updateKeys } from '../dnssec/keys/key-files.ts';
+import { generateKey } from '../dnssec/keys/key-set.ts';
+import { type LiveSecrets, LOOK_MS, readSecrets, watchSecrets } from './keys.ts';
 
 const ZONE = 'uqrp.net';
 const NOW = Date.UTC(2026, 0, 1);
@@ -21,23 +22,30 @@ describe('the watch of the key files', () => {
 
   /** A watch of one zone with timers that the test advances. `accepts` says whether workers accept the keys. */
   async function watch() {
-    const place = { dataDir, zones: [ZONE] };
-    makeKeyFiles(place, () => NOW);
-    const read = fileKeys(place);
+    loadKeys(dataDir, ZONE, () => NOW);
+    const source = controlSecrets({
+      keys: fileZoneKeys(dataDir, () => NOW),
+      zones: [ZONE],
+      mode: 'full',
+      cookieKey: Buffer.alloc(32),
+      ticketKey: null,
+      clock: () => NOW,
+    });
+    const read = readSecrets(source, [ZONE]);
     const timers = createManualTimers();
     const world = {
       accepts: true,
       offered: [] as number[],
-      used: [] as (readonly KeySetData[])[],
+      used: [] as LiveSecrets[],
       errors: 0,
     };
-    const watching = watchKeys({
+    const watching = watchSecrets({
       read,
       inUse: (await read()).mark,
-      async onChanged(keys) {
-        world.offered.push(keys[0]!.keys.length);
+      async onChanged(secrets) {
+        world.offered.push(secrets.keys[0]!.keys.length);
         if (!world.accepts) throw new Error('refused');
-        world.used.push(keys);
+        world.used.push(secrets);
       },
       onError: () => world.errors++,
       timers,
@@ -83,7 +91,7 @@ describe('the watch of the key files', () => {
     rmSync(path);
     await look();
     assert.deepEqual([world.offered, world.errors], [[], 1]);
-    makeKeyFiles({ dataDir, zones: [ZONE] }, () => NOW);
+    loadKeys(dataDir, ZONE, () => NOW);
     await look();
     assert.deepEqual([world.offered, world.errors], [[2], 1]);
     writeFileSync(path, '{');

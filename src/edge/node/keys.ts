@@ -1,24 +1,79 @@
+import type { NodeKeys, PeriodSecret } from '../../feed/node-keys.ts';
+import { secretsMark } from '../../feed/node-keys.ts';
 import { every, type Repeating } from '../../lifecycle/every.ts';
 import type { Timers } from '../../lifecycle/timers.ts';
-import type { KeySetData } from '../dnssec/keys/key-set.ts';
+import { KeyError } from '../dnssec/keys/key-set.ts';
+import { dnskeyTags, isPresigned, type NodeKeySetData } from '../dnssec/keys/node-key-set.ts';
 
-/** One reading of a node's key sets. */
-export interface KeyReading {
-  /** Differs from the last reading if the key sets may differ. May hold secrets. */
-  readonly mark: string;
-  /** @throws KeyError when the key sets are unusable */
-  open(): readonly KeySetData[];
+/** The secrets of a node as its threads use them. */
+export interface LiveSecrets {
+  /** One set a zone, in the order of the zones; empty where answers are not signed. */
+  readonly keys: readonly NodeKeySetData[];
+  readonly cookies: readonly PeriodSecret[];
+  /** Empty: the node makes its own. */
+  readonly tickets: readonly PeriodSecret[];
 }
 
-/** Rejects when the source cannot be reached or has no keys. */
-export type ReadKeys = () => Promise<KeyReading>;
+/** One reading of a node's secrets. */
+export interface SecretsReading {
+  /** Differs from the last reading if the secrets may differ. */
+  readonly mark: string;
+  readonly secrets: LiveSecrets;
+}
 
-export interface WatchKeysOptions {
-  readonly read: ReadKeys;
+/** Rejects when the source cannot be reached, lacks a zone, or has unusable keys. */
+export type ReadSecrets = () => Promise<SecretsReading>;
+
+/** @param zones whose keys the node needs; empty: it does not sign */
+export function readSecrets(source: NodeKeys, zones: readonly string[]): ReadSecrets {
+  let last: SecretsReading | null = null;
+  return async () => {
+    const found = await source.read();
+    const ordered = zones.map((zone) => {
+      const secret = found.zones.find((each) => each.zone === zone);
+      if (secret !== undefined) return secret;
+      throw new KeyError(
+        `nobody has made the signing keys of ${zone} yet; a process of the control role does`,
+      );
+    });
+    if (found.cookies.length === 0) throw new KeyError('there is no secret for server cookies');
+    const { cookies, tickets } = found;
+    const mark = secretsMark({ zones: ordered, cookies, tickets });
+    if (last?.mark === mark) return last;
+    const keys = ordered.map(({ zone, document }) => parsed(zone, document));
+    last = { mark, secrets: { keys, cookies, tickets } };
+    return last;
+  };
+}
+
+function parsed(zone: string, document: string): NodeKeySetData {
+  let data: unknown;
+  try {
+    data = JSON.parse(document);
+  } catch {
+    // The error would quote the text.
+  }
+  if (typeof data !== 'object' || data === null || (data as { zone?: unknown }).zone !== zone)
+    throw new KeyError(`the signing keys of ${zone} are not readable`);
+  return data as NodeKeySetData;
+}
+
+/** The tags of all keys that the node answers in DNSKEY, by zone: a rollover waits until every node reports the new one. */
+export function keyTagsOf(keys: readonly NodeKeySetData[]): Readonly<Record<string, readonly number[]>> {
+  return Object.fromEntries(
+    keys.map((set) => {
+      const tags = isPresigned(set) ? dnskeyTags(set) : set.keys.map(({ keyTag }) => keyTag);
+      return [set.zone, tags];
+    }),
+  );
+}
+
+export interface WatchSecretsOptions {
+  readonly read: ReadSecrets;
   readonly inUse: string;
-  /** Uses other key sets. Rejects when they are unusable; the next reading tries again. */
-  readonly onChanged: (keys: readonly KeySetData[], reading: KeyReading) => Promise<void>;
-  /** Called at the first failed reading after a success. The keys in use stay. */
+  /** Uses other secrets. Rejects when they are unusable; the next reading tries again. */
+  readonly onChanged: (secrets: LiveSecrets) => Promise<void>;
+  /** Called at the first failed reading after a success. The secrets in use stay. */
   readonly onError: (error: unknown) => void;
   readonly timers?: Timers;
 }
@@ -26,17 +81,17 @@ export interface WatchKeysOptions {
 /** Milliseconds between two readings: a rollover step reaches every thread within two seconds. */
 export const LOOK_MS = 1000;
 
-/** Reads the key sets every second. A change counts as seen only once it is in use. */
-export function watchKeys({ read, inUse, onChanged, onError, timers }: WatchKeysOptions): Repeating {
+/** Reads the secrets every second. A change counts as seen only once it is in use. */
+export function watchSecrets({ read, inUse, onChanged, onError, timers }: WatchSecretsOptions): Repeating {
   let seen = inUse;
   let isFailing = false;
   return every({
     ms: LOOK_MS,
     async task() {
-      const reading = await read();
-      if (reading.mark !== seen) {
-        await onChanged(reading.open(), reading);
-        seen = reading.mark;
+      const { mark, secrets } = await read();
+      if (mark !== seen) {
+        await onChanged(secrets);
+        seen = mark;
       }
       isFailing = false;
     },

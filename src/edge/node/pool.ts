@@ -1,6 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Transport, UdpPath } from '../../core/network/transport.ts';
 import { type Backoff, backoffMs } from '../../lifecycle/backoff.ts';
+import type { HttpReply } from '../transport/doh/exchange.ts';
+import type { Ask } from './asks.ts';
 import { checkSettings } from './check-settings.ts';
 import { ListenError } from './listen-error.ts';
 import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
@@ -12,6 +14,8 @@ export interface PoolEvents {
   /** The replacement could not start; the pool retries. */
   startFailed(worker: number, error: unknown): void;
   fault(worker: number, transport: Transport): void;
+  /** What a worker counted. The last one of each worker comes before `stop` resolves. */
+  counted(buffer: ArrayBuffer): void;
 }
 
 export interface PoolOptions {
@@ -35,6 +39,11 @@ export interface WorkerPool {
    * @throws RefusedError when a worker refuses, and what `checkSettings` throws; all workers then keep their settings
    */
   change(settings: Partial<LiveSettings>): Promise<void>;
+  /**
+   * Asks a worker, and once more another one when it ended or is stopping: a question changes nothing.
+   * @returns null: no worker answered in time
+   */
+  ask(ask: Ask): Promise<HttpReply | null>;
   /** Stops accepting, answers what is in flight, ends every thread. */
   stop(): Promise<void>;
 }
@@ -48,6 +57,10 @@ export class RefusedError extends Error {
 const RESTART: Backoff = { firstMs: 250, capMs: 10_000 };
 /** A worker that is silent for this long is ended and replaced. */
 const ANSWER_MS = 30_000;
+/** Longer than any service waits for its data. */
+const ASK_MS = 10_000;
+/** Workers that are asked the same question. */
+const ASK_TRIES = 2;
 /** A thread that has not ended after this is terminated; workers give queries in flight 5 s. */
 const STOP_MS = 7000;
 
@@ -82,7 +95,9 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
       settings: { ...settings, worker: index },
       providers: options.connect(),
       answerMs: ANSWER_MS,
+      askMs: ASK_MS,
       onFault: (transport) => events.fault(index, transport),
+      onCounted: (buffer) => events.counted(buffer),
     });
     const member: Member = { index, thread, version, isListening: false };
     members.add(member);
@@ -127,8 +142,8 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
   /** All other workers have accepted these settings: one that does not is replaced. */
   async function bringUpToDate(member: Member): Promise<void> {
     member.version = version;
-    const { tls, ticketKeys, keys } = settings;
-    const result = await member.thread.change({ tls, ticketKeys, keys });
+    const { tls, ticketKeys, keys, cookies } = settings;
+    const result = await member.thread.change({ tls, ticketKeys, keys, cookies });
     if (result === 'refused' || result === 'silent') await member.thread.terminate();
   }
 
@@ -137,9 +152,9 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     const asked = listening();
     const results = await Promise.all(asked.map(({ thread }) => thread.change(change)));
     if (results.includes('refused')) {
-      const { tls, ticketKeys, keys } = settings;
+      const { tls, ticketKeys, keys, cookies } = settings;
       const accepted = asked.filter((_, at) => results[at] === 'accepted');
-      await Promise.all(accepted.map(({ thread }) => thread.change({ tls, ticketKeys, keys })));
+      await Promise.all(accepted.map(({ thread }) => thread.change({ tls, ticketKeys, keys, cookies })));
       throw new RefusedError('a DNS worker refused new settings; the earlier ones are in use');
     }
     settings = { ...settings, ...change };
@@ -150,6 +165,20 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     }
     // Workers that began to listen after the settings were sent.
     for (const member of listening()) if (member.version !== version) void bringUpToDate(member);
+  }
+
+  async function ask(question: Ask): Promise<HttpReply | null> {
+    const tried = new Set<Member>();
+    while (tried.size < ASK_TRIES && !isStopping) {
+      const free = listening().filter((member) => !tried.has(member));
+      const [least] = free.toSorted((one, other) => one.thread.waitingAsks() - other.thread.waitingAsks());
+      if (least === undefined) return null;
+      tried.add(least);
+      const result = await least.thread.ask(question);
+      if (result === 'silent') return null;
+      if (result !== 'exited' && result !== 'refused') return result;
+    }
+    return null;
   }
 
   async function stop(): Promise<void> {
@@ -181,6 +210,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
       lastChange = done.catch(() => {});
       return done;
     },
+    ask,
     stop,
   };
 }

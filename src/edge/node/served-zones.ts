@@ -1,8 +1,9 @@
 import type { Clock } from '../../core/clock.ts';
 import type { NameServer } from '../../core/network/name-server.ts';
-import { type KeySetData, readKeySet } from '../dnssec/keys/key-set.ts';
+import { readKeySet } from '../dnssec/keys/key-set.ts';
+import { isPresigned, type NodeKeySetData, readPresignedSet } from '../dnssec/keys/node-key-set.ts';
 import { nsecRdata } from '../dnssec/signing/nsec.ts';
-import { makeSigner, type Signer, type SigningMode } from '../dnssec/signing/signer.ts';
+import { makePresignedSigner, makeSigner, type Signer, type SigningMode } from '../dnssec/signing/signer.ts';
 import { type ServedZone, signedZone, unsignedZone, type ZoneSigner } from '../query/zone/served-zone.ts';
 import { makeZone } from '../query/zone/zones.ts';
 
@@ -11,7 +12,7 @@ export interface ServedZoneSettings {
   readonly nameServers: readonly NameServer[];
   readonly mode: SigningMode;
   /** One key set a zone; empty where answers are not signed. */
-  readonly keys: readonly KeySetData[];
+  readonly keys: readonly NodeKeySetData[];
   readonly clock: Clock;
 }
 
@@ -20,7 +21,9 @@ export function servedZones({ zones, nameServers, mode, keys, clock }: ServedZon
   return zones.map((text) => {
     const data = keys.find(({ zone }) => zone === text);
     if (data === undefined) return unsignedZone(makeZone(text, nameServers));
-    const signer = makeSigner({ keys: readKeySet(data), mode, clock });
+    const signer = isPresigned(data)
+      ? makePresignedSigner({ ...readPresignedSet(data), clock })
+      : makeSigner({ keys: readKeySet(data), mode, clock });
     const apex = [signer.dnskey, signer.cds, signer.cdnskey];
     return signedZone(makeZone(text, nameServers, apex), zoneSigner(signer));
   });

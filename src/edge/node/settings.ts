@@ -2,9 +2,13 @@ import type { MessagePort } from 'node:worker_threads';
 import type { NameServer } from '../../core/network/name-server.ts';
 import type { CertificatePair } from '../../core/network/tls.ts';
 import type { Http2Choice, Transport, UdpChoice, UdpPath } from '../../core/network/transport.ts';
-import type { KeySetData } from '../dnssec/keys/key-set.ts';
+import type { PeriodSecret } from '../../feed/node-keys.ts';
+import type { NodeKeySetData } from '../dnssec/keys/node-key-set.ts';
 import type { SigningMode } from '../dnssec/signing/signer.ts';
+import type { DatasetSettings } from '../query/operations/dataset-answers.ts';
 import type { FeedName } from '../services/providers/sources/feeds.ts';
+import type { HttpReply } from '../transport/doh/exchange.ts';
+import type { Ask } from './asks.ts';
 
 /** Ports in use; 0 in a request means any free one. */
 export interface EdgePorts {
@@ -26,11 +30,13 @@ export interface WorkerSettings {
   readonly nameServers: readonly NameServer[];
   readonly signing: SigningMode;
   /** One key set a zone; empty where answers are not signed. */
-  readonly keys: readonly KeySetData[];
+  readonly keys: readonly NodeKeySetData[];
   readonly nodeName: string;
   readonly sync: boolean;
   readonly demo: boolean;
   readonly btc: boolean;
+  /** Null: the dataset registry is off. */
+  readonly datasets: DatasetSettings | null;
   /** Paths of the country database, in order of preference. */
   readonly geoip: readonly string[];
   /** See `loadPlaces`. */
@@ -43,8 +49,10 @@ export interface WorkerSettings {
   readonly freshness: SharedArrayBuffer;
   /** One row of counters a worker. */
   readonly stats: SharedArrayBuffer;
-  /** Server cookie secrets are derived from it; equal on all nodes of a service. */
-  readonly cookieKey: Uint8Array;
+  /** Whether queries are counted and recorded. */
+  readonly accounting: boolean;
+  /** Secrets of server cookies by day; equal on all nodes of a service. */
+  readonly cookies: readonly PeriodSecret[];
   /** UDP replies a second of one class to one network. 0, for load tests, switches off every limit by address. */
   readonly rate: number;
   readonly udp: UdpChoice;
@@ -56,11 +64,13 @@ export interface WorkerSettings {
 }
 
 /** Settings that change while a worker runs. */
-export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys'>;
+export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys' | 'cookies'>;
 
 export type ToWorker =
   /** Answered by `accepted` or `refused` with the same id: all settings are used, or none. */
   | { readonly type: 'change'; readonly id: number; readonly settings: Partial<LiveSettings> }
+  /** Answered by `reply` with the same id. */
+  | { readonly type: 'ask'; readonly id: number; readonly ask: Ask }
   | { readonly type: 'stop' };
 
 export interface Listening {
@@ -87,5 +97,9 @@ export type FromWorker =
   | Listening
   | StartFailure
   | Answer
+  /** Null: the worker is stopping. */
+  | { readonly type: 'reply'; readonly id: number; readonly reply: HttpReply | null }
+  /** What was counted since the message before (edge/accounting/handover.ts). */
+  | { readonly type: 'counted'; readonly buffer: ArrayBuffer }
   /** A socket reported an error while it served. */
   | { readonly type: 'fault'; readonly transport: Transport };

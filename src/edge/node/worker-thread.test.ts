@@ -12,7 +12,9 @@ test('a worker has a heap limit that makes V8 collect garbage early', async () =
     settings: {} as WorkerSettings,
     providers: port2,
     answerMs: 1000,
+    askMs: 1000,
     onFault() {},
+    onCounted() {},
   });
   const started = await thread.started;
   assert.ok(started.type === 'failed');

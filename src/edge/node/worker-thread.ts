@@ -1,5 +1,6 @@
 import { type MessagePort, Worker } from 'node:worker_threads';
 import type { Transport } from '../../core/network/transport.ts';
+import { type Ask, type AskResult, createWaitingAsks } from './asks.ts';
 import type {
   Answer,
   FromWorker,
@@ -21,6 +22,10 @@ export interface WorkerThread {
   readonly exited: Promise<void>;
   /** Asks the worker to use other settings. Never rejects. */
   change(settings: Partial<LiveSettings>): Promise<ChangeResult>;
+  /** Asks the worker for an answer. Never rejects. */
+  ask(ask: Ask): Promise<AskResult>;
+  /** Questions without a reply. */
+  waitingAsks(): number;
   /** Asks the worker to stop, and terminates the thread after `limitMs`. */
   stop(limitMs: number): Promise<void>;
   terminate(): Promise<void>;
@@ -32,7 +37,10 @@ export interface WorkerThreadOptions {
   readonly providers: MessagePort;
   /** Milliseconds that a worker has to answer a change. */
   readonly answerMs: number;
+  /** Milliseconds that it has to answer a question. */
+  readonly askMs: number;
   readonly onFault: (transport: Transport) => void;
+  readonly onCounted: (buffer: ArrayBuffer) => void;
 }
 
 /**
@@ -49,7 +57,7 @@ const OLD_MB = 768;
 
 /** @throws when the system gives no thread */
 export function startThread(options: WorkerThreadOptions): WorkerThread {
-  const { entry, providers, answerMs, onFault } = options;
+  const { entry, providers, answerMs, askMs, onFault, onCounted } = options;
   const worker = new Worker(entry, {
     workerData: { ...options.settings, providers } satisfies WorkerSettings,
     resourceLimits: { maxYoungGenerationSizeMb: NURSERY_MB, maxOldGenerationSizeMb: OLD_MB },
@@ -59,6 +67,8 @@ export function startThread(options: WorkerThreadOptions): WorkerThread {
   const exited = Promise.withResolvers<void>();
   const waiting = new Map<number, (result: ChangeResult) => void>();
   let lastId = 0;
+  const post = (message: ToWorker): void => worker.postMessage(message);
+  const asks = createWaitingAsks((id, ask) => post({ type: 'ask', id, ask }), askMs);
 
   worker.on('message', (message: FromWorker) => {
     switch (message.type) {
@@ -68,6 +78,12 @@ export function startThread(options: WorkerThreadOptions): WorkerThread {
         break;
       case 'fault':
         onFault(message.transport);
+        break;
+      case 'counted':
+        onCounted(message.buffer);
+        break;
+      case 'reply':
+        asks.replied(message.id, message.reply);
         break;
       case 'accepted':
       case 'refused':
@@ -80,8 +96,8 @@ export function startThread(options: WorkerThreadOptions): WorkerThread {
   worker.once('exit', () => {
     started.resolve({ type: 'exited' });
     exited.resolve();
+    asks.end();
   });
-  const post = (message: ToWorker): void => worker.postMessage(message);
 
   return {
     started: started.promise,
@@ -99,6 +115,8 @@ export function startThread(options: WorkerThreadOptions): WorkerThread {
         waiting.delete(id);
       });
     },
+    ask: (ask) => asks.ask(ask),
+    waitingAsks: () => asks.count(),
     async stop(limitMs) {
       const timer = setTimeout(() => void worker.terminate(), limitMs);
       post({ type: 'stop' });

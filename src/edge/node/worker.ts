@@ -1,11 +1,15 @@
-import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import { DATASETS_RESOURCE } from '../../core/names/labels.ts';
 import type { Transport, UdpPath } from '../../core/network/transport.ts';
+import { type PeriodSecret, secretOf } from '../../feed/node-keys.ts';
+import { every } from '../../lifecycle/every.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
-import type { KeySetData } from '../dnssec/keys/key-set.ts';
-import { attachFreshness } from '../hosted/freshness.ts';
-import { openLmdbReader } from '../hosted/lmdb/reader.ts';
+import { createRecorder } from '../accounting/recorder.ts';
+import type { DatasetView } from '../datasets/view.ts';
+import type { NodeKeySetData } from '../dnssec/keys/node-key-set.ts';
 import { jsonApi } from '../query/json.ts';
+import { type DatasetSettings, datasetService } from '../query/operations/dataset-answers.ts';
+import type { Services } from '../query/operations/operations.ts';
 import { makePacketHandler } from '../query/packet.ts';
 import { makeSchemaApi } from '../schema/http.ts';
 import { publish } from '../schema/publish.ts';
@@ -14,15 +18,21 @@ import { makeServices } from '../services/list.ts';
 import { openPlaces } from '../services/places/table.ts';
 import { openWorkerProviders } from '../services/providers/worker/worker-providers.ts';
 import { watchExchangeMap } from '../services/stock/map-file.ts';
-import { ConnectionTable, connectionShare } from '../transport/connections/connection-table.ts';
+import { ConnectionTable } from '../transport/connections/connection-table.ts';
+import { answerRequest, type DohApi, internalError } from '../transport/doh/answer.ts';
+import type { HttpReply } from '../transport/doh/exchange.ts';
 import { listenDoh } from '../transport/doh/listener.ts';
 import { ServerCookies } from '../transport/edns/cookies.ts';
+import { ReplyDecorator } from '../transport/edns/decorator.ts';
 import { makeRateLimits } from '../transport/rate-limit/rate-limit.ts';
 import type { Listener } from '../transport/shared/listener.ts';
 import type { TlsListener } from '../transport/shared/tls.ts';
 import { listenDot } from '../transport/stream/dot.ts';
 import { listenTcp } from '../transport/stream/tcp.ts';
 import { listenUdpEither } from '../transport/udp/listen.ts';
+import { attachFreshness } from '../view/freshness.ts';
+import { openLmdbReader } from '../view/reader.ts';
+import { type Ask, createAskAnswers } from './asks.ts';
 import { listenOn } from './listen-error.ts';
 import { servedZones } from './served-zones.ts';
 import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
@@ -30,9 +40,13 @@ import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
 export interface WorkerHost {
   readonly clock: Clock;
   fault(transport: Transport): void;
+  /** Takes what was counted; the buffer is not used again here. */
+  counted(buffer: ArrayBuffer): void;
 }
 
 export interface EdgeWorker {
+  /** Answers a question that came over the REST port; null: the worker is stopping. */
+  answer(ask: Ask): Promise<HttpReply | null>;
   readonly ports: EdgePorts;
   readonly udp: UdpPath;
   /**
@@ -43,18 +57,19 @@ export interface EdgeWorker {
   stop(): Promise<void>;
 }
 
+/** Milliseconds between two hand-overs of what was counted. A worker that dies loses what it counted since the last. */
+const HANDOVER_MS = 1000;
 /** Milliseconds that queries in flight get at a stop. */
 const GRACE_MS = 5000;
 /** A free UDP port may be taken on TCP; this many ports are tried. */
 const PORT_TRIES = 10;
-const COOKIE_SECRET_OCTETS = 16;
 
 /** Opens the view and the listeners. Rejects with ListenError when a port cannot be opened. */
 export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
   const freshness = attachFreshness(settings.freshness);
   const stats = edgeStatsWriter(settings.stats, settings.worker);
   const view = openLmdbReader({ path: settings.viewPath, freshness });
-  const zonesOf = (keys: readonly KeySetData[]) =>
+  const zonesOf = (keys: readonly NodeKeySetData[]) =>
     servedZones({
       zones: settings.zones,
       nameServers: settings.nameServers,
@@ -77,17 +92,25 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     exchanges: exchanges.current,
     btc: settings.btc,
   });
+  const recorder = createRecorder({ startedAt: host.clock(), onQuery: (status) => stats.query(status) });
+  const handOver = (): void => {
+    const buffer = recorder.handOver(host.clock());
+    if (buffer !== null) host.counted(buffer);
+  };
+  const handOvers = every({ ms: HANDOVER_MS, task: handOver, onError() {} });
   const handler = makePacketHandler({
     view,
     access: { sync: settings.sync, demo: settings.demo },
-    services: publish(services),
+    services: withDatasets(publish(services), view.datasets, settings.datasets),
     zones: served,
     identity: settings.nodeName,
     freshness,
     clock: host.clock,
     observe: stats,
+    ...(settings.accounting && { accounting: recorder }),
   });
-  const cookies = new ServerCookies((day) => cookieSecret(settings.cookieKey, day), host.clock);
+  let cookieSecrets = settings.cookies;
+  const cookies = new ServerCookies((day) => cookieSecret(cookieSecrets, day), host.clock);
   const rates =
     settings.rate === 0
       ? null
@@ -102,10 +125,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     onFault: () => host.fault(transport),
   });
   const connections = new ConnectionTable(settings.connections, settings.worker);
-  const limits = {
-    connections: connectionShare(connections.workers),
-    ...(rates === null ? { connectionsPerAddress: 0 } : {}),
-  };
+  const limits = rates === null ? { connectionsPerAddress: 0 } : {};
   const streams = { limits, connections, meter: rates?.meter ?? null };
   let secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
@@ -125,29 +145,45 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const dot = await listenOn({ transport: 'dot', port: settings.ports.dot }, () =>
     listenDot({ ...common('dot'), ...streams, ...secured, port: settings.ports.dot }),
   );
+  const resources = {
+    json: jsonApi,
+    schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
+  };
   const doh: TlsListener = await listenOn({ transport: 'doh', port: settings.ports.doh }, () =>
     listenDoh({
       ...common('doh'),
       ...secured,
       port: settings.ports.doh,
-      json: jsonApi,
+      ...resources,
       http2: settings.http2,
-      schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
       limits,
       connections,
       admit: rates?.admit ?? null,
     }),
   );
+  const api: DohApi = { ...common('doh'), ...resources, decorator: new ReplyDecorator('doh', { cookies }) };
+  const asks = createAskAnswers(
+    (request, address) => answerRequest(request, api, address),
+    (fault) => {
+      api.onFault(fault);
+      return internalError();
+    },
+  );
   return {
+    answer: (ask) => asks.answer(ask),
     udp: path,
     ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
-    change({ keys, tls, ticketKeys }) {
+    change({ keys, tls, ticketKeys, cookies: newCookies }) {
       // First what can fail. Both listeners check the same certificate, so the first one refuses it.
       const zones = keys === undefined ? null : zonesOf(keys);
       if (tls !== undefined || ticketKeys !== undefined) {
         const next = { tls: tls ?? secured.tls, ticketKeys: Buffer.from(ticketKeys ?? secured.ticketKeys) };
         for (const listener of [dot, doh]) listener.reloadTls(next.tls, next.ticketKeys);
         secured = next;
+      }
+      if (newCookies !== undefined) {
+        cookieSecrets = newCookies;
+        cookies.renew();
       }
       if (zones === null) return;
       served = zones;
@@ -156,10 +192,21 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     async stop() {
       geoip.close();
       exchanges.stop();
-      await Promise.all([udp, tcp, dot, doh].map((listener) => listener.close(GRACE_MS)));
+      await Promise.all([
+        asks.stop(GRACE_MS),
+        ...[udp, tcp, dot, doh].map((listener) => listener.close(GRACE_MS)),
+      ]);
+      await handOvers.stop();
+      handOver();
       await view.close();
     },
   };
+}
+
+/** The registry is no service of `GET /schema`: `info.datasets` is refused. */
+function withDatasets(services: Services, view: DatasetView, settings: DatasetSettings | null): Services {
+  if (settings === null) return services;
+  return new Map([...services, [DATASETS_RESOURCE, datasetService(view, settings)]]);
 }
 
 function dohUrl(host: string, { address }: Listener): string {
@@ -168,8 +215,10 @@ function dohUrl(host: string, { address }: Listener): string {
 }
 
 /** The cookie secret of one day; see `ServerCookies`. */
-function cookieSecret(key: Uint8Array, day: number): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', key, '', `day ${day}`, COOKIE_SECRET_OCTETS));
+function cookieSecret(secrets: readonly PeriodSecret[], day: number): Uint8Array {
+  const secret = secretOf(secrets, day);
+  if (secret === null) throw new Error('there is no secret for server cookies');
+  return secret;
 }
 
 /** Opens UDP and TCP on one port. Port 0: on any port that is free for both. */

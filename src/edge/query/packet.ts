@@ -1,23 +1,27 @@
 import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { DATASETS_RESOURCE } from '../../core/names/labels.ts';
 import type { Transport } from '../../core/network/transport.ts';
 import { realTimers, type Timers } from '../../lifecycle/timers.ts';
 import type { PacketHandler } from '../transport/shared/handler.ts';
+import { DATASETS_KEY } from '../view/freshness.ts';
 import { EDNS_OPTION } from '../wire/codes.ts';
 import { type EdnsOption, findOption } from '../wire/message/edns.ts';
 import { type DnsRequest, decodeRequest, isRequestFault } from '../wire/message/request.ts';
 import { udpLimit } from '../wire/skim.ts';
+import { queryOf } from './asked.ts';
+import type { Validity } from './cache/cache-rows.ts';
 import { type Generation, newGeneration } from './cache/generation.ts';
-import type { PacketCacheSettings, Validity } from './cache/packet-cache.ts';
+import type { PacketCacheSettings } from './cache/packet-cache.ts';
 import { truncated, writeFault, writeReply } from './reply/reply.ts';
 import { blankBody, busyBody } from './reply/reply-body.ts';
-import { mayNeedSignatures, type RespondContext, respond } from './respond.ts';
+import { type Answer, mayNeedSignatures, type RespondContext, respond } from './respond.ts';
 import { type Route, route } from './route.ts';
-import { type FinishedBody, finishZoneless } from './signing/secure.ts';
+import { finishZoneless } from './signing/secure.ts';
 import { SigningBudget } from './signing/signing-budget.ts';
 import type { ServedZone } from './zone/served-zone.ts';
 
-/** The counters that a Change increments (edge/hosted/freshness.ts). */
+/** The counters that a Change increments (edge/view/freshness.ts). */
 export interface FreshnessReader {
   read(index: number): number;
   counterOfKey(key: string): number;
@@ -65,7 +69,7 @@ type CountedFrom = Omit<Validity, 'until'>;
 
 /** Makes the handler that all transports call. It never throws or rejects. */
 export function makePacketHandler(options: PacketContext): ReloadableHandler {
-  const { clock, freshness, view, observe = UNOBSERVED } = options;
+  const { accounting, clock, freshness, view, observe = UNOBSERVED } = options;
   const nsid: EdnsOption = { code: EDNS_OPTION.NSID, data: Buffer.from(options.identity) };
   const begin = (zones: readonly ServedZone[]): Generation =>
     newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : freshness.read(index)), options.cache);
@@ -75,7 +79,13 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   /** Called before the view is read, so that a change in between makes the reply void. */
   function countersOf(to: Route): Counts {
     const text = to.kind === 'text' || to.kind === 'other' ? to.text : null;
-    if (text?.kind === 'query') return countersBy(text.query.namespace, text.query.key);
+    if (text?.kind === 'query') {
+      const { namespace, resource, key } = text.query;
+      return countersBy(namespace, resource === DATASETS_RESOURCE ? DATASETS_KEY : key);
+    }
+    const unanswered = text === null ? null : queryOf(text);
+    // Who is told of it depends on the namespace.
+    if (unanswered !== null) return countersBy(unanswered.namespace, null);
     const labels = text?.kind === 'short' ? (text.below?.split('.') ?? []) : [];
     return labels.length < 2 ? UNCOUNTED : countersBy(labels.at(-2)!, null);
   }
@@ -94,7 +104,7 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
   function send(
     packet: Uint8Array,
     request: DnsRequest,
-    body: FinishedBody,
+    { body, tag }: Answer,
     { cache }: Generation,
     counted: CountedFrom,
     transport: Transport,
@@ -102,10 +112,13 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
     budget.spend(body.freshSignatures);
-    cache.store(packet, packet.length, reply, { until: body.until, ...counted });
+    cache.store(packet, packet.length, reply, { until: body.until, ...counted }, tag);
     const fits =
       transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null, LIMITS.udpPayload);
-    return fits ? reply.bytes : truncated(reply, request.questionEnd);
+    // A reply with TC is not counted: its question is repeated over TCP.
+    if (!fits) return truncated(reply, request.questionEnd);
+    if (tag !== null) accounting?.record(tag, transport, counted.from, durationSince(counted.from));
+    return reply.bytes;
   }
 
   function answer(
@@ -118,10 +131,14 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     const now = clock();
     const counted = { from: now, ...countersOf(to) };
     view.refresh();
-    const body = respond(request, to, options, now, transport);
-    return body instanceof Promise
-      ? body.then((late) => send(packet, request, late, generation, counted, transport))
-      : send(packet, request, body, generation, counted, transport);
+    const answer = respond(request, to, options, now, transport);
+    return answer instanceof Promise
+      ? answer.then((late) => send(packet, request, late, generation, counted, transport))
+      : send(packet, request, answer, generation, counted, transport);
+  }
+
+  function durationSince(from: number): number {
+    return Math.min(LIMITS.queryLogDurationMs, Math.max(0, clock() - from));
   }
 
   /** Without a signature left, UDP gets TC, because its source may be forged. A TCP peer is proven, and waits. */
@@ -150,9 +167,15 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       current = begin(zones);
     },
     hot(request, length, transport, out) {
-      const octets = current.cache.lookup(request, length, transport === 'udp', out, clock());
-      if (octets === 0) observe.cacheMiss();
-      else observe.cacheHit();
+      const { cache } = current;
+      const now = clock();
+      const octets = cache.lookup(request, length, transport === 'udp', out, now);
+      if (octets === 0) {
+        observe.cacheMiss();
+        return 0;
+      }
+      observe.cacheHit();
+      if (cache.tag !== null) accounting?.record(cache.tag, transport, now, 0);
       return octets;
     },
     slow(packet, transport, proven, share = 0) {

@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/query/outcome.ts';
 import type { Query } from '../../core/query/query.ts';
 import type { HostedView } from '../hosted/view.ts';
 import { answerPublic, type Services } from './operations/operations.ts';
-import { type AccessSettings, checkAccess } from './records/access.ts';
+import { type Access, type AccessSettings, checkAccess } from './records/access.ts';
 import { demoRecord } from './records/demo-records.ts';
 import { hostedOutcome } from './records/hosted-outcome.ts';
 
@@ -12,36 +12,48 @@ export interface ResolveContext {
   readonly services: Services;
 }
 
-const STORAGE_FAILED: Outcome = { kind: 'failed', cause: 'storage' };
+/** What a query gets, and how it was allowed to read. */
+export interface Resolved {
+  /** Null when the view could not be read. */
+  readonly access: Access | null;
+  readonly outcome: Outcome | Promise<Outcome>;
+}
+
+const STORAGE_FAILED: Resolved = { access: null, outcome: { kind: 'failed', cause: 'storage' } };
 
 /**
  * Checks access, then asks the service or reads the record. Never throws or rejects: an unreadable view is a failed
  * outcome. `now` in milliseconds since the epoch; `zone` without a trailing dot, for texts of services.
  */
-export function resolve(
+export function resolve(query: Query, context: ResolveContext, now: number, zone: string): Resolved {
+  try {
+    const access = checkAccess(query, context.view, context.access, now);
+    return { access, outcome: outcomeOf(access, query, context, now, zone) };
+  } catch {
+    return STORAGE_FAILED;
+  }
+}
+
+function outcomeOf(
+  access: Access,
   query: Query,
-  context: ResolveContext,
+  { view, services }: ResolveContext,
   now: number,
   zone: string,
 ): Outcome | Promise<Outcome> {
-  try {
-    const access = checkAccess(query, context.view, context.access, now);
-    switch (access.kind) {
-      case 'refused':
-        return { kind: 'refused', until: access.until };
-      case 'public':
-        return answerPublic(query, context.services, now, zone);
-      case 'demo': {
-        const stored = context.view.record(query.key);
-        return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), false, now);
-      }
-      case 'open':
-        return hostedOutcome(context.view.record(query.key), false, now);
-      case 'private':
-        return endingBy(access.until, hostedOutcome(context.view.record(query.key), true, now));
+  switch (access.kind) {
+    case 'refused':
+      return { kind: 'refused', until: access.until };
+    case 'public':
+      return answerPublic(query, services, now, zone);
+    case 'demo': {
+      const stored = view.record(query.key);
+      return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), false, now);
     }
-  } catch {
-    return STORAGE_FAILED;
+    case 'open':
+      return hostedOutcome(view.record(query.key), false, now);
+    case 'private':
+      return endingBy(access.until, hostedOutcome(view.record(query.key), true, now));
   }
 }
 

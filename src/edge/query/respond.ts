@@ -1,9 +1,11 @@
 import type { Transport } from '../../core/network/transport.ts';
 import { causeOfCode } from '../../core/query/malformed.ts';
-import { FOREVER, type Outcome } from '../../core/query/outcome.ts';
+import { FOREVER } from '../../core/query/outcome.ts';
 import type { Query } from '../../core/query/query.ts';
+import type { Accounting, Asked, Tag } from '../accounting/tag.ts';
 import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/message/request.ts';
+import { askedByName, askedOf } from './asked.ts';
 import { type DenialMemory, denialMemory } from './denial/denial-memory.ts';
 import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial/name-state.ts';
 import { dependsOnLetters } from './operations/letters.ts';
@@ -23,11 +25,27 @@ import {
 } from './reply/reply-body.ts';
 import { type ResolveContext, resolve } from './resolve.ts';
 import type { Route, TextRoute } from './route.ts';
-import { type FinishedBody, finish, finishNsec, finishRrsig, finishZoneless } from './signing/secure.ts';
+import {
+  type FinishedBody,
+  finish,
+  finishNsec,
+  finishRrsig,
+  finishZoneless,
+  isSigned,
+} from './signing/secure.ts';
+import type { ServedZone } from './zone/served-zone.ts';
 
 export interface RespondContext extends ResolveContext {
   /** The node's name in `id.server` and NSID. */
   readonly identity: string;
+  /** Absent: queries are not counted. */
+  readonly accounting?: Accounting;
+}
+
+/** A reply, and what it is counted as: null when the question was no query of the product. */
+export interface Answer {
+  readonly body: FinishedBody;
+  readonly tag: Tag | null;
 }
 
 /** Milliseconds for which this server caches a denial that depends on names below. */
@@ -38,7 +56,9 @@ const PROOFS: ReadonlySet<number> = new Set([RRTYPE.NSEC, RRTYPE.RRSIG]);
 /** What a TXT question at the name gets, and what NSEC may say of the name. */
 interface Looked {
   readonly body: ReplyBody;
-  readonly state: NameState;
+  /** Reads the view: only a proof needs it. Throws when the view cannot be read. */
+  readonly state: () => NameState;
+  readonly asked: Asked | null;
 }
 
 /** Makes the reply body of a routed request. Never throws or rejects: every failure, also to sign, is SERVFAIL. */
@@ -48,30 +68,44 @@ export function respond(
   context: RespondContext,
   now: number,
   transport: Transport,
-): FinishedBody | Promise<FinishedBody> {
+): Answer | Promise<Answer> {
+  const counted = (body: FinishedBody, asked: Asked | null): Answer => ({
+    body,
+    tag: asked === null ? null : (context.accounting?.tagOf(asked, body, request.qtype) ?? null),
+  });
   switch (to.kind) {
     case 'outside': {
       const chaos = request.qclass === CLASS.CH ? chaosRdata(request, context.identity) : null;
-      return finishZoneless(chaos === null ? refusalBody('outside') : chaosBody(request, chaos));
+      return counted(
+        finishZoneless(chaos === null ? refusalBody('outside') : chaosBody(request, chaos)),
+        null,
+      );
     }
     case 'transfer':
-      return finishZoneless(refusalBody('transfer'));
+      return counted(finishZoneless(refusalBody('transfer')), null);
     case 'unaskable':
-      return finishZoneless(unaskableBody(to.isNxname));
+      return counted(finishZoneless(unaskableBody(to.isNxname)), null);
     case 'zoneRecord':
-      return zoneRecord(request, to);
+      return counted(zoneRecord(request, to), null);
     case 'text': {
-      const memory = denialMemory(request, to.text, context, transport);
-      return after(look(request, to.text, context, now), (looked) => text(looked, request, to, memory, now));
+      const memory = () => denialMemory(request, to.text, context, transport);
+      return after(look(request, to.text, context, now), (looked) => {
+        const body = orStorageFailure(() => text(looked, request, to, memory, now), request, to.zone);
+        return counted(body, looked.asked);
+      });
     }
     case 'other': {
-      const memory = denialMemory(request, to.text, context, transport);
+      const memory = () => denialMemory(request, to.text, context, transport);
+      const asked = askedByName(to.text, 'miss', context.view);
       if (!needsLook(request, to)) {
         // Opening or closing the namespace of such a name increments no freshness counter.
         const until = to.text.kind === 'query' ? FOREVER : now + DENIAL_MEMORY_MS;
-        return finish(nodataBody(to.zone, until, memory), null, request, to.zone);
+        return counted(finish(nodataBody(to.zone, until, memory()), null, request, to.zone), asked);
       }
-      return after(look(request, to.text, context, now), (looked) => other(looked, request, to, memory, now));
+      return after(look(request, to.text, context, now), (looked) => {
+        const body = orStorageFailure(() => other(looked, request, to, memory, now), request, to.zone);
+        return counted(body, asked);
+      });
     }
   }
 }
@@ -112,24 +146,34 @@ function look(
 ): Looked | Promise<Looked> {
   switch (text.kind) {
     case 'malformed':
-      return { body: malformedBody(causeOfCode(text.code)), state: 'closed' };
+      return {
+        body: malformedBody(causeOfCode(text.code)),
+        state: closed,
+        asked: askedByName(text, 'error', context.view),
+      };
     case 'refused':
-      return { body: refusalBody('refused'), state: 'closed' };
+      return {
+        body: refusalBody('refused'),
+        state: closed,
+        asked: askedByName(text, 'refused', context.view),
+      };
     case 'short':
-      return guarded(() => ({
-        body: nodataBody(text.zone),
-        state: stateOfShort(text.below, context),
-      }));
+      return { body: nodataBody(text.zone), state: () => stateOfShort(text.below, context), asked: null };
     case 'query': {
-      const looked = (outcome: Outcome): Looked =>
-        guarded(() => ({
-          body: keptFor(text.query, outcomeBody(outcome, request, text.zone)),
-          state: stateOfOutcome(outcome, text.below, context),
-        }));
-      return after(resolve(text.query, context, now, text.zone.text), looked);
+      const { access, outcome } = resolve(text.query, context, now, text.zone.text);
+      return after(
+        outcome,
+        (known): Looked => ({
+          body: keptFor(text.query, outcomeBody(known, request, text.zone)),
+          state: () => stateOfOutcome(known, text.below, context),
+          asked: askedOf(text.query, access, known),
+        }),
+      );
     }
   }
 }
+
+const closed = (): NameState => 'closed';
 
 /** Marks an answer that depends on letter case as not cacheable: the packet cache ignores case. */
 function keptFor(query: Query, body: ReplyBody): ReplyBody {
@@ -137,11 +181,11 @@ function keptFor(query: Query, body: ReplyBody): ReplyBody {
 }
 
 /** A failure of the view is SERVFAIL. */
-function guarded(look: () => Looked): Looked {
+function orStorageFailure(make: () => FinishedBody, request: DnsRequest, zone: ServedZone): FinishedBody {
   try {
-    return look();
+    return make();
   } catch {
-    return { body: failedBody('storage'), state: 'closed' };
+    return finish(failedBody('storage'), null, request, zone);
   }
 }
 
@@ -149,12 +193,13 @@ function text(
   { body, state }: Looked,
   request: DnsRequest,
   { zone, text: asked }: TextQuestion,
-  memory: DenialMemory,
+  memory: () => DenialMemory,
   now: number,
 ): FinishedBody {
   if (body.rcode !== RCODE.NOERROR || body.answer.length > 0) return finish(body, null, request, zone);
-  const nodata = nodataBody(zone, deniedUntil(body, now), memory);
-  return finish(asked.kind === 'short' ? signposted(nodata) : nodata, typesOf(state), request, zone);
+  const nodata = nodataBody(zone, deniedUntil(body, now), memory());
+  const types = isSigned(request, zone) ? typesOf(state()) : null;
+  return finish(asked.kind === 'short' ? signposted(nodata) : nodata, types, request, zone);
 }
 
 /** Another type at a name where only TXT can be. A refusal or a malformed name is NODATA. */
@@ -162,16 +207,17 @@ function other(
   { body, state }: Looked,
   request: DnsRequest,
   to: OtherRoute,
-  memory: DenialMemory,
+  memory: () => DenialMemory,
   now: number,
 ): FinishedBody {
   const { zone, qtype } = to;
   if (body.isFailure) return finish({ ...body, answer: [] }, null, request, zone);
-  const nodata = nodataBody(zone, deniedUntil(body, now), memory);
-  const types = typesOf(state);
+  const nodata = nodataBody(zone, deniedUntil(body, now), memory());
+  const found = state();
+  const types = typesOf(found);
   if (qtype === RRTYPE.NSEC) return finishNsec(nodata, types, request, zone);
   if (qtype === RRTYPE.RRSIG) return finishRrsig(nodata, body.answer[0] ?? types, request, zone);
-  if (qtype === RRTYPE.ANY && state === 'text') return finish(hinfoBody(request, body), null, request, zone);
+  if (qtype === RRTYPE.ANY && found === 'text') return finish(hinfoBody(request, body), null, request, zone);
   return finish(nodata, types, request, zone);
 }
 

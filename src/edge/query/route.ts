@@ -13,8 +13,14 @@ import { findZone, type Rrset, type Zone } from './zone/zones.ts';
 export type TextRoute =
   /** Too short to be a query: sent by resolvers with QNAME minimisation. */
   | { readonly kind: 'short'; readonly zone: ServedZone; readonly below: string | null }
-  | { readonly kind: 'malformed'; readonly zone: ServedZone; readonly code: EnvelopeErrorCode }
-  | { readonly kind: 'refused'; readonly zone: ServedZone }
+  /** `query`: what was asked, where only the operation does not fit; it is counted and not answered. */
+  | {
+      readonly kind: 'malformed';
+      readonly zone: ServedZone;
+      readonly code: EnvelopeErrorCode;
+      readonly query?: Query;
+    }
+  | { readonly kind: 'refused'; readonly zone: ServedZone; readonly query: Query }
   | { readonly kind: 'query'; readonly zone: ServedZone; readonly below: string; readonly query: Query };
 
 /** Result of routing by the question alone, before any stored data is read. */
@@ -85,7 +91,9 @@ function textRoute(qname: Uint8Array, below: string | null, zone: ServedZone): T
   const query = withLetters(parsed.query, qname);
   const check = checkOperation(query);
   if (check === 'query') return { kind: 'query', zone, below, query };
-  return check === 'refused' ? { kind: 'refused', zone } : { kind: 'malformed', zone, code: check };
+  return check === 'refused'
+    ? { kind: 'refused', zone, query }
+    : { kind: 'malformed', zone, code: check, query };
 }
 
 /** The lower-case part below the zone, '' at the apex; null for octets outside `[a-z0-9_-]`. */

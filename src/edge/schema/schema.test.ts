@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMemoryView } from '../../../test/support/edge/hosted/memory-view.ts';
 import { allServices } from '../../../test/support/edge/services/all-services.ts';
 import { makeAjv, NOW } from '../../../test/support/edge/services/check-service.ts';
+import { createMemoryView } from '../../../test/support/edge/view/memory-view.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { parseQueryName } from '../../core/names/query-name.ts';
 import { parseEnvelope } from '../../core/query/envelope.ts';
@@ -25,7 +25,7 @@ const context = {
 async function ask(name: string, zone = ZONE): Promise<Outcome> {
   const parsed = parseQueryName(name);
   assert.ok(parsed.kind === 'query', name);
-  return await resolve(parsed.query, context, NOW, zone);
+  return await resolve(parsed.query, context, NOW, zone).outcome;
 }
 
 function json(outcome: Outcome): Record<string, unknown> {

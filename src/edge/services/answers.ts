@@ -6,6 +6,8 @@ import { type FlatFields, flatEnvelope } from './flat.ts';
 
 /** TTL of an error envelope, seconds. Rate limits and timeouts have 0. */
 const ERROR_TTL = 30;
+/** `until` of an answer that is not cached, also where the clock is set back. */
+const NEVER_KEPT = 0;
 
 interface AnswerTimes {
   /** RR TTL, seconds. */
@@ -32,6 +34,11 @@ export function answered(fields: FlatFields, { ttl, now, until, stale, at = now 
 /** An answer that never changes: it has no `ts`. */
 export function constant(fields: FlatFields, ttl: number): Outcome {
   return { kind: 'answer', text: flatEnvelope(fields), ttl, until: FOREVER };
+}
+
+/** An answer that is true at this moment only, or of chance: TTL 0, and no cache keeps it. */
+export function momentary(fields: FlatFields, now: number): Outcome {
+  return answered(fields, { ttl: 0, now, until: NEVER_KEPT });
 }
 
 function errorAnswer(code: EnvelopeErrorCode, now: number): Outcome {

@@ -4,6 +4,17 @@ import { answered } from './answers.ts';
 import type { FlatFields } from './flat.ts';
 
 export const DAY_MS = 86_400_000;
+export const WEEKDAYS = [
+  'sunday',
+  'monday',
+  'tuesday',
+  'wednesday',
+  'thursday',
+  'friday',
+  'saturday',
+] as const;
+type Weekday = (typeof WEEKDAYS)[number];
+
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
 /** TTLs in seconds: for a date in the query, and for today. */
@@ -32,6 +43,11 @@ export function dateText(ms: number): string {
 export function secondText(ms: number | undefined): string | undefined {
   if (ms === undefined) return undefined;
   return `${new Date(Math.round(ms / 1000) * 1000).toISOString().slice(0, -5)}Z`;
+}
+
+/** In English, in lower case. @param ms milliseconds since the epoch, as UTC */
+export function weekday(ms: number): Weekday {
+  return WEEKDAYS[new Date(ms).getUTCDay()]!;
 }
 
 export function dayOf(now: number): Day {

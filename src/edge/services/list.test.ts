@@ -13,8 +13,11 @@ const services = allServices();
 
 test('every service is there, once', () => {
   const names = services.map(({ resource }) => resource).sort();
-  const wanted = 'btc crypto forecast forex geoip moon stock sun units weather'.split(' ');
-  assert.deepEqual(names, wanted);
+  const wanted = (
+    'aerial base btc cidr coin crypto dice epoch forecast forex geoip moon pi random stock sun time units ' +
+    'uuid weather words'
+  ).split(' ');
+  assert.deepEqual(names, wanted.sort());
   assert.ok(names.every(isLabel));
 });
 
@@ -31,7 +34,7 @@ test('every description holds, and every example is understood', async () => {
 
 test('a location is never the asker: a missing one, and every way to mean it, is FORMERR', async () => {
   const located = services.filter(({ about }) => 'location' in about.placeholders);
-  assert.deepEqual(located.map(({ resource }) => resource).sort(), ['forecast', 'sun', 'weather']);
+  assert.deepEqual(located.map(({ resource }) => resource).sort(), ['forecast', 'sun', 'time', 'weather']);
   for (const service of located) {
     for (const params of [[], ['me'], ['here'], ['auto'], ['my-ip'], ['ip-8-8-8-8'], ['self', 'london']]) {
       assert.equal(

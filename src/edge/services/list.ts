@@ -1,19 +1,30 @@
+import { makeAerial } from './aerial/service.ts';
+import { makeBase } from './base/service.ts';
 import { makeBtc } from './btc/service.ts';
+import { makeCidr } from './cidr/service.ts';
+import { makeCoin } from './coin/service.ts';
 import { makeCrypto } from './crypto/service.ts';
+import { makeDice } from './dice/service.ts';
+import { makeEpoch } from './epoch/service.ts';
 import { makeForecast } from './forecast/service.ts';
 import { makeForex } from './forex/service.ts';
 import type { AddressSource } from './geoip/files.ts';
 import { makeGeoip } from './geoip/service.ts';
 import { makeMoon } from './moon/service.ts';
+import { makePi } from './pi/service.ts';
 import type { Places } from './places/place.ts';
 import { remembered } from './providers/remember.ts';
 import type { Providers } from './providers/worker/worker-providers.ts';
+import { makeRandom } from './random/service.ts';
 import type { Service } from './service.ts';
 import type { ExchangeMap } from './stock/exchange-map.ts';
 import { makeStock } from './stock/service.ts';
 import { makeSun } from './sun/service.ts';
+import { makeTime } from './time/service.ts';
 import { makeUnits } from './units/service.ts';
+import { makeUuid } from './uuid/service.ts';
 import { makeWeather } from './weather/service.ts';
+import { makeWords } from './words/service.ts';
 
 export interface ServiceContext {
   readonly places: Places;
@@ -38,6 +49,17 @@ export function makeServices(context: ServiceContext): readonly Service[] {
     makeUnits(),
     makeSun(places),
     makeMoon(),
+    makeTime(places),
+    makeEpoch(),
+    makeAerial(places),
+    makeCidr(),
+    makeBase(),
+    makeWords(),
+    makePi(),
+    makeDice(),
+    makeCoin(),
+    makeRandom(),
+    makeUuid(),
     makeBtc(btc),
   ];
 }

@@ -93,8 +93,14 @@ export function skipPlainName(bytes: Uint8Array, offset: number, end: number): n
 /** A lower-case copy (canonical form, RFC 4034 §6.2). */
 export function foldName(name: Uint8Array): Uint8Array {
   const folded = new Uint8Array(name.length);
-  for (let i = 0; i < name.length; i++) folded[i] = LOWER[name[i]!]!;
+  putFolded(folded, 0, name);
   return folded;
+}
+
+/** Writes the name in lower case and returns the offset after it. */
+export function putFolded(out: Uint8Array, at: number, name: Uint8Array): number {
+  for (let i = 0; i < name.length; i++) out[at + i] = LOWER[name[i]!]!;
+  return at + name.length;
 }
 
 /** Whether `name` equals `zone` or is below it. */

@@ -1,7 +1,7 @@
 import type { Change, ChangeBody } from '../../../src/core/change.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { ChangeSource, LogBounds } from '../../../src/feed/change-source.ts';
-import { createMemoryView, type MemoryState } from '../edge/hosted/memory-view.ts';
+import { createMemoryView, type MemoryState } from '../edge/view/memory-view.ts';
 
 type Call = 'bounds' | 'since' | 'openSnapshot' | 'page';
 
@@ -118,7 +118,6 @@ function namespaceRows({ namespaces }: MemoryState): [string, ChangeBody][] {
     {
       type: 'namespace.upserted',
       namespace,
-      id: namespace,
       ...flags,
       recordsCount: 0,
       createdAt: 0,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { ChangeBody } from '../../../src/core/change.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { ChangeSource, Snapshot } from '../../../src/feed/change-source.ts';
-import { createMemoryView, type MemoryState } from '../edge/hosted/memory-view.ts';
+import { createMemoryView, type MemoryState } from '../edge/view/memory-view.ts';
 
 /** A source with the means to change what it gives. */
 export interface SourceWorld {
@@ -12,6 +12,8 @@ export interface SourceWorld {
   write(...bodies: readonly ChangeBody[]): Promise<void>;
   /** Removes the changes up to `seq` from the log. */
   prune(seq: number): Promise<void>;
+  /** Of a source that answers from a copy: its origin is heard of again. Answers themselves prove nothing there. */
+  contact?(): Promise<void>;
   /** From here on the source cannot be reached. */
   cut(): Promise<void>;
   close(): Promise<void>;
@@ -172,6 +174,7 @@ export function changeSourceSuite(
       for (const answer of answers) {
         now += 7;
         await answer();
+        await world.contact?.();
         assert.equal(source.heardAt(), now);
       }
       const { pages } = await source.openSnapshot();

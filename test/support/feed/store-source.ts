@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { appendChanges, pruneLog } from '../../../src/control/store/log/change-log.ts';
 import type { Tx } from '../../../src/control/store/store.ts';
+import { insertUser } from '../../../src/control/store/tables/users.ts';
 import { advanceCursor } from '../../../src/control/store/webhooks/fan-out.ts';
 import type { ChangeBody } from '../../../src/core/change.ts';
 import type { Clock } from '../../../src/core/clock.ts';
@@ -13,11 +14,7 @@ const USER = randomUUID();
 export async function storeSource(database: TestDatabase, clock: Clock): Promise<SourceWorld> {
   const store = await database.open(clock);
   await store.write(async (tx) => {
-    const rest = { role: 'user', tier: 'free', records_count: 0, created_at: 1 } as const;
-    await tx
-      .insertInto('users')
-      .values({ id: USER, email: 'a@example.org', ...rest })
-      .execute();
+    await insertUser(tx, { id: USER, email: 'a@example.org', role: 'user', created_at: 1 }, 'free');
   });
   let isOpen = true;
   const cut = async (): Promise<void> => {
@@ -29,7 +26,11 @@ export async function storeSource(database: TestDatabase, clock: Clock): Promise
     async write(...bodies) {
       await store.write(async (tx) => {
         for (const body of bodies) await writeTables(tx, body);
-        const changes = bodies.map((body) => ({ ...body, owner: USER, cause: 'direct' as const }));
+        const changes = bodies.map((body) => {
+          if (body.type === 'dataset.items')
+            throw new Error('items are stored as parts: see appendItemChanges');
+          return { ...body, owner: USER, cause: 'direct' as const };
+        });
         await appendChanges(tx, changes, 1);
       });
     },
@@ -56,7 +57,7 @@ async function writeTables(tx: Tx, body: ChangeBody): Promise<unknown> {
         .values({
           id: body.id,
           name: body.namespace,
-          user_id: USER,
+          customer_id: USER,
           public_read: Number(body.publicRead),
           suspended: Number(body.suspended),
           records_count: body.recordsCount,

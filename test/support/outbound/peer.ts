@@ -37,6 +37,15 @@ export interface Side {
   readonly secure: TLSSocket;
 }
 
+/**
+ * Resets the connection. Once it is shutting down, libuv refuses that and Node never closes the handle: the process would not end. Then it
+ * is closed without a reset.
+ */
+export function reset({ raw, secure }: Side): void {
+  if (raw.writableEnded || secure.writableEnded) raw.destroy();
+  else raw.resetAndDestroy();
+}
+
 export interface Peer {
   readonly port: number;
   /** Connections ever made. */

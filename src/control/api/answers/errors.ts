@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import { AppError, malformed } from '../../../core/errors.ts';
+import { LIMITS } from '../../../core/limits.ts';
 
 /** Refusals of Fastify by code. Any other refusal is a bad request. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, AppError>> = {
@@ -47,8 +48,11 @@ export function sendError(reply: FastifyReply, error: unknown, onError: OnFailur
   const told = known ?? SERVER_ERROR;
   if (told.code === 'authentication_error') reply.header('www-authenticate', 'Bearer');
   if (told.retryAfter !== undefined) reply.header('retry-after', String(told.retryAfter));
+  if (told.status === 413 && isDiscarded(reply)) reply.removeHeader('connection');
   // RFC 9110 §15.5.16: name the content codings that are accepted.
   if (told.status === 415) reply.header('accept-encoding', 'identity');
+  // Headers of the answer that failed. A body with a length takes no trailer.
+  reply.removeHeader('trailer').removeHeader('content-disposition').removeHeader('x-service-seq');
   return reply
     .code(told.status)
     .header('x-request-id', reply.request.id)
@@ -56,6 +60,15 @@ export function sendError(reply: FastifyReply, error: unknown, onError: OnFailur
     .header('x-content-type-options', 'nosniff')
     .type('application/json; charset=utf-8')
     .send(errorBody(told));
+}
+
+/**
+ * Whether Node reads the rest of a body that is too large. A connection that is closed while the client sends is reset, and a proxy
+ * then says 502 instead of our 413.
+ */
+function isDiscarded({ request }: FastifyReply): boolean {
+  const length = Number(request.headers['content-length'] ?? Number.NaN);
+  return length <= LIMITS.discardedBody;
 }
 
 /** Answers bytes that are not a request, then closes: the parser cannot continue in the stream. */

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { createManualTimers } from '../../../../test/support/lifecycle/manual-timers.ts';
 import { oneTickEach } from './one-tick-each.ts';
-import { jsonArrayStream } from './stream.ts';
+import { jsonArrayStream, jsonLinesStream } from './stream.ts';
 
 const IDLE = 10_000;
 const TOTAL = 60_000;
@@ -27,8 +27,30 @@ describe('a streamed array', () => {
   let made = 0;
   let ended = 0;
   let source = handedOut();
+  let isValid = true;
   const server = createServer((request, response) => {
-    const options = { idleMs: IDLE, totalMs: TOTAL, timers, tick: oneTickEach(), onEnd: () => ended++ };
+    const options = {
+      idleMs: IDLE,
+      totalMs: TOTAL,
+      timers,
+      tick: oneTickEach(),
+      mayGoOn: async () => isValid,
+      onEnd: () => ended++,
+    };
+    if (request.url?.startsWith('/lines/') === true) {
+      response.setHeader('trailer', 'X-Record-Count');
+      const batches = request.url
+        .slice('/lines/'.length)
+        .split(',')
+        .map((n) => Array.from({ length: Number(n) }, () => ({})));
+      jsonLinesStream(batches, response, options).pipe(response);
+      return;
+    }
+    if (request.url === '/lines-handed-out') {
+      response.setHeader('trailer', 'X-Record-Count');
+      jsonLinesStream(source.batches, response, options).pipe(response);
+      return;
+    }
     if (request.url === '/handed-out') {
       jsonArrayStream(source.batches, response, options).pipe(response);
       return;
@@ -55,6 +77,23 @@ describe('a streamed array', () => {
     return socket;
   };
 
+  test('is cut off before the next batch once its credential has ended', async () => {
+    source = handedOut();
+    source.give();
+    const answer = await fetch(`http://127.0.0.1:${port}/handed-out`);
+    const reader = answer.body!.getReader();
+    assert.equal((await reader.read()).done, false);
+    isValid = false;
+    try {
+      source.give();
+      await assert.rejects(async () => {
+        while (!(await reader.read()).done);
+      });
+    } finally {
+      isValid = true;
+    }
+  });
+
   test('is one JSON array, of no, one and many items', async () => {
     for (const count of [0, 1, 5]) {
       const answer = await fetch(`http://127.0.0.1:${port}/${count}`);
@@ -64,6 +103,41 @@ describe('a streamed array', () => {
         Array.from({ length: count }, (_, i) => i),
       );
     }
+  });
+
+  /** The text, the trailers, and whether the answer ended with its last chunk. */
+  const lines = (path: string, whileOpen: () => Promise<void> | void = () => {}) =>
+    new Promise<{ text: string; trailers: NodeJS.Dict<string>; complete: boolean }>((resolve, reject) => {
+      get(`http://127.0.0.1:${port}${path}`, { agent: false }, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+        });
+        answer.on('error', () => {});
+        answer.once('close', () => resolve({ text, trailers: answer.trailers, complete: answer.complete }));
+        void whileOpen();
+      }).on('error', reject);
+    });
+
+  test('of lines tells their number in the trailer', async () => {
+    for (const [batches, count] of [
+      ['0', 0],
+      ['1', 1],
+      ['3,0,2', 5],
+    ] as const) {
+      const { text, trailers, complete } = await lines(`/lines/${batches}`);
+      assert.equal(text, '{}\n'.repeat(count));
+      assert.equal(trailers['x-record-count'], String(count));
+      assert.ok(complete);
+    }
+  });
+
+  test('of lines that is cut off has no trailer and no last chunk', async () => {
+    source = handedOut();
+    source.give();
+    const { trailers, complete } = await lines('/lines-handed-out', () => timers.advance(TOTAL));
+    assert.deepEqual(trailers, {});
+    assert.equal(complete, false);
   });
 
   test('is not made faster than it is read, and is cut off after ten seconds without progress', async () => {

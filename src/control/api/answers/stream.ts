@@ -13,23 +13,47 @@ export type Batches = Iterable<readonly object[]> | AsyncIterable<readonly objec
 interface StreamOptions {
   /** Milliseconds for one chunk; then the connection is closed. */
   readonly idleMs: number;
-  /** Milliseconds for the whole array; then the connection is closed. */
+  /** Milliseconds for the whole answer; then the connection is closed. */
   readonly totalMs: number;
   readonly timers: Timers;
   /** Waits for a tick of the event loop, before each batch. */
   readonly tick: () => Promise<void>;
+  /** Asked after each batch. False: the credential has ended, and the connection is closed. */
+  readonly mayGoOn: () => Promise<boolean>;
   /** Called once, when the answer has ended or the connection is closed. */
   readonly onEnd: () => void;
 }
 
-/**
- * Streams one JSON array. It holds the octets of one batch, however slow the client reads, and asks for the next batch
- * when the client has read them. Both deadlines destroy `response`.
- */
+/** Streams one JSON array. See `batchStream`. */
 export function jsonArrayStream(
   batches: Batches,
   response: ServerResponse,
-  { idleMs, totalMs, timers, tick, onEnd }: StreamOptions,
+  options: StreamOptions,
+): Readable {
+  return batchStream(arrayOctets(batches), response, options);
+}
+
+/** Names the trailer with the number of lines. An answer that was cut off has none. */
+export const LINES_TRAILER = 'X-Record-Count';
+
+/** Streams JSON lines, and their number as a trailer (RFC 9110 §6.5). See `batchStream`. */
+export function jsonLinesStream(
+  batches: Batches,
+  response: ServerResponse,
+  options: StreamOptions,
+): Readable {
+  const onDone = (lines: number): void => response.addTrailers({ [LINES_TRAILER]: String(lines) });
+  return batchStream(lineOctets(batches, onDone), response, options);
+}
+
+/**
+ * It holds the octets of one batch, however slow the client reads, and asks for the next batch when the client has read
+ * them. Both deadlines destroy `response`.
+ */
+function batchStream(
+  octetsOfBatches: AsyncIterable<Buffer>,
+  response: ServerResponse,
+  { idleMs, totalMs, timers, tick, mayGoOn, onEnd }: StreamOptions,
 ): Readable {
   const cutOff = (): void => void response.destroy();
   const cancelTotal = timers.after(totalMs, cutOff);
@@ -40,7 +64,14 @@ export function jsonArrayStream(
     if (hasEnded) return;
     cancelIdle = timers.after(idleMs, cutOff);
   };
-  const stream = Readable.from(watched(batches, tick, wait), { objectMode: false, highWaterMark: CHUNK });
+  const next = async (): Promise<void> => {
+    await tick();
+    if (!(await mayGoOn())) cutOff();
+  };
+  const stream = Readable.from(watched(octetsOfBatches, tick, next, wait), {
+    objectMode: false,
+    highWaterMark: CHUNK,
+  });
   const end = (): void => {
     if (hasEnded) return;
     hasEnded = true;
@@ -56,19 +87,30 @@ export function jsonArrayStream(
 }
 
 async function* watched(
-  batches: Batches,
+  octetsOfBatches: AsyncIterable<Buffer>,
   tick: StreamOptions['tick'],
+  next: () => Promise<void>,
   onTaken: () => void,
 ): AsyncGenerator<Buffer> {
   await tick();
-  for await (const octets of arrayOctets(batches)) {
+  for await (const octets of octetsOfBatches) {
     for (let at = 0; at < octets.length; at += CHUNK) {
       onTaken();
       yield octets.subarray(at, at + CHUNK);
     }
-    await tick();
+    await next();
   }
   onTaken();
+}
+
+async function* lineOctets(batches: Batches, onDone: (lines: number) => void): AsyncGenerator<Buffer> {
+  let lines = 0;
+  for await (const batch of batches) {
+    if (batch.length === 0) continue;
+    lines += batch.length;
+    yield Buffer.from(batch.map((item) => `${JSON.stringify(item)}\n`).join(''));
+  }
+  onDone(lines);
 }
 
 /** Octets are outside the heap. Text of 128 slow clients would fill hundreds of megabytes until a full collection. */

@@ -1,63 +1,147 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, unauthenticated } from '../../../core/errors.ts';
+import { addressKey, siteKey } from '../../../core/network/address-key.ts';
 import { type Actor, type ApiOperation, requireOperation, requireSession } from '../../accounts/actor.ts';
 import type { ApiKeys } from '../../keys/authenticate.ts';
-import { addressKey } from '../../limits/address.ts';
 import type { ClientAddress } from '../../limits/client-address.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Budget } from '../../limits/rules.ts';
 import type { ApiDeps } from '../deps.ts';
-import { resolvePrincipal } from './principal.ts';
+import { resolvePrincipal, sessionPrincipal } from './principal.ts';
+import { cookieToken, requireOwnOrigin } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null;
     /** Time at which the request was counted as a write, milliseconds since the epoch; null: not counted. */
     countedAt: number | null;
+    /** Time at which the credential was checked, milliseconds since the epoch. */
+    checkedAt: number;
+    /** The key of budgets of the client's address. */
+    addressKey(): string;
+    /** The key of budgets of the /48 around it; null over IPv4. */
+    siteKey(): string | null;
+    /** Checks the credential again; null: it has ended. For answers that stay open. */
+    renewActor(): Promise<Actor | null>;
   }
   interface FastifyContextConfig {
     /** The route requires a customer token and refuses API keys. */
     session?: boolean;
+    /** The route needs no credential. `request.actor` is null without a valid one. */
+    public?: boolean;
+    /** A POST, PATCH or DELETE that does not draw on the write budget. */
+    unmetered?: boolean;
   }
 }
+
+/** Milliseconds for which a body may come without another check of the credential. */
+const BODY_MS = 250;
 
 const READS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 export interface GuardDeps extends ApiDeps {
   readonly apiKeys: ApiKeys;
-  readonly clientAddress: ClientAddress;
+}
+
+/** Makes `request.addressKey()` and `request.siteKey()`, which `X-Forwarded-For` of trusted proxies counts for. */
+export function decorateAddress(app: FastifyInstance, clientAddress: ClientAddress): void {
+  const addressOf = ({ headers, socket }: FastifyRequest): string | undefined => {
+    const { 'x-forwarded-for': header } = headers;
+    const forwarded = Array.isArray(header) ? header.join(',') : header;
+    return clientAddress(socket.remoteAddress, forwarded);
+  };
+  app.decorateRequest('addressKey', function (this: FastifyRequest) {
+    return addressKey(addressOf(this));
+  });
+  app.decorateRequest('siteKey', function (this: FastifyRequest) {
+    return siteKey(addressOf(this));
+  });
+}
+
+/** Makes `request.renewActor()`. It counts as no request. */
+export function decorateRenewal(app: FastifyInstance, deps: GuardDeps): void {
+  app.decorateRequest('renewActor', function (this: FastifyRequest) {
+    return principalOf(this, deps);
+  });
 }
 
 /** Returns null without a valid credential; the request then counts for its address. @throws AppError 429 */
 export async function identify(request: FastifyRequest, deps: GuardDeps): Promise<Actor | null> {
-  const actor = await resolvePrincipal(request.headers.authorization, deps.sessions, deps.apiKeys);
-  if (actor === null) {
-    const { 'x-forwarded-for': header } = request.headers;
-    const forwarded = Array.isArray(header) ? header.join(',') : header;
-    const address = deps.clientAddress(request.socket.remoteAddress, forwarded);
-    await take(deps.limiter, 'unauthenticated', addressKey(address));
-  } else await take(deps.limiter, 'authenticated', actor.customerId);
+  const actor = await principalOf(request, deps);
+  if (actor === null) await take(deps.limiter, 'unauthenticated', request.addressKey());
+  else await take(deps.limiter, 'authenticated', actor.customerId);
   return actor;
 }
 
 /**
- * Checks credential, request budget, scopes and write budget, in this order, before the body is read.
+ * Checks credential, request budget, scopes and write budget, in this order, before the body is read. A public route
+ * draws on the request budget only.
  * @throws AppError 401, 403 or 429
  */
 export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<void> {
   const actor = await identify(request, deps);
+  const { session, public: isPublic, unmetered } = request.routeOptions.config;
+  if (isPublic === true) {
+    request.actor = actor;
+    return;
+  }
   if (actor === null) {
     const isMissing = request.headers.authorization === undefined;
     throw unauthenticated(isMissing ? 'Credentials are missing' : 'Credentials are not valid');
   }
-  if (request.routeOptions.config.session === true) requireSession(actor);
+  // Without the header, the credential was a cookie.
+  if (request.headers.authorization === undefined) requireOwnOrigin(request, deps.publicUrl());
+  if (session === true) requireSession(actor);
   const operation: ApiOperation = READS.has(request.method) ? 'read' : 'write';
   requireOperation(actor, operation);
   request.actor = actor;
-  if (operation === 'read') return;
   const now = deps.clock();
+  request.checkedAt = now;
+  if (operation === 'read' || unmetered === true) return;
   await take(deps.limiter, 'writes', actor.customerId);
   request.countedAt = now;
+}
+
+/**
+ * A client may take 30 seconds to send a body. When the session or the key has ended meanwhile, or acts for another customer, the request
+ * must not begin. @throws AppError 401
+ */
+export async function guardAfterBody(request: FastifyRequest, { clock }: ApiDeps): Promise<void> {
+  const { actor, checkedAt } = request;
+  if (actor === null || request.routeOptions.config.public === true) return;
+  if (clock() - checkedAt < BODY_MS) return;
+  const renewed = await request.renewActor();
+  if (renewed?.customerId !== actor.customerId) throw unauthenticated('Credentials are not valid');
+  request.actor = renewed;
+}
+
+/** The valid credential of a request. Without organizations, a session that acts for one does not count: it could not leave it. */
+async function principalOf(request: FastifyRequest, deps: GuardDeps): Promise<Actor | null> {
+  const actor = await credentialOf(request, deps);
+  if (actor === null || actor.userId === null || deps.organizations) return actor;
+  // A user's own customer has the user's id.
+  return actor.customerId === actor.userId ? actor : null;
+}
+
+/** The bearer credential, else the session cookie, which public routes do not read. */
+async function credentialOf(request: FastifyRequest, deps: GuardDeps): Promise<Actor | null> {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) {
+    // Node keeps the first of two headers. A proxy may have checked the other one.
+    return isRepeated(request, 'authorization')
+      ? null
+      : resolvePrincipal(authorization, deps.sessions, deps.apiKeys);
+  }
+  if (request.routeOptions.config?.public === true) return null;
+  // Node joins two headers (RFC 6265 §5.4 allows one). A proxy may have checked one of them.
+  if (isRepeated(request, 'cookie')) return null;
+  const token = cookieToken(request, deps.publicUrl());
+  return token === null ? null : sessionPrincipal(token, deps.sessions);
+}
+
+/** Whether a header was sent more than once. @param name in lower case */
+export function isRepeated({ raw }: FastifyRequest, name: string): boolean {
+  return raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length > 1;
 }
 
 /** Reverses the count of a write that was refused with 403: it does not use the write budget. */

@@ -33,3 +33,11 @@ export function envelope(request: FastifyRequest, name: string): JsonObject {
   if (faults.any) throw invalid(...faults.messages);
   return resource;
 }
+
+/** For requests without a body or with an empty object. @throws AppError 400, 422 */
+export function refuseFields(request: FastifyRequest): void {
+  if (request.body === undefined) return;
+  const faults = new Faults();
+  new Fields(jsonBody(request), [], faults);
+  if (faults.any) throw invalid(...faults.messages);
+}

@@ -20,6 +20,10 @@ export async function resolvePrincipal(
   const credential = BEARER.exec(header)?.[1];
   if (credential === undefined) return null;
   if (API_KEY.test(credential)) return apiKeys.authenticate(credential);
-  if (JWT.test(credential)) return sessions.authenticate(credential);
-  return null;
+  return sessionPrincipal(credential, sessions);
+}
+
+/** Null: no token of a session that counts. */
+export async function sessionPrincipal(token: string, sessions: Sessions): Promise<Actor | null> {
+  return token.length <= CREDENTIAL_MAX && JWT.test(token) ? sessions.authenticate(token) : null;
 }

@@ -1,34 +1,47 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { type Concurrency, createConcurrency } from '../../limits/concurrency.ts';
+import { getNamespace } from '../../namespaces/namespaces.ts';
 import { writeBulk } from '../../records/bulk.ts';
+import { exportRecords } from '../../records/export.ts';
 import { pageRecords, streamRecords } from '../../records/list.ts';
 import { parseListing } from '../../records/listing-query.ts';
 import { type RecordResource, recordTag, withSentData } from '../../records/record.ts';
 import { createRecord, deleteRecord, getRecord, patchRecord } from '../../records/records.ts';
 import { created, nextLink } from '../answers/links.ts';
 import { oneTickEach } from '../answers/one-tick-each.ts';
-import { type Batches, jsonArrayStream } from '../answers/stream.ts';
+import { telling } from '../answers/service-seq.ts';
+import { type Batches, jsonArrayStream, jsonLinesStream, LINES_TRAILER } from '../answers/stream.ts';
 import type { ApiDeps } from '../deps.ts';
+import { describe } from '../openapi/operation.ts';
+import { RECORD_OPERATIONS } from '../operations/records.ts';
 import { actorOf } from '../requests/guard.ts';
 import { runOnce } from '../requests/idempotency.ts';
-import { envelope, jsonBody, pathId } from '../requests/input.ts';
+import { envelope, jsonBody, pathId, refuseParameters } from '../requests/input.ts';
 import { ifMatch, isNotModified, onlyIfNew } from '../requests/preconditions.ts';
+import { namespaceId } from './namespaces.ts';
 
 export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const listings = createConcurrency({ perKey: LIMITS.listingsPerCustomer, total: LIMITS.listings });
   const pages = createConcurrency({ perKey: LIMITS.pagesPerCustomer, total: LIMITS.pages });
   const tick = oneTickEach();
-  app.get('/records', async (request, reply) => {
+  /** A whole listing ends with the credential that began it. A page is one batch, which was read under it. */
+  const renewalOf = (request: FastifyRequest) => async () => (await request.renewActor()) !== null;
+  app.get('/records', describe(RECORD_OPERATIONS.list), async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
     const { filter, page } = parseListing(query);
     const isHead = request.method === 'HEAD';
     const actor = actorOf(request);
-    const send = (batches: Batches, totalMs: number, onEnd: () => void): FastifyReply => {
+    const send = (
+      batches: Batches,
+      totalMs: number,
+      onEnd: () => void,
+      mayGoOn = renewalOf(request),
+    ): FastifyReply => {
       const { timers } = deps;
-      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, tick, onEnd };
+      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, tick, mayGoOn, onEnd };
       return reply.send(jsonArrayStream(batches, reply.raw, options));
     };
     reply.type('application/json; charset=utf-8');
@@ -38,35 +51,57 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const { batches, next } = await pageRecords(deps, actor, filter, page);
       if (next !== null)
         reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
-      return isHead ? reply.send() : send(batches, LIMITS.pageMs, leave);
+      return isHead ? reply.send() : send(batches, LIMITS.pageMs, leave, async () => true);
     }
     // A HEAD has no body: do not read the listing.
     if (isHead) return reply.send();
     return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, actor, reply));
   });
-  app.get('/records/:id', async (request, reply) => {
+  app.get('/namespaces/:id/export', describe(RECORD_OPERATIONS.export), async (request, reply) => {
+    refuseParameters(request);
+    const actor = actorOf(request);
+    const { name } = await getNamespace(deps, actor, namespaceId(request));
+    const isHead = request.method === 'HEAD';
+    const onEnd = isHead ? () => {} : enter(listings, actor, reply);
+    reply.type('application/x-ndjson').header('content-disposition', `attachment; filename="${name}.jsonl"`);
+    if (isHead) return reply.send();
+    // Trailers need chunks, which HTTP/1.0 does not have: Node refuses the header there.
+    if (request.raw.httpVersion !== '1.0') reply.header('trailer', LINES_TRAILER);
+    const { timers } = deps;
+    const times = { idleMs: LIMITS.listingIdleMs, totalMs: LIMITS.listingMs };
+    const batches = exportRecords(deps, actor, name);
+    return reply.send(
+      jsonLinesStream(batches, reply.raw, { ...times, timers, tick, mayGoOn: renewalOf(request), onEnd }),
+    );
+  });
+  app.get('/records/:id', describe(RECORD_OPERATIONS.get), async (request, reply) => {
     const record = await getRecord(deps, actorOf(request), recordId(request));
     tagged(reply, record);
     return isNotModified(request, tagOf(record)) ? reply.code(304).send() : record;
   });
-  app.post('/records', async (request, reply) => {
+  app.post('/records', describe(RECORD_OPERATIONS.create), async (request, reply) => {
     const options = { onlyIfNew: onlyIfNew(request) };
     const body = envelope(request, 'record');
-    const stored = await runOnce(deps, request, (own) => createRecord(own, actorOf(request), body, options));
+    const stored = await runOnce(telling(deps, request, reply), request, (own) =>
+      createRecord(own, actorOf(request), body, options),
+    );
     const record = withSentData(actorOf(request), stored, body);
     return created(deps, request, tagged(reply, record), record);
   });
-  app.post('/records/bulk', { bodyLimit: LIMITS.bulkBody }, (request) =>
-    runOnce(deps, request, (own) => writeBulk(own, actorOf(request), jsonBody(request))),
+  app.post('/records/bulk', describe(RECORD_OPERATIONS.bulk), (request, reply) =>
+    runOnce(telling(deps, request, reply), request, (own) =>
+      writeBulk(own, actorOf(request), jsonBody(request)),
+    ),
   );
-  app.patch('/records/:id', async (request, reply) => {
+  app.patch('/records/:id', describe(RECORD_OPERATIONS.update), async (request, reply) => {
     const condition = ifMatch(request);
     const body = envelope(request, 'record');
-    const record = await patchRecord(deps, actorOf(request), recordId(request), body, condition);
+    const own = telling(deps, request, reply);
+    const record = await patchRecord(own, actorOf(request), recordId(request), body, condition);
     return tagged(reply, record).send(record);
   });
-  app.delete('/records/:id', async (request, reply) => {
-    await deleteRecord(deps, actorOf(request), recordId(request), ifMatch(request));
+  app.delete('/records/:id', describe(RECORD_OPERATIONS.delete), async (request, reply) => {
+    await deleteRecord(telling(deps, request, reply), actorOf(request), recordId(request), ifMatch(request));
     return reply.code(204).send();
   });
 }

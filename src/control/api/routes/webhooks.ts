@@ -1,6 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { invalid } from '../../../core/errors.ts';
-import { Faults, Fields } from '../../../core/input/fields.ts';
 import { pageDeliveries, redeliver } from '../../webhooks/resource/delivery-history.ts';
 import { regenerateSecrets } from '../../webhooks/resource/secrets.ts';
 import { sendTest } from '../../webhooks/resource/test-delivery.ts';
@@ -14,41 +12,49 @@ import {
 } from '../../webhooks/resource/webhooks.ts';
 import { created, nextLink } from '../answers/links.ts';
 import type { ApiDeps } from '../deps.ts';
+import { describe } from '../openapi/operation.ts';
+import { WEBHOOK_OPERATIONS } from '../operations/webhooks.ts';
 import { actorOf, take } from '../requests/guard.ts';
 import { runOnce } from '../requests/idempotency.ts';
-import { envelope, jsonBody, pathId, refuseParameters } from '../requests/input.ts';
+import { envelope, pathId, refuseFields, refuseParameters } from '../requests/input.ts';
 
 export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/webhooks', async (request) => {
+  app.get('/webhooks', describe(WEBHOOK_OPERATIONS.list), async (request) => {
     refuseParameters(request);
     return listAuthorized(deps, actorOf(request));
   });
-  app.get('/webhooks/events', async (request) => {
+  app.get('/webhooks/events', describe(WEBHOOK_OPERATIONS.events), async (request) => {
     refuseParameters(request);
     return EVENT_CATALOGUE;
   });
-  app.get('/webhooks/:id', (request) => getWebhook(deps, actorOf(request), webhookId(request)));
-  app.post('/webhooks', async (request, reply) => {
+  app.get('/webhooks/:id', describe(WEBHOOK_OPERATIONS.get), (request) =>
+    getWebhook(deps, actorOf(request), webhookId(request)),
+  );
+  app.post('/webhooks', describe(WEBHOOK_OPERATIONS.create), async (request, reply) => {
     const webhook = await runOnce(deps, request, (own) =>
       createWebhook(own, actorOf(request), envelope(request, 'webhook')),
     );
     return created(deps, request, reply, webhook);
   });
-  app.patch('/webhooks/:id', (request) =>
+  app.patch('/webhooks/:id', describe(WEBHOOK_OPERATIONS.update), (request) =>
     patchWebhook(deps, actorOf(request), webhookId(request), envelope(request, 'webhook')),
   );
-  app.delete('/webhooks/:id', async (request, reply) => {
+  app.delete('/webhooks/:id', describe(WEBHOOK_OPERATIONS.delete), async (request, reply) => {
     await deleteWebhook(deps, actorOf(request), webhookId(request));
     return reply.code(204).send();
   });
-  app.post('/webhooks/:id/regenerate_secret', async (request) => {
-    refuseFields(request);
-    return runOnce(deps, request, async (own) => {
-      await takeForWebhook(deps, request, 'webhookSecrets');
-      return regenerateSecrets(own, actorOf(request), webhookId(request));
-    });
-  });
-  app.post('/webhooks/:id/test', async (request) => {
+  app.post(
+    '/webhooks/:id/regenerate_secret',
+    describe(WEBHOOK_OPERATIONS.regenerateSecret),
+    async (request) => {
+      refuseFields(request);
+      return runOnce(deps, request, async (own) => {
+        await takeForWebhook(deps, request, 'webhookSecrets');
+        return regenerateSecrets(own, actorOf(request), webhookId(request));
+      });
+    },
+  );
+  app.post('/webhooks/:id/test', describe(WEBHOOK_OPERATIONS.test), async (request) => {
     refuseFields(request);
     const delivery = await runOnce(deps, request, async (own) => {
       await takeForWebhook(deps, request, 'webhookTests');
@@ -60,7 +66,7 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 function deliveryRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/webhooks/:id/deliveries', async (request, reply) => {
+  app.get('/webhooks/:id/deliveries', describe(WEBHOOK_OPERATIONS.deliveries), async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
     const page = await pageDeliveries(deps, actorOf(request), webhookId(request), query);
     const { limit, next_cursor: next } = page.meta;
@@ -68,14 +74,18 @@ function deliveryRoutes(app: FastifyInstance, deps: ApiDeps): void {
       reply.header('link', nextLink(deps, request, { ...query, limit: String(limit), cursor: next }));
     return page;
   });
-  app.post('/webhooks/:id/deliveries/:delivery_id/redeliver', async (request) => {
-    refuseFields(request);
-    const deliveryId = pathId(request, 'delivery_id', 'Delivery');
-    const delivery = await runOnce(deps, request, (own) =>
-      redeliver(own, actorOf(request), webhookId(request), deliveryId),
-    );
-    return { delivery };
-  });
+  app.post(
+    '/webhooks/:id/deliveries/:delivery_id/redeliver',
+    describe(WEBHOOK_OPERATIONS.redeliver),
+    async (request) => {
+      refuseFields(request);
+      const deliveryId = pathId(request, 'delivery_id', 'Delivery');
+      const delivery = await runOnce(deps, request, (own) =>
+        redeliver(own, actorOf(request), webhookId(request), deliveryId),
+      );
+      return { delivery };
+    },
+  );
 }
 
 function webhookId(request: FastifyRequest): string {
@@ -90,12 +100,4 @@ async function takeForWebhook(
 ): Promise<void> {
   const { id } = await getWebhook(deps, actorOf(request), webhookId(request));
   await take(deps.limiter, budget, id);
-}
-
-/** For requests without a body or with an empty object. @throws AppError 400, 422 */
-function refuseFields(request: FastifyRequest): void {
-  if (request.body === undefined) return;
-  const faults = new Faults();
-  new Fields(jsonBody(request), [], faults);
-  if (faults.any) throw invalid(...faults.messages);
 }

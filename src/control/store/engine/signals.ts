@@ -1,5 +1,5 @@
 import type { Marks } from './unit-marks.ts';
-import type { WorkTopic } from './work-topics.ts';
+import { WORK_TOPICS, type WorkTopic } from './work-topics.ts';
 
 /**
  * Calls listeners after committed units that appended changes or left work. An error of a listener is ignored: the commit is done,
@@ -8,6 +8,7 @@ import type { WorkTopic } from './work-topics.ts';
 export class StoreSignals {
   readonly #changed = new Set<(seq: number) => void>();
   readonly #work = new Map<WorkTopic, Set<() => void>>();
+  readonly #committed = new Set<() => void>();
   readonly #watch: () => () => void;
   #unwatch: (() => void) | null = null;
   #lastSeq: number | null = null;
@@ -28,6 +29,10 @@ export class StoreSignals {
     return this.#add(listeners, () => listener());
   }
 
+  onCommit(listener: () => void): () => void {
+    return this.#add(this.#committed, () => listener());
+  }
+
   /** The `seq` of the last call of `tell` with one; null before. */
   get lastSeq(): number | null {
     return this.#lastSeq;
@@ -39,6 +44,13 @@ export class StoreSignals {
     for (const topic of work) {
       for (const listener of this.#work.get(topic) ?? []) quietly(listener);
     }
+    for (const listener of this.#committed) quietly(listener);
+  }
+
+  /** Tells of everything when a reader found a head of the log of which no notice came. */
+  found(head: number): void {
+    if (this.#lastSeq === null) this.#lastSeq = head;
+    else if (head > this.#lastSeq) this.tell({ seq: head, work: new Set(WORK_TOPICS) });
   }
 
   /** Stops watching other processes. */
@@ -52,7 +64,10 @@ export class StoreSignals {
     this.#unwatch ??= this.#watch();
     return () => {
       listeners.delete(entry);
-      const left = [this.#changed, ...this.#work.values()].reduce((sum, { size }) => sum + size, 0);
+      const left = [this.#changed, this.#committed, ...this.#work.values()].reduce(
+        (sum, { size }) => sum + size,
+        0,
+      );
       if (left === 0) this.stop();
     };
   }

@@ -12,8 +12,8 @@ import { statement } from './statement.ts';
 const FIND = statement<
   { tier: 'free' | 'pro'; email: string; least: number },
   { email: string; tier: string }
->(`select email, tier from users where records_count >= :least and role = 'user'
-  and tier = :tier and email = :email and created_at >= :least`);
+>(`select email, tier from customers as c join users as u on u.id = c.id where records_count >= :least and role = 'user'
+  and tier = :tier and email = :email and c.created_at >= :least`);
 
 const SET = statement<{ id: string; now: number | null }>(
   'update webhooks set served_at = 7, last_triggered_at = :now, notice_due_at = :now where id = :id',

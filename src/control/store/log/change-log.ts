@@ -1,13 +1,35 @@
 import type { ChangeBody, ChangeCause } from '../../../core/change.ts';
-import { encodeChange } from '../../../feed/change-codec.ts';
+import { encodeChange } from '../../../feed/changes/change-codec.ts';
+import { rowInsert } from '../engine/insert-rows.ts';
+import { statement } from '../engine/statement.ts';
 import { markChange } from '../engine/unit-marks.ts';
+import type { ChangeLogTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
 
-/** A change before it is appended, without `seq` and `at`, which the log assigns. */
-export type NewChange = { readonly owner: string | null; readonly cause: ChangeCause } & ChangeBody;
+/**
+ * What a change says, of the types that are appended as they are. Items of datasets are stored as parts that rows of the log
+ * name: `appendItemChanges` appends those.
+ */
+export type NewBody = Exclude<ChangeBody, { readonly type: 'dataset.items' }>;
 
-/** Rows in one insert: well below the parameters that either engine allows in a statement. */
-const CHUNK = 200;
+/** A change before it is appended, without `seq` and `at`, which the log assigns. */
+export type NewChange = { readonly owner: string | null; readonly cause: ChangeCause } & NewBody;
+
+const TAKE_SEQ = statement<{ changes: number }, { seq: number }>(
+  'update feed_head set seq = seq + :changes where id = 1 returning seq',
+);
+
+const APPEND = rowInsert('change_log', {
+  seq: 'bigint',
+  at: 'bigint',
+  owner: 'text',
+  cause: 'text',
+  type: 'text',
+  namespace: 'text',
+  key: 'text',
+  body: 'text',
+  data: 'bytea',
+});
 
 /**
  * Appends changes to the log. Call it last in a unit of work: from here to the commit the unit locks the row of the sequence
@@ -18,23 +40,40 @@ const CHUNK = 200;
  * @returns the `seq` of the last change; the head of the log when there are none
  * @throws ChangeFormatError when a view could not read one of them; none is written
  */
-export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: number): Promise<number> {
-  const { seq: last } = await tx
-    .updateTable('feed_head')
-    .set((eb) => ({ seq: eb('seq', '+', changes.length) }))
-    .where('id', '=', 1)
-    .returning('seq')
-    .executeTakeFirstOrThrow();
-  const first = last - changes.length + 1;
-  for (let start = 0; start < changes.length; start += CHUNK) {
-    const rows = changes
-      .slice(start, start + CHUNK)
-      .map((change, index) => encodeChange({ ...change, seq: first + start + index, at }));
-    await tx.insertInto('change_log').values(rows).execute();
-  }
-  if (changes.length > 0) markChange(tx, last);
+export function appendChanges(tx: Tx, changes: readonly NewChange[], at: number): Promise<number> {
+  return appendEncoded(tx, changes.length, (first) =>
+    changes.map((change, index) => encodeChange({ ...change, seq: first + index, at })),
+  );
+}
+
+/**
+ * As `appendChanges`, for rows that are encoded already.
+ * @param rowsOf makes the rows, given the `seq` of the first; may throw
+ */
+export async function appendEncoded(
+  tx: Tx,
+  count: number,
+  rowsOf: (first: number) => readonly ChangeLogTable[],
+): Promise<number> {
+  const { rows: heads } = await TAKE_SEQ(tx, { changes: count });
+  const last = heads[0]?.seq;
+  if (last === undefined) throw new Error('the database has lost its sequence number (table feed_head)');
+  const rows = rowsOf(last - count + 1);
+  await APPEND(tx, rows.map(valuesOf));
+  if (count > 0) markChange(tx, last);
   return last;
 }
+
+function valuesOf(row: ChangeLogTable) {
+  return [row.seq, row.at, row.owner, row.cause, row.type, row.namespace, row.key, row.body, row.data];
+}
+
+const OLDEST = statement<{ limit: number }, { seq: number; at: number }>(
+  `select seq, at from change_log where seq <= (select seq from feed_cursors where name = 'webhooks')
+  order by seq limit :limit`,
+);
+
+const PRUNE = statement<{ seq: number }>('delete from change_log where seq <= :seq');
 
 /**
  * Deletes the oldest part of the log: the rows before the first one that is not older than `beforeAt`. The rest has no gap, even
@@ -44,25 +83,12 @@ export async function appendChanges(tx: Tx, changes: readonly NewChange[], at: n
  * @returns rows deleted; fewer than `limit` means that no more are old enough
  */
 export async function pruneLog(tx: Tx, beforeAt: number, limit: number): Promise<number> {
-  const last = await tx
-    .selectFrom('change_log')
-    .select(['seq', 'at'])
-    .where('seq', '<=', (change) =>
-      change.selectFrom('feed_cursors').select('feed_cursors.seq').where('name', '=', 'webhooks'),
-    )
-    .orderBy('seq')
-    .limit(limit)
-    .execute()
-    .then((rows) => {
-      const keep = rows.findIndex((row) => row.at >= beforeAt);
-      return rows[keep < 0 ? rows.length - 1 : keep - 1];
-    });
+  const { rows } = await OLDEST(tx, { limit });
+  const keep = rows.findIndex((row) => row.at >= beforeAt);
+  const last = rows[keep < 0 ? rows.length - 1 : keep - 1];
   if (last === undefined) return 0;
-  const { numDeletedRows } = await tx
-    .deleteFrom('change_log')
-    .where('seq', '<=', last.seq)
-    .executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
+  const { numAffectedRows = 0n } = await PRUNE(tx, { seq: last.seq });
+  return Number(numAffectedRows);
 }
 
 /** Standard Base64 of a stored payload; null stays null. */

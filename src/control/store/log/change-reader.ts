@@ -1,9 +1,12 @@
-import { sql } from 'kysely';
 import type { Change, ChangeBody } from '../../../core/change.ts';
 import type { Clock } from '../../../core/clock.ts';
-import { decodeChange } from '../../../feed/change-codec.ts';
 import type { ChangeSource, LogBounds, Snapshot } from '../../../feed/change-source.ts';
+import { decodeChange } from '../../../feed/changes/change-codec.ts';
+import { isItemsRow, withItems } from '../datasets/item-changes.ts';
+import { datasetPages } from '../datasets/snapshot.ts';
 import type { StoreSignals } from '../engine/signals.ts';
+import { statement } from '../engine/statement.ts';
+import type { ChangeLogTable } from '../schema.ts';
 import type { Reader } from '../store.ts';
 import { base64 } from './change-log.ts';
 
@@ -19,7 +22,11 @@ export function changeSource(read: Reader, signals: StoreSignals, clock: Clock):
     return answer;
   };
   return {
-    bounds: async () => heard(await bounds(read)),
+    async bounds() {
+      const found = heard(await bounds(read));
+      signals.found(found.head);
+      return found;
+    },
     since: async (seq, limit) => heard(await since(read, seq, limit)),
     async openSnapshot(): Promise<Snapshot> {
       // First: what changes while the pages are read comes after this head in the log.
@@ -31,41 +38,39 @@ export function changeSource(read: Reader, signals: StoreSignals, clock: Clock):
   };
 }
 
+const BOUNDS = statement<object, { head: number; oldest: number | null; epoch: string | null }>(
+  `select seq as head, (select min(seq) from change_log) as oldest,
+    (select value from service_facts where name = 'epoch') as epoch
+  from feed_head where id = 1`,
+);
+
 /** Epoch and both ends in one statement, so that they are of one moment. */
 async function bounds(read: Reader): Promise<LogBounds> {
-  const row = await read
-    .selectFrom('feed_head')
-    .where('id', '=', 1)
-    .select((eb) => [
-      'seq as head',
-      eb.selectFrom('change_log').select(sql<number | null>`min(seq)`.as('low')).as('oldest'),
-      eb.selectFrom('service_facts').select('value').where('name', '=', 'epoch').as('epoch'),
-    ])
-    .executeTakeFirstOrThrow();
+  const [row] = (await BOUNDS(read, {})).rows;
+  if (row === undefined) throw new Error('the database has lost its sequence number (table feed_head)');
   if (row.epoch === null) throw new Error('the database has lost its epoch (table service_facts)');
   return { epoch: row.epoch, oldest: row.oldest ?? row.head + 1, head: row.head };
 }
 
+const SINCE = statement<{ seq: number; limit: number }, ChangeLogTable>(
+  'select * from change_log where seq > :seq order by seq limit :limit',
+);
+
 async function since(read: Reader, seq: number, limit: number): Promise<readonly Change[]> {
-  const rows = await read
-    .selectFrom('change_log')
-    .selectAll()
-    .where('seq', '>', seq)
-    .orderBy('seq')
-    .limit(limit)
-    .execute();
-  return rows.map(decodeChange);
+  const { rows } = await SINCE(read, { seq, limit });
+  return rows.some(isItemsRow) ? withItems(read, rows) : rows.map(decodeChange);
 }
 
 /** @param heard is called with each page that the database gave */
 async function* snapshotPages(
   read: Reader,
   clock: Clock,
-  heard: (page: Item[]) => Item[],
+  heard: <T>(page: T) => T,
 ): AsyncIterable<readonly ChangeBody[]> {
   yield* pages(async (after) => heard(await namespaces(read, after)));
   yield* pages(async (after) => heard(await tokens(read, after, clock())));
   yield* pages(async (after) => heard(await records(read, after)));
+  for await (const page of datasetPages(read)) yield heard(page);
 }
 
 interface Item {

@@ -1,23 +1,43 @@
-import { sql } from 'kysely';
+import { statement } from '../engine/statement.ts';
 import type { Db, Tx } from '../store.ts';
 
-/** The row of `feed_cursors` with the `seq` up to which superseded payloads were erased. */
-const CURSOR = 'erasure';
-
-/** Keys of one statement, with a `seq` each: below the parameters that either engine allows. */
-const CHUNK = 250;
+const IS_DUE = statement<object, { seq: number }>(
+  `select erasure.seq from feed_cursors as erasure join feed_cursors as fan_out on fan_out.name = 'webhooks'
+  where erasure.name = 'erasure' and erasure.seq < fan_out.seq`,
+);
 
 /** Whether the log has payloads to erase: changes that the fan-out has passed and the erasure has not. */
 export async function isErasureDue(db: Db): Promise<boolean> {
-  const row = await db
-    .selectFrom('feed_cursors as erasure')
-    .innerJoin('feed_cursors as fan_out', (join) => join.on('fan_out.name', '=', 'webhooks'))
-    .where('erasure.name', '=', CURSOR)
-    .whereRef('erasure.seq', '<', 'fan_out.seq')
-    .select('erasure.seq')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await IS_DUE(db, {})).rows.length > 0;
 }
+
+const HOLD_CURSOR = statement<object, { seq: number }>(
+  "select seq from feed_cursors where name = 'erasure'",
+  {
+    lock: 'for update',
+  },
+);
+
+const MOVE_CURSOR = statement<{ seq: number }>("update feed_cursors set seq = :seq where name = 'erasure'");
+
+const PASSED = statement<{ from: number; limit: number }, { seq: number; key: string | null }>(
+  `select seq, key from change_log
+  where seq > :from and seq <= (select seq from feed_cursors where name = 'webhooks') order by seq limit :limit`,
+);
+
+/**
+ * Erases the payloads of each key in changes before its `seq`. CROSS JOIN holds SQLite to the order of the tables: with many keys it
+ * would else scan the whole log instead of looking each key up in its index.
+ */
+const eraseBefore = (latestKeys: string) => `update change_log set data = null where seq in (
+    select superseded.seq from ${latestKeys} cross join change_log as superseded
+    where superseded.data is not null
+      and superseded.key = latest.key and superseded.seq < cast(latest.value as bigint))`;
+
+/** `latest`: an object of JSON, the last `seq` of each key. */
+const ERASE_BEFORE = statement<{ latest: string }>(eraseBefore('json_each(:latest) as latest'), {
+  postgres: eraseBefore('json_each_text(cast(:latest as json)) as latest'),
+});
 
 /**
  * Takes payloads out of the log that a later change of the same record replaced or deleted, as far as the fan-out has told
@@ -28,42 +48,15 @@ export async function isErasureDue(db: Db): Promise<boolean> {
  */
 export async function eraseSuperseded(tx: Tx, limit: number): Promise<number> {
   // Held until the unit ends: one process at a time erases.
-  const { seq: from } = await tx
-    .selectFrom('feed_cursors')
-    .select('seq')
-    .where('name', '=', CURSOR)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
-  const changes = await tx
-    .selectFrom('change_log')
-    .select(['seq', 'key'])
-    .where('seq', '>', from)
-    .where('seq', '<=', (log) =>
-      log.selectFrom('feed_cursors').select('feed_cursors.seq').where('name', '=', 'webhooks'),
-    )
-    .orderBy('seq')
-    .limit(limit)
-    .execute();
+  const [cursor] = (await HOLD_CURSOR(tx, {})).rows;
+  if (cursor === undefined)
+    throw new Error("the database has lost the erasure's cursor (table feed_cursors)");
+  const { rows: changes } = await PASSED(tx, { from: cursor.seq, limit });
   const last = changes.at(-1);
   if (last === undefined) return 0;
   const latest = new Map<string, number>();
   for (const { key, seq } of changes) if (key !== null) latest.set(key, seq);
-  await eraseBefore(tx, [...latest]);
-  await tx.updateTable('feed_cursors').set({ seq: last.seq }).where('name', '=', CURSOR).execute();
+  if (latest.size > 0) await ERASE_BEFORE(tx, { latest: JSON.stringify(Object.fromEntries(latest)) });
+  await MOVE_CURSOR(tx, { seq: last.seq });
   return changes.length;
-}
-
-/** Erases the payloads of each key in changes before its `seq`. */
-async function eraseBefore(tx: Tx, latest: readonly (readonly [key: string, seq: number])[]): Promise<void> {
-  for (let start = 0; start < latest.length; start += CHUNK) {
-    const rows = latest
-      .slice(start, start + CHUNK)
-      .map(([key, seq]) => sql`(cast(${key} as text), cast(${seq} as bigint))`);
-    // CROSS JOIN holds SQLite to the order of the tables: with many keys it would else scan the whole log instead of looking
-    // each key up in its index. Both engines name the columns of VALUES so.
-    await sql`update change_log set data = null where seq in (
-      select superseded.seq from (values ${sql.join(rows)}) as latest cross join change_log as superseded
-      where superseded.data is not null
-        and superseded.key = latest.column1 and superseded.seq < latest.column2)`.execute(tx);
-  }
 }

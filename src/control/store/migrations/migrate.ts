@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
 import type { Tx } from '../store.ts';
 import { firstTables } from './0001-first-tables.ts';
@@ -9,6 +9,14 @@ import { keySets } from './0005-key-sets.ts';
 import { idempotency } from './0006-idempotency.ts';
 import { webhookTurns } from './0007-webhooks.ts';
 import { usage } from './0008-usage.ts';
+import { customers } from './0009-customers.ts';
+import { signIn } from './0010-sign-in.ts';
+import { passkeys } from './0011-passkeys.ts';
+import { organizations } from './0012-organizations.ts';
+import { queryLog } from './0013-query-log.ts';
+import { datasets } from './0014-datasets.ts';
+import { queryLogBlocks } from './0015-query-log-blocks.ts';
+import { feedKeys } from './0016-feed-keys.ts';
 import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
 
 type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
@@ -23,13 +31,22 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0006-idempotency': idempotency,
   '0007-webhooks': webhookTurns,
   '0008-usage': usage,
+  '0009-customers': customers,
+  '0010-sign-in': signIn,
+  '0011-passkeys': passkeys,
+  '0012-organizations': organizations,
+  '0013-query-log': queryLog,
+  '0014-datasets': datasets,
+  '0015-query-log-blocks': queryLogBlocks,
+  '0016-feed-keys': feedKeys,
 };
 
 /** The last step: what a process that does not migrate waits for. */
 export const LATEST_MIGRATION = Object.keys(STEPS).toSorted().at(-1) ?? '';
 
 /**
- * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none.
+ * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none. On SQLite
+ * foreign keys must be off; they are checked here, after the steps.
  * @throws when a step fails, or when the database was already migrated by a newer release
  */
 export async function migrate(tx: Tx, engine: keyof typeof ENGINE_TYPES): Promise<void> {
@@ -39,6 +56,12 @@ export async function migrate(tx: Tx, engine: keyof typeof ENGINE_TYPES): Promis
     migrations[name] = { up: (db: Kysely<unknown>) => step(db, types) };
   }
   const migrator = new Migrator({ db: tx, provider: { getMigrations: async () => migrations } });
-  const { error } = await migrator.migrateToLatest();
+  const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) throw error;
+  if (engine === 'sqlite' && results.length > 0) await checkForeignKeys(tx);
+}
+
+async function checkForeignKeys(tx: Tx): Promise<void> {
+  const { rows } = await sql`pragma foreign_key_check`.execute(tx);
+  if (rows.length > 0) throw new Error(`migration: ${rows.length} rows reference rows that do not exist`);
 }

@@ -4,9 +4,11 @@ import {
   type Driver,
   PostgresDialect,
   PostgresDriver,
+  type PostgresPoolClient,
   type QueryResult,
 } from 'kysely';
-import { type CustomTypesConfig, Pool, type PoolConfig, types } from 'pg';
+import { type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, types } from 'pg';
+import { statementName } from '../engine/statement.ts';
 
 /** Milliseconds. A process that hangs inside a unit must not hold the log's row without limit. */
 const CONNECT_TIMEOUT = 5_000;
@@ -47,11 +49,21 @@ export function connectionConfig(url: string): PoolConfig {
 
 /** A pool that survives its server: a connection lost while idle is only taken out. */
 export function newPool(url: string, max: number): Pool {
-  const pool = new Pool({ ...connectionConfig(url), max });
+  // The pool waits for the promise before it gives the client out, although its type says void.
+  // oxlint-disable-next-line typescript/no-misused-promises
+  const pool = new Pool({ ...connectionConfig(url), max, onConnect: configure });
   pool.on('error', () => {});
   // A client reports a loss between statements too, while it is checked out; the next statement then rejects.
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
+}
+
+/**
+ * Statements are short. A list of thousands of ids makes PostgreSQL expect more cost than it has: it would compile the statement or start
+ * processes for it, which takes longer than to run it.
+ */
+async function configure(client: { query(text: string): Promise<unknown> }): Promise<void> {
+  await client.query('set jit = off; set max_parallel_workers_per_gather = 0');
 }
 
 /** Kysely's dialect over a pool. Its errors do not quote stored values. */
@@ -64,8 +76,24 @@ export class StoreDialect extends PostgresDialect {
   }
 
   override createDriver(): Driver {
-    return new StoreDriver({ pool: this.#pool });
+    const pool = this.#pool;
+    return new StoreDriver({
+      pool: {
+        connect: async () => namingClient(await pool.connect()),
+        end: () => pool.end(),
+        options: pool.options,
+      },
+    });
   }
+}
+
+/** A client of the pool that lets PostgreSQL keep the statements that have names. */
+function namingClient(client: PoolClient): PostgresPoolClient {
+  const query = (text: string, values: readonly unknown[]): Promise<unknown> => {
+    const name = statementName(text);
+    return client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+  };
+  return { query: query as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
 }
 
 /** Kysely's connection of its PostgreSQL driver, a type that it does not export. */

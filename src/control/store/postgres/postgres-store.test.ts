@@ -94,13 +94,16 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
       await store.write(async (tx) => {
         for (const [index, id] of order.entries()) {
           if (index === 1) await held[mine === 0 ? 1 : 0].promise;
-          await tx.updateTable('users').set({ tier: 'pro' }).where('id', '=', id).execute();
+          await tx.updateTable('customers').set({ tier: 'pro' }).where('id', '=', id).execute();
           held[mine].resolve();
         }
       });
     };
-    await Promise.all([touch([first.userId, second.userId], 0), touch([second.userId, first.userId], 1)]);
-    const rows = await store.read.selectFrom('users').select('tier').execute();
+    await Promise.all([
+      touch([first.customerId, second.customerId], 0),
+      touch([second.customerId, first.customerId], 1),
+    ]);
+    const rows = await store.read.selectFrom('customers').select('tier').execute();
     assert.deepEqual(
       rows.map((row) => row.tier),
       ['pro', 'pro'],

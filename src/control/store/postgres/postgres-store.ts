@@ -12,7 +12,6 @@ import type { Store, Tx } from '../store.ts';
 import { newPool, StoreDialect } from './driver.ts';
 import { Notifier, watchNotices } from './notices.ts';
 import { createPostgresPing } from './ping.ts';
-import { afterMigration } from './schema-check.ts';
 
 /** Connections of a process. Writers queue for the log's one row in any case. */
 const WRITE_POOL = 10;
@@ -28,15 +27,15 @@ const MIGRATION_LOCK = 7_352_114_901_223;
 
 /**
  * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
- * @param isFollower opens without asking the server for anything, and never migrates: `changes` rejects until others have
+ * @param mayMigrate false: opens without asking the server for anything
  */
-export async function openPostgresStore(url: string, clock: Clock, isFollower = false): Promise<Store> {
+export async function openPostgresStore(url: string, clock: Clock, mayMigrate = true): Promise<Store> {
   const writePool = newPool(url, WRITE_POOL);
   const readPool = newPool(url, READ_POOL);
   const writer = new Kysely<Database>({ dialect: new StoreDialect(writePool) });
   const read = new Kysely<Database>({ dialect: new StoreDialect(readPool) });
   try {
-    if (!isFollower) await migrateLocked(writer);
+    if (mayMigrate) await migrateLocked(writer);
   } catch (error) {
     await Promise.allSettled([writePool.end(), readPool.end()]);
     throw error;
@@ -60,10 +59,9 @@ export async function openPostgresStore(url: string, clock: Clock, isFollower = 
       pending.add(settled);
       return unit;
     },
-    changes: isFollower
-      ? afterMigration(read, changeSource(read, signals, clock))
-      : changeSource(read, signals, clock),
+    changes: changeSource(read, signals, clock),
     onWork: (topic, listener) => signals.onWork(topic, listener),
+    onCommit: (listener) => signals.onCommit(listener),
     scrub: async () => true,
     ping: () => pinger.ping(),
     close: async () => {

@@ -1,3 +1,6 @@
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
+import type { NamespacesTable, RecordsTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
 /** A record past its expiry, with the namespace and the customer that it counts for. */
@@ -6,22 +9,44 @@ export interface DueRecord {
   readonly key: string;
   readonly namespace_id: string;
   readonly namespace: string;
-  readonly user_id: string;
+  readonly customer_id: string;
   /** 1: its namespace is being deleted, so it no longer counts for the customer. */
   readonly closing: number;
 }
 
+const NEXT_DUE = statement<object, { expires_at: number }>(
+  'select expires_at from records where expires_at is not null order by expires_at limit 1',
+);
+
 /** The earliest expiry of a record, in milliseconds since the epoch; null when no record expires. */
 export async function nextDue(db: Db): Promise<number | null> {
-  const row = await db
-    .selectFrom('records')
-    .select('expires_at')
-    .where('expires_at', 'is not', null)
-    .orderBy('expires_at')
-    .limit(1)
-    .executeTakeFirst();
-  return row?.expires_at ?? null;
+  return (await NEXT_DUE(db, {})).rows[0]?.expires_at ?? null;
 }
+
+const DUE = statement<{ now: number; limit: number }, Pick<RecordsTable, 'id' | 'key' | 'namespace_id'>>(
+  `select id, key, namespace_id from records where expires_at is not null and expires_at <= :now
+  order by expires_at limit :limit`,
+);
+
+interface Ids {
+  readonly ids: readonly string[];
+}
+
+const OWNERS = listStatement<Ids, { customer_id: string }>(
+  'select distinct customer_id from namespaces where id in (:ids)',
+  'text',
+);
+
+const LOCK_CUSTOMERS = listStatement<Ids>('select id from customers where id in (:ids) order by id', 'text', {
+  lock: 'for no key update',
+});
+
+const LOCK_NAMESPACES = listStatement<
+  Ids,
+  Pick<NamespacesTable, 'id' | 'name' | 'customer_id'> & { closing: number }
+>('select id, name, customer_id, closing from namespaces where id in (:ids) order by id', 'text', {
+  lock: 'for update',
+});
 
 /**
  * Locks up to `limit` due records' customers and namespaces until the unit ends, each in order of id: two sweeps that lock in
@@ -29,70 +54,49 @@ export async function nextDue(db: Db): Promise<number | null> {
  * @returns the records that were due, the earliest first
  */
 export async function lockDueRecords(tx: Tx, now: number, limit: number): Promise<DueRecord[]> {
-  const due = await tx
-    .selectFrom('records')
-    .select(['id', 'key', 'namespace_id'])
-    .where('expires_at', 'is not', null)
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(limit)
-    .execute();
+  const { rows: due } = await DUE(tx, { now, limit });
   if (due.length === 0) return [];
   const ids = [...new Set(due.map(({ namespace_id }) => namespace_id))];
-  const namespaces = tx.selectFrom('namespaces').where('id', 'in', ids);
-  const owners = (await namespaces.select('user_id').execute()).map(({ user_id }) => user_id);
-  await tx
-    .selectFrom('users')
-    .select('id')
-    .where('id', 'in', [...new Set(owners)])
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute();
-  const locked = await namespaces
-    .select(['id', 'name', 'user_id', 'closing'])
-    .orderBy('id')
-    .forUpdate()
-    .execute();
+  const { rows: owners } = await OWNERS(tx, { ids });
+  await LOCK_CUSTOMERS(tx, { ids: owners.map(({ customer_id }) => customer_id) });
+  const { rows: locked } = await LOCK_NAMESPACES(tx, { ids });
   const byId = new Map(locked.map((row) => [row.id, row]));
   return due.flatMap((record) => {
     const namespace = byId.get(record.namespace_id);
     if (namespace === undefined) return [];
-    const { name, user_id, closing } = namespace;
-    return [{ ...record, namespace: name, user_id, closing }];
+    const { name, customer_id, closing } = namespace;
+    return [{ ...record, namespace: name, customer_id, closing }];
   });
 }
+
+const DELETE_DUE = listStatement<Ids & { now: number }, { id: string }>(
+  'delete from records where id in (:ids) and expires_at <= :now returning id',
+  'text',
+);
 
 /** Deletes the records that are still due: another unit may have deleted one, or extended its time, before the locks. */
 export async function deleteDue(tx: Tx, due: readonly DueRecord[], now: number): Promise<DueRecord[]> {
   if (due.length === 0) return [];
-  const rows = await tx
-    .deleteFrom('records')
-    .where(
-      'id',
-      'in',
-      due.map((record) => record.id),
-    )
-    .where('expires_at', '<=', now)
-    .returning('id')
-    .execute();
+  const { rows } = await DELETE_DUE(tx, { ids: due.map(({ id }) => id), now });
   const gone = new Set(rows.map((row) => row.id));
   return due.filter((record) => gone.has(record.id));
 }
 
+type Lower = { readonly id: string; readonly count: number };
+
+const LOWER = {
+  customers: statement<Lower>('update customers set records_count = records_count - :count where id = :id'),
+  namespaces: statement<Lower>('update namespaces set records_count = records_count - :count where id = :id'),
+} as const;
+
 /** Lowers the record counts of customers or namespaces by the records deleted. */
 export async function lowerCounts(
   tx: Tx,
-  table: 'users' | 'namespaces',
+  table: 'customers' | 'namespaces',
   gone: readonly DueRecord[],
 ): Promise<void> {
-  const field = table === 'users' ? 'user_id' : 'namespace_id';
+  const field = table === 'customers' ? 'customer_id' : 'namespace_id';
   const counts = new Map<string, number>();
   for (const record of gone) counts.set(record[field], (counts.get(record[field]) ?? 0) + 1);
-  for (const [id, count] of counts) {
-    await tx
-      .updateTable(table)
-      .set((eb) => ({ records_count: eb('records_count', '-', count) }))
-      .where('id', '=', id)
-      .execute();
-  }
+  for (const [id, count] of counts) await LOWER[table](tx, { id, count });
 }

@@ -1,4 +1,7 @@
-import { type ExpressionBuilder, type Insertable, sql } from 'kysely';
+import type { ExpressionBuilder, Insertable } from 'kysely';
+import { rowInsert } from '../engine/insert-rows.ts';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
 import type { Database, RecordsTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
@@ -18,89 +21,130 @@ export type KnownRecord = Pick<
   'id' | 'namespace_id' | 'key' | 'expires_at' | 'created_at' | 'updated_at'
 >;
 
-/** Ids or keys in one list: well below the parameters that either engine allows in a statement. */
-const CHUNK = 1000;
+const INSERT_RECORD = statement<Insertable<RecordsTable>, { id: string }>(
+  `insert into records (id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at,
+    created_at, updated_at)
+  values (:id, :namespace_id, :key, :resource, :version, :data, :content_type, :ttl_seconds, :expires_at,
+    :created_at, :updated_at)
+  on conflict (key) do nothing returning id`,
+);
 
 /** @returns false when the key is taken, also by an expired record that the sweeper has not deleted */
 export async function insertRecord(tx: Tx, record: Insertable<RecordsTable>): Promise<boolean> {
-  const row = await tx
-    .insertInto('records')
-    .values(record)
-    .onConflict((conflict) => conflict.column('key').doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  const { rows } = await INSERT_RECORD(tx, record);
+  return rows.length > 0;
 }
+
+const UPSERT_RECORDS = rowInsert(
+  'records',
+  {
+    id: 'text',
+    namespace_id: 'text',
+    key: 'text',
+    resource: 'text',
+    version: 'text',
+    data: 'bytea',
+    content_type: 'text',
+    ttl_seconds: 'bigint',
+    expires_at: 'bigint',
+    created_at: 'bigint',
+    updated_at: 'bigint',
+  },
+  `on conflict (key) do update set data = excluded.data, content_type = excluded.content_type,
+    ttl_seconds = excluded.ttl_seconds, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
+);
 
 /**
  * Inserts records, or replaces what is under their keys; a replaced record keeps its id and `created_at`.
- * @param records at most 500, of different keys
+ * @param records of different keys
  */
-export async function upsertRecords(tx: Tx, records: readonly Insertable<RecordsTable>[]): Promise<void> {
-  await tx
-    .insertInto('records')
-    .values(records)
-    .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet((excluded) => ({
-        data: excluded.ref('excluded.data'),
-        content_type: excluded.ref('excluded.content_type'),
-        ttl_seconds: excluded.ref('excluded.ttl_seconds'),
-        expires_at: excluded.ref('excluded.expires_at'),
-        updated_at: excluded.ref('excluded.updated_at'),
-      })),
-    )
-    .execute();
+export async function upsertRecords(tx: Tx, records: readonly RecordsTable[]): Promise<void> {
+  const rows = records.map((row) => [
+    row.id,
+    row.namespace_id,
+    row.key,
+    row.resource,
+    row.version,
+    row.data,
+    row.content_type,
+    row.ttl_seconds,
+    row.expires_at,
+    row.created_at,
+    row.updated_at,
+  ]);
+  await UPSERT_RECORDS(tx, rows);
 }
+
+const COLUMNS =
+  'id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at, created_at, updated_at';
+
+interface OwnRecordParameters {
+  readonly id: string;
+  readonly customerId: string;
+  readonly now: number;
+}
+
+const OWN_RECORD = `select r.id, r.namespace_id, r.key, r.resource, r.version, r.data, r.content_type, r.ttl_seconds,
+    r.expires_at, r.created_at, r.updated_at, n.name as namespace, n.suspended
+  from records as r join namespaces as n on n.id = r.namespace_id
+  where r.id = :id and (r.expires_at is null or r.expires_at > :now) and n.customer_id = :customerId and n.closing = 0`;
+
+const FIND_RECORD = statement<OwnRecordParameters, OwnRecordRow>(OWN_RECORD);
+const HOLD_RECORD = statement<OwnRecordParameters, OwnRecordRow>(OWN_RECORD, { lock: 'for update of r' });
 
 /** One of the customer's records, unless it is past its expiry at `now`. */
 export async function findRecord(
   db: Db,
   id: string,
-  userId: string,
+  customerId: string,
   now: number,
 ): Promise<OwnRecordRow | null> {
-  return (await ownedRecord(db, id, userId, now).executeTakeFirst()) ?? null;
+  return (await FIND_RECORD(db, { id, customerId, now })).rows[0] ?? null;
 }
 
 /** As `findRecord`; it locks the record's row until the unit ends. */
 export async function holdRecord(
   tx: Tx,
   id: string,
-  userId: string,
+  customerId: string,
   now: number,
 ): Promise<OwnRecordRow | null> {
-  return (await ownedRecord(tx, id, userId, now).forUpdate('records').executeTakeFirst()) ?? null;
+  return (await HOLD_RECORD(tx, { id, customerId, now })).rows[0] ?? null;
 }
 
-function ownedRecord(db: Db, id: string, userId: string, now: number) {
-  return db
-    .selectFrom('records')
-    .innerJoin('namespaces', 'namespaces.id', 'records.namespace_id')
-    .selectAll('records')
-    .select(['namespaces.name as namespace', 'namespaces.suspended as suspended'])
-    .where('records.id', '=', id)
-    .where(isLive(now))
-    .where('namespaces.user_id', '=', userId)
-    .where('namespaces.closing', '=', 0);
-}
+const HOLD_KNOWN = listStatement<{ ids: readonly string[] }, KnownRecord>(
+  'select id, namespace_id, key, expires_at, created_at, updated_at from records where key in (:ids)',
+  'text',
+  { lock: 'for update' },
+);
 
 /** Finds the records under `keys`, of any customer and expired ones included. It locks their rows until the unit ends. */
 export async function holdKnownRecords(tx: Tx, keys: readonly string[]): Promise<Map<string, KnownRecord>> {
-  const found = new Map<string, KnownRecord>();
-  for (let start = 0; start < keys.length; start += CHUNK) {
-    const rows = await tx
-      .selectFrom('records')
-      .select(['id', 'namespace_id', 'key', 'expires_at', 'created_at', 'updated_at'])
-      .where('key', 'in', keys.slice(start, start + CHUNK))
-      .forUpdate()
-      .execute();
-    for (const row of rows) found.set(row.key, row);
-  }
-  return found;
+  if (keys.length === 0) return new Map();
+  const { rows } = await HOLD_KNOWN(tx, { ids: keys });
+  return new Map(rows.map((row) => [row.key, row]));
 }
 
 /** Fields of a record that a PATCH may change. */
 export type RecordPatch = Partial<Pick<RecordsTable, 'data' | 'ttl_seconds' | 'expires_at'>>;
+
+interface RecordUpdate {
+  readonly id: string;
+  readonly now: number;
+  /** Null: as it is. */
+  readonly data: Uint8Array | null;
+  readonly ttlSeconds: number | null;
+  /** 1: `expiresAt` is set, null included. */
+  readonly setsExpiry: number;
+  readonly expiresAt: number | null;
+}
+
+const UPDATE_RECORD = statement<RecordUpdate, RecordsTable>(
+  `update records set data = coalesce(:data, data), ttl_seconds = coalesce(:ttlSeconds, ttl_seconds),
+    expires_at = case when :setsExpiry = 1 then :expiresAt else expires_at end,
+    updated_at = case when updated_at >= :now then updated_at + 1 else :now end
+  where id = :id and (expires_at is null or expires_at > :now) returning ${COLUMNS}`,
+);
 
 /** @returns the record after the change, its `updated_at` later than before; null when it is gone or past its expiry */
 export async function updateRecord(
@@ -109,45 +153,37 @@ export async function updateRecord(
   patch: RecordPatch,
   now: number,
 ): Promise<RecordsTable | null> {
-  const row = await tx
-    .updateTable('records')
-    .set({
-      ...patch,
-      updated_at: sql<number>`case when updated_at >= ${now} then updated_at + 1 else ${now} end`,
-    })
-    .where('id', '=', id)
-    .where(isLive(now))
-    .returningAll()
-    .executeTakeFirst();
-  return row ?? null;
+  const { rows } = await UPDATE_RECORD(tx, {
+    id,
+    now,
+    data: patch.data ?? null,
+    ttlSeconds: patch.ttl_seconds ?? null,
+    setsExpiry: patch.expires_at === undefined ? 0 : 1,
+    expiresAt: patch.expires_at ?? null,
+  });
+  return rows[0] ?? null;
 }
 
+type DeletedRecord = Pick<RecordsTable, 'id' | 'key' | 'namespace_id'>;
+
+const DELETE_RECORDS = listStatement<{ ids: readonly string[] }, DeletedRecord>(
+  'delete from records where id in (:ids) returning id, key, namespace_id',
+  'text',
+);
+
 /** @returns the records that existed */
-export async function deleteRecords(
-  tx: Tx,
-  ids: readonly string[],
-): Promise<{ readonly id: string; readonly key: string; readonly namespace_id: string }[]> {
-  const gone = [];
-  for (let start = 0; start < ids.length; start += CHUNK) {
-    const rows = await tx
-      .deleteFrom('records')
-      .where('id', 'in', ids.slice(start, start + CHUNK))
-      .returning(['id', 'key', 'namespace_id'])
-      .execute();
-    gone.push(...rows);
-  }
-  return gone;
+export async function deleteRecords(tx: Tx, ids: readonly string[]): Promise<readonly DeletedRecord[]> {
+  return ids.length === 0 ? [] : (await DELETE_RECORDS(tx, { ids })).rows;
 }
+
+const DELETE_SOME = statement<{ namespaceId: string; limit: number }, { key: string }>(
+  `delete from records where id in (select id from records where namespace_id = :namespaceId limit :limit)
+  returning key`,
+);
 
 /** Deletes up to `limit` records of a namespace, expired ones included. @returns their keys */
 export async function deleteSomeOfNamespace(tx: Tx, namespaceId: string, limit: number): Promise<string[]> {
-  const rows = await tx
-    .deleteFrom('records')
-    .where('id', 'in', (record) =>
-      record.selectFrom('records').select('id').where('namespace_id', '=', namespaceId).limit(limit),
-    )
-    .returning('key')
-    .execute();
+  const { rows } = await DELETE_SOME(tx, { namespaceId, limit });
   return rows.map((row) => row.key);
 }
 

@@ -3,8 +3,10 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import {
   type CompiledQuery,
   type DatabaseConnection,
+  DefaultQueryExecutor,
   type Dialect,
   type Driver,
+  type KyselyProps,
   type QueryResult,
   type SelectModifierNode,
   SqliteAdapter,
@@ -26,8 +28,8 @@ interface Prepared {
   readonly givesRows: boolean;
 }
 
-/** Kysely's connection over `node:sqlite`: synchronous underneath, so a statement is done when its promise is made. */
-export class SqliteConnection implements DatabaseConnection {
+/** A connection of `node:sqlite`, which is synchronous, with the statements that it has prepared. */
+export class SqliteConnection {
   readonly #db: DatabaseSync;
   readonly #prepared = new Map<string, Prepared>();
 
@@ -45,7 +47,7 @@ export class SqliteConnection implements DatabaseConnection {
     return this.#prepare(sql).statement.all();
   }
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+  execute<R>(query: CompiledQuery): QueryResult<R> {
     const { statement, givesRows } = this.#prepare(query.sql);
     const parameters = query.parameters as SQLInputValue[];
     if (givesRows) {
@@ -54,11 +56,6 @@ export class SqliteConnection implements DatabaseConnection {
     }
     const { changes } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
-  }
-
-  /** A stream would hold a snapshot open, and with it the write-ahead log. Page by key instead. */
-  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('the store does not stream: page by key');
   }
 
   close(): void {
@@ -102,32 +99,70 @@ class Adapter extends SqliteAdapter {
   }
 }
 
-/** The dialect over one open connection. Its driver begins no transaction: `GroupCommit` does, for units of work. */
-export function sqliteDialect(connection: SqliteConnection): Dialect {
-  return {
-    createAdapter: () => new Adapter(),
-    createQueryCompiler: () => new Compiler(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createDriver: () => sqliteDriver(connection),
-  };
+// One of each for all handles: a compiler binds a hundred methods when it is made, which is too much for each unit of work.
+const COMPILER = new Compiler();
+const ADAPTER = new Adapter();
+
+/** A stream would hold a snapshot open, and with it the write-ahead log. Page by key instead. */
+function refuseStream(): never {
+  throw new Error('the store does not stream: page by key');
 }
 
-function sqliteDriver(connection: SqliteConnection): Driver {
+/** Runs a compiled statement; rejects with the engine's error. */
+type Execute = <R>(query: CompiledQuery) => Promise<QueryResult<R>>;
+
+/**
+ * Gives statements to `execute` at once. Kysely's own executor takes and releases a connection around each of them, which costs more
+ * than SQLite needs for a small one.
+ */
+class Executor extends DefaultQueryExecutor {
+  readonly #execute: Execute;
+
+  constructor(execute: Execute) {
+    const connection: DatabaseConnection = { executeQuery: execute, streamQuery: refuseStream };
+    super(COMPILER, ADAPTER, { provideConnection: (use) => use(connection) });
+    this.#execute = execute;
+  }
+
+  override executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    return this.#execute<R>(query);
+  }
+}
+
+const DIALECT: Dialect = {
+  createAdapter: () => ADAPTER,
+  createQueryCompiler: () => COMPILER,
+  createIntrospector: (db) => new SqliteIntrospector(db),
+  createDriver: () => DRIVER,
+};
+
+const refuse = (): Promise<never> => Promise.reject(new Error('units of work go through Store.write'));
+
+/** Of nothing: the executor knows its connection, and `GroupCommit` begins transactions. */
+const DRIVER: Driver = {
+  init: async () => {},
+  acquireConnection: refuse,
+  beginTransaction: refuse,
+  commitTransaction: refuse,
+  rollbackTransaction: refuse,
+  releaseConnection: async () => {},
+  destroy: async () => {},
+};
+
+/** What a Kysely handle is made of whose statements `execute` runs. */
+export function handleProps(execute: Execute): KyselyProps {
+  const executor = new Executor(execute);
+  return { config: { dialect: DIALECT }, dialect: DIALECT, driver: DRIVER, executor };
+}
+
+/** Runs statements on the connection of readers. */
+export function readerExecute(connection: SqliteConnection): Execute {
   let burstEnd = 0;
-  const refuse = (): Promise<void> => Promise.reject(new Error('units of work go through Store.write'));
-  return {
-    init: async () => {},
-    acquireConnection: async () => {
-      if (performance.now() >= burstEnd) {
-        await nextTick();
-        burstEnd = performance.now() + BURST_MS;
-      }
-      return connection;
-    },
-    beginTransaction: refuse,
-    commitTransaction: refuse,
-    rollbackTransaction: refuse,
-    releaseConnection: async () => {},
-    destroy: async () => connection.close(),
+  return async (query) => {
+    if (performance.now() >= burstEnd) {
+      await nextTick();
+      burstEnd = performance.now() + BURST_MS;
+    }
+    return connection.execute(query);
   };
 }

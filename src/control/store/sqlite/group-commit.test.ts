@@ -60,3 +60,49 @@ it('a batch is bounded in units, and in time', async () => {
   assert.equal(await commitsOf(129), 2);
   assert.equal(await commitsOf(4, 10), 2);
 });
+
+it('a unit that fails, the first of a batch or a later one, leaves nothing, and the others are committed', async () => {
+  const connection = new SqliteConnection(new DatabaseSync(':memory:'));
+  const commits = new GroupCommit(connection, () => {});
+  await commits.write((tx) => sql`create table t (x integer)`.execute(tx));
+  const add = (x: number) =>
+    commits.write(async (tx) => {
+      await sql`insert into t values (${x})`.execute(tx);
+      if (x % 3 === 0) throw new Error(`refused ${x}`);
+    });
+  const results = await Promise.allSettled([0, 1, 2, 3, 4].map(add));
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  );
+  assert.deepEqual(
+    connection.run('select x from t order by x').map((row) => (row as { x: number }).x),
+    [1, 2, 4],
+  );
+  await commits.close();
+  connection.close();
+});
+
+it('a failed unit that cannot be undone takes its whole batch with it, and nothing of it is committed later', async () => {
+  const connection = new FaultyConnection(new DatabaseSync(':memory:'));
+  const commits = new GroupCommit(connection, () => {});
+  await commits.write((tx) => sql`create table t (x integer)`.execute(tx));
+  connection.faults.set('rollback to unit', 1).set('rollback', 1);
+  const add = (x: number) =>
+    commits.write(async (tx) => {
+      await sql`insert into t values (${x})`.execute(tx);
+      if (x === 2) throw new Error('refused');
+    });
+  const results = await Promise.allSettled([add(1), add(2)]);
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  await add(3);
+  assert.deepEqual(
+    connection.run('select x from t').map((row) => (row as { x: number }).x),
+    [3],
+  );
+  await commits.close();
+  connection.close();
+});

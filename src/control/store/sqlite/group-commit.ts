@@ -4,7 +4,7 @@ import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/unit-marks.ts';
 import type { Tx } from '../store.ts';
 import type { SqliteConnection } from './driver.ts';
-import { type Unit, unitFactory } from './unit-handle.ts';
+import { newUnit } from './unit-handle.ts';
 
 /** Units that share a commit at most. */
 const BATCH_UNITS = 128;
@@ -23,15 +23,18 @@ interface Job {
 type Done = { readonly job: Job; readonly value: unknown; readonly marks: Marks };
 type Ran =
   | { readonly ok: true; readonly value: unknown; readonly marks: Marks }
-  | { readonly ok: false; readonly error: unknown };
+  | {
+      readonly ok: false;
+      readonly error: unknown /** The transaction is as before the unit. */;
+      readonly isUndone: boolean;
+    };
 
 /**
- * The one writer of the embedded engine. Units queue; those that wait are run in one transaction, each in its own
- * savepoint, and one sync to disk acknowledges them all. A unit that throws takes only itself back.
+ * The one writer of the embedded engine. Units queue; those that wait are run in one transaction, each but the first in its
+ * own savepoint, and one sync to disk acknowledges them all. A unit that throws takes only itself back.
  */
 export class GroupCommit {
   readonly #connection: SqliteConnection;
-  readonly #newUnit: () => Unit;
   readonly #committed: (marks: Marks) => void;
   readonly #now: () => number;
   readonly #queue: Job[] = [];
@@ -53,7 +56,6 @@ export class GroupCommit {
   ) {
     this.#now = now;
     this.#connection = connection;
-    this.#newUnit = unitFactory(connection);
     this.#committed = committed;
   }
 
@@ -102,10 +104,14 @@ export class GroupCommit {
     const end = this.#now() + BATCH_MS;
     for (let units = 0; units < BATCH_UNITS && this.#queue.length > 0; units++) {
       const job = this.#queue.shift()!;
-      const ran = await this.#runUnit(job);
+      const ran = await this.#runUnit(job, units === 0);
       if (ran.ok) done.push({ job, value: ran.value, marks: ran.marks });
       else job.reject(ran.error);
-      if (!this.#connection.inTransaction) return rejectAll(done, ran.ok ? lost() : ran.error);
+      if (!ran.ok && !ran.isUndone) {
+        this.#rollback();
+        return rejectAll(done, ran.error);
+      }
+      if (!this.#connection.inTransaction) return rejectAll(done, lost());
       if (this.#now() >= end) break;
     }
     this.#commit(done);
@@ -126,29 +132,29 @@ export class GroupCommit {
     }
   }
 
-  async #runUnit(job: Job): Promise<Ran> {
-    const unit = this.#newUnit();
+  /** @param isFirst it needs no savepoint: when it fails, the whole transaction is taken back */
+  async #runUnit(job: Job, isFirst: boolean): Promise<Ran> {
+    const unit = newUnit(this.#connection);
     try {
-      this.#connection.run('savepoint unit');
+      if (!isFirst) this.#connection.run('savepoint unit');
       const value = await job.run(unit.tx);
       unit.end();
-      this.#connection.run('release unit');
+      if (!isFirst) this.#connection.run('release unit');
       return { ok: true, value, marks: marksOf(unit.tx) };
     } catch (error) {
       unit.end();
-      this.#undoUnit();
-      return { ok: false, error };
+      return { ok: false, error, isUndone: !isFirst && this.#undoUnit() };
     }
   }
 
-  #undoUnit(): void {
-    if (!this.#connection.inTransaction) return;
+  /** @returns false: half a unit is left, or the transaction is gone, and the whole batch with it */
+  #undoUnit(): boolean {
     try {
       this.#connection.run('rollback to unit');
       this.#connection.run('release unit');
+      return true;
     } catch {
-      // A savepoint that cannot be undone would leave half a unit: the whole batch goes.
-      this.#rollback();
+      return false;
     }
   }
 

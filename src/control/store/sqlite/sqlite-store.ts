@@ -3,29 +3,28 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kysely } from 'kysely';
 import type { Clock } from '../../../core/clock.ts';
-import { every } from '../../../lifecycle/every.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { StoreSignals } from '../engine/signals.ts';
-import { NO_MARKS } from '../engine/unit-marks.ts';
+import { WORK_TOPICS } from '../engine/work-topics.ts';
 import { changeSource } from '../log/change-reader.ts';
 import { migrate } from '../migrations/migrate.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
-import { SqliteConnection, sqliteDialect } from './driver.ts';
+import { handleProps, readerExecute, SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
+import { watchCommits } from './watch-commits.ts';
 
 /** Milliseconds that SQLite waits for a lock. Meanwhile it blocks the event loop, so the writer waits by timer instead. */
 const BUSY_TIMEOUT = 5_000;
 const WRITER_BUSY_TIMEOUT = 5;
 
-/** Milliseconds between two polls for commits of other processes. */
-const WATCH_MS = 100;
-
 /**
  * FULL: a commit is on disk before it is acknowledged. secure_delete: deleted bytes are overwritten with zeros.
+ * foreign_keys: off while the tables are migrated, because a step that replaces a table would otherwise delete the rows that reference
+ * it. SQLite ignores this pragma inside a transaction.
  * temp_store: what a rollback would need stays in memory, so that no payload lands in a temporary file.
  */
-const PRAGMAS = ['synchronous = FULL', 'foreign_keys = ON', 'secure_delete = ON', 'temp_store = MEMORY'];
+const PRAGMAS = ['synchronous = FULL', 'foreign_keys = OFF', 'secure_delete = ON', 'temp_store = MEMORY'];
 
 /**
  * Opens the embedded engine on one file, creating and migrating it. Several processes may have it open.
@@ -39,8 +38,14 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
   let reader: SqliteConnection;
   let commits: GroupCommit;
   const signals = new StoreSignals(() =>
-    watchFile(reader, (seq) => {
-      if (seq !== signals.lastSeq) signals.tell({ ...NO_MARKS, seq });
+    watchCommits({
+      file,
+      // Of the writer: it does not count the commits of its own connection.
+      version: () => JSON.stringify(writer.run('pragma data_version')),
+      onCommit() {
+        const seq = (reader.run('select seq from feed_head') as { seq: number }[])[0]?.seq ?? null;
+        signals.tell({ seq: seq === signals.lastSeq ? null : seq, work: new Set(WORK_TOPICS) });
+      },
     }),
   );
   try {
@@ -49,12 +54,13 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     writer.run(`pragma busy_timeout = ${WRITER_BUSY_TIMEOUT}`);
     commits = new GroupCommit(writer, (marks) => signals.tell(marks));
     await commits.write((tx) => migrate(tx, 'sqlite'));
+    writer.run('pragma foreign_keys = ON');
     reader = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
   } catch (error) {
     writer.close();
     throw error;
   }
-  const read = new Kysely<Database>({ dialect: sqliteDialect(reader) });
+  const read = new Kysely<Database>(handleProps(readerExecute(reader)));
   const { ino } = statSync(file);
   return {
     engine: 'sqlite',
@@ -62,6 +68,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     write: (work) => commits.write(work),
     changes: changeSource(read, signals, clock),
     onWork: (topic, listener) => signals.onWork(topic, listener),
+    onCommit: (listener) => signals.onCommit(listener),
     scrub: () => commits.between(() => scrub(writer, file)),
     async ping() {
       // Writes to a removed file succeed and are lost when the process ends.
@@ -87,40 +94,6 @@ function scrub(writer: SqliteConnection, file: string): boolean {
     if (isBusy(error)) return false;
     throw error;
   }
-}
-
-/**
- * Polls for changes of other processes. `data_version` changes with every commit of another connection
- * (sqlite.org/pragma.html#pragma_data_version), the writer of this process included, so only a new head of the log is reported.
- * A poll that fails, because the file is locked or cannot be read, is skipped; the next one finds the same change.
- */
-function watchFile(reader: SqliteConnection, changed: (seq: number) => void): () => void {
-  const version = (): unknown => JSON.stringify(reader.run('pragma data_version'));
-  const head = (): number => (reader.run('select seq from feed_head') as { seq: number }[])[0]?.seq ?? 0;
-  let last: unknown = null;
-  let reported = 0;
-  const isChanged = (): boolean => {
-    try {
-      const now = version();
-      if (now === last) return false;
-      const seq = head();
-      const isNew = seq !== reported;
-      last = now;
-      reported = seq;
-      return isNew;
-    } catch {
-      return false;
-    }
-  };
-  isChanged();
-  const watching = every({
-    ms: WATCH_MS,
-    task() {
-      if (isChanged()) changed(reported);
-    },
-    onError() {},
-  });
-  return () => void watching.stop();
 }
 
 /** A change of journal mode does not use the busy timeout: it fails at once when two processes start together. */

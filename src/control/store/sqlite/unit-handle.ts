@@ -1,14 +1,7 @@
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  DefaultQueryExecutor,
-  type KyselyProps,
-  type QueryResult,
-  Transaction,
-} from 'kysely';
+import { Transaction } from 'kysely';
 import type { Database } from '../schema.ts';
 import type { Tx } from '../store.ts';
-import { type SqliteConnection, sqliteDialect } from './driver.ts';
+import { handleProps, type SqliteConnection } from './driver.ts';
 
 /** The Kysely handle of one unit of work. */
 export interface Unit {
@@ -17,41 +10,17 @@ export interface Unit {
   end(): void;
 }
 
-/** Makes the Kysely handles of units that run one after another on the writer connection. */
-export function unitFactory(connection: SqliteConnection): () => Unit {
-  const dialect = sqliteDialect(connection);
-  const driver = dialect.createDriver();
-  const compiler = dialect.createQueryCompiler();
-  const adapter = dialect.createAdapter();
-  return () => {
-    const guard = new UnitConnection(connection);
-    const provider = {
-      provideConnection: <T>(use: (connection: DatabaseConnection) => Promise<T>) => use(guard),
-    };
-    const executor = new DefaultQueryExecutor(compiler, adapter, provider);
-    const props: KyselyProps = { config: { dialect }, dialect, driver, executor };
-    return { tx: new Transaction<Database>(props), end: () => guard.end() };
+/** Makes the handle of a unit on the writer connection. */
+export function newUnit(connection: SqliteConnection): Unit {
+  let ended = false;
+  const props = handleProps(async (query) => {
+    if (ended) throw new Error('the unit of work is over');
+    return connection.execute(query);
+  });
+  return {
+    tx: new Transaction<Database>(props),
+    end() {
+      ended = true;
+    },
   };
-}
-
-class UnitConnection implements DatabaseConnection {
-  readonly #connection: SqliteConnection;
-  #ended = false;
-
-  constructor(connection: SqliteConnection) {
-    this.#connection = connection;
-  }
-
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#ended) throw new Error('the unit of work is over');
-    return this.#connection.executeQuery<R>(query);
-  }
-
-  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    return this.#connection.streamQuery<R>();
-  }
-
-  end(): void {
-    this.#ended = true;
-  }
 }

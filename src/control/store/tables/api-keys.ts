@@ -1,5 +1,7 @@
 import type { Insertable } from 'kysely';
 import type { Tier } from '../../../core/tiers.ts';
+import { statement } from '../engine/statement.ts';
+import { markWork } from '../engine/unit-marks.ts';
 import type { ApiKeysTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
@@ -14,56 +16,55 @@ export async function insertApiKey(tx: Tx, key: Insertable<ApiKeysTable>): Promi
   await tx.insertInto('api_keys').values(key).execute();
 }
 
-/** The key with this digest, unless it is past its expiry at `now`. */
+const FIND_LIVE = statement<{ digest: string; now: number }, LiveApiKey>(
+  `select k.id, k.customer_id, k.name, k.digest, k.operations, k.namespaces, k.last_used_at, k.expires_at, k.created_at,
+    c.tier
+  from api_keys as k join customers as c on c.id = k.customer_id
+  where k.digest = :digest and (k.expires_at is null or k.expires_at > :now) and c.closing = 0`,
+);
+
+/** The key with this digest, unless it is past its expiry at `now`. Looked up for every request that a key authenticates. */
 export async function findLiveApiKey(db: Db, digest: string, now: number): Promise<LiveApiKey | null> {
-  const row = await db
-    .selectFrom('api_keys')
-    .innerJoin('users', 'users.id', 'api_keys.user_id')
-    .selectAll('api_keys')
-    .select('users.tier')
-    .where('api_keys.digest', '=', digest)
-    .where((key) => key.or([key('api_keys.expires_at', 'is', null), key('api_keys.expires_at', '>', now)]))
-    .executeTakeFirst();
-  return row ?? null;
+  return (await FIND_LIVE(db, { digest, now })).rows[0] ?? null;
 }
 
 /** A customer's keys, oldest first. */
-export function listApiKeys(db: Db, userId: string): Promise<ApiKeyRow[]> {
+export function listApiKeys(db: Db, customerId: string): Promise<ApiKeyRow[]> {
   return db
     .selectFrom('api_keys')
     .selectAll()
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .orderBy('created_at')
     .orderBy('id')
     .execute();
 }
 
-export async function countApiKeys(db: Db, userId: string): Promise<number> {
+export async function countApiKeys(db: Db, customerId: string): Promise<number> {
   const { count } = await db
     .selectFrom('api_keys')
     .select((key) => key.fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .executeTakeFirstOrThrow();
   return count;
 }
 
 /** @returns false when the customer has no such key */
-export async function deleteApiKey(tx: Tx, id: string, userId: string): Promise<boolean> {
+export async function deleteApiKey(tx: Tx, id: string, customerId: string): Promise<boolean> {
   const row = await tx
     .deleteFrom('api_keys')
     .where('id', '=', id)
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .returning('id')
     .executeTakeFirst();
+  if (row !== undefined) markWork(tx, 'credentials');
   return row !== undefined;
 }
 
+const TOUCH = statement<{ id: string; now: number; before: number }>(
+  'update api_keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at <= :before)',
+);
+
 /** Notes a use, unless one later than `before` is noted already. */
 export async function touchApiKey(tx: Tx, id: string, now: number, before: number): Promise<void> {
-  await tx
-    .updateTable('api_keys')
-    .set({ last_used_at: now })
-    .where('id', '=', id)
-    .where((key) => key.or([key('last_used_at', 'is', null), key('last_used_at', '<=', before)]))
-    .execute();
+  await TOUCH(tx, { id, now, before });
 }

@@ -1,16 +1,26 @@
+import { statement } from '../engine/statement.ts';
 import type { IdempotencyKeysTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
+const FIND = statement<{ id: string; before: number }, { answer: Uint8Array }>(
+  'select answer from idempotency_keys where id = :id and created_at > :before',
+);
+
 /** The encrypted answer under a key, unless it was stored at `before` or earlier. */
 export async function findAnswer(db: Db, id: string, before: number): Promise<Uint8Array | null> {
-  const row = await db
-    .selectFrom('idempotency_keys')
-    .select('answer')
-    .where('id', '=', id)
-    .where('created_at', '>', before)
-    .executeTakeFirst();
-  return row?.answer ?? null;
+  return (await FIND(db, { id, before })).rows[0]?.answer ?? null;
 }
+
+type TakenKey = Pick<IdempotencyKeysTable, 'id' | 'customer_id' | 'created_at'>;
+
+const FREE = statement<{ id: string; before: number }>(
+  'delete from idempotency_keys where id = :id and created_at <= :before',
+);
+
+const TAKE = statement<Omit<IdempotencyKeysTable, 'octets'>, { id: string }>(
+  `insert into idempotency_keys (id, customer_id, answer, octets, created_at)
+  values (:id, :customer_id, :answer, 0, :created_at) on conflict (id) do nothing returning id`,
+);
 
 /**
  * Takes a key, with an empty answer, before the work of the same unit. On PostgreSQL a second unit waits here until the
@@ -18,60 +28,48 @@ export async function findAnswer(db: Db, id: string, before: number): Promise<Ui
  * @param before keys taken at this time or earlier are free again
  * @returns false when the key is taken
  */
-export async function takeKey(
-  tx: Tx,
-  row: Pick<IdempotencyKeysTable, 'id' | 'user_id' | 'created_at'>,
-  before: number,
-): Promise<boolean> {
-  await tx
-    .deleteFrom('idempotency_keys')
-    .where('id', '=', row.id)
-    .where('created_at', '<=', before)
-    .execute();
-  const taken = await tx
-    .insertInto('idempotency_keys')
-    .values({ ...row, answer: new Uint8Array(0), octets: 0 })
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  return taken !== undefined;
+export async function takeKey(tx: Tx, row: TakenKey, before: number): Promise<boolean> {
+  await FREE(tx, { id: row.id, before });
+  const { rows } = await TAKE(tx, { ...row, answer: new Uint8Array(0) });
+  return rows.length > 0;
 }
 
+const STORE = statement<{ id: string; answer: Uint8Array; octets: number }>(
+  'update idempotency_keys set answer = :answer, octets = :octets where id = :id',
+);
+
 export async function storeAnswer(tx: Tx, id: string, answer: Uint8Array): Promise<void> {
-  await tx
-    .updateTable('idempotency_keys')
-    .set({ answer, octets: answer.length })
-    .where('id', '=', id)
-    .execute();
+  await STORE(tx, { id, answer, octets: answer.length });
 }
+
+const COUNT = statement<{ customerId: string }, { keys: number; octets: number }>(
+  'select count(*) as keys, coalesce(sum(octets), 0) as octets from idempotency_keys where customer_id = :customerId',
+);
 
 /** How many keys a customer has, and the octets of their answers. */
 export async function countAnswers(
   db: Db,
-  userId: string,
+  customerId: string,
 ): Promise<{ readonly keys: number; readonly octets: number }> {
-  const { keys, octets } = await db
-    .selectFrom('idempotency_keys')
-    .select((key) => [key.fn.countAll<number>().as('keys'), key.fn.sum<number | null>('octets').as('octets')])
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow();
-  return { keys, octets: octets ?? 0 };
+  return (await COUNT(db, { customerId })).rows[0] ?? { keys: 0, octets: 0 };
 }
+
+const FORGET = statement<{ before: number; limit: number }, { id: string }>(
+  `delete from idempotency_keys where id in (
+    select id from idempotency_keys where created_at <= :before order by created_at, id limit :limit) returning id`,
+);
 
 /** Deletes up to `limit` keys taken at `before` or earlier, the oldest first. @returns how many */
 export async function forgetAnswers(tx: Tx, before: number, limit: number): Promise<number> {
-  const rows = await tx
-    .deleteFrom('idempotency_keys')
-    .where('id', 'in', (key) =>
-      key
-        .selectFrom('idempotency_keys')
-        .select('id')
-        .where('created_at', '<=', before)
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(limit),
-    )
-    .returning('id')
-    .execute();
-  return rows.length;
+  return (await FORGET(tx, { before, limit })).rows.length;
+}
+
+const DELETE_SOME = statement<{ customerId: string; limit: number }, { id: string }>(
+  `delete from idempotency_keys where id in (
+    select id from idempotency_keys where customer_id = :customerId limit :limit) returning id`,
+);
+
+/** Deletes up to `limit` keys of a customer. @returns how many */
+export async function deleteAnswersOf(tx: Tx, customerId: string, limit: number): Promise<number> {
+  return (await DELETE_SOME(tx, { customerId, limit })).rows.length;
 }

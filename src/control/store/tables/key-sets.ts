@@ -1,14 +1,15 @@
 import type { EncryptedKeySet } from '../../../core/encrypted-keys.ts';
-import type { NodeKeys } from '../../../feed/node-keys.ts';
+import { listStatement } from '../engine/list-statement.ts';
 import type { Db, Tx } from '../store.ts';
+
+const READ = listStatement<{ ids: readonly string[] }, EncryptedKeySet>(
+  'select zone, version, document from dnssec_key_sets where zone in (:ids)',
+  'text',
+);
 
 /** The encrypted key sets of those zones that have one. */
 export async function readKeySets(db: Db, zones: readonly string[]): Promise<readonly EncryptedKeySet[]> {
-  return db
-    .selectFrom('dnssec_key_sets')
-    .select(['zone', 'version', 'document'])
-    .where('zone', 'in', zones)
-    .execute();
+  return (await READ(db, { ids: zones })).rows;
 }
 
 /** Stores the first key set of a zone. Where one is there already, that one stays. @returns whether it was stored */
@@ -36,9 +37,4 @@ export async function replaceKeySet(
     .returning('version')
     .executeTakeFirst();
   return row !== undefined;
-}
-
-/** The signing keys of nodes, in the database. */
-export function nodeKeys(read: Db): NodeKeys {
-  return { keySets: (zones) => readKeySets(read, zones) };
 }

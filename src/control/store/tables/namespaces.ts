@@ -1,14 +1,14 @@
 import { type Insertable, type Selectable, sql } from 'kysely';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { NamespacesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
+import { firstOwner } from './users.ts';
 
 export type NamespaceRow = Selectable<NamespacesTable>;
 
 // Only the functions at the end of this file find a namespace that is closing.
-
-/** Names in one list: well below the parameters that either engine allows in a statement. */
-const CHUNK = 500;
 
 /** @returns false when the name is taken */
 export async function insertNamespace(tx: Tx, namespace: Insertable<NamespacesTable>): Promise<boolean> {
@@ -21,57 +21,59 @@ export async function insertNamespace(tx: Tx, namespace: Insertable<NamespacesTa
   return row !== undefined;
 }
 
-export async function findNamespace(db: Db, id: string, userId: string): Promise<NamespaceRow | null> {
-  const row = await db
-    .selectFrom('namespaces')
-    .selectAll()
-    .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .where('closing', '=', 0)
-    .executeTakeFirst();
-  return row ?? null;
+const COLUMNS =
+  'id, name, customer_id, public_read, suspended, records_count, closing, created_at, updated_at';
+
+const FIND = statement<{ id: string; customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where id = :id and customer_id = :customerId and closing = 0`,
+);
+
+export async function findNamespace(db: Db, id: string, customerId: string): Promise<NamespaceRow | null> {
+  return (await FIND(db, { id, customerId })).rows[0] ?? null;
 }
 
+const LIST = statement<{ customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where customer_id = :customerId and closing = 0 order by name`,
+);
+
 /** A customer's namespaces, by name, in the order of its bytes. */
-export function listNamespaces(db: Db, userId: string): Promise<NamespaceRow[]> {
-  return db
-    .selectFrom('namespaces')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('closing', '=', 0)
-    .orderBy('name')
-    .execute();
+export async function listNamespaces(db: Db, customerId: string): Promise<NamespaceRow[]> {
+  return (await LIST(db, { customerId })).rows;
 }
+
+const FIND_BY_NAME = listStatement<{ ids: readonly string[]; customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where name in (:ids) and customer_id = :customerId and closing = 0`,
+  'text',
+);
 
 /** Those of `names` that the customer owns. */
 export async function findNamespacesByName(
   db: Db,
   names: readonly string[],
-  userId: string,
+  customerId: string,
 ): Promise<Map<string, NamespaceRow>> {
-  const found = new Map<string, NamespaceRow>();
-  for (let start = 0; start < names.length; start += CHUNK) {
-    const rows = await db
-      .selectFrom('namespaces')
-      .selectAll()
-      .where('name', 'in', names.slice(start, start + CHUNK))
-      .where('user_id', '=', userId)
-      .where('closing', '=', 0)
-      .execute();
-    for (const row of rows) found.set(row.name, row);
-  }
-  return found;
+  if (names.length === 0) return new Map();
+  const { rows } = await FIND_BY_NAME(db, { ids: names, customerId });
+  return new Map(rows.map((row) => [row.name, row]));
 }
 
-export async function countNamespaces(db: Db, userId: string): Promise<number> {
+export async function countNamespaces(db: Db, customerId: string): Promise<number> {
   const { count } = await db
     .selectFrom('namespaces')
     .select((namespace) => namespace.fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .where('closing', '=', 0)
     .executeTakeFirstOrThrow();
   return count;
 }
+
+/** What a write to a namespace needs to know of it. */
+type CountedNamespace = Pick<NamespacesTable, 'id' | 'suspended'>;
+
+const ADD_RECORDS = statement<{ name: string; customerId: string; delta: number }, CountedNamespace>(
+  `update namespaces set records_count = records_count + :delta
+  where name = :name and customer_id = :customerId and closing = 0 returning id, suspended`,
+);
 
 /**
  * Adds to the record count of the customer's namespace and holds its row until the unit ends: it cannot be deleted
@@ -81,47 +83,38 @@ export async function countNamespaces(db: Db, userId: string): Promise<number> {
 export async function addToNamespaceCount(
   tx: Tx,
   name: string,
-  userId: string,
+  customerId: string,
   delta: number,
-): Promise<Pick<NamespacesTable, 'id' | 'suspended'> | null> {
-  const row = await tx
-    .updateTable('namespaces')
-    .set({ records_count: sql<number>`records_count + ${delta}` })
-    .where('name', '=', name)
-    .where('user_id', '=', userId)
-    .where('closing', '=', 0)
-    .returning(['id', 'suspended'])
-    .executeTakeFirst();
-  return row ?? null;
+): Promise<CountedNamespace | null> {
+  const { rows } = await ADD_RECORDS(tx, { name, customerId, delta });
+  return rows[0] ?? null;
 }
 
 /** Reads a namespace and holds its row until the unit ends. */
-export async function lockNamespace(tx: Tx, id: string, userId: string): Promise<NamespaceRow | null> {
+export async function lockNamespace(tx: Tx, id: string, customerId: string): Promise<NamespaceRow | null> {
   const row = await tx
     .selectFrom('namespaces')
     .selectAll()
     .where('id', '=', id)
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .where('closing', '=', 0)
     .forUpdate()
     .executeTakeFirst();
   return row ?? null;
 }
 
+const HOLD_OPEN = statement<{ name: string; customerId: string }, { id: string }>(
+  'select id from namespaces where name = :name and customer_id = :customerId and closing = 0',
+  { lock: 'for share' },
+);
+
 /**
  * Holds the customer's namespace until the unit ends: it cannot be closed meanwhile. Other units may hold it so too.
  * @returns false when the customer has no such namespace
  */
-export async function holdOpen(tx: Tx, name: string, userId: string): Promise<boolean> {
-  const row = await tx
-    .selectFrom('namespaces')
-    .select('id')
-    .where('name', '=', name)
-    .where('user_id', '=', userId)
-    .where('closing', '=', 0)
-    .forShare()
-    .executeTakeFirst();
-  return row !== undefined;
+export async function holdOpen(tx: Tx, name: string, customerId: string): Promise<boolean> {
+  const { rows } = await HOLD_OPEN(tx, { name, customerId });
+  return rows.length > 0;
 }
 
 /** The flags that only the operator sets. */
@@ -147,13 +140,12 @@ export async function setNamespaceFlags(
   return row ?? null;
 }
 
-/** Every namespace with its customer's mail address, by name in byte order on either engine. */
+/** Every namespace with the mail address of its customer's first owner, by name in byte order on either engine. */
 export async function listNamespacesWithOwners(db: Db): Promise<(NamespaceRow & { email: string })[]> {
   const rows = await db
     .selectFrom('namespaces')
-    .innerJoin('users', 'users.id', 'namespaces.user_id')
     .selectAll('namespaces')
-    .select('users.email')
+    .select((namespace) => firstOwner(namespace.ref('namespaces.customer_id')).as('email'))
     .where('namespaces.closing', '=', 0)
     .execute();
   return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -165,16 +157,13 @@ export async function closeNamespace(tx: Tx, id: string, now: number): Promise<v
   markWork(tx, 'deletions');
 }
 
+const CLOSING = statement<{ limit: number }, { id: string }>(
+  'select id from namespaces where closing = 1 order by id limit :limit',
+);
+
 /** Ids of namespaces that are closed and not yet deleted. */
 export async function closingNamespaces(db: Db, limit: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('namespaces')
-    .select('id')
-    // Written out, not bound: only then the planner uses the partial index of closing namespaces.
-    .where(sql<boolean>`closing = 1`)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+  const { rows } = await CLOSING(db, { limit });
   return rows.map(({ id }) => id);
 }
 
@@ -192,4 +181,19 @@ export async function lockClosing(tx: Tx, id: string): Promise<NamespaceRow | nu
 
 export async function deleteNamespaceRow(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('namespaces').where('id', '=', id).execute();
+}
+
+/** A namespace of a closed customer that is not closed yet, held until the unit ends. */
+export async function lockNextOpenNamespace(tx: Tx, customerId: string): Promise<NamespaceRow | null> {
+  const row = await tx
+    .selectFrom('namespaces')
+    .selectAll()
+    .where('customer_id', '=', customerId)
+    .where('closing', '=', 0)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(1)
+    .forUpdate()
+    .executeTakeFirst();
+  return row ?? null;
 }

@@ -1,5 +1,23 @@
-import { sql } from 'kysely';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
+import type { RateWindowsTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
+
+const OVER = '(rate_windows.started_at <= :before or rate_windows.started_at > :now)';
+
+interface Hit {
+  readonly key: string;
+  readonly limit: number;
+  readonly before: number;
+  readonly now: number;
+}
+
+const COUNT_HIT = statement<Hit, { count: number }>(
+  `insert into rate_windows (key, started_at, count) values (:key, :now, 1)
+  on conflict (key) do update set started_at = case when ${OVER} then :now else rate_windows.started_at end,
+    count = case when ${OVER} then 1 else rate_windows.count + 1 end
+  where ${OVER} or rate_windows.count < :limit returning count`,
+);
 
 /**
  * Counts a hit in a key's period, and starts a new period when the last one is over.
@@ -14,45 +32,39 @@ export async function countHit(
   length: number,
   now: number,
 ): Promise<boolean> {
-  const over = sql<boolean>`(rate_windows.started_at <= ${now - length} or rate_windows.started_at > ${now})`;
-  const row = await tx
-    .insertInto('rate_windows')
-    .values({ key, started_at: now, count: 1 })
-    .onConflict((conflict) =>
-      conflict
-        .column('key')
-        .doUpdateSet({
-          started_at: sql<number>`case when ${over} then ${now} else rate_windows.started_at end`,
-          count: sql<number>`case when ${over} then 1 else rate_windows.count + 1 end`,
-        })
-        .where(sql<boolean>`(${over} or rate_windows.count < ${limit})`),
-    )
-    .returning('count')
-    .executeTakeFirst();
-  return row !== undefined;
+  const { rows } = await COUNT_HIT(tx, { key, limit, before: now - length, now });
+  return rows.length > 0;
 }
+
+const UNCOUNT_HIT = listStatement<{ ids: readonly string[]; takenAt: number }>(
+  'update rate_windows set count = count - 1 where key in (:ids) and started_at <= :takenAt and count > 0',
+  'text',
+);
 
 /** Uncounts a hit that was counted at `takenAt`, in each period that had begun by then. */
 export async function uncountHit(tx: Tx, keys: readonly string[], takenAt: number): Promise<void> {
-  await tx
-    .updateTable('rate_windows')
-    .set({ count: sql<number>`rate_windows.count - 1` })
-    .where('key', 'in', keys)
-    .where('started_at', '<=', takenAt)
-    .where('count', '>', 0)
-    .execute();
+  await UNCOUNT_HIT(tx, { ids: keys, takenAt });
 }
+
+const READ = listStatement<{ ids: readonly string[] }, RateWindowsTable>(
+  'select key, started_at, count from rate_windows where key in (:ids)',
+  'text',
+);
 
 /** The periods of the keys that have one. */
 export async function readPeriods(
   db: Db,
   keys: readonly string[],
 ): Promise<Map<string, { startedAt: number; count: number }>> {
-  const rows = await db.selectFrom('rate_windows').selectAll().where('key', 'in', keys).execute();
+  const { rows } = await READ(db, { ids: keys });
   return new Map(rows.map((row) => [row.key, { startedAt: row.started_at, count: row.count }]));
 }
 
-/** Deletes periods that started at `before` or earlier. */
-export async function forgetPeriods(tx: Tx, before: number): Promise<void> {
-  await tx.deleteFrom('rate_windows').where('started_at', '<=', before).execute();
+const FORGET = statement<{ before: number; keys: string }>(
+  'delete from rate_windows where started_at <= :before and key like :keys',
+);
+
+/** Deletes periods that started at `before` or earlier. @param keys a pattern of LIKE: of these keys alone */
+export async function forgetPeriods(tx: Tx, before: number, keys = '%'): Promise<void> {
+  await FORGET(tx, { before, keys });
 }

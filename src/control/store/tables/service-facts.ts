@@ -1,14 +1,15 @@
+import { nextEpoch } from '../../../core/epoch.ts';
+import { statement } from '../engine/statement.ts';
 import type { ServiceFact } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
+const READ = statement<{ name: ServiceFact }, { value: string }>(
+  'select value from service_facts where name = :name',
+);
+
 /** @returns null when the fact has not been written */
 export async function readFact(db: Db, name: ServiceFact): Promise<string | null> {
-  const row = await db
-    .selectFrom('service_facts')
-    .select('value')
-    .where('name', '=', name)
-    .executeTakeFirst();
-  return row?.value ?? null;
+  return (await READ(db, { name })).rows[0]?.value ?? null;
 }
 
 /**
@@ -22,4 +23,23 @@ export async function writeFactOnce(tx: Tx, name: ServiceFact, value: string): P
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   return (await readFact(tx, name)) ?? value;
+}
+
+/**
+ * Gives the database a later epoch: every view is built again from it.
+ * @param now milliseconds since the epoch of Unix
+ * @returns the new one
+ */
+export async function renewEpoch(tx: Tx, now: number): Promise<string> {
+  const epoch = await readFact(tx, 'epoch');
+  if (epoch === null) throw new Error('the database has lost its epoch (table service_facts)');
+  const next = nextEpoch(epoch, now);
+  const { numUpdatedRows } = await tx
+    .updateTable('service_facts')
+    .set({ value: next })
+    .where('name', '=', 'epoch')
+    .where('value', '=', epoch)
+    .executeTakeFirst();
+  // Another process has renewed it meanwhile: that one holds.
+  return numUpdatedRows > 0n ? next : ((await readFact(tx, 'epoch')) ?? next);
 }

@@ -1,9 +1,33 @@
 import type { Clock } from '../../../core/clock.ts';
-import { sumsOf, type UsageCount, type UsageSink } from '../../../feed/usage-sink.ts';
-import type { Store, Tx } from '../store.ts';
+import { sumsOf, type UsageSink } from '../../../feed/usage-sink.ts';
+import { rowInsert } from '../engine/insert-rows.ts';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
+import type { Store } from '../store.ts';
 
-/** Rows in one insert: three parameters each, well below what either engine allows in a statement. */
-const CHUNK = 200;
+const ADD_BATCH = statement<{ node: string; batch: string; now: number }, { batch: string }>(
+  `insert into usage_batches (node, batch, added_at) values (:node, :batch, :now)
+  on conflict (node, batch) do nothing returning batch`,
+);
+
+const addSums = rowInsert(
+  'usage_hours',
+  { namespace_id: 'text', hour: 'bigint', answers: 'bigint' },
+  'on conflict (namespace_id, hour) do update set answers = usage_hours.answers + excluded.answers',
+);
+
+const FIND_NAMESPACES = listStatement<{ ids: readonly string[] }, { id: string }>(
+  'select id from namespaces where id in (:ids)',
+  'text',
+);
+
+/** Those of the namespaces that exist, closing ones too. */
+export async function existingNamespaces(
+  { read }: Pick<Store, 'read'>,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  return new Set((await FIND_NAMESPACES(read, { ids })).rows.map(({ id }) => id));
+}
 
 /** Hourly sums in the database. The id of a batch is stored in the unit that adds its counts. */
 export function usageSink({ write }: Pick<Store, 'write'>, clock: Clock): UsageSink {
@@ -11,36 +35,14 @@ export function usageSink({ write }: Pick<Store, 'write'>, clock: Clock): UsageS
     async add(batch) {
       const sums = sumsOf(batch);
       await write(async (tx) => {
-        const isNew = await addBatch(tx, batch.node, batch.batch, clock());
-        if (!isNew) return;
-        for (let start = 0; start < sums.length; start += CHUNK) {
-          await addSums(tx, sums.slice(start, start + CHUNK));
-        }
+        const { node, batch: id } = batch;
+        if ((await ADD_BATCH(tx, { node, batch: id, now: clock() })).rows.length === 0) return;
+        // Each namespace and hour once: PostgreSQL refuses a row that one statement changes twice.
+        await addSums(
+          tx,
+          sums.map(({ namespaceId, hour, answers }) => [namespaceId, hour, answers]),
+        );
       });
     },
   };
-}
-
-/** @returns false when this batch of the node was added before */
-async function addBatch(tx: Tx, node: string, batch: string, now: number): Promise<boolean> {
-  const row = await tx
-    .insertInto('usage_batches')
-    .values({ node, batch, added_at: now })
-    .onConflict((conflict) => conflict.columns(['node', 'batch']).doNothing())
-    .returning('batch')
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-/** @param sums each namespace and hour once: PostgreSQL refuses a row that one statement changes twice */
-async function addSums(tx: Tx, sums: readonly UsageCount[]): Promise<void> {
-  await tx
-    .insertInto('usage_hours')
-    .values(sums.map(({ namespaceId, hour, answers }) => ({ namespace_id: namespaceId, hour, answers })))
-    .onConflict((conflict) =>
-      conflict.columns(['namespace_id', 'hour']).doUpdateSet((eb) => ({
-        answers: eb('usage_hours.answers', '+', eb.ref('excluded.answers')),
-      })),
-    )
-    .execute();
 }

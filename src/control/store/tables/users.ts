@@ -1,51 +1,94 @@
-import { type Insertable, sql } from 'kysely';
+import { type Expression, type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Tier } from '../../../core/tiers.ts';
 import type { UsersTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
-export type UserRow = UsersTable;
+/** A user with the tier and the record count of a customer. */
+export interface UserRow extends UsersTable {
+  readonly tier: Tier;
+  readonly records_count: number;
+}
 
-/** A customer with what they own, counted. */
+/** A user with what the customer owns, counted. */
 export interface UserWithCounts extends UserRow {
+  /** Of the organization; null: the user's own customer. */
+  readonly customer_name: string | null;
   readonly namespaces_count: number;
   readonly api_keys_count: number;
 }
 
-/** @returns false when the address is taken */
-export async function insertUser(tx: Tx, user: Insertable<UsersTable>): Promise<boolean> {
+/**
+ * Makes a user with their own customer.
+ * @returns false when the address is taken
+ */
+export async function insertUser(tx: Tx, user: Insertable<UsersTable>, tier: Tier): Promise<boolean> {
+  const { id, created_at } = user;
   const row = await tx
     .insertInto('users')
     .values(user)
     .onConflict((conflict) => conflict.column('email').doNothing())
     .returning('id')
     .executeTakeFirst();
-  return row !== undefined;
+  if (row === undefined) return false;
+  await tx.insertInto('customers').values({ id, name: null, tier, records_count: 0, created_at }).execute();
+  await tx
+    .insertInto('memberships')
+    .values({ customer_id: id, user_id: id, role: 'owner', created_at })
+    .execute();
+  return true;
 }
 
+/** With sessions, passkeys, memberships and invitations. Their own customer stays. */
+export async function deleteUser(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('users').where('id', '=', id).execute();
+}
+
+/** A user with the tier of their own customer. */
 export async function findUserByEmail(db: Db, email: string): Promise<UserRow | null> {
-  const row = await db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst();
+  const row = await db
+    .selectFrom('users')
+    .innerJoin('customers', 'customers.id', 'users.id')
+    .selectAll('users')
+    .select(['customers.tier', 'customers.records_count'])
+    .where('users.email', '=', email)
+    .executeTakeFirst();
   return row ?? null;
 }
 
-export async function findUserWithCounts(db: Db, id: string): Promise<UserWithCounts | null> {
-  const row = await withCounts(db).where('users.id', '=', id).executeTakeFirst();
+/** The user, with what the customer that they act for owns. */
+export async function findUserWithCounts(
+  db: Db,
+  id: string,
+  customerId: string,
+): Promise<UserWithCounts | null> {
+  const row = await withCounts(db)
+    .where('users.id', '=', id)
+    .where('customers.id', '=', customerId)
+    .executeTakeFirst();
   return row ?? null;
 }
 
-/** Every customer, oldest first. */
+/** Every user with what their own customer owns, oldest first. */
 export function listUsersWithCounts(db: Db): Promise<UserWithCounts[]> {
-  return withCounts(db).orderBy('users.created_at').orderBy('users.id').execute();
+  return withCounts(db)
+    .whereRef('customers.id', '=', 'users.id')
+    .orderBy('users.created_at')
+    .orderBy('users.id')
+    .execute();
 }
 
+/** Pairs of every user with every customer: the caller says which. */
 function withCounts(db: Db) {
   return db
     .selectFrom('users')
+    .innerJoin('customers', (join) => join.onTrue())
     .selectAll('users')
+    .select(['customers.tier', 'customers.records_count', 'customers.name as customer_name'])
     .select((user) => [
       user
         .selectFrom('namespaces')
         .select((it) => it.fn.countAll<number>().as('count'))
-        .whereRef('namespaces.user_id', '=', 'users.id')
+        .whereRef('namespaces.customer_id', '=', 'customers.id')
         .where('namespaces.closing', '=', 0)
         .$asScalar()
         .$notNull()
@@ -53,45 +96,16 @@ function withCounts(db: Db) {
       user
         .selectFrom('api_keys')
         .select((it) => it.fn.countAll<number>().as('count'))
-        .whereRef('api_keys.user_id', '=', 'users.id')
+        .whereRef('api_keys.customer_id', '=', 'customers.id')
         .$asScalar()
         .$notNull()
         .as('api_keys_count'),
     ]);
 }
 
-/** @returns the user after the change, or null when there is none */
-export async function updateTier(tx: Tx, email: string, tier: Tier): Promise<UserRow | null> {
-  const row = await tx
-    .updateTable('users')
-    .set({ tier })
-    .where('email', '=', email)
-    .returningAll()
-    .executeTakeFirst();
-  return row ?? null;
-}
-
-/**
- * Adds to a customer's record count and holds the customer's row until the unit ends, so that units of one customer that
- * count come one after the other.
- * @param cap the count must not pass it when records are added; a count already above it may still fall
- * @returns false, with nothing changed, when it would
- */
-export async function addToRecordsCount(tx: Tx, id: string, delta: number, cap: number): Promise<boolean> {
-  let update = tx
-    .updateTable('users')
-    .set({ records_count: sql<number>`records_count + ${delta}` })
-    .where('id', '=', id);
-  if (delta > 0) update = update.where('records_count', '<=', cap - delta);
-  return (await update.returning('id').executeTakeFirst()) !== undefined;
-}
-
-/**
- * Holds the customer's row until the unit ends: what the customer owns can then be counted without a race.
- *
- * A unit that has inserted a row of the customer's holds the row for its foreign key. Two such units would wait for each
- * other with `for update`; `for no key update` lets foreign keys pass.
- */
-export async function lockUser(tx: Tx, id: string): Promise<void> {
-  await tx.selectFrom('users').select('id').where('id', '=', id).forNoKeyUpdate().execute();
+/** The mail address of the owner who has belonged to a customer for longest. Empty for a customer that is being deleted. */
+export function firstOwner(customerId: Expression<string>): RawBuilder<string> {
+  return sql<string>`coalesce((select users.email from memberships join users on users.id = memberships.user_id
+    where memberships.customer_id = ${customerId} and memberships.role = 'owner'
+    order by memberships.created_at, users.id limit 1), '')`;
 }

@@ -1,4 +1,4 @@
-import { type SqlBool, sql, type Updateable } from 'kysely';
+import type { SqlBool, Updateable } from 'kysely';
 import type { DeliveryEvent } from '../../../core/webhooks.ts';
 import { statement } from '../engine/statement.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
@@ -151,17 +151,12 @@ export async function endAllLeases(tx: Tx): Promise<void> {
     .execute();
 }
 
+const WAITING_SINCE = statement<object, { at: number | null }>(
+  `select min(case when next_due_at >= rests_until then next_due_at else rests_until end) as at from webhooks
+  where next_due_at is not null and enabled = 1`,
+);
+
 /** Since when the longest waiting webhook could have been attempted; null when none waits. For a metric. */
 export async function waitingSince(db: Db): Promise<number | null> {
-  const row = await db
-    .selectFrom('webhooks')
-    .select(
-      sql<number | null>`min(case when next_due_at >= rests_until then next_due_at else rests_until end)`.as(
-        'at',
-      ),
-    )
-    .where('next_due_at', 'is not', null)
-    .where('enabled', '=', 1)
-    .executeTakeFirst();
-  return row?.at ?? null;
+  return (await WAITING_SINCE(db, {})).rows[0]?.at ?? null;
 }

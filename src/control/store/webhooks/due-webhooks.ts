@@ -1,15 +1,16 @@
-import { sql } from 'kysely';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Db } from '../store.ts';
 
 // These expressions are written as in migration 0007: only then the planner uses its index `webhooks_turn`.
-const IS_SLOW = sql<number>`(case when last_attempt_ms >= 1000 then 1 else 0 end)`;
-const DUE_AT = sql<number>`(case when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at
+const IS_SLOW = '(case when last_attempt_ms >= 1000 then 1 else 0 end)';
+const DUE_AT = `(case when next_due_at >= rests_until and next_due_at >= claimed_until then next_due_at
   when rests_until >= claimed_until then rests_until else claimed_until end)`;
-const HAS_DUE = sql<boolean>`enabled = 1 and next_due_at is not null`;
+const HAS_DUE = 'enabled = 1 and next_due_at is not null';
 
 /** A webhook with a due delivery, no pause and no lease. */
-export type WaitingWebhook = Pick<WebhooksTable, 'id' | 'user_id' | 'served_at'>;
+export type WaitingWebhook = Pick<WebhooksTable, 'id' | 'customer_id' | 'served_at'>;
 
 export interface WaitingFilter {
   /** Milliseconds since the epoch. */
@@ -21,40 +22,44 @@ export interface WaitingFilter {
   readonly limit: number;
 }
 
-/** Webhooks that may be attempted now, the one that has waited longest first. */
-export function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingWebhook[]> {
-  const { now, isSlow, passed, limit } = filter;
-  let query = db
-    .selectFrom('webhooks')
-    .select(['id', 'user_id', 'served_at'])
-    .where(HAS_DUE)
-    .where(IS_SLOW, '=', sql.lit(isSlow ? 1 : 0))
-    .where(DUE_AT, '<=', now);
-  if (passed.length > 0) query = query.where('user_id', 'not in', passed);
-  return query.orderBy(DUE_AT).limit(limit).execute();
+interface Waiting {
+  readonly now: number;
+  readonly ids: readonly string[];
+  readonly limit: number;
 }
+
+/** @param isSlow 1 or 0 */
+const waiting = (isSlow: number) => {
+  const select = `select id, customer_id, served_at from webhooks
+    where ${HAS_DUE} and ${IS_SLOW} = ${isSlow} and ${DUE_AT} <= :now`;
+  return listStatement<Waiting, WaitingWebhook>(
+    `${select} and customer_id not in (:ids) order by ${DUE_AT} limit :limit`,
+    'text',
+    { postgres: `${select} and customer_id <> all (cast(:ids as text[])) order by ${DUE_AT} limit :limit` },
+  );
+};
+const WAITING_FAST = waiting(0);
+const WAITING_SLOW = waiting(1);
+
+/** Webhooks that may be attempted now, the one that has waited longest first. */
+export async function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingWebhook[]> {
+  const { now, isSlow, passed: ids, limit } = filter;
+  return (await (isSlow ? WAITING_SLOW : WAITING_FAST)(db, { now, ids, limit })).rows;
+}
+
+const nextDue = (isSlow: number) => `select ${DUE_AT} from webhooks
+  where ${HAS_DUE} and ${IS_SLOW} = ${isSlow} and ${DUE_AT} > :now order by ${DUE_AT} limit 1`;
+
+const NEXT_DUE = statement<{ now: number }, { fast: number | null; slow: number | null }>(
+  `select (${nextDue(0)}) as fast, (${nextDue(1)}) as slow`,
+);
 
 /**
  * The earliest time after `now` at which a webhook may be attempted. Two look-ups in an index, however many wait.
  * @returns milliseconds since the epoch; null when there is none
  */
 export async function nextDueAfter(db: Db, now: number): Promise<number | null> {
-  const { fast, slow } = await db
-    .selectNoFrom((from) =>
-      ([0, 1] as const).map((isSlow) =>
-        from
-          .selectFrom('webhooks')
-          .select(DUE_AT.as('at'))
-          .where(HAS_DUE)
-          .where(IS_SLOW, '=', sql.lit(isSlow))
-          .where(DUE_AT, '>', now)
-          .orderBy(DUE_AT)
-          .limit(1)
-          .as(isSlow === 0 ? 'fast' : 'slow'),
-      ),
-    )
-    .$castTo<{ fast: number | null; slow: number | null }>()
-    .executeTakeFirstOrThrow();
+  const { fast = null, slow = null } = (await NEXT_DUE(db, { now })).rows[0] ?? {};
   if (fast === null || slow === null) return fast ?? slow;
   return Math.min(fast, slow);
 }

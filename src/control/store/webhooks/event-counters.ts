@@ -1,5 +1,17 @@
-import { sql } from 'kysely';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
+import type { EventCountersTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
+
+interface Owners {
+  readonly ids: readonly string[];
+}
+
+const ADD_MISSING = listStatement<Owners>(
+  `insert into event_counters (customer_id, seq) select id, 0 from customers where id in (:ids) order by id
+  on conflict do nothing`,
+  'text',
+);
 
 /**
  * The last number given to an event of each of these customers. The caller must have locked the cursor of the fan-out.
@@ -9,28 +21,24 @@ export async function eventNumbers(tx: Tx, owners: readonly string[]): Promise<M
   const known = await knownNumbers(tx, owners);
   const missing = owners.filter((owner) => !known.has(owner));
   if (missing.length === 0) return known;
-  await tx
-    .insertInto('event_counters')
-    .columns(['user_id', 'seq'])
-    .expression((from) =>
-      from
-        .selectFrom('users')
-        .select(['id', sql<number>`0`.as('seq')])
-        .where('id', 'in', missing)
-        .orderBy('id'),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
+  await ADD_MISSING(tx, { ids: missing });
   return knownNumbers(tx, owners);
 }
 
+const KNOWN = listStatement<Owners, EventCountersTable>(
+  'select customer_id, seq from event_counters where customer_id in (:ids)',
+  'text',
+);
+
 async function knownNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {
-  const rows = await tx.selectFrom('event_counters').selectAll().where('user_id', 'in', owners).execute();
-  return new Map(rows.map((row) => [row.user_id, row.seq]));
+  const { rows } = await KNOWN(tx, { ids: owners });
+  return new Map(rows.map((row) => [row.customer_id, row.seq]));
 }
 
+const SAVE = statement<{ owner: string; seq: number }>(
+  'update event_counters set seq = :seq where customer_id = :owner',
+);
+
 export async function saveEventNumbers(tx: Tx, numbers: ReadonlyMap<string, number>): Promise<void> {
-  for (const [owner, seq] of numbers) {
-    await tx.updateTable('event_counters').set({ seq }).where('user_id', '=', owner).execute();
-  }
+  for (const [owner, seq] of numbers) await SAVE(tx, { owner, seq });
 }

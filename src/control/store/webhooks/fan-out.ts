@@ -1,30 +1,42 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { sql } from 'kysely';
 import type { Change } from '../../../core/change.ts';
 import type { Tier } from '../../../core/tiers.ts';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
-import { decodeChange } from '../../../feed/change-codec.ts';
+import { decodeChange } from '../../../feed/changes/change-codec.ts';
+import { rowInsert } from '../engine/insert-rows.ts';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
-import type { WebhookDeliveriesTable } from '../schema.ts';
+import type { ChangeLogTable, WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
-import { WAITS } from './deliveries.ts';
 
-/** The row of `feed_cursors` with the `seq` up to which the fan-out has read the log. */
-const CURSOR = 'webhooks';
-
-/** Rows in one insert: well below the parameters that either engine allows in a statement. */
+/** Rows in one turn of the event loop. */
 const CHUNK = 100;
+
+const LAST_CHANGE = statement<{ seq: number; until: number }, { last: number | null }>(
+  'select max(seq) as last from change_log where seq > :seq and seq <= :until',
+);
 
 /** The last change after `seq`, of `size` at most; null when there is none. */
 export async function lastChange(db: Db, seq: number, size: number): Promise<number | null> {
-  const { last } = await db
-    .selectFrom('change_log')
-    .select((change) => change.fn.max<number | null>('seq').as('last'))
-    .where('seq', '>', seq)
-    .where('seq', '<=', seq + size)
-    .executeTakeFirstOrThrow();
-  return last;
+  const { rows } = await LAST_CHANGE(db, { seq, until: seq + size });
+  return rows[0]?.last ?? null;
 }
+
+const EVENT_TYPES = Object.keys(WEBHOOK_EVENTS)
+  .map((type) => `'${type}'`)
+  .join(', ');
+
+const CUSTOMERS_CONCERNED = statement<
+  { after: number; until: number },
+  { readonly customer_id: string; readonly count: number }
+>(
+  `select customer_id, count(*) as count from webhooks
+  where enabled = 1 and customer_id in (
+    select owner from change_log
+    where seq > :after and seq <= :until and cause <> 'expiry' and type in (${EVENT_TYPES}) and owner is not null)
+  group by customer_id`,
+);
 
 /**
  * The customers who have to be told of changes after one `seq` up to another, as far as that can be seen without reading
@@ -32,24 +44,22 @@ export async function lastChange(db: Db, seq: number, size: number): Promise<num
  * @returns how many enabled webhooks each of them has
  */
 export async function customersConcerned(db: Db, after: number, until: number): Promise<Map<string, number>> {
-  const rows = await db
-    .selectFrom('webhooks')
-    .select((webhook) => ['user_id', webhook.fn.countAll<number>().as('count')])
-    .where('enabled', '=', 1)
-    .where('user_id', 'in', (webhook) =>
-      webhook
-        .selectFrom('change_log')
-        .select((change) => change.ref('owner').$notNull().as('owner'))
-        .where('seq', '>', after)
-        .where('seq', '<=', until)
-        .where('cause', '<>', 'expiry')
-        .where('type', 'in', Object.keys(WEBHOOK_EVENTS))
-        .where('owner', 'is not', null),
-    )
-    .groupBy('user_id')
-    .execute();
-  return new Map(rows.map((row) => [row.user_id, row.count]));
+  const { rows } = await CUSTOMERS_CONCERNED(db, { after, until });
+  return new Map(rows.map((row) => [row.customer_id, row.count]));
 }
+
+interface OwnersSpan {
+  readonly ids: readonly string[];
+  readonly after: number;
+  readonly until: number;
+  readonly limit: number;
+}
+
+const CHANGES_OF = listStatement<OwnersSpan, ChangeLogTable>(
+  `select seq, at, owner, cause, type, namespace, key, body, data from change_log
+  where seq > :after and seq <= :until and owner in (:ids) order by seq limit :limit`,
+  'text',
+);
 
 /** The changes of these owners after one `seq` up to another, in order, whole. */
 export async function changesOf(
@@ -59,22 +69,14 @@ export async function changesOf(
   until: number,
   limit: number,
 ): Promise<Change[]> {
-  const rows = await tx
-    .selectFrom('change_log')
-    .selectAll()
-    .where('seq', '>', after)
-    .where('seq', '<=', until)
-    .where('owner', 'in', owners)
-    .orderBy('seq')
-    .limit(limit)
-    .execute();
+  const { rows } = await CHANGES_OF(tx, { ids: owners, after, until, limit });
   return rows.map(decodeChange);
 }
 
 /** An enabled webhook, as far as it matters what is enqueued for it. */
 export interface TargetRow {
   readonly id: string;
-  readonly user_id: string;
+  readonly customer_id: string;
   /** Of its owner. */
   readonly tier: Tier;
   readonly events: string;
@@ -83,85 +85,100 @@ export interface TargetRow {
   readonly attempt_minutes: string;
 }
 
+const HOLD_ENABLED = listStatement<{ ids: readonly string[] }, TargetRow>(
+  `select w.id, w.customer_id, c.tier, w.events, w.namespaces, w.starts_after, w.attempt_minutes
+  from webhooks as w join customers as c on c.id = w.customer_id
+  where w.customer_id in (:ids) and w.enabled = 1 order by w.id`,
+  'text',
+  { lock: 'for no key update of w' },
+);
+
 /**
  * The enabled webhooks of these customers, held until the unit ends: none of them is disabled or deleted, and nothing of
  * theirs is sent off or settled, while the unit counts what waits.
  */
-export function holdEnabled(tx: Tx, owners: readonly string[]): Promise<TargetRow[]> {
-  return tx
-    .selectFrom('webhooks as w')
-    .innerJoin('users as u', 'u.id', 'w.user_id')
-    .select([
-      'w.id',
-      'w.user_id',
-      'u.tier',
-      'w.events',
-      'w.namespaces',
-      'w.starts_after',
-      'w.attempt_minutes',
-    ])
-    .where('w.user_id', 'in', owners)
-    .where('w.enabled', '=', 1)
-    .orderBy('w.id')
-    .forNoKeyUpdate('w')
-    .execute();
+export async function holdEnabled(tx: Tx, owners: readonly string[]): Promise<TargetRow[]> {
+  return (await HOLD_ENABLED(tx, { ids: owners })).rows;
 }
+
+const COUNT_WAITING = listStatement<{ ids: readonly string[] }, { webhook_id: string; count: number }>(
+  `select webhook_id, count(*) as count from webhook_deliveries
+  where webhook_id in (:ids) and status = 'pending' group by webhook_id`,
+  'text',
+);
 
 /** How many deliveries of each webhook wait; no entry for none. */
 export async function countWaiting(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await tx
-    .selectFrom('webhook_deliveries')
-    .select((delivery) => ['webhook_id', delivery.fn.countAll<number>().as('count')])
-    .where('webhook_id', 'in', ids)
-    .where(WAITS)
-    .groupBy('webhook_id')
-    .execute();
+  const { rows } = await COUNT_WAITING(tx, { ids });
   return new Map(rows.map((row) => [row.webhook_id, row.count]));
 }
 
-/** The newest dropped deliveries of a webhook made after `since`, up to `limit`: how many, and when the oldest was made. */
-export async function droppedSince(
-  tx: Tx,
-  id: string,
-  since: number,
-  limit: number,
-): Promise<{ readonly count: number; readonly oldest: number | null }> {
-  const newest = tx
-    .selectFrom('webhook_deliveries')
-    .select('created_at')
-    .where('webhook_id', '=', id)
-    .where('created_at', '>', since)
-    .where('status', '=', 'dropped')
-    .orderBy('created_at', 'desc')
-    .limit(limit);
-  return tx
-    .selectFrom(newest.as('newest'))
-    .select(({ fn }) => [
-      fn.countAll<number>().as('count'),
-      fn.min<number | null>('newest.created_at').as('oldest'),
-    ])
-    .executeTakeFirstOrThrow();
+interface Dropped {
+  readonly count: number;
+  readonly oldest: number | null;
 }
+
+const DROPPED_SINCE = statement<{ id: string; since: number; limit: number }, Dropped>(
+  `select count(*) as count, min(created_at) as oldest from (
+    select created_at from webhook_deliveries
+    where webhook_id = :id and created_at > :since and status = 'dropped' order by created_at desc limit :limit) as newest`,
+);
+
+/** The newest dropped deliveries of a webhook made after `since`, up to `limit`: how many, and when the oldest was made. */
+export async function droppedSince(tx: Tx, id: string, since: number, limit: number): Promise<Dropped> {
+  return (await DROPPED_SINCE(tx, { id, since, limit })).rows[0] ?? { count: 0, oldest: null };
+}
+
+const INSERT_DELIVERIES = rowInsert('webhook_deliveries', {
+  id: 'text',
+  webhook_id: 'text',
+  event: 'text',
+  seq: 'bigint',
+  status: 'text',
+  body: 'bytea',
+  response_code: 'bigint',
+  error: 'text',
+  attempts: 'bigint',
+  duration_ms: 'bigint',
+  created_at: 'bigint',
+  last_attempt_at: 'bigint',
+  next_attempt_at: 'bigint',
+});
 
 export async function insertDeliveries(tx: Tx, rows: readonly WebhookDeliveriesTable[]): Promise<void> {
   for (let start = 0; start < rows.length; start += CHUNK) {
     // The embedded engine's statements are synchronous: without this, nothing else would run until the last of them.
     if (start > 0) await turn();
-    await tx
-      .insertInto('webhook_deliveries')
-      .values(rows.slice(start, start + CHUNK))
-      .execute();
+    await INSERT_DELIVERIES(tx, rows.slice(start, start + CHUNK).map(valuesOf));
   }
 }
 
+function valuesOf(row: WebhookDeliveriesTable) {
+  return [
+    row.id,
+    row.webhook_id,
+    row.event,
+    row.seq,
+    row.status,
+    row.body,
+    row.response_code,
+    row.error,
+    row.attempts,
+    row.duration_ms,
+    row.created_at,
+    row.last_attempt_at,
+    row.next_attempt_at,
+  ];
+}
+
+const SET_DUE_BY = listStatement<{ ids: readonly string[]; at: number }>(
+  'update webhooks set next_due_at = :at where id in (:ids) and (next_due_at is null or next_due_at > :at)',
+  'text',
+);
+
 /** Something of these webhooks, which the unit holds, is due at `at`. Wakes the dispatchers. */
 export async function setDueBy(tx: Tx, ids: readonly string[], at: number): Promise<void> {
-  await tx
-    .updateTable('webhooks')
-    .set({ next_due_at: at })
-    .where('id', 'in', ids)
-    .where((webhook) => webhook.or([webhook('next_due_at', 'is', null), webhook('next_due_at', '>', at)]))
-    .execute();
+  await SET_DUE_BY(tx, { ids, at });
   markWork(tx, 'deliveries');
 }
 
@@ -174,53 +191,58 @@ export interface FanOutPosition {
   readonly head: number;
 }
 
+// The fan-out's row of `feed_cursors` is `webhooks`: the `seq` up to which it has read the log.
+
+const POSITION = statement<object, { head: number; cursor: number; oldest: number | null }>(
+  `select h.seq as head, c.seq as cursor, (select min(seq) from change_log) as oldest
+  from feed_head as h join feed_cursors as c on c.name = 'webhooks' where h.id = 1`,
+);
+
 /** All of one moment. */
 export async function fanOutPosition(db: Db): Promise<FanOutPosition> {
-  const row = await db
-    .selectFrom('feed_head')
-    .where('feed_head.id', '=', 1)
-    .innerJoin('feed_cursors', (join) => join.on('feed_cursors.name', '=', CURSOR))
-    .select((from) => [
-      'feed_head.seq as head',
-      'feed_cursors.seq as cursor',
-      from.selectFrom('change_log').select(sql<number | null>`min(change_log.seq)`.as('low')).as('oldest'),
-    ])
-    .executeTakeFirstOrThrow();
+  const row = cursorOf((await POSITION(db, {})).rows);
   return { ...row, oldest: row.oldest ?? row.head + 1 };
 }
 
+const LOCK_CURSOR = statement<object, { readonly seq: number; readonly at: number }>(
+  "select seq, at from feed_cursors where name = 'webhooks'",
+  { lock: 'for update' },
+);
+
 /** Reads the cursor and holds it until the unit ends: one unit at a time enqueues, on the whole database. */
-export function lockCursor(tx: Tx): Promise<{ readonly seq: number; readonly at: number }> {
-  return tx
-    .selectFrom('feed_cursors')
-    .select(['seq', 'at'])
-    .where('name', '=', CURSOR)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
+export async function lockCursor(tx: Tx): Promise<{ readonly seq: number; readonly at: number }> {
+  return cursorOf((await LOCK_CURSOR(tx, {})).rows);
 }
+
+function cursorOf<R>([row]: readonly R[]): R {
+  if (row === undefined) throw new Error("the database has lost the fan-out's cursor (table feed_cursors)");
+  return row;
+}
+
+const MOVE = statement<{ seq: number; at: number }>(
+  "update feed_cursors set seq = :seq, at = :at where name = 'webhooks'",
+);
 
 /** Of a cursor that the unit holds. */
 export async function moveCursor(tx: Tx, seq: number, at: number): Promise<void> {
-  await tx.updateTable('feed_cursors').set({ seq, at }).where('name', '=', CURSOR).execute();
+  await MOVE(tx, { seq, at });
 }
+
+const ADVANCE = statement<{ seq: number }>(
+  "update feed_cursors set seq = :seq where name = 'webhooks' and seq < :seq",
+);
 
 /** Up to `seq` nothing was to be enqueued. Never moves it back. */
 export async function advanceCursor(tx: Tx, seq: number): Promise<void> {
-  await tx
-    .updateTable('feed_cursors')
-    .set({ seq })
-    .where('name', '=', CURSOR)
-    .where('seq', '<', seq)
-    .execute();
+  await ADVANCE(tx, { seq });
 }
+
+const REWIND = statement<object>(
+  `update feed_cursors set seq = (select seq from feed_head where id = 1)
+  where name = 'webhooks' and seq > (select seq from feed_head where id = 1)`,
+);
 
 /** Takes a cursor that stands after the end of the log back to it. */
 export async function rewindCursor(tx: Tx): Promise<void> {
-  const head = tx.selectFrom('feed_head').select('seq').where('id', '=', 1).$asScalar().$notNull();
-  await tx
-    .updateTable('feed_cursors')
-    .set({ seq: head })
-    .where('name', '=', CURSOR)
-    .where('seq', '>', head)
-    .execute();
+  await REWIND(tx, {});
 }

@@ -1,4 +1,5 @@
 import type { Tier } from '../../../core/tiers.ts';
+import { listStatement } from '../engine/list-statement.ts';
 import { statement } from '../engine/statement.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
@@ -6,7 +7,7 @@ import type { Tx } from '../store.ts';
 /** A webhook whose row this unit holds, as far as its deliveries need it. */
 export interface HeldWebhook {
   readonly id: string;
-  readonly user_id: string;
+  readonly customer_id: string;
   /** Of its owner. */
   readonly tier: Tier;
   readonly url: string;
@@ -19,43 +20,27 @@ export interface HeldWebhook {
   readonly claimed_delivery: string | null;
 }
 
-const HELD = [
-  'w.id',
-  'w.user_id',
-  'u.tier',
-  'w.url',
-  'w.signing_secret',
-  'w.failure_count',
-  'w.rests_until',
-  'w.attempt_minutes',
-  'w.last_attempt_ms',
-  'w.claimed_delivery',
-] as const;
+const HELD = `w.id, w.customer_id, c.tier, w.url, w.signing_secret, w.failure_count, w.rests_until, w.attempt_minutes,
+  w.last_attempt_ms, w.claimed_delivery`;
+
+const HOLD_CLAIMABLE = listStatement<{ ids: readonly string[]; now: number }, HeldWebhook>(
+  `select ${HELD} from webhooks as w inner join customers as c on c.id = w.customer_id
+  where w.id in (:ids) and w.enabled = 1 and w.next_due_at <= :now and w.rests_until <= :now and w.claimed_until <= :now`,
+  'text',
+  // The weaker lock for writing: deliveries may be enqueued beside it, for they only name the webhook.
+  { lock: 'for no key update of w skip locked' },
+);
 
 /**
  * Locks those of the given webhooks that may be attempted now. On PostgreSQL it skips those that another unit has locked. The
  * caller leases each with `saveLease`, in the same unit.
  */
-export function holdClaimable(tx: Tx, now: number, ids: readonly string[]): Promise<HeldWebhook[]> {
-  return (
-    tx
-      .selectFrom('webhooks as w')
-      .innerJoin('users as u', 'u.id', 'w.user_id')
-      .select(HELD)
-      .where('w.id', 'in', ids)
-      .where('w.enabled', '=', 1)
-      .where('w.next_due_at', '<=', now)
-      .where('w.rests_until', '<=', now)
-      .where('w.claimed_until', '<=', now)
-      // The weaker lock for writing: deliveries may be enqueued beside it, for they only name the webhook.
-      .forNoKeyUpdate('w')
-      .skipLocked()
-      .execute()
-  );
+export async function holdClaimable(tx: Tx, now: number, ids: readonly string[]): Promise<HeldWebhook[]> {
+  return (await HOLD_CLAIMABLE(tx, { ids, now })).rows;
 }
 
 const HOLD_CLAIMED = statement<{ id: string; claim: string }, HeldWebhook>(
-  `select ${HELD.join(', ')} from webhooks as w inner join users as u on u.id = w.user_id
+  `select ${HELD} from webhooks as w inner join customers as c on c.id = w.customer_id
   where w.id = :id and w.claim = :claim and w.enabled = 1`,
   { lock: 'for no key update of w' },
 );

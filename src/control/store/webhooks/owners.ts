@@ -5,8 +5,8 @@ import type { Db } from '../store.ts';
 export async function findOwner(db: Db, namespace: string): Promise<{ id: string; tier: Tier } | null> {
   const row = await db
     .selectFrom('namespaces as n')
-    .innerJoin('users as u', 'u.id', 'n.user_id')
-    .select(['u.id', 'u.tier'])
+    .innerJoin('customers as c', 'c.id', 'n.customer_id')
+    .select(['c.id', 'c.tier'])
     .where('n.name', '=', namespace)
     .where('n.closing', '=', 0)
     .executeTakeFirst();

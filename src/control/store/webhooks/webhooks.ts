@@ -1,4 +1,5 @@
 import { type Insertable, sql } from 'kysely';
+import { statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
@@ -29,24 +30,24 @@ export async function insertWebhook(tx: Tx, webhook: Insertable<WebhooksTable>):
   await tx.insertInto('webhooks').values(webhook).execute();
 }
 
-export async function findWebhook(db: Db, id: string, userId: string): Promise<WebhookRow | null> {
+export async function findWebhook(db: Db, id: string, customerId: string): Promise<WebhookRow | null> {
   const row = await db
     .selectFrom('webhooks')
     .selectAll()
     .where('id', '=', id)
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .where(EXISTS)
     .executeTakeFirst();
   return row ?? null;
 }
 
 /** Reads a webhook and locks its row until the unit ends: no other unit claims it or settles a delivery meanwhile. */
-export async function lockWebhook(tx: Tx, id: string, userId: string): Promise<WebhookRow | null> {
+export async function lockWebhook(tx: Tx, id: string, customerId: string): Promise<WebhookRow | null> {
   const row = await tx
     .selectFrom('webhooks')
     .selectAll()
     .where('id', '=', id)
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .where(EXISTS)
     .forUpdate()
     .executeTakeFirst();
@@ -54,34 +55,32 @@ export async function lockWebhook(tx: Tx, id: string, userId: string): Promise<W
 }
 
 /** A customer's webhooks, oldest first. */
-export function listWebhooks(db: Db, userId: string): Promise<WebhookRow[]> {
+export function listWebhooks(db: Db, customerId: string): Promise<WebhookRow[]> {
   return db
     .selectFrom('webhooks')
     .selectAll()
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .where(EXISTS)
     .orderBy('created_at')
     .orderBy('id')
     .execute();
 }
 
+const IDS = statement<{ after: string; limit: number }, { id: string }>(
+  'select id from webhooks where id > :after order by id limit :limit',
+);
+
 /** Ids of all webhooks after `after`, in order. */
 export async function webhookIds(db: Db, after: string, limit: number): Promise<string[]> {
-  const rows = await db
-    .selectFrom('webhooks')
-    .select('id')
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+  const { rows } = await IDS(db, { after, limit });
   return rows.map(({ id }) => id);
 }
 
-export async function countWebhooks(db: Db, userId: string): Promise<number> {
+export async function countWebhooks(db: Db, customerId: string): Promise<number> {
   const { count } = await db
     .selectFrom('webhooks')
     .select((webhook) => webhook.fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .where(EXISTS)
     .executeTakeFirstOrThrow();
   return count;
@@ -138,15 +137,29 @@ export async function closeWebhook(tx: Tx, id: string): Promise<void> {
     .execute();
 }
 
+/** Starts the deletion of every webhook of a customer whose row the unit holds. */
+export async function closeWebhooks(tx: Tx, customerId: string): Promise<void> {
+  await tx
+    .updateTable('webhooks')
+    .set({ ...CLOSED, notice_due_at: null, cleanup: 'delete' })
+    .where('customer_id', '=', customerId)
+    .execute();
+}
+
 /**
  * Pauses the enabled webhooks of a customer beyond the oldest `quota`; the newest of them carries the notice for the owner.
  * The unit must hold the customer's row.
  */
-export async function pauseWebhooksAbove(tx: Tx, userId: string, quota: number, now: number): Promise<void> {
+export async function pauseWebhooksAbove(
+  tx: Tx,
+  customerId: string,
+  quota: number,
+  now: number,
+): Promise<void> {
   const rows = await tx
     .selectFrom('webhooks')
     .select(['id', 'enabled'])
-    .where('user_id', '=', userId)
+    .where('customer_id', '=', customerId)
     .where(EXISTS)
     .orderBy('created_at')
     .orderBy('id')
@@ -164,20 +177,15 @@ export async function pauseWebhooksAbove(tx: Tx, userId: string, quota: number, 
   await tx.updateTable('webhooks').set({ notice_due_at: now }).where('id', '=', newest.id).execute();
 }
 
+type ToClean = Pick<WebhooksTable, 'id'> & { readonly cleanup: CleanupTask };
+
+const TO_CLEAN = statement<{ after: string; limit: number }, ToClean>(
+  'select id, cleanup from webhooks where cleanup is not null and id > :after order by id limit :limit',
+);
+
 /** Webhooks after `after` that have something left to do, in order of their ids. */
-export async function webhooksToClean(
-  db: Db,
-  after: string,
-  limit: number,
-): Promise<readonly { readonly id: string; readonly cleanup: CleanupTask }[]> {
-  return db
-    .selectFrom('webhooks')
-    .select((webhook) => ['id', webhook.ref('cleanup').$notNull().as('cleanup')])
-    .where('cleanup', 'is not', null)
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+export async function webhooksToClean(db: Db, after: string, limit: number): Promise<ToClean[]> {
+  return (await TO_CLEAN(db, { after, limit })).rows;
 }
 
 /** Holds a webhook until the unit ends. @returns false when this task is not left to do */

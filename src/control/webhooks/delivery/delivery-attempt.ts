@@ -9,7 +9,7 @@ import { countAttempt } from './hourly-attempts.ts';
 export interface DeliveryAttempt {
   readonly claim: string;
   readonly webhookId: string;
-  readonly userId: string;
+  readonly customerId: string;
   readonly url: string;
   readonly encryptedSecret: Uint8Array;
   readonly deliveryId: string;
@@ -114,7 +114,7 @@ export function attemptOf(
   return {
     claim,
     webhookId: hook.id,
-    userId: hook.user_id,
+    customerId: hook.customer_id,
     url: hook.url,
     encryptedSecret: hook.signing_secret,
     deliveryId: delivery.id,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import type { SecretEncryption } from '../../../core/secret-encryption.ts';
 import type { DeliveryError, DeliveryStatus } from '../../../core/webhooks.ts';
 import { backoffMs } from '../../../lifecycle/backoff.ts';
 import type { Store } from '../../store/store.ts';
@@ -8,7 +9,7 @@ import type { DeliveryAttempt, EndedCounts } from '../delivery/delivery-attempt.
 import { webhookBackoffMs } from '../delivery/retry-delays.ts';
 import { AttemptInterruptedError } from '../delivery/send-attempt.ts';
 import { cancelAttempt, type Settled, settleAttempt } from '../delivery/settle.ts';
-import type { AttemptResult, SecretEncryption, SendAttempt } from '../ports.ts';
+import type { AttemptResult, SendAttempt } from '../ports.ts';
 import type { PoolName } from './worker-pools.ts';
 
 /** A webhook keeps its worker for this many deliveries or milliseconds while others wait. */
@@ -44,7 +45,7 @@ export interface WorkerContext {
   /** By webhook: attempts in a row that the end of the outbound thread interrupted. They set the backoff. */
   readonly interruptions: Map<string, number>;
   /** Whether another webhook may be waiting for the worker that this customer occupies in a pool. */
-  readonly othersWait: (userId: string, pool: PoolName) => boolean;
+  readonly othersWait: (customerId: string, pool: PoolName) => boolean;
 }
 
 /**
@@ -93,7 +94,7 @@ async function sendAndSettle(
     const { leaseMs, schedule } = context;
     // The reserve is for fast endpoints; this one became slow.
     const mayStay = pool === 'general' || result.durationMs < LIMITS.webhookFastMs;
-    const goOn = !signal.aborted && mayStay && !(isLast && context.othersWait(attempt.userId, pool));
+    const goOn = !signal.aborted && mayStay && !(isLast && context.othersWait(attempt.customerId, pool));
     const rules = { now: clock(), leaseMs, schedule, random: context.random(), goOn };
     return store.write((tx) => settleAttempt(tx, attempt, result, rules));
   });

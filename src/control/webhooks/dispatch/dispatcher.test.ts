@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe } from 'node:test';
+import { describe, mock } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type DispatchRun,
   delivered,
@@ -55,6 +56,20 @@ for (const { name, create, skip } of ENGINES) {
         [claimed_until, claimed_delivery, next_due_at, last_triggered_at],
         [0, null, null, run.now],
       );
+    });
+
+    scenario('looks for work once a second while units commit that leave none', async (run) => {
+      const reads = mock.method(run.store.read.getExecutor(), 'executeQuery').mock;
+      const searches = (): number =>
+        reads.calls.filter((call) => String(call.arguments[0]?.sql).includes('as slow')).length;
+      run.start();
+      await until('the first search', () => searches() === 1);
+      await sleep(1_500);
+      for (let units = 0; units < 20; units++) {
+        await run.store.write(async () => {});
+        await sleep(20);
+      }
+      assert.equal(searches() <= 3, true, `${searches()}`);
     });
 
     scenario('a delivery that fails is retried later and does not delay those behind it', async (run) => {
@@ -268,7 +283,7 @@ for (const { name, create, skip } of ENGINES) {
         },
       });
       await until('both ended', () => told['ended failed'] === 1);
-      await run.store.write((tx) => tx.updateTable('users').set({ tier: 'free' }).execute());
+      await run.store.write((tx) => tx.updateTable('customers').set({ tier: 'free' }).execute());
       await enqueue(run.store, id, 4, run.now, { seq: 3 });
       run.pass(1000);
       await until('the tier was checked', () => told['ended failed'] === 5);

@@ -1,12 +1,14 @@
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import type { SecretEncryption } from '../../../core/secret-encryption.ts';
 import { loop } from '../../../lifecycle/loop.ts';
 import { createWaker } from '../../../lifecycle/waker.ts';
 import type { Store } from '../../store/store.ts';
+import { QUIET_MS } from '../../store/store-loop.ts';
 import { endAllLeases, waitingSince } from '../../store/webhooks/dispatch.ts';
 import { nextDueAfter, type WaitingWebhook, waitingWebhooks } from '../../store/webhooks/due-webhooks.ts';
 import { claimAttempts, type DeliveryAttempt } from '../delivery/delivery-attempt.ts';
-import type { SecretEncryption, SendAttempt } from '../ports.ts';
+import type { SendAttempt } from '../ports.ts';
 import {
   type DispatchObserver,
   reportEnded,
@@ -22,7 +24,7 @@ const CLAIM_MAX = 16;
 /** Waiting webhooks of each kind that one pass considers: several times as many as there are workers. */
 const WAITING_MAX = 500;
 
-/** Longest wait between two passes, milliseconds. Bounds the delay after a lost wake-up. */
+/** Longest wait between two passes while units commit, milliseconds. `QUIET_MS` is the longest while none does. */
 const LONGEST_WAIT_MS = 1000;
 /** Wait after a pass that found only webhooks that another process holds, milliseconds. */
 const HELD_WAIT_MS = 25;
@@ -56,7 +58,7 @@ export interface DispatcherOptions {
 }
 
 export interface Dispatcher {
-  /** Starts a pass now. Without it, due work is found up to `LONGEST_WAIT_MS` later. */
+  /** Starts a pass now. Without it, due work is found up to `QUIET_MS` later. */
   wake(): void;
   /** Resolves after an abort, when open attempts are settled. Never rejects. */
   readonly stopped: Promise<void>;
@@ -83,8 +85,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const observe = options.observe ?? UNOBSERVED;
   const waker = createWaker(signal);
   const running = new Set<Promise<void>>();
-  const isFull = (userId: string, pool: PoolName): boolean =>
-    pools.free(pool) <= 0 || pools.busyFor(userId, pool) >= pools.share(pool, 1);
+  const isFull = (customerId: string, pool: PoolName): boolean =>
+    pools.free(pool) <= 0 || pools.busyFor(customerId, pool) >= pools.share(pool, 1);
   /** Work whose last try failed. Only the first failure in a row is reported. */
   const failing = new Set<'search' | 'settle'>();
   const fail = (what: 'search' | 'settle', error: unknown): void => {
@@ -105,13 +107,13 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   };
 
   function start(attempt: DeliveryAttempt, pool: PoolName): void {
-    const { userId } = attempt;
-    pools.occupy(userId, pool);
+    const { customerId } = attempt;
+    pools.occupy(customerId, pool);
     const worker = runDeliveryWorker(context, attempt, pool)
       .catch(onError)
       .finally(() => {
         running.delete(worker);
-        pools.release(userId, pool);
+        pools.release(customerId, pool);
         waker.wake();
       });
     running.add(worker);
@@ -119,8 +121,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
   async function waiting(now: number): Promise<WaitingWebhooks> {
     const customers = new Set([...pools.customers('general'), ...pools.customers('reserve')]);
-    const passed = [...customers].filter((userId) => isFull(userId, 'general'));
-    const passedFast = passed.filter((userId) => isFull(userId, 'reserve'));
+    const passed = [...customers].filter((customerId) => isFull(customerId, 'general'));
+    const passedFast = passed.filter((customerId) => isFull(customerId, 'reserve'));
     const find = (isSlow: boolean, without: readonly string[]): Promise<WaitingWebhook[]> =>
       waitingWebhooks(store.read, { now, isSlow, passed: without, limit: WAITING_MAX });
     return {
@@ -138,9 +140,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     if (assigned.length === 0) {
       const at = await nextDueAfter(store.read, now);
       // A worker that becomes free wakes this loop, so webhooks that wait for one need no timer.
-      return at === null
-        ? LONGEST_WAIT_MS
-        : Math.max(SHORTEST_WAIT_MS, Math.min(LONGEST_WAIT_MS, at - clock()));
+      return at === null ? QUIET_MS : Math.max(SHORTEST_WAIT_MS, Math.min(QUIET_MS, at - clock()));
     }
     const ids = assigned.map(({ id }) => id);
     const rules = { leaseMs, schedule: options.schedule, claim: newId(), ids };
@@ -152,21 +152,37 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     return claimed.seen > 0 ? 0 : HELD_WAIT_MS;
   }
 
+  let hasCommitted = false;
+  let isResting = false;
   let mustEndLeases = store.engine === 'sqlite';
   async function pass(): Promise<number> {
     const began = performance.now();
+    isResting = false;
     if (mustEndLeases) await store.write(endAllLeases);
     mustEndLeases = false;
+    hasCommitted = false;
     const wait = await claimDue();
     failing.delete('search');
-    if (wait > 0) await waker.sleep(Math.min(wait, PAUSE_FACTOR * (performance.now() - began)));
-    return wait;
+    const pause = Math.min(wait, PAUSE_FACTOR * (performance.now() - began));
+    if (pause > 0) await waker.sleep(pause);
+    const rest = wait - pause;
+    if (wait <= LONGEST_WAIT_MS) return rest;
+    // Not every unit that makes something due says so. For those, one search in this time is enough.
+    const busy = Math.max(0, LONGEST_WAIT_MS - pause);
+    if ((await waker.wait(busy)) || hasCommitted) return 0;
+    isResting = true;
+    return rest - busy;
   }
 
   async function run(): Promise<void> {
     const stopListening = store.onWork('deliveries', () => waker.wake());
+    const stopWatching = store.onCommit(() => {
+      hasCommitted = true;
+      if (isResting) waker.wake();
+    });
     await loop({ signal, waker, pass, onError: (error) => fail('search', error) });
     stopListening();
+    stopWatching();
     await Promise.all(running);
   }
 

@@ -13,7 +13,7 @@ function poolsOf(workers: number, reserved: number, general = workers, reserve =
 function hooks(text: string): WaitingWebhook[] {
   return text.split(' ').flatMap((one) => {
     const [id = '', servedAt = 0] = one.split(':');
-    return id === '' ? [] : [{ id, user_id: id.slice(0, 1), served_at: Number(servedAt) }];
+    return id === '' ? [] : [{ id, customer_id: id.slice(0, 1), served_at: Number(servedAt) }];
   });
 }
 
@@ -59,7 +59,7 @@ describe('the next assignments', () => {
 
 interface Hook {
   readonly id: string;
-  readonly userId: string;
+  readonly customerId: string;
   readonly attemptMs: number;
   servedAt: number;
   lastMs: number | null;
@@ -75,8 +75,8 @@ function simulate(attackers: number): number[] {
     perCustomer: { general: LIMITS.webhookWorkersPerCustomer, reserve: LIMITS.webhookReservedPerCustomer },
   });
   const all: Hook[] = [];
-  const add = (userId: string, id: string, attemptMs: number, waiting: number): Hook => {
-    const hook = { id, userId, attemptMs, servedAt: 0, lastMs: null, waiting, isBusy: false };
+  const add = (customerId: string, id: string, attemptMs: number, waiting: number): Hook => {
+    const hook = { id, customerId, attemptMs, servedAt: 0, lastMs: null, waiting, isBusy: false };
     all.push(hook);
     return hook;
   };
@@ -94,7 +94,7 @@ function simulate(attackers: number): number[] {
         continue;
       }
       const { hook, pool } = end;
-      pools.release(hook.userId, pool);
+      pools.release(hook.customerId, pool);
       Object.assign(hook, { isBusy: false, lastMs: hook.attemptMs, servedAt: now });
       hook.waiting--;
       if (hook === victim) delays.push(now - (enqueuedAt.shift() ?? 0));
@@ -108,15 +108,15 @@ function simulate(attackers: number): number[] {
       all
         .filter(({ waiting: count, isBusy }) => count > 0 && !isBusy)
         .filter(({ lastMs }) => (lastMs !== null && lastMs >= LIMITS.webhookFastMs) === isSlow)
-        .map(({ id, userId, servedAt }) => ({ id, user_id: userId, served_at: servedAt }));
-    for (const { id, userId, pool } of assignWorkers(
+        .map(({ id, customerId, servedAt }) => ({ id, customer_id: customerId, served_at: servedAt }));
+    for (const { id, customerId, pool } of assignWorkers(
       { fast: waiting(false), slow: waiting(true) },
       pools,
       64,
     )) {
       const hook = all.find((one) => one.id === id)!;
       hook.isBusy = true;
-      pools.occupy(userId, pool);
+      pools.occupy(customerId, pool);
       ends.push({ at: now + hook.attemptMs, hook, pool });
     }
   }

@@ -3,7 +3,7 @@ import type { PoolName, WorkerPools } from './worker-pools.ts';
 
 export interface WorkerAssignment {
   readonly id: string;
-  readonly userId: string;
+  readonly customerId: string;
   readonly pool: PoolName;
 }
 
@@ -31,27 +31,28 @@ export function assignWorkers(
   const assigned: WorkerAssignment[] = [];
   const added = new Map<string, Record<PoolName, number>>();
   const free: Record<PoolName, number> = { general: pools.free('general'), reserve: pools.free('reserve') };
-  const busyFor = (userId: string, pool: PoolName): number =>
-    pools.busyFor(userId, pool) + (added.get(userId)?.[pool] ?? 0);
+  const busyFor = (customerId: string, pool: PoolName): number =>
+    pools.busyFor(customerId, pool) + (added.get(customerId)?.[pool] ?? 0);
 
   function nextOf(
-    userId: string,
+    customerId: string,
     queue: readonly QueuedWebhook[],
   ): { hook: QueuedWebhook; pool: PoolName } | null {
     const [first] = queue;
     if (first === undefined) return null;
-    if (free.general > 0 && busyFor(userId, 'general') < share) return { hook: first, pool: 'general' };
-    if (free.reserve <= 0 || busyFor(userId, 'reserve') >= pools.share('reserve', queues.size)) return null;
+    if (free.general > 0 && busyFor(customerId, 'general') < share) return { hook: first, pool: 'general' };
+    if (free.reserve <= 0 || busyFor(customerId, 'reserve') >= pools.share('reserve', queues.size))
+      return null;
     const hook = queue.find((one) => one.isFast);
     return hook === undefined ? null : { hook, pool: 'reserve' };
   }
 
   while (assigned.length < limit) {
     let best: { hook: QueuedWebhook; pool: PoolName; workers: number } | null = null;
-    for (const [userId, queue] of queues) {
-      const next = nextOf(userId, queue);
+    for (const [customerId, queue] of queues) {
+      const next = nextOf(customerId, queue);
       if (next === null) continue;
-      const workers = busyFor(userId, 'general') + busyFor(userId, 'reserve');
+      const workers = busyFor(customerId, 'general') + busyFor(customerId, 'reserve');
       const isFairer =
         best === null ||
         workers < best.workers ||
@@ -60,13 +61,13 @@ export function assignWorkers(
     }
     if (best === null) break;
     const { hook, pool } = best;
-    const { id, user_id: userId } = hook;
-    assigned.push({ id, userId, pool });
+    const { id, customer_id: customerId } = hook;
+    assigned.push({ id, customerId, pool });
     free[pool]--;
-    const counts = added.get(userId) ?? { general: 0, reserve: 0 };
+    const counts = added.get(customerId) ?? { general: 0, reserve: 0 };
     counts[pool]++;
-    added.set(userId, counts);
-    const queue = queues.get(userId) ?? [];
+    added.set(customerId, counts);
+    const queue = queues.get(customerId) ?? [];
     queue.splice(queue.indexOf(hook), 1);
   }
   return assigned;
@@ -82,7 +83,7 @@ function queuesOf(
   ];
   return Map.groupBy(
     all.toSorted((a, b) => (isBefore(a, b) ? -1 : 1)),
-    (hook) => hook.user_id,
+    (hook) => hook.customer_id,
   );
 }
 

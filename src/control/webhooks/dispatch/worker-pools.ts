@@ -11,10 +11,10 @@ export interface PoolLimits {
 export interface WorkerPools {
   busy(): number;
   free(pool: PoolName): number;
-  busyFor(userId: string, pool: PoolName): number;
+  busyFor(customerId: string, pool: PoolName): number;
   customers(pool: PoolName): Iterable<string>;
-  occupy(userId: string, pool: PoolName): void;
-  release(userId: string, pool: PoolName): void;
+  occupy(customerId: string, pool: PoolName): void;
+  release(customerId: string, pool: PoolName): void;
   /** Workers that one customer may have while `waiting` customers wait. In the general pool: an equal part. */
   share(pool: PoolName, waiting: number): number;
 }
@@ -24,20 +24,20 @@ export function createWorkerPools({ workers, reserved, perCustomer }: PoolLimits
   const counts = { general: new Map<string, number>(), reserve: new Map<string, number>() };
   const busy = { general: 0, reserve: 0 };
 
-  function add(userId: string, pool: PoolName, by: 1 | -1): void {
-    const count = (counts[pool].get(userId) ?? 0) + by;
-    if (count > 0) counts[pool].set(userId, count);
-    else counts[pool].delete(userId);
+  function add(customerId: string, pool: PoolName, by: 1 | -1): void {
+    const count = (counts[pool].get(customerId) ?? 0) + by;
+    if (count > 0) counts[pool].set(customerId, count);
+    else counts[pool].delete(customerId);
     busy[pool] += by;
   }
 
   return {
     busy: () => busy.general + busy.reserve,
     free: (pool) => size[pool] - busy[pool],
-    busyFor: (userId, pool) => counts[pool].get(userId) ?? 0,
+    busyFor: (customerId, pool) => counts[pool].get(customerId) ?? 0,
     customers: (pool) => counts[pool].keys(),
-    occupy: (userId, pool) => add(userId, pool, 1),
-    release: (userId, pool) => add(userId, pool, -1),
+    occupy: (customerId, pool) => add(customerId, pool, 1),
+    release: (customerId, pool) => add(customerId, pool, -1),
     share(pool, waiting) {
       if (pool === 'reserve') return perCustomer.reserve;
       return Math.min(perCustomer.general, Math.ceil(size.general / Math.max(1, waiting)));

@@ -10,7 +10,7 @@ const OWNER = 'owner';
 
 const hook = (id: string, more: Partial<TargetRow> = {}): TargetRow => ({
   id,
-  user_id: OWNER,
+  customer_id: OWNER,
   tier: 'pro',
   events: JSON.stringify(Object.keys(WEBHOOK_EVENTS)),
   namespaces: '[]',
@@ -125,7 +125,7 @@ describe('a batch', () => {
     ['an older change', hook('h', { starts_after: 3 }), upsert(3), false, true],
     ['a newer change', hook('h', { starts_after: 2 }), upsert(3), true, true],
     ['a tier without webhooks', hook('h', { tier: 'free' }), upsert(3), false, true],
-    ['another customer', hook('h', { user_id: 'other' }), upsert(3), false, false],
+    ['another customer', hook('h', { customer_id: 'other' }), upsert(3), false, false],
     ['expiry', hook('h'), { ...upsert(3), cause: 'expiry' }, false, false],
     ['without an owner', hook('h'), { ...upsert(3), owner: null }, false, false],
     [

@@ -185,8 +185,8 @@ export class DeliveryBatch {
 function targetsByOwner(rows: readonly TargetRow[], dueAt: number): Map<string, Target[]> {
   const owners = new Map<string, Target[]>();
   for (const row of rows) {
-    const targets = owners.get(row.user_id) ?? [];
-    owners.set(row.user_id, targets);
+    const targets = owners.get(row.customer_id) ?? [];
+    owners.set(row.customer_id, targets);
     if (TIERS[row.tier].webhooks === 0) continue;
     targets.push({
       id: row.id,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { faultOfDelivery } from '../../../../test/support/control/api/openapi/delivery-check.ts';
 import type { Change, ChangeBody } from '../../../core/change.ts';
 import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
 import { deliveryBody, eventOf } from './events.ts';
@@ -85,8 +86,23 @@ describe('delivery bodies, byte for byte', () => {
     ],
   ];
   for (const [what, one, seq, expected] of table) {
-    it(what, () => assert.equal(bodyOf(one, seq), expected));
+    it(what, () => {
+      assert.equal(bodyOf(one, seq), expected);
+      assert.equal(faultOfDelivery(expected), null);
+    });
   }
+
+  it('another body is not the one that docs/openapi.json describes', () => {
+    const [, one, seq] = table[0]!;
+    const body = JSON.parse(bodyOf(one, seq)!);
+    for (const [more, fault] of [
+      [{ seq: '1' }, 'body/seq must be integer'],
+      [{ owner: 'a' }, 'body must NOT have additional properties'],
+      [{ data: { ...body.data, key: undefined } }, "body/data must have required property 'key'"],
+    ] as const) {
+      assert.equal(faultOfDelivery(JSON.stringify({ ...body, ...more })), fault);
+    }
+  });
 });
 
 describe('what is not sent to a customer', () => {
@@ -168,6 +184,7 @@ it('any change: one of the four or nothing, no customer, no digest, no flag, no 
       const body = bodyOf(Object.assign({ ...one }, { added }), seq);
       if (body === null) return;
       assert.doesNotMatch(body, /secret-/);
+      assert.equal(faultOfDelivery(body), null);
       const parsed = JSON.parse(body) as { event: string; seq: number; created_at: string; data: object };
       assert.deepEqual(Object.keys(parsed), ['event', 'seq', 'created_at', 'data']);
       assert.equal(parsed.event, one.type);

@@ -2,31 +2,39 @@ import type { Change } from '../../../core/change.ts';
 import { formatTime } from '../../../core/text/time.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 
-/** The `data` of an event. It must not identify the customer. */
-export type EventData =
-  | {
-      readonly key: string;
-      readonly namespace: string;
-      readonly resource: string;
-      readonly version: string;
-      readonly content_type: string;
-      readonly ttl_seconds: number;
-      /** Base64. Null when a later delete or expiry erased it from the log before it could be enqueued. */
-      readonly data: string | null;
-    }
-  | { readonly key: string; readonly namespace: string }
-  | {
-      readonly id: string;
-      readonly name: string;
-      readonly records_count: number;
-      readonly created_at: string;
-      readonly updated_at: string;
-    }
-  | { readonly namespace: string };
+/** The `data` of each event. It must not identify the customer. */
+export interface EventData {
+  readonly 'record.upserted': {
+    readonly key: string;
+    readonly namespace: string;
+    readonly resource: string;
+    readonly version: string;
+    readonly content_type: string;
+    readonly ttl_seconds: number;
+    /** Base64. Null when a later delete or expiry erased it from the log before it could be enqueued. */
+    readonly data: string | null;
+  };
+  readonly 'record.deleted': { readonly key: string; readonly namespace: string };
+  readonly 'namespace.upserted': {
+    readonly id: string;
+    readonly name: string;
+    readonly records_count: number;
+    readonly created_at: string;
+    readonly updated_at: string;
+  };
+  readonly 'namespace.deleted': { readonly namespace: string };
+}
 
-export interface CustomerEvent {
-  readonly event: WebhookEvent;
-  readonly data: EventData;
+export type CustomerEvent = {
+  readonly [E in WebhookEvent]: { readonly event: E; readonly data: EventData[E] };
+}[WebhookEvent];
+
+/** The body of a delivery (event-schemas.ts describes it). */
+export interface EventBody<E extends WebhookEvent> {
+  readonly event: E;
+  readonly seq: number;
+  readonly created_at: string;
+  readonly data: EventData[E];
 }
 
 /**
@@ -53,11 +61,21 @@ export function eventOf(change: Change): CustomerEvent | null {
     case 'namespace.closing':
     case 'token.minted':
     case 'token.revoked':
+    case 'dataset.items':
+    case 'dataset.published':
+    case 'dataset.withdrawn':
+    case 'dataset.key':
       return null;
   }
 }
 
 /** The JSON body, signed and sent unchanged on every attempt. @param at time of the event, milliseconds since the epoch */
 export function deliveryBody({ event, data }: CustomerEvent, seq: number, at: number): Uint8Array {
-  return Buffer.from(JSON.stringify({ event, seq, created_at: formatTime(at), data }));
+  const body: Omit<EventBody<WebhookEvent>, 'data'> & Pick<CustomerEvent, 'data'> = {
+    event,
+    seq,
+    created_at: formatTime(at),
+    data,
+  };
+  return Buffer.from(JSON.stringify(body));
 }

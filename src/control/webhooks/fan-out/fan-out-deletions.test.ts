@@ -25,9 +25,15 @@ const WRITERS = 4;
 const WRITES = 40;
 
 /** Another namespace of the same customer. */
-async function addNamespace(store: Store, { userId }: Home, namespace: string): Promise<Home> {
+async function addNamespace(store: Store, { customerId }: Home, namespace: string): Promise<Home> {
   const namespaceId = crypto.randomUUID();
-  const row = { id: namespaceId, name: namespace, user_id: userId, public_read: 1, suspended: 0 } as const;
+  const row = {
+    id: namespaceId,
+    name: namespace,
+    customer_id: customerId,
+    public_read: 1,
+    suspended: 0,
+  } as const;
   const times = { records_count: 0, created_at: 1, updated_at: 2 };
   await store.write((tx) =>
     tx
@@ -35,7 +41,7 @@ async function addNamespace(store: Store, { userId }: Home, namespace: string): 
       .values({ ...row, ...times })
       .execute(),
   );
-  return { userId, namespaceId, namespace };
+  return { customerId, namespaceId, namespace };
 }
 
 for (const { name, create, skip } of ENGINES) {

@@ -131,7 +131,7 @@ describe('the loop of the fan-out', () => {
     const [first] = await store.read
       .selectFrom('event_counters')
       .select('seq')
-      .where('user_id', '=', home.userId)
+      .where('customer_id', '=', home.customerId)
       .execute();
     assert.equal(first?.seq, 50_000);
     const told = await world.deliveriesOf(store, theirs);
@@ -153,9 +153,9 @@ describe('what one unit is about', () => {
       await world.addHook(store, gamma, { enabled: 0 });
       const [event] = world.deletions(acme, ['k']) as [NewChange];
       const table: [string, Partial<NewChange>, string[]][] = [
-        ['an event', {}, [acme.userId]],
-        ['one of another', { owner: beta.userId }, [beta.userId]],
-        ['one whose webhook is disabled', { owner: gamma.userId }, []],
+        ['an event', {}, [acme.customerId]],
+        ['one of another', { owner: beta.customerId }, [beta.customerId]],
+        ['one whose webhook is disabled', { owner: gamma.customerId }, []],
         ['one without an owner', { owner: null }, []],
         ['expiry', { cause: 'expiry' }, []],
         ['a token', { type: 'token.revoked', key: undefined, digest: 'a'.repeat(64) } as object, []],
@@ -169,7 +169,7 @@ describe('what one unit is about', () => {
       const { head } = await store.changes.bounds();
       assert.equal(await nextSpan(store.read, head), null);
       const all = await nextSpan(store.read, 0);
-      assert.deepEqual(all?.owners.toSorted(), [acme.userId, beta.userId].toSorted());
+      assert.deepEqual(all?.owners.toSorted(), [acme.customerId, beta.customerId].toSorted());
       assert.equal(all.until, head);
     },
   );
@@ -191,7 +191,7 @@ describe('what one unit is about', () => {
     assert.deepEqual([rest?.until, rest?.owners.length, rest?.isLast], [12, 5, true]);
     for (let made = 0; made < 500; made++) await world.addHook(store, homes[0]!);
     const alone = await nextSpan(store.read, 0);
-    assert.deepEqual([alone?.until, alone?.owners], [1, [homes[0]!.userId]]);
+    assert.deepEqual([alone?.until, alone?.owners], [1, [homes[0]!.customerId]]);
   });
 
   it('a history is believed until its oldest row leaves the hour, a minute at least', () => {

@@ -2,13 +2,12 @@ import type { Clock } from '../../../core/clock.ts';
 import { loop } from '../../../lifecycle/loop.ts';
 import { createWaker } from '../../../lifecycle/waker.ts';
 import type { Store } from '../../store/store.ts';
+import { QUIET_MS } from '../../store/store-loop.ts';
 import { advanceCursor, fanOutPosition, rewindCursor } from '../../store/webhooks/fan-out.ts';
 import { type EnqueuedCounts, FAN_OUT_LIMITS, type FanOutLimits } from './delivery-batch.ts';
 import { DroppedCounts } from './dropped-counts.ts';
 import { type EnqueueRules, enqueue, type LogSpan, nextSpan } from './enqueue.ts';
 
-/** Longest wait between two passes, milliseconds. Bounds the delay after a lost wake-up. */
-const POLL_MS = 1000;
 /** Pause after each pass, milliseconds, so that a stream of commits is read in batches. */
 const PAUSE_MS = 1;
 
@@ -29,12 +28,17 @@ export interface FanOutOptions {
   /** Milliseconds from enqueueing to the first attempt. */
   readonly firstDelayMs?: number;
   readonly limits?: Partial<FanOutLimits>;
+  /** Longest wait between two passes, milliseconds. Bounds the delay after a lost wake-up. */
   readonly pollMs?: number;
 }
 
 export interface FanOut {
-  /** Enqueues for all changes in the log. @param woken true: use the position in memory, which saves a statement */
-  pass(woken: boolean): Promise<void>;
+  /**
+   * Enqueues for all changes in the log.
+   * @param woken true: use the position in memory, which saves a statement
+   * @returns whether the cursor in the database is at the position
+   */
+  pass(woken: boolean): Promise<'saved' | 'unsaved'>;
 }
 
 /** The change log ends before the cursor: the database was restored from an older backup. */
@@ -47,7 +51,7 @@ class LogRewoundError extends Error {
 
 /** Enqueues deliveries for committed changes until aborted. Never rejects. Several processes may run it on one database. */
 export async function startFanOut(options: FanOutOptions): Promise<void> {
-  const { store, signal, onError, pollMs = POLL_MS } = options;
+  const { store, signal, onError, pollMs = QUIET_MS } = options;
   const waker = createWaker(signal);
   const fanOut = openFanOut(options);
   let notified = false;
@@ -61,9 +65,9 @@ export async function startFanOut(options: FanOutOptions): Promise<void> {
     pass: async () => {
       const woken = notified;
       notified = false;
-      await fanOut.pass(woken);
+      const cursor = await fanOut.pass(woken);
       await waker.sleep(Math.min(PAUSE_MS, pollMs));
-      return pollMs;
+      return cursor === 'saved' ? pollMs : Math.min(SAVE_MS, pollMs);
     },
     onError: (error, failures) => {
       if (failures === 1) onError(error);
@@ -141,6 +145,7 @@ export function openFanOut(options: FanOutOptions): FanOut {
         position = woken && position !== null ? position : await findPosition();
         await readFrom(position);
         await saveCursor(position);
+        return position > saved ? 'unsaved' : 'saved';
       } catch (error) {
         // After a lost connection the unit may be committed, and the database may be another one.
         position = null;

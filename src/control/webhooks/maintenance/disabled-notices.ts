@@ -1,10 +1,9 @@
 import type { Clock } from '../../../core/clock.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { TIERS } from '../../../core/tiers.ts';
-import { loop } from '../../../lifecycle/loop.ts';
-import { createWaker } from '../../../lifecycle/waker.ts';
 import type { Mail, Mailer } from '../../../outbound/mailer.ts';
 import type { Store } from '../../store/store.ts';
+import { storeLoop } from '../../store/store-loop.ts';
 import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
 
 /** Milliseconds between tries of a refused mail, and from the disabling of the webhook to the last try. */
@@ -12,6 +11,7 @@ const RETRY_MS = 60_000;
 const GIVE_UP_MS = 86_400_000;
 /** How long a process may hold a notice, milliseconds. Longer than one mail takes. */
 const TAKEN_MS = 120_000;
+/** Milliseconds between two searches while units commit. */
 const POLL_MS = 1000;
 
 /** `sent`: the mail server accepted it. `failed`: no further try. `none`: no mail server is configured. */
@@ -32,13 +32,15 @@ export interface NoticesOptions {
 /** Mails the owners of disabled webhooks until aborted. Resolves when it has stopped; never rejects. */
 export async function startNotices(options: NoticesOptions): Promise<void> {
   const { store, clock, signal, onError } = options;
-  await loop({
+  await storeLoop({
+    store,
     signal,
-    waker: createWaker(signal),
+    busyMs: POLL_MS,
     pass: async () => {
       const at = await nextNoticeAt(store.read);
-      const wasOne = at !== null && at <= clock() && (await sendNotice(options));
-      return wasOne ? 0 : POLL_MS;
+      if (at === null || at > clock()) return at === null ? null : at - clock();
+      // Another process may have taken it.
+      return (await sendNotice(options)) ? 0 : POLL_MS;
     },
     onError: (error, failures) => {
       if (failures === 1) onError(error);

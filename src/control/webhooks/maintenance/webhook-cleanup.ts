@@ -1,6 +1,5 @@
-import { loop } from '../../../lifecycle/loop.ts';
-import { createWaker } from '../../../lifecycle/waker.ts';
 import type { Store, Tx } from '../../store/store.ts';
+import { storeLoop } from '../../store/store-loop.ts';
 import { deleteSomeDeliveries, endWaiting } from '../../store/webhooks/deliveries.ts';
 import {
   type CleanupTask,
@@ -13,6 +12,7 @@ import {
 /** Deliveries ended or deleted in one unit of work. More would make other writers wait longer. */
 const BATCH = 500;
 const PAGE = 100;
+/** Milliseconds between two searches while units commit. */
 const EVERY_MS = 2000;
 
 export interface CleanupOptions {
@@ -24,12 +24,13 @@ export interface CleanupOptions {
 
 /** Finishes deletions and pauses of webhooks until aborted. Their rows hold the progress, so any process can go on. */
 export function startCleanup({ store, signal, onError }: CleanupOptions): Promise<void> {
-  return loop({
+  return storeLoop({
+    store,
     signal,
-    waker: createWaker(signal),
+    busyMs: EVERY_MS,
     pass: async () => {
       await cleanUp(store, signal);
-      return EVERY_MS;
+      return null;
     },
     onError: (error, failures) => {
       if (failures === 1) onError(error);

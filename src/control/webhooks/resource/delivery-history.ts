@@ -1,11 +1,12 @@
 import { invalid, notFound } from '../../../core/errors.ts';
+import { arrayOf, resourceSchema } from '../../../core/input/schema.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import type { HasClock, HasStore } from '../../accounts/deps.ts';
 import { listDeliveries, lockDelivery, makeDue } from '../../store/webhooks/deliveries.ts';
 import { updateWebhook } from '../../store/webhooks/webhooks.ts';
 import { findAuthorized, lockAuthorized } from './authorize.ts';
 import { encodePosition, parseDeliveryListing } from './delivery-listing.ts';
-import { type DeliveryResource, deliveryResource } from './webhook-resource.ts';
+import { DELIVERY_SCHEMA, type DeliveryResource, deliveryResource } from './webhook-resource.ts';
 
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryResource[];
@@ -16,6 +17,15 @@ export interface DeliveryPage {
     readonly has_more: boolean;
   };
 }
+
+export const DELIVERY_PAGE_SCHEMA = resourceSchema<DeliveryPage>('DeliveryPage', {
+  deliveries: arrayOf(DELIVERY_SCHEMA),
+  meta: resourceSchema<DeliveryPage['meta']>('DeliveryPageMeta', {
+    limit: { type: 'integer', examples: [50] },
+    next_cursor: { type: ['string', 'null'], description: 'null on the last page', examples: [null] },
+    has_more: { type: 'boolean', examples: [false] },
+  }),
+});
 
 /** Newest first. @throws AppError 404 or 403 for the webhook, 400 for the parameters */
 export async function pageDeliveries(

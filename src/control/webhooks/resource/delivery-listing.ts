@@ -1,4 +1,8 @@
-import { decodeListingCursor, encodeListingCursor } from '../../../core/input/listing-cursor.ts';
+import {
+  CURSOR_SCHEMA,
+  decodeListingCursor,
+  encodeListingCursor,
+} from '../../../core/input/listing-cursor.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../../core/input/query-parameters.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../core/webhooks.ts';
@@ -13,7 +17,19 @@ export interface DeliveryListing {
   readonly after: DeliveryPosition | null;
 }
 
-const PARAMETERS = ['status', 'limit', 'cursor'];
+export const DELIVERY_PARAMETERS = {
+  status: { schema: { enum: DELIVERY_STATUSES }, description: 'Only those' },
+  limit: {
+    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageMax, default: PAGE_DEFAULT },
+    description: 'Deliveries of a page',
+  },
+  cursor: {
+    schema: CURSOR_SCHEMA,
+    description: 'The page after, from `meta.next_cursor`. Valid for the same webhook and status only',
+  },
+} as const;
+
+const PARAMETERS = Object.keys(DELIVERY_PARAMETERS);
 
 /** Reads the query of GET /webhooks/:id/deliveries. @throws AppError 400 naming the unknown, repeated or invalid parameter */
 export function parseDeliveryListing(query: QueryParameters, webhookId: string): DeliveryListing {

@@ -1,4 +1,6 @@
-import { type Faults, Fields, isText, type JsonObject } from '../../../core/input/fields.ts';
+import { type Faults, type Fields, isText, type JsonObject } from '../../../core/input/fields.ts';
+import { BOOLEAN, listOf, nameOf } from '../../../core/input/readers.ts';
+import { type Field, optional, type Reader, required, shape } from '../../../core/input/shape.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { isLabel } from '../../../core/names/labels.ts';
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks.ts';
@@ -15,57 +17,118 @@ export interface WebhookInput {
   readonly enabled: boolean | undefined;
 }
 
-const NEW_FIELDS = ['name', 'url', 'events', 'scopes'];
-const PATCH_FIELDS = [...NEW_FIELDS, 'enabled'];
-const EVENT_NAMES = Object.keys(WEBHOOK_EVENTS).join(', ');
+interface HasActor {
+  readonly actor: Actor;
+}
 
 export const NO_SUCH_NAMESPACE = 'scopes.namespaces has a namespace that does not exist';
-const NOT_IN_ALLOWLIST = 'scopes.namespaces must name namespaces within reach of the API key';
+const NOT_IN_ALLOWLIST = 'must name namespaces within reach of the API key';
+
+/** Checks the length only; `checkUrl` checks the target. */
+const URL_TEXT: Reader<string> = {
+  schema: {
+    type: 'string',
+    maxLength: LIMITS.webhookUrl,
+    pattern: '^[hH][tT][tT][pP][sS]:',
+    description: 'https, without credentials; every address of its name is public',
+    examples: ['https://hooks.example.com/uqrp'],
+  },
+  read(fields, name) {
+    const url = fields.text(name);
+    if (url === undefined || url.length <= LIMITS.webhookUrl) return url;
+    fields.fault(name, `must have at most ${LIMITS.webhookUrl} characters`);
+    return undefined;
+  },
+};
+
+const EVENT_NAMES = Object.keys(WEBHOOK_EVENTS);
+const EVENT_LIST = listOf(
+  LIMITS.webhookEvents,
+  isWebhookEvent,
+  EVENT_NAMES.join(', '),
+  { enum: EVENT_NAMES },
+  { minItems: 1 },
+);
+
+const EVENTS: Reader<readonly WebhookEvent[]> = {
+  schema: EVENT_LIST.schema,
+  read(fields, name, context) {
+    const events = EVENT_LIST.read(fields, name, context);
+    if (events?.length !== 0) return events;
+    fields.fault(name, 'must not be empty');
+    return undefined;
+  },
+};
+
+const NAMES = listOf(LIMITS.webhookNamespaces, isText, 'strings', { type: 'string', examples: ['acme'] });
+
+const NAMESPACES: Reader<readonly string[], HasActor> = {
+  schema: { ...NAMES.schema, description: 'Names of your namespaces. Empty: all' },
+  read(fields, name, { actor }) {
+    const names = NAMES.read(fields, name, undefined);
+    if (names === undefined) return undefined;
+    if (!withinReach(actor, names)) fields.fault(name, NOT_IN_ALLOWLIST);
+    else if (!names.every(isLabel)) fields.fault(name, 'has a namespace that does not exist');
+    else return names;
+    return undefined;
+  },
+};
+
+const SCOPES = shape('WebhookScopesPatch', { namespaces: required(NAMESPACES) });
+const NEW_SCOPES = shape('NewWebhookScopes', { namespaces: optional(NAMESPACES) });
+
+const SCOPES_PATCH: Reader<readonly string[], HasActor> = {
+  schema: SCOPES.schema,
+  read: (fields, name, context) => readScopes(fields, name, fields.object(name), context),
+};
+
+/** Absent scopes are those of all namespaces, which a key with an allowlist may not ask for. */
+const SCOPES_OF_NEW: Field<readonly string[], HasActor, false> = {
+  required: false,
+  schema: NEW_SCOPES.schema,
+  read(fields, name, context) {
+    const given = fields.has(name) ? fields.object(name) : {};
+    return readScopes(fields, name, given && { namespaces: [], ...given }, context);
+  },
+};
+
+function readScopes(
+  fields: Fields,
+  name: string,
+  scopes: JsonObject | undefined,
+  context: HasActor,
+): readonly string[] | undefined {
+  return scopes && SCOPES.read(scopes, context, fields.faults, fields.label(name)).namespaces;
+}
+
+const NAME = nameOf(LIMITS.webhookName, 'orders');
+
+export const NEW_WEBHOOK = shape('NewWebhook', {
+  name: required(NAME),
+  url: required(URL_TEXT),
+  events: required(EVENTS),
+  scopes: SCOPES_OF_NEW,
+});
+
+export const WEBHOOK_PATCH = shape(
+  'WebhookPatch',
+  {
+    name: optional(NAME),
+    url: optional(URL_TEXT),
+    events: optional(EVENTS),
+    scopes: optional(SCOPES_PATCH),
+    enabled: optional(BOOLEAN),
+  },
+  { atLeastOneOf: 'webhook' },
+);
 
 export function readNewWebhook(body: JsonObject, actor: Actor, faults: Faults): WebhookInput {
-  const fields = new Fields(body, NEW_FIELDS, faults);
-  const name = fields.requiredName('name', LIMITS.webhookName);
-  const url = readUrl(fields, fields.requiredText('url'));
-  if (!fields.has('events')) fields.fault('events', 'is required');
-  const events = readEvents(fields);
-  const scopes = fields.has('scopes') ? fields.object('scopes') : {};
-  const namespaces = scopes && readNamespaces({ namespaces: [], ...scopes }, actor, faults);
-  return { name, url, events, namespaces, enabled: undefined };
+  const { scopes: namespaces, ...rest } = NEW_WEBHOOK.read(body, { actor }, faults);
+  return { ...rest, namespaces, enabled: undefined };
 }
 
 /** Reads the body of a PATCH: only the supplied fields. */
 export function readWebhookPatch(body: JsonObject, actor: Actor, faults: Faults): WebhookInput {
-  const fields = new Fields(body, PATCH_FIELDS, faults);
-  const name = fields.has('name') ? fields.requiredName('name', LIMITS.webhookName) : undefined;
-  const url = readUrl(fields, fields.text('url'));
-  const events = readEvents(fields);
-  const scopes = fields.object('scopes');
-  const namespaces = scopes && readNamespaces(scopes, actor, faults);
-  const enabled = fields.boolean('enabled');
-  if (Object.keys(body).length === 0) faults.add(`webhook must have one of ${PATCH_FIELDS.join(', ')}`);
-  return { name, url, events, namespaces, enabled };
-}
-
-/** Checks the length only; `checkUrl` checks the target. */
-function readUrl(fields: Fields, url: string | undefined): string | undefined {
-  if (url === undefined || url.length <= LIMITS.webhookUrl) return url;
-  fields.fault('url', `must have at most ${LIMITS.webhookUrl} characters`);
-  return undefined;
-}
-
-function readEvents(fields: Fields): readonly WebhookEvent[] | undefined {
-  const events = fields.listOf('events', LIMITS.webhookEvents, isWebhookEvent, EVENT_NAMES);
-  if (events?.length !== 0) return events;
-  fields.fault('events', 'must not be empty');
-  return undefined;
-}
-
-function readNamespaces(scopes: JsonObject, actor: Actor, faults: Faults): readonly string[] | undefined {
-  const fields = new Fields(scopes, ['namespaces'], faults, 'scopes');
-  const namespaces = fields.requiredListOf('namespaces', LIMITS.webhookNamespaces, isText, 'strings');
-  if (namespaces === undefined) return undefined;
-  if (!withinReach(actor, namespaces)) faults.add(NOT_IN_ALLOWLIST);
-  else if (!namespaces.every(isLabel)) faults.add(NO_SUCH_NAMESPACE);
-  else return namespaces;
-  return undefined;
+  const { scopes: namespaces, ...rest } = WEBHOOK_PATCH.read(body, { actor }, faults);
+  return { ...rest, namespaces };
 }

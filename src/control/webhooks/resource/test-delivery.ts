@@ -72,7 +72,14 @@ async function sendUninterrupted(
 }
 
 /** A test has `timestamp` in place of `created_at`, and no `seq` (docs/WEBHOOKS.md). */
+export interface TestBody {
+  readonly event: 'webhook.test';
+  readonly timestamp: string;
+  readonly data: { readonly message: string; readonly webhook_id: string; readonly webhook_name: string };
+}
+
 function testBody({ id, name }: WebhookRow, now: number): Uint8Array {
   const data = { message: 'This is a test delivery.', webhook_id: id, webhook_name: name };
-  return Buffer.from(JSON.stringify({ event: 'webhook.test', timestamp: formatTime(now), data }));
+  const body: TestBody = { event: 'webhook.test', timestamp: formatTime(now), data };
+  return Buffer.from(JSON.stringify(body));
 }

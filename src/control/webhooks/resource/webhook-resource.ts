@@ -1,5 +1,16 @@
+import {
+  arrayOf,
+  COUNT,
+  HEX_SECRET,
+  resourceSchema,
+  TIME,
+  TIME_OR_NULL,
+  UUID,
+} from '../../../core/input/schema.ts';
 import { formatTime, formatTimeOrNull } from '../../../core/text/time.ts';
 import {
+  DELIVERY_ERRORS,
+  DELIVERY_STATUSES,
   type DeliveryError,
   type DeliveryEvent,
   type DeliveryStatus,
@@ -27,6 +38,33 @@ export interface WebhookSecrets {
   readonly secret: string;
   readonly signing_secret: string;
 }
+
+const EVENT = { type: 'string', enum: Object.keys(WEBHOOK_EVENTS) } as const;
+
+const WEBHOOK_FIELDS = {
+  id: UUID,
+  name: { type: 'string', examples: ['orders'] },
+  url: { type: 'string', examples: ['https://hooks.example.com/uqrp'] },
+  events: arrayOf(EVENT),
+  enabled: { type: 'boolean', examples: [true] },
+  failure_count: { ...COUNT, description: 'Failed attempts in a row', examples: [0] },
+  last_triggered_at: { ...TIME_OR_NULL, description: 'Tests do not move it' },
+  scopes: resourceSchema<WebhookResource['scopes']>('WebhookScopes', {
+    namespaces: arrayOf({ type: 'string', examples: ['acme'] }, { description: 'Empty: all' }),
+  }),
+  created_at: TIME,
+} as const;
+
+export const WEBHOOK_SCHEMA = resourceSchema<WebhookResource>('Webhook', WEBHOOK_FIELDS);
+
+export const WEBHOOK_WITH_SECRETS_SCHEMA = resourceSchema<WebhookResource & WebhookSecrets>(
+  'WebhookWithSecrets',
+  {
+    ...WEBHOOK_FIELDS,
+    secret: { ...HEX_SECRET, description: 'In this answer only' },
+    signing_secret: { ...HEX_SECRET, description: 'Signs deliveries. In this answer only' },
+  },
+);
 
 export function webhookResource(row: WebhookRow): WebhookResource {
   return {
@@ -62,6 +100,25 @@ export interface DeliveryResource {
   readonly next_attempt_at: string | null;
 }
 
+export const DELIVERY_SCHEMA = resourceSchema<DeliveryResource>('Delivery', {
+  id: UUID,
+  event: { type: 'string', enum: [...EVENT.enum, 'webhook.test'] },
+  seq: { type: ['integer', 'null'], description: 'null for tests', examples: [42] },
+  status: { type: 'string', enum: DELIVERY_STATUSES },
+  response_code: { type: ['integer', 'null'], examples: [204] },
+  error: {
+    type: ['string', 'null'],
+    enum: [...DELIVERY_ERRORS, null],
+    description: 'Why the last attempt failed',
+    examples: [null],
+  },
+  attempts: { ...COUNT, examples: [1] },
+  duration_ms: { type: ['integer', 'null'], description: 'Of the last attempt', examples: [34] },
+  created_at: TIME,
+  last_attempt_at: TIME_OR_NULL,
+  next_attempt_at: TIME_OR_NULL,
+});
+
 export function deliveryResource(row: DeliveryRow): DeliveryResource {
   return {
     id: row.id,
@@ -82,3 +139,12 @@ export function deliveryResource(row: DeliveryRow): DeliveryResource {
 export const EVENT_CATALOGUE = {
   events: Object.entries(WEBHOOK_EVENTS).map(([name, description]) => ({ name, description })),
 } as const;
+
+export const EVENT_CATALOGUE_SCHEMA = resourceSchema<typeof EVENT_CATALOGUE>('EventCatalogue', {
+  events: arrayOf(
+    resourceSchema<(typeof EVENT_CATALOGUE)['events'][number]>('EventDescription', {
+      name: EVENT,
+      description: { type: 'string', examples: [WEBHOOK_EVENTS['record.upserted']] },
+    }),
+  ),
+});

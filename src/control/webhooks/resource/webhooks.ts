@@ -5,9 +5,10 @@ import { TIERS } from '../../../core/tiers.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import type { HasStore } from '../../accounts/deps.ts';
+import { holdCustomer } from '../../accounts/hold-customer.ts';
 import type { Tx } from '../../store/store.ts';
+import { lockCustomer } from '../../store/tables/customers.ts';
 import { findNamespacesByName } from '../../store/tables/namespaces.ts';
-import { lockUser } from '../../store/tables/users.ts';
 import { earliestDue, endWaiting } from '../../store/webhooks/deliveries.ts';
 import {
   closeWebhook,
@@ -52,11 +53,11 @@ export async function createWebhook(
   const now = deps.clock();
   const { shown, stored } = makeSecrets(deps, id);
   return deps.store.write(async (tx) => {
-    await lockUser(tx, actor.customerId);
+    await holdCustomer(tx, actor.customerId);
     await requireQuota(tx, actor, 1);
     const row: WebhookRow = {
       id,
-      user_id: actor.customerId,
+      customer_id: actor.customerId,
       name,
       url,
       events: JSON.stringify(events),
@@ -96,7 +97,7 @@ export async function patchWebhook(
   await checkExternally(deps, actor, input, faults);
   if (faults.any) throw invalid(...faults.messages);
   return deps.store.write(async (tx) => {
-    if (input.enabled === true) await lockUser(tx, actor.customerId);
+    if (input.enabled === true) await lockCustomer(tx, actor.customerId);
     const row = await lockAuthorized(tx, actor, id);
     const change: WebhookUpdate = {
       name: input.name ?? row.name,

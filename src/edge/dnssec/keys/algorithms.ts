@@ -10,9 +10,12 @@ export interface Algorithm {
   generate(): KeyObject;
   /** The public key of a DNSKEY record, or null for a private key of another kind. */
   publicOctets(privateKey: KeyObject): Uint8Array | null;
-  /** The 64 octets of an RRSIG record's signature. */
-  sign(octets: Uint8Array, privateKey: KeyObject): Uint8Array;
+  /** Writes the signature of an RRSIG record, `SIGNATURE_OCTETS` long, to `out` at `at`. */
+  sign(octets: Uint8Array, privateKey: KeyObject, out: Uint8Array, at: number): void;
 }
+
+/** Of both algorithms. */
+export const SIGNATURE_OCTETS = 64;
 
 /** Octets of r, and of s, over P-256 (RFC 6605 §4). */
 const P256_OCTETS = 32;
@@ -27,11 +30,13 @@ const ECDSA_P256: Algorithm = {
     return concatOctets([Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
   },
   // `dsaEncoding: 'ieee-p1363'` gives r and s directly, but takes twice the time of the whole DER signature.
-  sign: (octets, privateKey) => joinedRs(sign('sha256', octets, privateKey)),
+  sign: (octets, privateKey, out, at) => putRs(sign('sha256', octets, privateKey), out, at),
 };
 
+export const ED25519_NUMBER = 15;
+
 const ED25519: Algorithm = {
-  number: 15,
+  number: ED25519_NUMBER,
   name: 'ED25519',
   generate: () => generateKeyPairSync('ed25519').privateKey,
   publicOctets(privateKey) {
@@ -39,7 +44,7 @@ const ED25519: Algorithm = {
     const { x = '' } = createPublicKey(privateKey).export({ format: 'jwk' });
     return Uint8Array.from(Buffer.from(x, 'base64url'));
   },
-  sign: (octets, privateKey) => sign(null, octets, privateKey),
+  sign: (octets, privateKey, out, at) => out.set(sign(null, octets, privateKey), at),
 };
 
 export type KeyRole = 'ksk' | 'zsk';
@@ -62,20 +67,19 @@ export function algorithmOf(number: number): Algorithm {
 }
 
 /**
- * r and s of fixed length from a DER signature `30 n 02 n r 02 n s`. DER integers are signed and minimal: r and s have
- * an extra leading zero, or lack their own.
+ * Writes r and s of fixed length from a DER signature `30 n 02 n r 02 n s`. DER integers are signed and minimal: r and s
+ * have an extra leading zero, or lack their own.
  */
-function joinedRs(der: Uint8Array): Uint8Array {
-  const joined = new Uint8Array(2 * P256_OCTETS);
+function putRs(der: Uint8Array, out: Uint8Array, at: number): void {
   const rAt = 4;
   const rEnd = rAt + der[rAt - 1]!;
-  placeInteger(der, rAt, rEnd, joined, P256_OCTETS);
-  placeInteger(der, rEnd + 2, der.length, joined, 2 * P256_OCTETS);
-  return joined;
+  putInteger(der, rAt, rEnd, out, at);
+  putInteger(der, rEnd + 2, der.length, out, at + P256_OCTETS);
 }
 
-/** Copies the integer at `from[start, end)` so that it ends at `toEnd`, without the zero for its sign. */
-function placeInteger(from: Uint8Array, start: number, end: number, to: Uint8Array, toEnd: number): void {
+/** Writes the integer at `from[start, end)` as `P256_OCTETS` octets, without the zero for its sign. */
+function putInteger(from: Uint8Array, start: number, end: number, out: Uint8Array, at: number): void {
   const digits = Math.min(end - start, P256_OCTETS);
-  for (let i = 1; i <= digits; i++) to[toEnd - i] = from[end - i]!;
+  out.fill(0, at, at + P256_OCTETS - digits);
+  for (let i = 1; i <= digits; i++) out[at + P256_OCTETS - i] = from[end - i]!;
 }

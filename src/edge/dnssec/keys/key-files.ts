@@ -1,20 +1,9 @@
 /** Key sets on disk: `<dataDir>/keys/<zone>.json`, mode 0600, always replaced whole. */
 
-import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../core/clock.ts';
+import { draftOf, replaceFileSync, syncFolder } from '../../../files/replace-file.ts';
 import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from './key-set.ts';
 
 const FOLDER = 'keys';
@@ -73,34 +62,27 @@ export function updateKeys<T extends { readonly keys: KeySet }>(
 /** Writes a temporary file and links it into place: the first process wins, and all read its file. */
 function create(dataDir: string, path: string, keys: KeySet): string {
   mkdirSync(join(dataDir, FOLDER), { recursive: true, mode: FOLDER_MODE });
-  const draft = writeDraft(path, keys);
+  const draft = draftOf(path);
   try {
+    writeFileSync(draft, keyFileText(keys), { flag: 'wx', mode: FILE_MODE, flush: true });
     linkSync(draft, path);
   } catch (error) {
     if (!isErrno(error, 'EEXIST')) throw error;
   } finally {
     rmSync(draft, { force: true });
   }
+  // The name of a key file must be on disk before its keys are used.
   syncFolder(join(dataDir, FOLDER));
   return readFileSync(path, 'utf8');
 }
 
 function replace(dataDir: string, path: string, keys: KeySet): void {
-  const draft = writeDraft(path, keys);
-  try {
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
+  replaceFileSync(path, keyFileText(keys), FILE_MODE);
   syncFolder(join(dataDir, FOLDER));
 }
 
-function writeDraft(path: string, keys: KeySet): string {
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  const text = `${JSON.stringify(keySetData(keys), null, 2)}\n`;
-  writeFileSync(draft, text, { flag: 'wx', mode: FILE_MODE, flush: true });
-  return draft;
+function keyFileText(keys: KeySet): string {
+  return `${JSON.stringify(keySetData(keys), null, 2)}\n`;
 }
 
 /** @throws KeyError when the text is no key set of this zone */
@@ -143,16 +125,6 @@ function readIfThere(path: string): string | null {
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return null;
     throw error;
-  }
-}
-
-/** The name of a key file must be on disk before its keys are used. */
-function syncFolder(path: string): void {
-  const handle = openSync(path, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 

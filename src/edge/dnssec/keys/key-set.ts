@@ -116,13 +116,18 @@ export function readKeySet(data: unknown): KeySet {
   const { zone, version, keys } = data;
   if (version !== VERSION) throw new KeyError(`the keys of ${zone} are of an unknown version`);
   if (!Array.isArray(keys)) throw new KeyError(`the keys of ${zone} are not readable`);
-  const read = keys.map((key, index) => {
+  const read = readZoneKeys(zone, keys);
+  if (!isWhole(read)) throw new KeyError(`the keys of ${zone} do not form a set: one of each role is active`);
+  return { zone, keys: read };
+}
+
+/** @throws KeyError when one is no key, or has another tag than it says */
+export function readZoneKeys(zone: string, keys: readonly unknown[]): ZoneKey[] {
+  return keys.map((key, index) => {
     const one = readKey(key);
     if (one === null) throw new KeyError(`key ${index + 1} of ${zone} is not readable`);
     return one;
   });
-  if (!isWhole(read)) throw new KeyError(`the keys of ${zone} do not form a set: one of each role is active`);
-  return { zone, keys: read };
 }
 
 /** RFC 4034 appendix B. */

@@ -1,6 +1,6 @@
 /** Compact denial of existence (RFC 9824): one NSEC record that covers only the name asked for. */
 
-import { foldName, MAX_LABEL_OCTETS, MAX_NAME_OCTETS } from '../../wire/name.ts';
+import { foldName, MAX_LABEL_OCTETS, MAX_NAME_OCTETS, putFolded } from '../../wire/name.ts';
 import { concatOctets } from '../../wire/octets.ts';
 
 const SMALLEST_LABEL = Uint8Array.of(1, 0);
@@ -10,9 +10,33 @@ const BEFORE_UPPER_CASE = 0x40;
 const AFTER_UPPER_CASE = 0x5b;
 const WINDOW_OCTETS = 32;
 
-/** NSEC rdata (RFC 4034 §4.1) at `qname`, with its next name and these types, in any order. */
+/** Bitmaps of the lists of types that denials use again and again. */
+const bitmaps = new WeakMap<readonly number[], Uint8Array>();
+
+/**
+ * NSEC rdata (RFC 4034 §4.1) at `qname`, with its next name and these types, in any order. It is in Node's pool: copy
+ * what is kept for long.
+ */
 export function nsecRdata(qname: Uint8Array, types: readonly number[], apex: Uint8Array): Uint8Array {
-  return concatOctets([nextName(qname, apex), typeBitmap(types)]);
+  const bitmap = bitmapOf(types);
+  if (!hasChild(qname)) return concatOctets([nextName(qname, apex), bitmap]);
+  const rdata = Buffer.allocUnsafe(SMALLEST_LABEL.length + qname.length + bitmap.length);
+  rdata.set(SMALLEST_LABEL);
+  rdata.set(bitmap, putFolded(rdata, SMALLEST_LABEL.length, qname));
+  return rdata;
+}
+
+function bitmapOf(types: readonly number[]): Uint8Array {
+  const known = bitmaps.get(types);
+  if (known !== undefined) return known;
+  const bitmap = typeBitmap(types);
+  bitmaps.set(types, bitmap);
+  return bitmap;
+}
+
+/** Whether `\000.name` is not too long. */
+function hasChild(name: Uint8Array): boolean {
+  return SMALLEST_LABEL.length + name.length <= MAX_NAME_OCTETS;
 }
 
 /**
@@ -22,7 +46,7 @@ export function nsecRdata(qname: Uint8Array, types: readonly number[], apex: Uin
  */
 export function nextName(qname: Uint8Array, apex: Uint8Array): Uint8Array {
   const name = foldName(qname);
-  if (name.length + SMALLEST_LABEL.length <= MAX_NAME_OCTETS) return concatOctets([SMALLEST_LABEL, name]);
+  if (hasChild(name)) return concatOctets([SMALLEST_LABEL, name]);
   let at = 0;
   while (name.length - at > apex.length) {
     const octets = name[at]!;

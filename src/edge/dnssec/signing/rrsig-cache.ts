@@ -12,6 +12,11 @@ export interface Signed {
   readonly isFresh: boolean;
 }
 
+/** Whether a cache may serve the signatures. Not before their inception, which a clock that was set back can bring. */
+export function isValid({ validFrom, renewAt }: Signed, now: number): boolean {
+  return now >= validFrom && now < renewAt;
+}
+
 export interface RrsigCacheSettings {
   /** Rrsets. */
   readonly entries: number;
@@ -64,15 +69,16 @@ export class RrsigCache {
     const young = this.young.get(key);
     const entry = young ?? this.old.get(key);
     if (entry === undefined || !isSame(entry, rrset)) return null;
-    if (now < entry.signed.validFrom || now >= entry.signed.renewAt) return null;
+    if (!isValid(entry.signed, now)) return null;
     if (young === undefined) this.put(key, entry);
     return entry.signed;
   }
 
   /** Copies the rrset and its signatures into the cache. */
   set(rrset: SignableRrset, signed: Signed): void {
-    const rdata = rrset.rdata.map((one) => copyOctets(one, 0, one.length));
-    this.put(keyOf(rrset), { ttl: rrset.ttl, rdata, signed: { ...signed, isFresh: false } });
+    const rdata = rrset.rdata.map(copied);
+    const held: Signed = { ...signed, rrsigs: signed.rrsigs.map(copied), isFresh: false };
+    this.put(keyOf(rrset), { ttl: rrset.ttl, rdata, signed: held });
   }
 
   private put(key: string, entry: Entry): void {
@@ -92,6 +98,11 @@ export class RrsigCache {
     this.young.set(key, entry);
     this.youngOctets += octets;
   }
+}
+
+/** In memory of its own: the original may be part of a pool, which it would keep alive. */
+function copied(octets: Uint8Array): Uint8Array {
+  return copyOctets(octets, 0, octets.length);
 }
 
 /** TTL 0 has its own key: the SOA record is sent with 0 or with its usual TTL. */

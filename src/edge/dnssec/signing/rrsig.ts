@@ -1,12 +1,10 @@
 /** RRSIG records (RFC 4034 §3). */
 
 import { CLASS } from '../../wire/codes.ts';
-import { foldName, isSubdomain, labelCount } from '../../wire/name.ts';
-import { algorithmOf } from '../keys/algorithms.ts';
-import type { ZoneKey } from '../keys/key-set.ts';
+import { isSubdomain, labelCount, putFolded } from '../../wire/name.ts';
+import { SIGNATURE_OCTETS } from '../keys/algorithms.ts';
 import { canonicalRdatas, type SignableRrset } from './canonical.ts';
-
-export type SigningKey = Pick<ZoneKey, 'algorithm' | 'keyTag' | 'privateKey'>;
+import type { PreparedKey } from './prepared-key.ts';
 
 export interface SignatureParams {
   /** Apex of the zone, in wire form. */
@@ -37,6 +35,9 @@ const PREFIX = 18;
 const RR_FIXED = 10;
 const LABEL_STAR = 0x2a;
 
+/** What is signed. Filled and read within one call of `signRrsetWith`. */
+let scratch = Buffer.allocUnsafeSlow(4096);
+
 /**
  * The validity of a signature made now: from an hour ago, for late clocks, to seven days ahead. Both ends are whole
  * hours, so that all threads and nodes sign alike within one.
@@ -54,12 +55,12 @@ export function signatureWindow(now: number): SignatureWindow {
 
 /**
  * RRSIG rdata over the rrset, one for each key in their order. The signed octets are built once: keys differ in three
- * of them.
+ * of them. The rdata are in Node's pool: copy what is kept for long.
  * @throws RangeError for an empty rrset, and an owner outside the signer's zone
  */
 export function signRrsetWith(
   rrset: SignableRrset,
-  keys: readonly SigningKey[],
+  keys: readonly PreparedKey[],
   params: SignatureParams,
 ): Uint8Array[] {
   if (rrset.rdata.length === 0) throw new RangeError('an rrset without records');
@@ -67,39 +68,37 @@ export function signRrsetWith(
   const octets = signedOctets(rrset, params);
   const head = PREFIX + params.signer.length;
   return keys.map((key) => {
-    const algorithm = algorithmOf(key.algorithm);
-    octets[2] = algorithm.number;
+    octets[2] = key.algorithm;
     octets[16] = key.keyTag >>> 8;
     octets[17] = key.keyTag & 0xff;
-    const signature = algorithm.sign(octets, key.privateKey);
-    const rdata = new Uint8Array(head + signature.length);
-    rdata.set(octets.subarray(0, head));
-    rdata.set(signature, head);
+    const rdata = Buffer.allocUnsafe(head + SIGNATURE_OCTETS);
+    octets.copy(rdata, 0, 0, head);
+    key.sign(octets, rdata, head);
     return rdata;
   });
 }
 
 /**
- * The signed octets (RFC 4034 §3.1.8.1): RRSIG rdata up to the signature, then the records. Algorithm and tag stay
- * zero.
+ * The signed octets (RFC 4034 §3.1.8.1): RRSIG rdata up to the signature, then the records. Algorithm and tag are
+ * written for each key.
  */
 function signedOctets(rrset: SignableRrset, { signer, inception, expiration }: SignatureParams): Buffer {
-  const owner = foldName(rrset.owner);
+  const { owner } = rrset;
   const rdatas = canonicalRdatas(rrset);
   let length = PREFIX + signer.length;
   for (const rdata of rdatas) length += owner.length + RR_FIXED + rdata.length;
-  const octets = Buffer.alloc(length);
+  if (length > scratch.length) scratch = Buffer.allocUnsafeSlow(length);
+  const octets = scratch.subarray(0, length);
   octets.writeUInt16BE(rrset.type, 0);
   octets[3] = signedLabels(owner);
   octets.writeUInt32BE(rrset.ttl, 4);
   // Times are serial numbers of 32 bits (RFC 4034 §3.1.5): they wrap in 2106.
   octets.writeUInt32BE(expiration >>> 0, 8);
   octets.writeUInt32BE(inception >>> 0, 12);
-  octets.set(foldName(signer), PREFIX);
-  let at = PREFIX + signer.length;
+  let at = putFolded(octets, PREFIX, signer);
   for (const rdata of rdatas) {
-    octets.set(owner, at);
-    at = octets.writeUInt16BE(rrset.type, at + owner.length);
+    at = putFolded(octets, at, owner);
+    at = octets.writeUInt16BE(rrset.type, at);
     at = octets.writeUInt16BE(rrset.class ?? CLASS.IN, at);
     at = octets.writeUInt32BE(rrset.ttl, at);
     at = octets.writeUInt16BE(rdata.length, at);

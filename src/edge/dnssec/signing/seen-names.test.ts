@@ -17,3 +17,11 @@ test('a flood of names is forgotten', () => {
   const known = Array.from({ length: 200_000 }, (_, i) => seen.again(nameFromText(`n${i}.uqrp.net`)!));
   assert.ok(known.filter(Boolean).length < 100);
 });
+
+test('of 10,000 names at least 99.8 % are known in the second pass', () => {
+  const seen = new SeenNames();
+  const names = Array.from({ length: 10_000 }, (_, i) => nameFromText(`get.r${i}.bench.v1.uqrp.net`)!);
+  for (const name of names) seen.again(name);
+  const known = names.filter((name) => seen.again(name)).length;
+  assert.ok(known >= 9_980, `${known} are known`);
+});

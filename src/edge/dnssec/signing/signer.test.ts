@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readRrsig, txt, verifies } from '../../../../test/support/edge/dnssec/keys.ts';
-import { wireName } from '../../../../test/support/edge/wire/fixtures.ts';
+import { toHex, wireName } from '../../../../test/support/edge/wire/fixtures.ts';
 import { RRTYPE } from '../../wire/codes.ts';
 import { concatOctets } from '../../wire/octets.ts';
 import { dsRdata } from '../keys/ds.ts';
@@ -74,16 +74,58 @@ test('signatures are cached until they are due for renewal', () => {
   let now = NOW;
   const signer = makeSigner({ keys: basic, mode: 'full', clock: () => now });
   const rrset = txt('a.x.net', 60, 'x');
+  signer.sign(rrset);
   const first = signer.sign(rrset);
   now = first.renewAt - 1;
   const again = signer.sign(txt('A.X.net', 60, 'x'));
-  assert.equal(again.rrsigs, first.rrsigs, 'any spelling of the owner');
+  assert.deepEqual(again.rrsigs.map(toHex), first.rrsigs.map(toHex), 'any spelling of the owner');
   assert.deepEqual([first.isFresh, again.isFresh], [true, false]);
   now = first.renewAt;
   const second = signer.sign(rrset);
   assert.notEqual(second, first);
   assert.ok(second.renewAt > first.renewAt);
   assert.ok(readRrsig(second.rrsigs[0]!).inception > readRrsig(first.rrsigs[0]!).inception);
+});
+
+test('the SOA record that every denial has gets new signatures when they are due, and when the clock was set back', () => {
+  let now = NOW;
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => now });
+  const soa = { ...txt('x.net', 60, 'x'), type: RRTYPE.SOA, rdata: [new Uint8Array(22)] };
+  const first = signer.sign(soa);
+  for (const held of [signer.sign(soa), signer.sign(soa), signer.sign({ ...soa })]) {
+    assert.equal(held.isFresh, false);
+    assert.deepEqual(held.rrsigs.map(toHex), first.rrsigs.map(toHex));
+  }
+  assert.equal(signer.sign({ ...soa, ttl: 61 }).isFresh, true, 'another rrset');
+  now = first.validFrom - 1;
+  assert.equal(signer.sign(soa).isFresh, true, 'before inception');
+  assert.equal(signer.sign(soa).isFresh, false);
+  now = first.renewAt;
+  assert.equal(signer.sign(soa).isFresh, true, 'due for renewal');
+  assert.equal(signer.sign(soa).isFresh, false);
+});
+
+test('signatures that are kept do not change when later ones are made', () => {
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
+  const names = Array.from({ length: 200 }, (_, i) => txt(`n${i}.x.net`, 60, `${i}`));
+  for (const rrset of names) signer.sign(rrset);
+  const made = names.map((rrset) => signer.sign(rrset).rrsigs.map(toHex));
+  assert.deepEqual(
+    names.map((rrset) => signer.sign(rrset).rrsigs.map(toHex)),
+    made,
+  );
+  for (const rrset of names) assert.ok(verifies(rrset, signer.sign(rrset).rrsigs[0]!, ksk.dnskeyRdata));
+});
+
+test('signatures of answers and denials are kept when a name is asked for again, each of its own accord', () => {
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
+  for (const type of [RRTYPE.TXT, RRTYPE.HINFO, RRTYPE.NSEC]) {
+    const rrset = { ...txt('a.x.net', 60, 'x'), type };
+    const fresh = [1, 2, 3, 4].map(() => signer.sign(rrset).isFresh);
+    assert.deepEqual(fresh, [true, true, false, false], String(type));
+  }
+  const other = { ...txt('x.net', 60, 'x'), type: RRTYPE.NS };
+  assert.deepEqual([signer.sign(other).isFresh, signer.sign(other).isFresh], [true, false]);
 });
 
 test('an rrset that differs in any field has its own signature', () => {

@@ -3,8 +3,9 @@ import { RRTYPE } from '../../wire/codes.ts';
 import { apexOf, dsRdata, keysAtParent } from '../keys/ds.ts';
 import { KeyError, type KeySet, type ZoneKey } from '../keys/key-set.ts';
 import type { SignableRrset } from './canonical.ts';
+import { type PreparedKey, prepareKey } from './prepared-key.ts';
 import { signatureWindow, signRrsetWith } from './rrsig.ts';
-import { RrsigCache, type RrsigCacheSettings, type Signed } from './rrsig-cache.ts';
+import { isValid, RrsigCache, type RrsigCacheSettings, type Signed } from './rrsig-cache.ts';
 import { SeenNames } from './seen-names.ts';
 
 /**
@@ -46,18 +47,35 @@ export const DNSKEY_TTL = 3600;
 
 const OF_KSK: ReadonlySet<number> = new Set([RRTYPE.DNSKEY, RRTYPE.CDS, RRTYPE.CDNSKEY]);
 
+/** An rrset of the apex that the control side signed, because this node has no KSK. */
+export interface PresignedRrset {
+  readonly type: number;
+  readonly ttl: number;
+  readonly rdata: readonly Uint8Array[];
+  readonly rrsigs: readonly Uint8Array[];
+  /** Milliseconds since the epoch. */
+  readonly validFrom: number;
+  readonly validUntil: number;
+}
+
+export interface PresignedSignerSettings extends Pick<SignerSettings, 'clock' | 'cache'> {
+  readonly zone: string;
+  /** ZSKs, one of them active. */
+  readonly keys: readonly ZoneKey[];
+  /** DNSKEY, CDS, CDNSKEY. */
+  readonly rrsets: readonly PresignedRrset[];
+}
+
 /** @throws KeyError when no key of a role is active */
-export function makeSigner({ keys: keySet, mode, clock, cache: settings }: SignerSettings): Signer {
+export function makeSigner({ keys: keySet, mode, clock, cache }: SignerSettings): Signer {
   const apex = apexOf(keySet.zone);
-  const cache = new RrsigCache(settings);
-  const seen = new SeenNames();
-  const active = keySet.keys.filter(({ state }) => state === 'active');
+  const active = preparedKeys(keySet.keys);
   const ksk = active.filter(({ role }) => role === 'ksk');
   const zsk = active.filter(({ role }) => role === 'zsk');
   if (ksk.length === 0 || zsk.length === 0) throw new KeyError(`no active keys for ${keySet.zone}`);
   const atParent = keysAtParent(keySet);
 
-  function signersOf(type: number): readonly ZoneKey[] {
+  function signersOf(type: number): readonly PreparedKey[] {
     if (mode === 'full') return active;
     return OF_KSK.has(type) ? ksk : zsk;
   }
@@ -80,21 +98,81 @@ export function makeSigner({ keys: keySet, mode, clock, cache: settings }: Signe
       RRTYPE.CDNSKEY,
       atParent.map(({ dnskeyRdata }) => dnskeyRdata),
     ),
-    sign(rrset, once = false) {
-      const now = clock();
-      // A flood of names asked once would fill the cache with denials that no later query uses.
-      const isKept = !once && (rrset.type !== RRTYPE.NSEC || seen.again(rrset.owner));
-      const held = isKept ? cache.get(rrset, now) : null;
-      if (held !== null) return held;
-      try {
-        const { inception, expiration, validFrom, renewAt } = signatureWindow(now);
-        const rrsigs = signRrsetWith(rrset, signersOf(rrset.type), { signer: apex, inception, expiration });
-        const signed: Signed = { rrsigs, validFrom, renewAt, isFresh: true };
-        if (isKept) cache.set(rrset, signed);
-        return signed;
-      } catch (cause) {
-        throw new SigningError('signing failed', { cause });
-      }
+    sign: signWith({ apex, signersOf, clock, ...(cache && { cache }) }),
+  };
+}
+
+/**
+ * Signs with the ZSK alone. The rrsets of the KSK have the signatures that they came with, until those end: then `sign` throws.
+ * @throws KeyError when an rrset is missing
+ */
+export function makePresignedSigner({ zone, keys, rrsets, clock, cache }: PresignedSignerSettings): Signer {
+  const apex = apexOf(zone);
+  const active = preparedKeys(keys);
+  const sign = signWith({ apex, signersOf: () => active, clock, ...(cache && { cache }) });
+  const presigned = new Map(rrsets.map((rrset) => [rrset.type, rrset]));
+
+  function ofApex(type: number): SignableRrset {
+    const rrset = presigned.get(type);
+    if (rrset === undefined) throw new KeyError(`no signed keys for ${zone}`);
+    return { owner: apex, type, ttl: rrset.ttl, rdata: rrset.rdata };
+  }
+
+  return {
+    apex,
+    dnskey: ofApex(RRTYPE.DNSKEY),
+    cds: ofApex(RRTYPE.CDS),
+    cdnskey: ofApex(RRTYPE.CDNSKEY),
+    sign(rrset, once) {
+      if (!OF_KSK.has(rrset.type)) return sign(rrset, once);
+      const held = presigned.get(rrset.type);
+      if (held === undefined || clock() >= held.validUntil) throw new SigningError('signing failed');
+      const { rrsigs, validFrom, validUntil } = held;
+      return { rrsigs, validFrom, renewAt: validUntil, isFresh: false };
     },
+  };
+}
+
+/** The active keys, in their order. */
+function preparedKeys(keys: readonly ZoneKey[]): readonly (PreparedKey & Pick<ZoneKey, 'role'>)[] {
+  const active = keys.filter(({ state }) => state === 'active');
+  return active.map((key) => ({ role: key.role, ...prepareKey(key) }));
+}
+
+interface SignWith extends Pick<SignerSettings, 'clock' | 'cache'> {
+  readonly apex: Uint8Array;
+  readonly signersOf: (type: number) => readonly PreparedKey[];
+}
+
+function signWith({ apex, signersOf, clock, cache: settings }: SignWith): Signer['sign'] {
+  const cache = new RrsigCache(settings);
+  const seen = new Map<number, SeenNames>(
+    [RRTYPE.NSEC, RRTYPE.TXT, RRTYPE.HINFO].map((type) => [type, new SeenNames()]),
+  );
+  // Every denial has the zone's SOA record, which is one object: no key is made for it.
+  let soa: { readonly rrset: SignableRrset; readonly signed: Signed } | null = null;
+
+  function ofCache(rrset: SignableRrset, now: number): Signed | null {
+    if (soa !== null && soa.rrset === rrset && isValid(soa.signed, now)) return soa.signed;
+    const signed = cache.get(rrset, now);
+    if (signed !== null && rrset.type === RRTYPE.SOA) soa = { rrset, signed };
+    return signed;
+  }
+
+  return (rrset, once = false) => {
+    const now = clock();
+    // Most names of a flood, and of a pass over all records, are asked once: a copy of theirs would only displace others.
+    const isKept = !once && (seen.get(rrset.type)?.again(rrset.owner) ?? true);
+    const held = isKept ? ofCache(rrset, now) : null;
+    if (held !== null) return held;
+    try {
+      const { inception, expiration, validFrom, renewAt } = signatureWindow(now);
+      const rrsigs = signRrsetWith(rrset, signersOf(rrset.type), { signer: apex, inception, expiration });
+      const signed: Signed = { rrsigs, validFrom, renewAt, isFresh: true };
+      if (isKept) cache.set(rrset, signed);
+      return signed;
+    } catch (cause) {
+      throw new SigningError('signing failed', { cause });
+    }
   };
 }

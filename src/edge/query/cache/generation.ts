@@ -1,5 +1,6 @@
 import type { ServedZone } from '../zone/served-zone.ts';
-import { PacketCache, type PacketCacheSettings, type ReadCounter } from './packet-cache.ts';
+import type { ReadCounter } from './cache-rows.ts';
+import { PacketCache, type PacketCacheSettings } from './packet-cache.ts';
 
 /** What one reload replaces. A query uses one generation from start to end, for its keys and for its cache. */
 export interface Generation {

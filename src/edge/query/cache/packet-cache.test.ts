@@ -1,70 +1,16 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { encodeQuery } from '../../wire/message/query.ts';
+import { query, store, VALID } from '../../../../test/support/edge/query/stored-replies.ts';
 import { decodeRequest, isRequestFault } from '../../wire/message/request.ts';
-import { nameFromText } from '../../wire/name.ts';
 import { writeReply } from '../reply/reply.ts';
 import { refusalBody } from '../reply/reply-body.ts';
-import { finish, finishZoneless } from '../signing/secure.ts';
-import { unsignedZone } from '../zone/served-zone.ts';
-import { makeZone } from '../zone/zones.ts';
+import { finishZoneless } from '../signing/secure.ts';
 import { PacketCache } from './packet-cache.ts';
 
-const ZONE = unsignedZone(makeZone('uqrp.net', [{ label: 'ns1', addresses: ['192.0.2.1'] }]));
 const counters = new Map<number, number>();
-const VALID = { from: 0, until: 1000, namespaceStripe: 1, namespaceCount: 0, keyStripe: 2, keyCount: 0 };
 const out = Buffer.alloc(4096);
-setFlagsFromString('--expose-gc');
-const gc = runInNewContext('gc') as () => void;
-
-interface Asked {
-  readonly name?: string;
-  readonly id?: number;
-  readonly rd?: boolean;
-  readonly cd?: boolean;
-  readonly qtype?: number;
-  readonly edns?: {
-    payload?: number;
-    dnssecOk?: boolean;
-    version?: number;
-    options?: { code: number; data: Uint8Array }[];
-  };
-}
-
-function query(asked: Asked = {}): Uint8Array {
-  const { name = 'get.a.b.v1.uqrp.net', id = 7, rd = true, cd = false, qtype = 16, edns } = asked;
-  return encodeQuery(nameFromText(name)!, qtype, {
-    id,
-    rd,
-    cd,
-    edns: edns === undefined ? null : { payload: 1232, dnssecOk: false, ...edns },
-  });
-}
-
-/** Stores a reply with a TXT record of `size` octets. */
-function store(cache: PacketCache, packet: Uint8Array, size = 10, validity = VALID): void {
-  const request = decodeRequest(packet, packet.length);
-  assert.ok(request !== null && !isRequestFault(request));
-  const rdata = Buffer.alloc(size, 'x');
-  const body = {
-    rcode: 0,
-    aa: true,
-    answer: [{ owner: request.qname, type: 16, ttl: 60, rdata: [rdata] }],
-    authority: [],
-    additional: [],
-    ede: null,
-    until: validity.until,
-    once: false,
-    isFailure: false,
-  };
-  const reply = writeReply(request, finish(body, null, request, ZONE));
-  // The first sight is only noted.
-  cache.store(packet, packet.length, reply, validity);
-  cache.store(packet, packet.length, reply, validity);
-}
+const SMALL = { entries: 64, octets: 65_536 };
 
 describe('packet cache', () => {
   let cache: PacketCache;
@@ -201,7 +147,7 @@ describe('packet cache', () => {
           packet = patched(packet, packet.length - 1 - (damage.back % packet.length), damage.octet);
           packet = packet.subarray(0, packet.length - damage.cut);
         }
-        cache = new PacketCache(() => 0);
+        cache = new PacketCache(() => 0, SMALL);
         store(cache, query({ edns: { dnssecOk } }));
         if (look(packet) === 0) return;
         hits++;
@@ -236,38 +182,6 @@ describe('packet cache', () => {
     store(cache, bare, 600);
     assert.equal(look(bare), 12 + 21 + 4, 'without EDNS 512 octets fit');
     assert.equal(out.readUInt16BE(10), 0);
-  });
-
-  test('memory is bounded by octets and entries, and a flood spares what is asked again', () => {
-    // 25 of its 64 entries fit, each with some 800 octets.
-    cache = new PacketCache(() => 0, { entries: 64, octets: 20_000 });
-    const hot = query({ name: 'get.hot.b.v1.uqrp.net' });
-    store(cache, hot);
-    for (let i = 0; i < 2000; i++) {
-      store(cache, query({ name: `get.u${i}.b.v1.uqrp.net` }), 200);
-      if (look(hot) === 0) store(cache, hot);
-      assert.ok(cache.size <= 20_000);
-    }
-    assert.ok(look(hot) > 0);
-    store(cache, query({ name: 'get.big.b.v1.uqrp.net' }), 30_000);
-    assert.ok(cache.size <= 20_000);
-  });
-
-  test('an entry counts with what the engine adds to it, so the bound is one of memory (the soak of November 2026)', () => {
-    const entries = 20_000;
-    const octets = entries * 600;
-    cache = new PacketCache(() => 0, { entries: 4 * entries, octets });
-    const held = (): number => {
-      gc();
-      gc();
-      const { heapUsed, arrayBuffers } = process.memoryUsage();
-      return heapUsed + arrayBuffers;
-    };
-    const before = held();
-    for (let i = 0; i < 2 * entries; i++) store(cache, query({ name: `get.u${i}.b.v1.uqrp.net` }), 40);
-    const grown = held() - before;
-    assert.ok(cache.size > octets * 0.95 && cache.size <= octets, `${cache.size} octets are counted`);
-    assert.ok(grown < cache.size, `${grown} octets are held, ${cache.size} counted`);
   });
 
   test('names that agree but for an octet, a label or their end are different questions', () => {

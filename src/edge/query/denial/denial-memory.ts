@@ -21,14 +21,23 @@ export function denialMemory(
   context: Pick<ResolveContext, 'view' | 'access'>,
   transport: Transport,
 ): DenialMemory {
-  if (to.kind === 'query' && to.query.token === null && to.query.namespace === PUBLIC_NAMESPACE) {
-    return 'shared';
+  if (to.kind === 'query') {
+    if (to.query.token !== null) return 'no-store';
+    return memoryOf(to.query.namespace, context, transport);
   }
   const labels = labelsBelow(qname, to.zone.apex);
   if (labels.some((label) => label.startsWith(AUTH_PREFIX))) return 'no-store';
   const [version, namespace] = [labels.at(-1), labels.at(-2)];
-  const isShared = version === undefined || namespace === undefined || !isVersion(version);
-  if (isShared || isOpen(namespace, context)) return 'shared';
+  if (version === undefined || namespace === undefined || !isVersion(version)) return 'shared';
+  return memoryOf(namespace, context, transport);
+}
+
+function memoryOf(
+  namespace: string,
+  context: Pick<ResolveContext, 'view' | 'access'>,
+  transport: Transport,
+): DenialMemory {
+  if (isOpen(namespace, context)) return 'shared';
   return transport === 'doh' ? 'no-store' : 'once';
 }
 

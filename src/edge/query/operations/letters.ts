@@ -1,11 +1,13 @@
-import { PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
+import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../../core/names/labels.ts';
 import { isCaseSensitive } from '../../../core/query/params.ts';
 import type { Query } from '../../../core/query/query.ts';
 
 /**
  * Whether the answer depends on letter case (`b64-` labels). The packet cache ignores case, so it must not store these.
  */
-export function dependsOnLetters({ namespace, params }: Query): boolean {
+export function dependsOnLetters({ namespace, resource, params }: Query): boolean {
+  // Slugs and item keys have no capitals; a slug may begin like an encoded label.
+  if (resource === DATASETS_RESOURCE) return false;
   return namespace === PUBLIC_NAMESPACE && params.some(isCaseSensitive);
 }
 

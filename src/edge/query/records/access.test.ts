@@ -14,10 +14,10 @@ const tokens = new Map([
   [queryTokenDigest(spelled('closed')), { namespace: 'closed', expiresAt: NOW + 1 }],
 ]);
 const namespaces = new Map([
-  ['acme', { publicRead: false, suspended: false }],
-  ['other', { publicRead: false, suspended: false }],
-  ['open', { publicRead: true, suspended: false }],
-  ['closed', { publicRead: true, suspended: true }],
+  ['acme', { id: 'id-of-acme', publicRead: false, suspended: false }],
+  ['other', { id: 'id-of-other', publicRead: false, suspended: false }],
+  ['open', { id: 'id-of-open', publicRead: true, suspended: false }],
+  ['closed', { id: 'id-of-closed', publicRead: true, suspended: true }],
 ]);
 
 /** The access to a query, and what was read from the view: a digest is 64 hexadecimal digits. */
@@ -67,6 +67,7 @@ test('a refusal costs the same whether or not the namespace and the token exist:
 test('what is not refused', () => {
   assert.deepEqual(accessTo(`get.auth-${spelled('good')}.temp.acme.v1`).access, {
     kind: 'private',
+    namespaceId: 'id-of-acme',
     until: NOW + 1,
   });
   assert.equal(accessTo('get.temp.open.v1').access.kind, 'open');

@@ -12,21 +12,22 @@ export interface AccessSettings {
   readonly demo: boolean;
 }
 
-/** How a query may read its namespace. `until`: milliseconds since the epoch at which the access expires. */
+/**
+ * How a query may read its namespace. `until`: milliseconds since the epoch at which the access expires.
+ * `namespaceId`: null when the view has no such namespace.
+ */
 export type Access =
   | { readonly kind: 'public' }
-  | { readonly kind: 'open' }
   | { readonly kind: 'demo' }
-  | { readonly kind: 'private'; readonly until: number }
-  | { readonly kind: 'refused'; readonly until: number };
+  | { readonly kind: 'open'; readonly namespaceId: string }
+  | { readonly kind: 'private'; readonly namespaceId: string; readonly until: number }
+  | { readonly kind: 'refused'; readonly namespaceId: string | null; readonly until: number };
 
 /** Looked up for a query without a token. It has the length of a token and cannot be one. */
 const NO_TOKEN = '-'.repeat(56);
 
 const PUBLIC: Access = { kind: 'public' };
-const OPEN: Access = { kind: 'open' };
 const DEMO: Access = { kind: 'demo' };
-const REFUSED: Access = { kind: 'refused', until: FOREVER };
 
 /**
  * Decides whether a query may read its namespace (docs/PROTOCOL.md, private records). Each refusal reads the namespace
@@ -37,7 +38,9 @@ export function checkAccess(query: Query, view: HostedView, settings: AccessSett
   const namespace = view.namespace(query.namespace);
   // A suspension overrides every other rule.
   const isSuspended = namespace?.suspended === true;
-  if (!isSuspended && settings.sync && namespace?.publicRead === true) return OPEN;
+  if (!isSuspended && settings.sync && namespace?.publicRead === true) {
+    return { kind: 'open', namespaceId: namespace.id };
+  }
   const isDemo = DEMO_NAMESPACES.has(query.namespace);
   if (!isSuspended && isDemo && settings.demo) return DEMO;
   const token = view.token(queryTokenDigest(query.token ?? NO_TOKEN));
@@ -48,5 +51,7 @@ export function checkAccess(query: Query, view: HostedView, settings: AccessSett
     query.token !== null &&
     token?.namespace === query.namespace &&
     token.expiresAt > now;
-  return isAuthorised ? { kind: 'private', until: token.expiresAt } : REFUSED;
+  return isAuthorised
+    ? { kind: 'private', namespaceId: namespace.id, until: token.expiresAt }
+    : { kind: 'refused', namespaceId: namespace?.id ?? null, until: FOREVER };
 }

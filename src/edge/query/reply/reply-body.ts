@@ -123,7 +123,7 @@ export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): 
       if (outcome.text.length > LIMITS.txtValue) return failedBody('too-large');
       return body(RCODE.NOERROR, {
         aa: true,
-        answer: [txtRrset(request, outcome.text, outcome.ttl)],
+        answer: [txtRrset(request, outcome.text, outcome.ttl, outcome.more)],
         ede: outcome.stale === true ? STALE : null,
         until: outcome.until,
       });
@@ -147,8 +147,13 @@ export function outcomeBody(outcome: Outcome, request: DnsRequest, zone: Zone): 
   }
 }
 
-function txtRrset(request: DnsRequest, text: Uint8Array, ttl: number): Rrset {
-  return { owner: request.qname, type: RRTYPE.TXT, ttl, rdata: [txtChunks(text)] };
+function txtRrset(
+  request: DnsRequest,
+  text: Uint8Array,
+  ttl: number,
+  more: readonly Uint8Array[] = [],
+): Rrset {
+  return { owner: request.qname, type: RRTYPE.TXT, ttl, rdata: [text, ...more].map(txtChunks) };
 }
 
 function zoneless(made: ReplyBody): ZonelessBody {

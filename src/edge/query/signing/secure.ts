@@ -6,6 +6,8 @@ import type { Rrset } from '../zone/zones.ts';
 
 declare const FINISHED: unique symbol;
 
+const NONE: readonly Rrset[] = [];
+
 /**
  * A body that may be sent. Only this file makes one, and `writeReply` accepts no other type. So a signed zone never
  * sends an unsigned answer to a query with DO.
@@ -16,7 +18,12 @@ export type FinishedBody = ReplyBody & {
   readonly freshSignatures: number;
 };
 
-/** Signs the body where the zone is signed and the client set DO. `denied`: types at the name for a negative answer. */
+/** Whether the reply gets signatures, and a negative one a proof: the zone is signed and the client set DO. */
+export function isSigned(request: DnsRequest, zone: ServedZone): boolean {
+  return zone.signing.kind === 'signed' && request.edns?.dnssecOk === true;
+}
+
+/** Signs the body where `isSigned`. `denied`: types at the name for a negative answer. */
 export function finish(
   body: ReplyBody,
   denied: readonly number[] | null,
@@ -83,18 +90,18 @@ function secured(
   if (body.rcode !== RCODE.NOERROR) return finished(body);
   let { until } = body;
   let fresh = 0;
-  const signed = (section: readonly Rrset[]): readonly Rrset[] =>
-    section.flatMap((rrset) => {
-      const { rrsigs, renewAt, isFresh } = sign(rrset, body, signer);
-      if (isFresh) fresh++;
-      until = Math.min(until, renewAt);
-      return [rrset, { owner: rrset.owner, type: RRTYPE.RRSIG, ttl: rrset.ttl, rdata: rrsigs }];
-    });
-  const answer = signed(body.answer);
-  const authority = signed(
-    denied === null ? body.authority : [...body.authority, nsecRrset(qname, body, denied, signer)],
-  );
-  return finished({ ...body, answer, authority, additional: [], until }, fresh);
+  function addSigned(section: Rrset[], rrset: Rrset): void {
+    const { rrsigs, renewAt, isFresh } = sign(rrset, body, signer);
+    if (isFresh) fresh++;
+    until = Math.min(until, renewAt);
+    section.push(rrset, { owner: rrset.owner, type: RRTYPE.RRSIG, ttl: rrset.ttl, rdata: rrsigs });
+  }
+  const answer: Rrset[] = [];
+  for (const rrset of body.answer) addSigned(answer, rrset);
+  const authority: Rrset[] = [];
+  for (const rrset of body.authority) addSigned(authority, rrset);
+  if (denied !== null) addSigned(authority, nsecRrset(qname, body, denied, signer));
+  return finished({ ...body, answer, authority, additional: NONE, until }, fresh);
 }
 
 /** The NSEC record at a name. Its TTL equals that of the SOA record (RFC 9077 §3). */

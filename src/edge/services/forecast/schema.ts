@@ -18,6 +18,7 @@ function dayFields(i: number): readonly [string, FieldSchema][] {
     [`hf${i}`, { type: 'number', description: 'High, Fahrenheit', example: 45 }],
     [`lf${i}`, { type: 'number', description: 'Low, Fahrenheit', example: 35.8 }],
     [`wc${i}`, { type: 'integer', description: 'WMO weather code', example: 61, minimum: 0, maximum: 99 }],
+    [`wx${i}`, { type: 'string', description: 'The code in words', example: 'light rain' }],
     [
       `pp${i}`,
       {

@@ -1,8 +1,16 @@
 import { type FlatFields, type FlatValue, rounded } from '../flat.ts';
-import { isLocationFault, locationFault, type Place, type Places, parseLocation } from '../places/place.ts';
+import {
+  isLocationFault,
+  locationFault,
+  type Place,
+  type Places,
+  parseLocation,
+  placeText,
+} from '../places/place.ts';
 import { after, outcomeOf } from '../providers/outcome.ts';
 import type { Providers } from '../providers/worker/worker-providers.ts';
 import type { Service } from '../service.ts';
+import { conditionOf } from '../weather/conditions.ts';
 import { cellKey, fahrenheit, type Meteo } from '../weather/meteo.ts';
 import { FORECAST_ABOUT } from './schema.ts';
 
@@ -24,7 +32,7 @@ export function makeForecast(places: Places, providers: Providers): Service {
 }
 
 function fieldsOf(place: Place, { days }: Meteo): FlatFields {
-  const fields: Record<string, FlatValue> = { loc: nameOf(place), n: days.length };
+  const fields: Record<string, FlatValue> = { loc: placeText(place), n: days.length };
   for (const [i, { date, high, low, code, rain }] of days.entries()) {
     fields[`d${i}`] = date;
     fields[`hc${i}`] = rounded(high, 1);
@@ -32,13 +40,8 @@ function fieldsOf(place: Place, { days }: Meteo): FlatFields {
     fields[`hf${i}`] = fahrenheit(high);
     fields[`lf${i}`] = fahrenheit(low);
     fields[`wc${i}`] = code;
+    fields[`wx${i}`] = conditionOf(code);
     fields[`pp${i}`] = rain ?? undefined;
   }
   return fields;
-}
-
-/** Distinguishes places of the same name: `Paris, FR`. */
-function nameOf({ name, country, lat, lon }: Place): string {
-  if (name === null) return `${lat}_${lon}`;
-  return country === null ? name : `${name}, ${country}`;
 }

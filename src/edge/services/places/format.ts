@@ -5,7 +5,7 @@
  *   lat       i32 each, 1e-5 degree
  *   lon       i32 each
  *   region    u16 each: line in the list of regions
- *   regions   lines `<country> <region code>`
+ *   regions   lines `<country> <region code> <IANA time zone>`
  *   names     lines, ASCII, one a place
  *   starts    u32 each: where a block begins
  *   blocks    BLOCK_KEYS keys each, in the order of their octets
@@ -14,7 +14,7 @@
  * start of a block), octets that follow, those octets, count of its places, and their numbers, best first; counts and numbers
  * are varints (seven bits an octet, the lowest first).
  */
-export const MAGIC = 'PLACES1\n';
+export const MAGIC = 'PLACES2\n';
 export const HEADER_OCTETS = MAGIC.length + 5 * 4;
 export const BLOCK_KEYS = 16;
 /** Units of a coordinate in one degree. */

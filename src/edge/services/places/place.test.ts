@@ -116,6 +116,24 @@ test('countries and regions as suffixes', () => {
   assert.deepEqual([lon('springfield-il'), lon('springfield-ma')], [-90, -73]);
 });
 
+test('the time zone of a place, also where its region has two, by its name of today', () => {
+  for (const [name, zone] of [
+    ['london', 'Europe/London'],
+    ['indianapolis', 'America/Indiana/Indianapolis'],
+    ['el-paso-tx', 'America/Denver'],
+    ['houston-tx', 'America/Chicago'],
+    ['kyiv', 'Europe/Kyiv'],
+    ['mumbai', 'Asia/Kolkata'],
+    ['nuuk', 'America/Nuuk'],
+    ['ciudad-juarez', 'America/Ciudad_Juarez'],
+    ['ojinaga', 'America/Ojinaga'],
+    ['coyhaique', 'America/Coyhaique'],
+    ['santiago-chile', 'America/Santiago'],
+  ] as const) {
+    assert.equal(places.find(name)?.zone, zone, name);
+  }
+});
+
 test('no such place', () => {
   for (const name of [
     '',
@@ -152,7 +170,7 @@ test('the file stays small, and damage is noticed', () => {
   assert.ok(statSync(file).size <= 4_000_000);
   assert.ok(places instanceof PlaceTable && places.size > 100_000 && places.keys > 300_000);
   assert.throws(() => new PlaceTable(readFileSync(file)));
-  assert.throws(() => new PlaceTable(Buffer.from('PLACES1\n'.padEnd(28, '\xff'), 'latin1')));
+  assert.throws(() => new PlaceTable(Buffer.from('PLACES2\n'.padEnd(28, '\xff'), 'latin1')));
 });
 
 test('every region that has a name is in the table', () => {

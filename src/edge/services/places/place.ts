@@ -1,5 +1,6 @@
 import type { Outcome } from '../../../core/query/outcome.ts';
 import { malformed, notFound } from '../answers.ts';
+import { decimal } from '../flat.ts';
 import { parseIpLabel } from '../geoip/ip-label.ts';
 
 /** Credit in the `attribution` of every service that takes a location. */
@@ -14,6 +15,8 @@ export interface Place {
   readonly name: string | null;
   /** ISO 3166-1 alpha-2 in upper case, null for coordinates. */
   readonly country: string | null;
+  /** Name of its IANA time zone; absent for coordinates. */
+  readonly zone?: string;
 }
 
 export interface Places {
@@ -82,6 +85,12 @@ function coordinates(latText: string, lonText: string): Place | 'malformed' {
   const lon = degrees(lonText);
   if (Math.abs(lat) > LAT_MAX || Math.abs(lon) > LON_MAX) return 'malformed';
   return { lat, lon, name: null, country: null };
+}
+
+/** Distinguishes places of the same name: `Paris, FR`. Coordinates are as in a label: `-33.86_151.2`. */
+export function placeText({ name, country, lat, lon }: Place): string {
+  if (name === null) return `${decimal(lat)}_${decimal(lon)}`;
+  return country === null ? name : `${name}, ${country}`;
 }
 
 /** `-33d86` is -33.86; zero has no sign. */

@@ -148,11 +148,13 @@ export class PlaceTable implements Places {
 
   #place(number: number): Place {
     const start = number === 0 ? 0 : this.#nameEnds[number - 1]! + 1;
+    const [country = '', , zone = ''] = this.#regions[this.#regionOf(number)]!.split(' ');
     return {
       lat: this.#lat.readInt32LE(4 * number) / DEGREE,
       lon: this.#lon.readInt32LE(4 * number) / DEGREE,
       name: this.#names.toString('latin1', start, this.#nameEnds[number]!),
-      country: this.#regions[this.#regionOf(number)]!.slice(0, 2),
+      country,
+      zone,
     };
   }
 }

@@ -6,6 +6,7 @@ import { createOutboundClient } from '../../../outbound/outbound-client.ts';
 import { operatorOrigins } from '../../../outbound/target/target-policy.ts';
 import { makeProviderClient, type ProviderClient } from './client/provider-client.ts';
 import { readSnapshot, writeSnapshot } from './client/snapshot.ts';
+import { type AskControl, makeRemoteClient } from './remote/remote-client.ts';
 import type { Endpoints } from './sources/endpoints.ts';
 import { makeFeeds } from './sources/feeds.ts';
 import type { OnCall } from './sources/source.ts';
@@ -41,7 +42,23 @@ export async function openProviders(options: ProvidersOptions): Promise<OpenProv
     resolve: makeResolve(resolvers),
     deadlineMs: DEADLINE_MS,
   });
-  const client = makeProviderClient({ feeds: makeFeeds(endpoints, { outbound, agent }), clock, onCall });
+  return opened(
+    makeProviderClient({ feeds: makeFeeds(endpoints, { outbound, agent }), clock, onCall }),
+    dataDir,
+  );
+}
+
+/** Opens the provider client of an edge with a feed, which asks control instead of providers. */
+export function openRemoteProviders({
+  ask,
+  clock,
+  dataDir,
+}: Pick<ProvidersOptions, 'clock' | 'dataDir'> & { readonly ask: AskControl }): Promise<OpenProviders> {
+  return opened(makeRemoteClient({ ask, clock }), dataDir);
+}
+
+/** With the state of the last stop, which is saved every minute. */
+async function opened(client: ProviderClient, dataDir: string): Promise<OpenProviders> {
   const path = join(dataDir, 'providers.json');
   const state = await readSnapshot(path);
   if (state !== null) client.restore(state);

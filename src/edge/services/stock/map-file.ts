@@ -1,8 +1,8 @@
 /** The exchange map on disk, `<dataDir>/stock-map.json`, replaced atomically. */
 
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { replaceFileSync } from '../../../files/replace-file.ts';
 import { every } from '../../../lifecycle/every.ts';
 import { at, dateOf, jsonOf } from '../providers/sources/parse.ts';
 import { type ExchangeMap, isMic, type Mic, TAG } from './exchange-map.ts';
@@ -16,17 +16,10 @@ export function mapFile(dataDir: string): string {
 
 /** Throws the system's error; the previous map then stays. */
 export function writeExchangeMap(dataDir: string, { asof, tag, listed }: ExchangeMap): void {
-  const path = mapFile(dataDir);
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
   mkdirSync(dataDir, { recursive: true });
-  try {
-    const text = `${JSON.stringify({ asof, tag, listed: Object.fromEntries(listed) })}\n`;
-    writeFileSync(draft, text, { flag: 'wx', flush: true });
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
+  const text = `${JSON.stringify({ asof, tag, listed: Object.fromEntries(listed) })}\n`;
+  // Public data: the umask decides who reads it.
+  replaceFileSync(mapFile(dataDir), text, 0o666);
 }
 
 /** Null when the file is missing or invalid. */

@@ -28,7 +28,7 @@ export const CELSIUS_MIN = -100;
 export const CELSIUS_MAX = 70;
 
 /** Cells per degree. */
-const GRID = 10;
+export const GRID = 10;
 
 /** Centre of a grid cell, degrees. */
 export interface Cell {

@@ -9,6 +9,7 @@ import { fixture, openRig, sends } from '../../../../test/support/edge/services/
 import { makeForecast } from '../forecast/service.ts';
 import type { Place, Places } from '../places/place.ts';
 import { jsonOf } from '../providers/sources/parse.ts';
+import { conditionOf } from './conditions.ts';
 import { cellKey, cellOf, fahrenheit, type Meteo } from './meteo.ts';
 import { parseMetno } from './metno.ts';
 import { currentTime, parseOpenMeteo } from './openmeteo.ts';
@@ -60,9 +61,9 @@ describe('weather and forecast', () => {
     assert.deepEqual(answerFields(days, forecast.about), {
       loc: 'Paris, FR',
       n: 3,
-      ...{ d0: '2026-01-01', hc0: 7.3, lc0: 0, hf0: 45.1, lf0: 31.9, wc0: 61, pp0: 80 },
-      ...{ d1: '2026-01-02', hc1: 0, lc1: -10.5, hf1: 32, lf1: 13.1, wc1: 0, pp1: 0 },
-      ...{ d2: '2026-01-03', hc2: 30, lc2: 20, hf2: 86, lf2: 68, wc2: 95 },
+      ...{ d0: '2026-01-01', hc0: 7.3, lc0: 0, hf0: 45.1, lf0: 31.9, wc0: 61, wx0: 'light rain', pp0: 80 },
+      ...{ d1: '2026-01-02', hc1: 0, lc1: -10.5, hf1: 32, lf1: 13.1, wc1: 0, wx1: 'clear', pp1: 0 },
+      ...{ d2: '2026-01-03', hc2: 30, lc2: 20, hf2: 86, lf2: 68, wc2: 95, wx2: 'thunderstorm' },
     });
     const there = await askName(forecast, 'get.-33d86_151d2.forecast.public.v1');
     assert.equal(answerFields(there, forecast.about).loc, '-33.86_151.2');
@@ -242,4 +243,27 @@ describe('MET Norway', () => {
     ];
     for (const [symbol, code] of table) assert.equal(wmoCode(symbol), code, String(symbol));
   });
+});
+
+it('has words for each code of the WMO table', () => {
+  const table: readonly [number, string][] = [
+    [0, 'clear'],
+    [1, 'mainly clear'],
+    [2, 'partly cloudy'],
+    [3, 'overcast'],
+    [45, 'fog'],
+    [48, 'rime fog'],
+    [51, 'light drizzle'],
+    [57, 'freezing drizzle'],
+    [61, 'light rain'],
+    [65, 'heavy rain'],
+    [71, 'light snow'],
+    [75, 'heavy snow'],
+    [77, 'snow grains'],
+    [82, 'violent rain showers'],
+    [95, 'thunderstorm'],
+    [99, 'heavy thunderstorm with hail'],
+  ];
+  for (const [code, words] of table) assert.equal(conditionOf(code), words, String(code));
+  for (let code = 0; code < 100; code++) assert.match(conditionOf(code), /^[a-z ]+$/);
 });

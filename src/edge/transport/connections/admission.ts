@@ -3,7 +3,6 @@
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../../../core/clock.ts';
 import type { Transport } from '../../../core/network/transport.ts';
-import { every } from '../../../lifecycle/every.ts';
 import type { TransportObserver } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';
 import type { ConnectionLimit } from './connection-limit.ts';
@@ -21,7 +20,6 @@ export interface AdmissionOptions {
   readonly connectionLimit: ConnectionLimit;
   readonly observe: TransportObserver;
   readonly clock: Clock;
-  readonly onFault: (fault: unknown) => void;
   /** TLS: the time limit of a handshake. */
   readonly handshake: HandshakeLimits | null;
   /** The longest idle connection whose handshake is complete. */
@@ -62,11 +60,22 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     return true;
   }
 
+  function makeRoom(): boolean {
+    if (!evict()) {
+      connectionLimit.wantPlace();
+      return false;
+    }
+    // The limit is that of all workers, and each can evict its own only: without this a worker that was replaced while the
+    // others held all places would refuse for as long as newcomers keep them full.
+    if (connectionLimit.owesPlace()) evict();
+    return true;
+  }
+
   server.on('connection', (socket: Socket) => {
     // Undefined for a peer that was gone before it was accepted.
     const address = socket.remoteAddress;
     const admission = address === undefined ? 'address-full' : connectionLimit.check(address);
-    if (address === undefined || admission === 'address-full' || (admission === 'full' && !evict())) {
+    if (address === undefined || admission === 'address-full' || (admission === 'full' && !makeRoom())) {
       observe.connection(transport, 'refused');
       socket.on('error', () => socket.destroy());
       socket.destroy();
@@ -75,7 +84,10 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     const leave = connectionLimit.enter(address);
     const peer = peerOf(socket);
     open.add(socket);
-    if (handshake !== null) handshakes.begin(peer, { socket, since: clock() });
+    if (handshake !== null) {
+      handshakes.begin(peer, { socket, since: clock() });
+      sweepLater(handshake);
+    }
     observe.connection(transport, 'opened');
     socket.once('close', () => {
       leave();
@@ -86,16 +98,19 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
   });
   if (handshake !== null) server.on('secureConnection', (socket: Socket) => handshakes.end(peerOf(socket)));
 
-  const sweeper =
-    handshake === null
-      ? null
-      : every({
-          ms: Math.max(10, handshake.crowdedMs / SWEEPS),
-          task: () =>
-            handshakes.closeBefore(clock() - (connectionLimit.crowded ? handshake.crowdedMs : handshake.ms)),
-          onError: options.onFault,
-        });
-  const stop = (): void => void sweeper?.stop();
+  /** A listener without handshakes has no timer. */
+  let sweeper: NodeJS.Timeout | null = null;
+  function sweepLater(limits: HandshakeLimits): void {
+    sweeper ??= setTimeout(
+      () => {
+        sweeper = null;
+        handshakes.closeBefore(clock() - (connectionLimit.crowded ? limits.crowdedMs : limits.ms));
+        if (!handshakes.isEmpty) sweepLater(limits);
+      },
+      Math.max(10, limits.crowdedMs / SWEEPS),
+    ).unref();
+  }
+  const stop = (): void => clearTimeout(sweeper ?? undefined);
   return {
     open,
     stop,
@@ -118,6 +133,10 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
 /** Connections with an incomplete TLS handshake, oldest first. */
 class Handshakes {
   readonly #byPeer = new Map<string, Handshake>();
+
+  get isEmpty(): boolean {
+    return this.#byPeer.size === 0;
+  }
 
   begin(peer: string, handshake: Handshake): void {
     // Delete first: a Map keeps a replaced key in its old position.

@@ -4,7 +4,7 @@ import { CONNECTION_LIMITS, ConnectionLimit, type ConnectionLimits } from './con
 import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
 
 function limitOf(limits: Partial<ConnectionLimits>): ConnectionLimit {
-  return new ConnectionLimit({ ...CONNECTION_LIMITS, ...limits }, 'stream');
+  return new ConnectionLimit({ ...CONNECTION_LIMITS, ...limits }, 'tcp');
 }
 
 test('both sides of both limits', () => {
@@ -75,8 +75,8 @@ test('100 connections of an address are one count over TCP, DoT and all workers 
   const memory = createConnectionMemory(2);
   const tables = [new ConnectionTable(memory, 0), new ConnectionTable(memory, 1)] as const;
   const connectionLimits = tables.flatMap((table) => [
-    new ConnectionLimit(CONNECTION_LIMITS, 'stream', table),
-    new ConnectionLimit(CONNECTION_LIMITS, 'stream', table),
+    new ConnectionLimit(CONNECTION_LIMITS, 'tcp', table),
+    new ConnectionLimit(CONNECTION_LIMITS, 'dot', table),
   ]);
   const leave = Array.from({ length: 100 }, (_, i) => {
     assert.equal(connectionLimits[i % 4]!.check('192.0.2.1'), 'admitted');
@@ -89,4 +89,42 @@ test('100 connections of an address are one count over TCP, DoT and all workers 
   assert.equal(doh.check('192.0.2.1'), 'admitted', 'DoH is counted for itself');
   for (const each of leave) each();
   for (const { size } of tables) assert.equal(size, 0, 'every count is given back');
+});
+
+test('the limit is that of all workers together, for each transport by itself', () => {
+  const memory = createConnectionMemory(2);
+  const limits = { ...CONNECTION_LIMITS, connections: 4, connectionsPerAddress: 0 };
+  const [one, other] = [0, 1].map((worker) => {
+    const table = new ConnectionTable(memory, worker);
+    return { tcp: new ConnectionLimit(limits, 'tcp', table), dot: new ConnectionLimit(limits, 'dot', table) };
+  }) as [{ tcp: ConnectionLimit; dot: ConnectionLimit }, { tcp: ConnectionLimit; dot: ConnectionLimit }];
+  const leave = [1, 2, 3].map(() => one.tcp.enter('192.0.2.1'));
+  assert.equal(other.tcp.check('192.0.2.1'), 'admitted');
+  assert.equal(other.tcp.crowded, false);
+  other.tcp.enter('192.0.2.1');
+  assert.deepEqual([one.tcp.open, other.tcp.open], [3, 1]);
+  for (const { tcp, dot } of [one, other]) {
+    assert.equal(tcp.check('192.0.2.1'), 'full');
+    assert.equal(tcp.crowded, true);
+    assert.equal(dot.check('192.0.2.1'), 'admitted');
+  }
+  leave[0]!();
+  assert.equal(other.tcp.check('192.0.2.1'), 'admitted');
+});
+
+test('a worker above its equal share owes a place to one below it that asked, once a request', () => {
+  const memory = createConnectionMemory(2);
+  const limits = { ...CONNECTION_LIMITS, connections: 4 };
+  const [one, other] = [0, 1].map(
+    (worker) => new ConnectionLimit(limits, 'dot', new ConnectionTable(memory, worker)),
+  ) as [ConnectionLimit, ConnectionLimit];
+  for (let i = 0; i < 3; i++) one.enter('192.0.2.1');
+  other.enter('192.0.2.1');
+  assert.equal(one.owesPlace(), false, 'none asked');
+  one.wantPlace();
+  assert.equal(one.owesPlace(), false, 'a worker above its share gets none');
+  other.wantPlace();
+  assert.equal(other.owesPlace(), false, 'a worker below its share owes none');
+  assert.equal(one.owesPlace(), true);
+  assert.equal(one.owesPlace(), false);
 });

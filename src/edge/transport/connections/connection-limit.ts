@@ -1,10 +1,10 @@
 import { LIMITS } from '../../../core/limits.ts';
 import { readAddress } from '../../../core/network/address.ts';
 import { u32At } from '../../wire/octets.ts';
-import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
+import { ConnectionTable, createConnectionMemory, type StreamTransport } from './connection-table.ts';
 
 export interface ConnectionLimits {
-  /** Open connections of this listener. */
+  /** Open connections over this transport in the process. */
   readonly connections: number;
   /** Open connections of one IPv4 address or IPv6 /64 in the process; 0 disables all limits by address. */
   readonly connectionsPerAddress: number;
@@ -22,10 +22,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
 
 export type Admission = 'admitted' | 'full' | 'address-full';
 
-/** Count groups: TCP and DoT are one. */
-export type CountingGroup = 'stream' | 'doh';
-
-/** Above this share of the limit a listener is crowded, and idle timeouts are shorter (RFC 7766 §6.2.3). */
+/** Above this share of the limit a transport is crowded, and idle timeouts are shorter (RFC 7766 §6.2.3). */
 const CROWDED_SHARE = 0.75;
 const IPV6_OCTETS = 16;
 /** Masks of an address's second word. */
@@ -41,27 +38,43 @@ interface Key {
   readonly limit: number;
 }
 
-/** Counts open connections, in total and by address. */
+/** Counts open connections, in total and by address. By address TCP and DoT are one. */
 export class ConnectionLimit {
   readonly #limits: ConnectionLimits;
   readonly #table: ConnectionTable;
+  readonly #transport: StreamTransport;
   readonly #kinds: number;
   readonly #octets = new Uint8Array(IPV6_OCTETS);
-  #open = 0;
 
   /** @param table shared by all workers; without it this object counts its own connections */
-  constructor(limits: ConnectionLimits, group: CountingGroup, table: ConnectionTable | null = null) {
+  constructor(limits: ConnectionLimits, transport: StreamTransport, table: ConnectionTable | null = null) {
     this.#limits = limits;
-    this.#table = table ?? new ConnectionTable(createConnectionMemory(1), 0);
-    this.#kinds = group === 'stream' ? 0 : KINDS;
+    this.#transport = transport;
+    this.#table = table ?? new ConnectionTable(createConnectionMemory(1, limits.connections), 0);
+    this.#kinds = transport === 'doh' ? KINDS : 0;
   }
 
+  /** Of this worker. */
   get open(): number {
-    return this.#open;
+    return this.#table.ownOpen(this.#transport);
   }
 
   get crowded(): boolean {
-    return this.#open > this.#limits.connections * CROWDED_SHARE;
+    return this.#table.open(this.#transport) > this.#limits.connections * CROWDED_SHARE;
+  }
+
+  /** After a refusal because no connection was idle: below its equal share, this worker asks the others for a place. */
+  wantPlace(): void {
+    if (this.open < this.#share) this.#table.wantPlace(this.#transport);
+  }
+
+  /** Whether another worker asked for a place, and this one has more than its equal share. */
+  owesPlace(): boolean {
+    return this.open > this.#share && this.#table.takeWanted(this.#transport);
+  }
+
+  get #share(): number {
+    return this.#limits.connections / this.#table.workers;
   }
 
   /** Whether `address` may open one more connection. Only `enter` counts. */
@@ -69,19 +82,19 @@ export class ConnectionLimit {
     const limited = this.#limits.connectionsPerAddress > 0;
     for (const { high, low, kind, limit } of limited ? this.#keysOf(address) : [])
       if (this.#table.count(high, low, kind) >= limit) return 'address-full';
-    return this.#open >= this.#limits.connections ? 'full' : 'admitted';
+    return this.#table.open(this.#transport) >= this.#limits.connections ? 'full' : 'admitted';
   }
 
   /** Counts a connection. @returns a function that ends the count, once */
   enter(address: string): () => void {
     const keys = this.#limits.connectionsPerAddress > 0 ? this.#keysOf(address) : [];
     let inside = true;
-    this.#open++;
+    this.#table.opened(this.#transport);
     for (const { high, low, kind } of keys) this.#table.add(high, low, kind);
     return () => {
       if (!inside) return;
       inside = false;
-      this.#open--;
+      this.#table.closed(this.#transport);
       for (const { high, low, kind } of keys) this.#table.remove(high, low, kind);
     };
   }

@@ -4,13 +4,12 @@ import { type Socket, connect as tcpConnect } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { gather, get } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
-import { query, type Setting, setting, until } from '../../../../test/support/edge/transport/fakes.ts';
+import { frame, query, type Setting, setting, until } from '../../../../test/support/edge/transport/fakes.ts';
 import { makeSelfSigned } from '../../../certificates/self-signed.ts';
 import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 import { type DohOptions, listenDoh } from '../doh/listener.ts';
 import type { TlsListener } from '../shared/tls.ts';
 import { listenDot } from '../stream/dot.ts';
-import { frame } from '../stream/framing.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
 const NO_JSON = () => ({ kind: 'refused', error: '' }) as const;

@@ -7,7 +7,7 @@ import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 import { queueShare } from '../shared/queue-share.ts';
 import { cacheSeconds } from './cache-seconds.ts';
 import type { Headers, HttpReply } from './exchange.ts';
-import { DNS_MESSAGE, type DohError, type ResourceRequest } from './route.ts';
+import { type AskingRequest, DNS_MESSAGE, type DohError, type ResourceRequest } from './route.ts';
 
 export interface SchemaAnswer {
   readonly status: number;
@@ -52,17 +52,18 @@ export function throttled(seconds: number): HttpReply {
   };
 }
 
+/** Answers what needs no DNS. */
+export function answerLocally(plan: Extract<ResourceRequest, { kind: 'error' | 'preflight' }>): HttpReply {
+  return plan.kind === 'error' ? errorResponse(plan) : preflight(plan.allow);
+}
+
 /** Answers a request whose body is complete; a POST arrives as `wire`. */
 export function answerRequest(
-  plan: Exclude<ResourceRequest, { kind: 'body' }>,
+  plan: AskingRequest,
   api: DohApi,
   peer: () => string,
 ): HttpReply | Promise<HttpReply> {
   switch (plan.kind) {
-    case 'error':
-      return errorResponse(plan);
-    case 'preflight':
-      return preflight(plan.allow);
     case 'wire':
       return thenMap(ask(plan.message, api, peer), (reply) => wireResponse(reply, api));
     case 'json':

@@ -6,12 +6,15 @@ import type { Exchange, HttpReply } from './exchange.ts';
 import { readBody } from './request-body.ts';
 
 const NO_CONTENT = 204;
+const TOO_LARGE = 413;
 /** After these statuses the rest of the body stays unread, so an HTTP/1.1 connection must close. */
-const BODY_ABANDONED: ReadonlySet<number> = new Set([408, 413]);
+const BODY_ABANDONED: ReadonlySet<number> = new Set([408, TOO_LARGE]);
 
 export interface Http1Context {
   /** Octets of a body, and milliseconds for it to arrive. */
   readonly body: { readonly octets: number; readonly ms: number };
+  /** Announced octets up to which a refused body is read and discarded: a proxy loses a 413 when the connection is reset. 0: none. */
+  readonly discarded: number;
   /** The listener is closing: this response is the last of its connection. */
   readonly closing: () => boolean;
 }
@@ -26,7 +29,7 @@ function headersOf({ status, headers, body }: HttpReply): Record<string, string>
 export function http1Exchange(
   request: IncomingMessage,
   response: ServerResponse,
-  { body, closing }: Http1Context,
+  { body, discarded, closing }: Http1Context,
 ): Exchange {
   const { method = '', url = '', headers } = request;
   // The 'close' event reports a broken connection. Without these listeners an error would end the process.
@@ -45,7 +48,9 @@ export function http1Exchange(
     address: () => request.socket.remoteAddress ?? '',
     respond(reply) {
       if (response.destroyed || response.headersSent) return;
-      const abandoned = BODY_ABANDONED.has(reply.status);
+      // Node discards a body that nobody began to read.
+      const isDiscarded = reply.status === TOO_LARGE && Number(headers['content-length']) <= discarded;
+      const abandoned = BODY_ABANDONED.has(reply.status) && !isDiscarded;
       if (abandoned || closing()) response.setHeader('connection', 'close');
       response.writeHead(reply.status, headersOf(reply));
       response.end(method === 'HEAD' ? undefined : reply.body);

@@ -54,7 +54,7 @@ export class Http1Server {
           activity.since = this.#clock();
         });
       }
-      onExchange(http1Exchange(request, response, { body, closing: () => this.#closing }));
+      onExchange(http1Exchange(request, response, { body, discarded: 0, closing: () => this.#closing }));
     });
     this.#server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
       if (socket.writable) socket.end(http1ErrorText(fault));

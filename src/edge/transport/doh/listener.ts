@@ -19,20 +19,13 @@ import {
   tlsReloader,
 } from '../shared/tls.ts';
 import { listening } from '../stream/stream-server.ts';
-import {
-  answerRequest,
-  COMMON_HEADERS,
-  type DohApi,
-  errorResponse,
-  internalError,
-  throttled,
-} from './answer.ts';
-import type { Exchange, HttpReply } from './exchange.ts';
+import { answerRequest, COMMON_HEADERS, type DohApi } from './answer.ts';
+import type { Exchange } from './exchange.ts';
 import { Http1Server } from './http1-server.ts';
 import { commonHeaders } from './http2/hpack/hpack-encoder.ts';
 import { Http2Server } from './http2/server.ts';
 import { NodeHttp2Server } from './node-http2/server.ts';
-import { BODY_FAULTS, readRequest } from './route.ts';
+import { type DohService, serveExchange } from './serve.ts';
 
 export interface DohLimits extends ConnectionLimits {
   /** Milliseconds without a request after which a connection is closed. */
@@ -57,12 +50,9 @@ export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi
   readonly http2?: Http2Choice;
   /** Rate limit: 0 lets a request pass, n answers 429 with `Retry-After: n` (seconds). */
   readonly admit?: ((address: string) => number) | null;
-  /** Connections by address in the process; without it this listener counts its own. */
+  /** Connections of the process; without it this listener counts its own. */
   readonly connections?: ConnectionTable | null;
 }
-
-/** The options and what is derived from them once. */
-type DohContext = DohOptions & DohApi;
 
 export type DohListener = TlsListener;
 
@@ -70,14 +60,23 @@ export type DohListener = TlsListener;
 export async function listenDoh(options: DohOptions): Promise<DohListener> {
   const limits = { ...DOH_LIMITS, ...options.limits };
   const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
-  const context: DohContext = { ...options, decorator };
-  const { clock, observe, onFault } = options;
+  const api: DohApi = { ...options, decorator };
+  const { clock, observe, onFault, admit = null } = options;
+  const service: DohService = {
+    admit,
+    answer: (request, address) => answerRequest(request, api, address),
+    onFault,
+  };
 
-  const http1 = new Http1Server({ ...limits, clock, onExchange: (exchange) => serve(exchange, context) });
+  const http1 = new Http1Server({
+    ...limits,
+    clock,
+    onExchange: (exchange) => serveExchange(exchange, service),
+  });
   const shared = {
     limits: { ...limits, body: LIMITS.dohBody },
     clock,
-    onRequest: (exchange: Exchange) => serve(exchange, context),
+    onRequest: (exchange: Exchange) => serveExchange(exchange, service),
     onFault,
   };
   const http2 =
@@ -91,7 +90,6 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
     connectionLimit: new ConnectionLimit(limits, 'doh', options.connections ?? null),
     observe,
     clock,
-    onFault,
     handshake: handshakeLimits(options),
     oldestIdle: () => older(http1.oldestIdle(), http2.oldestIdle()),
   });
@@ -124,46 +122,4 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
 function older(one: IdleConnection | null, other: IdleConnection | null): IdleConnection | null {
   if (one === null || other === null) return one ?? other;
   return other.since < one.since ? other : one;
-}
-
-/** One request, from either version of the protocol. Never throws. */
-function serve(exchange: Exchange, context: DohContext): void {
-  attempt(exchange, context, () => {
-    const wait = context.admit?.(exchange.address()) ?? 0;
-    if (wait > 0) return throttled(wait);
-    const request = readRequest(exchange.head);
-    if (request.kind !== 'body') return answerRequest(request, context, exchange.address);
-    exchange.readBody((body) => {
-      if (body !== 'gone') attempt(exchange, context, () => answerBody(body, exchange, context));
-    });
-    return null;
-  });
-}
-
-function answerBody(
-  body: Uint8Array | keyof typeof BODY_FAULTS,
-  exchange: Exchange,
-  context: DohContext,
-): HttpReply | Promise<HttpReply> {
-  if (typeof body === 'string') return errorResponse(BODY_FAULTS[body]);
-  return answerRequest({ kind: 'wire', message: body }, context, exchange.address);
-}
-
-/** Replies with the result of `make`, or with a 500 if it fails. Null: no reply yet. */
-function attempt(
-  exchange: Exchange,
-  { onFault }: DohContext,
-  make: () => HttpReply | Promise<HttpReply> | null,
-): void {
-  const failed = (fault: unknown): void => {
-    onFault(fault);
-    exchange.respond(internalError());
-  };
-  try {
-    const response = make();
-    if (response instanceof Promise) response.then((late) => exchange.respond(late)).catch(failed);
-    else if (response !== null) exchange.respond(response);
-  } catch (fault) {
-    failed(fault);
-  }
 }

@@ -22,15 +22,19 @@ export interface DohError {
   readonly allow?: string;
 }
 
+/** What DNS is asked, or the schema. */
+export type AskingRequest =
+  /** A DNS message, from the target or the body. */
+  | { readonly kind: 'wire'; readonly message: Uint8Array }
+  | { readonly kind: 'json'; readonly params: URLSearchParams }
+  | { readonly kind: 'schema'; readonly query: string | null };
+
 export type ResourceRequest =
   | DohError
   | { readonly kind: 'preflight'; readonly allow: string }
-  /** A DNS message from the target. */
-  | { readonly kind: 'wire'; readonly message: Uint8Array }
   /** A DNS message is the body. */
   | { readonly kind: 'body' }
-  | { readonly kind: 'json'; readonly params: URLSearchParams }
-  | { readonly kind: 'schema'; readonly query: string | null };
+  | AskingRequest;
 
 interface Resource {
   readonly allow: string;
@@ -51,6 +55,12 @@ const RESOURCES: ReadonlyMap<string, Resource> = new Map<string, Resource>([
 
 function failure(status: number, error: string): DohError {
   return { kind: 'error', status, error };
+}
+
+/** The resource that a target names, such as `/dns-query`; null: none. */
+export function resourceOf(target: string): string | null {
+  const path = target.split('?', 1)[0]!;
+  return RESOURCES.has(path) ? path : null;
 }
 
 /** Of a repeated parameter the first counts. */

@@ -40,6 +40,11 @@ export class ServerCookies {
     this.#keep(Math.floor(clock() / DAY_MS));
   }
 
+  /** Asks for the secrets again: they may be others now. */
+  renew(): void {
+    this.#keep(Math.floor(this.#clock() / DAY_MS));
+  }
+
   /**
    * Checks the content of a COOKIE option and fills `response`.
    * @param cookie at least its first 24 octets, or all of it

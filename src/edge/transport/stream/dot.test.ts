@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import {
   ednsQuery,
+  frame,
   idOf,
   option,
   optionsOf,
@@ -17,7 +18,7 @@ import { makeSelfSigned } from '../../../certificates/self-signed.ts';
 import { queueShare } from '../shared/queue-share.ts';
 import type { TlsListener } from '../shared/tls.ts';
 import { listenDot } from './dot.ts';
-import { FrameSplitter, frame } from './framing.ts';
+import { FrameSplitter } from './framing.ts';
 import type { StreamLimits } from './stream-server.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
@@ -57,9 +58,27 @@ function repliesTo(socket: TLSSocket, ...queries: Buffer[]): Buffer[] {
     for (let reply = splitter.next(); reply !== null; reply = splitter.next())
       replies.push(Buffer.from(reply));
   });
-  socket.write(Buffer.concat(queries.map((each) => frame(each, each.length))));
+  if (queries.length > 0) socket.write(Buffer.concat(queries.map((each) => frame(each))));
   return replies;
 }
+
+test('many TLS records at once: a query each, or an octet each; every query is answered', async () => {
+  await withDot({}, async ({ peer }) => {
+    const queries = Array.from({ length: 300 }, (_, i) => query(i, i % 3 === 0 ? 'hot' : 'slow'));
+    for (const octets of [Number.POSITIVE_INFINITY, 1]) {
+      const socket = peer();
+      await once(socket, 'secureConnect');
+      const replies = repliesTo(socket);
+      for (const each of queries) {
+        const framed = frame(each);
+        const step = Math.min(octets, framed.length);
+        for (let at = 0; at < framed.length; at += step) socket.write(framed.subarray(at, at + step));
+      }
+      await until(() => replies.length === queries.length);
+      assert.deepEqual(replies.map(idOf), queries.map(idOf));
+    }
+  });
+});
 
 test('queries over TLS, with ALPN or without, with a server name or without', async () => {
   await withDot({}, async ({ options, peer }) => {

@@ -7,7 +7,7 @@ import {
   tlsOptions,
   tlsReloader,
 } from '../shared/tls.ts';
-import { WRITE_BUFFER_OCTETS } from './stream-connection.ts';
+import { WRITE_BUFFER_OCTETS } from './reply-buffer.ts';
 import { type StreamOptions, serveStreams } from './stream-server.ts';
 
 /** DNS over TLS (RFC 7858, RFC 8310). ALPN and SNI are optional; a peer that sends ALPN must offer `dot`. */

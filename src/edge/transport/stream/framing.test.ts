@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { FrameSplitter, frame } from './framing.ts';
+import { frame } from '../../../../test/support/edge/transport/fakes.ts';
+import { FrameSplitter } from './framing.ts';
 
 function drain(splitter: FrameSplitter): Buffer[] {
   const messages: Buffer[] = [];
@@ -13,12 +14,6 @@ function drain(splitter: FrameSplitter): Buffer[] {
 function framed(messages: readonly Uint8Array[]): Buffer {
   return Buffer.concat(messages.map((message) => frame(message, message.length)));
 }
-
-test('a frame is the length in network order and the message', () => {
-  assert.deepEqual([...frame(Uint8Array.of(7, 8, 9), 3)], [0, 3, 7, 8, 9]);
-  assert.deepEqual([...frame(Uint8Array.of(7, 8, 9), 2)], [0, 2, 7, 8]);
-  assert.deepEqual([...frame(new Uint8Array(65_535), 65_535).subarray(0, 2)], [255, 255]);
-});
 
 test('every split of every sequence gives the same messages', () => {
   const message = fc.oneof(
@@ -91,4 +86,17 @@ test('pending tells a message begun from a silence', () => {
   splitter.push(Uint8Array.of(9));
   assert.deepEqual([...splitter.next()!], [9, 9]);
   assert.equal(splitter.pending, false);
+});
+
+test('a chunk that waits behind one that was read to its end is pending, and keeps its place before later ones', () => {
+  const splitter = new FrameSplitter();
+  const [first, second, third] = ['a', 'bb', 'ccc'].map((text) => Buffer.from(text));
+  splitter.push(framed([first!]));
+  splitter.push(framed([second!]));
+  assert.deepEqual(Buffer.from(splitter.next()!), first);
+  assert.deepEqual([splitter.pending, splitter.chunks, splitter.octets], [true, 1, 4]);
+  splitter.push(framed([third!]));
+  assert.equal(splitter.octets, 9);
+  assert.deepEqual(drain(splitter), [second, third]);
+  assert.deepEqual([splitter.pending, splitter.chunks, splitter.octets], [false, 0, 0]);
 });

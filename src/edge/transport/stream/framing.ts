@@ -7,48 +7,56 @@ const EMPTY = new Uint8Array(0);
 const FIRST_PARTIAL_OCTETS = 512;
 
 /**
- * Splits a stream into messages: push a chunk, then call `next` until it returns null. A message within one chunk is a view
- * of it. Others are gathered in a buffer that doubles: at most twice the octets received, and 64 KiB beside the chunk.
+ * Splits a stream into messages: push chunks, then call `next` until it returns null. A message within one chunk is a view
+ * of it. Others are gathered in a buffer that doubles: at most twice the octets received, and 64 KiB beside the chunks.
  */
 export class FrameSplitter {
   /** A length of zero was announced: the stream is out of step. */
   fault = false;
   #chunk: Uint8Array = EMPTY;
   #at = 0;
+  /** Chunks after `#chunk`, which `next` has not reached. */
+  readonly #later: Uint8Array[] = [];
+  #laterOctets = 0;
   /** Octets of the length field read so far, and their value. */
   #lengthSeen = 0;
   #length = 0;
   #partial: Uint8Array = EMPTY;
   #gathered = 0;
 
-  /** Adds octets. Those that `next` has not read yet are copied in front. */
   push(chunk: Uint8Array): void {
-    const rest = this.#chunk.length - this.#at;
-    if (rest === 0) {
-      this.#chunk = chunk;
+    if (this.octets > 0) {
+      this.#later.push(chunk);
+      this.#laterOctets += chunk.length;
     } else {
-      const joined = new Uint8Array(rest + chunk.length);
-      joined.set(this.#chunk.subarray(this.#at));
-      joined.set(chunk, rest);
-      this.#chunk = joined;
+      this.#chunk = chunk;
+      this.#at = 0;
     }
-    this.#at = 0;
+  }
+
+  /** Octets not read yet. */
+  get octets(): number {
+    return this.#chunk.length - this.#at + this.#laterOctets;
+  }
+
+  /** Chunks not read to their end. */
+  get chunks(): number {
+    return this.#later.length + (this.#at < this.#chunk.length ? 1 : 0);
   }
 
   /** Whether part of a message is waiting. */
   get pending(): boolean {
-    return this.#lengthSeen > 0 || this.#at < this.#chunk.length;
+    return this.#lengthSeen > 0 || this.octets > 0;
   }
 
   /** The next message without its length; null: more octets needed, or a fault. */
   next(): Uint8Array | null {
     if (this.fault || !this.#readLength()) return null;
-    const missing = this.#length - this.#gathered;
-    const available = this.#chunk.length - this.#at;
-    if (available < missing) {
-      this.#gather(available);
-      return null;
+    while (this.#chunk.length - this.#at < this.#length - this.#gathered) {
+      this.#gather(this.#chunk.length - this.#at);
+      if (!this.#advance()) return null;
     }
+    const missing = this.#length - this.#gathered;
     if (this.#gathered === 0) {
       const message = this.#chunk.subarray(this.#at, this.#at + missing);
       this.#at += missing;
@@ -63,7 +71,7 @@ export class FrameSplitter {
 
   #readLength(): boolean {
     while (this.#lengthSeen < LENGTH_OCTETS) {
-      if (this.#at === this.#chunk.length) return this.#release();
+      if (this.#at === this.#chunk.length && !this.#advance()) return false;
       this.#length = ((this.#length << 8) | this.#chunk[this.#at]!) & LONGEST;
       this.#at++;
       this.#lengthSeen++;
@@ -82,14 +90,14 @@ export class FrameSplitter {
     this.#partial.set(this.#chunk.subarray(this.#at, this.#at + octets), this.#gathered);
     this.#gathered = needed;
     this.#at += octets;
-    if (this.#at === this.#chunk.length) this.#release();
   }
 
-  /** Releases a chunk that was read to its end. */
-  #release(): false {
-    this.#chunk = EMPTY;
+  /** Releases a chunk that was read to its end. @returns whether there is another one */
+  #advance(): boolean {
+    this.#chunk = this.#later.shift() ?? EMPTY;
+    this.#laterOctets -= this.#chunk.length;
     this.#at = 0;
-    return false;
+    return this.#chunk !== EMPTY;
   }
 
   #reset(): void {
@@ -98,13 +106,4 @@ export class FrameSplitter {
     this.#gathered = 0;
     this.#partial = EMPTY;
   }
-}
-
-/** The message with its length, for one write (RFC 7766 §8: both in one segment). */
-export function frame(message: Uint8Array, length: number): Buffer {
-  const framed = Buffer.allocUnsafe(LENGTH_OCTETS + length);
-  framed[0] = length >> 8;
-  framed[1] = length & 0xff;
-  framed.set(length === message.length ? message : message.subarray(0, length), LENGTH_OCTETS);
-  return framed;
 }

@@ -5,18 +5,15 @@ import type { ReplyDecorator } from '../edns/decorator.ts';
 import type { QueryMeter } from '../rate-limit/rate-limit.ts';
 import { headerRcode, type ListenOptions } from '../shared/listener.ts';
 import { queueShare } from '../shared/queue-share.ts';
-import { FrameSplitter, frame } from './framing.ts';
+import { FrameSplitter } from './framing.ts';
+import { copyOfReplies, endReply, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './reply-buffer.ts';
 
-/** Reading pauses while this many octets wait for the peer. Also the socket's high-water mark. */
-export const WRITE_BUFFER_OCTETS = 65_536;
-/** Queries answered in one tick, so that one busy peer does not delay the others. */
+/** Queries answered in one tick, and chunks gathered for it, so that one busy peer does not delay the others. */
 const QUERIES_A_TURN = 128;
+/** Octets gathered for one tick: one read. More would be memory that the peer fills, as long as it does not read. */
+const OCTETS_A_TURN = 65_536;
 /** Milliseconds to wait for the peer's FIN: closing at once would reset unread replies. */
 const LINGER_MS = 500;
-const LONGEST = 0xffff;
-
-/** Buffers of a hot reply and of one with options: copied to its frame before the next query is read. */
-const scratch = Buffer.allocUnsafeSlow(LONGEST);
 
 export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
   readonly transport: Transport;
@@ -48,6 +45,9 @@ export class StreamConnection {
   #draining = false;
   #hungUp = false;
   #tickScheduled = false;
+  readonly #onTick = (): void => {
+    if (this.#tickScheduled) this.#tick();
+  };
 
   constructor(socket: Socket, context: ConnectionContext) {
     this.#socket = socket;
@@ -86,7 +86,16 @@ export class StreamConnection {
     if (this.#draining || this.#hungUp) return;
     if (!this.#splitter.pending) this.activeAt = this.#context.clock();
     this.#splitter.push(chunk);
-    if (!this.#tickScheduled) this.#tick();
+    // Each TLS record of a read is an event of its own: one tick answers them all. Only a tick can stop the next read.
+    const { chunks, octets } = this.#splitter;
+    if (chunks >= QUERIES_A_TURN || octets >= OCTETS_A_TURN) this.#tick();
+    else this.#scheduleTick();
+  }
+
+  #scheduleTick(): void {
+    if (this.#tickScheduled) return;
+    this.#tickScheduled = true;
+    setImmediate(this.#onTick);
   }
 
   #onDrain(): void {
@@ -101,19 +110,16 @@ export class StreamConnection {
   /** Answers the messages received, and writes all ready replies together. */
   #tick(): void {
     this.#tickScheduled = false;
-    const ready: Buffer[] = [];
+    if (this.#socket.destroyed) return;
     let octets = 0;
     let left = QUERIES_A_TURN;
     while (!this.#paused && left > 0 && octets < WRITE_BUFFER_OCTETS) {
       const query = this.#next();
       if (query === null) break;
       left--;
-      const reply = this.#answer(query);
-      if (reply === null) continue;
-      ready.push(reply);
-      octets += reply.length;
+      octets += this.#answer(query, octets);
     }
-    if (ready.length > 0) this.#write(ready.length === 1 ? ready[0]! : Buffer.concat(ready, octets));
+    if (octets > 0) this.#write(octets);
     this.#steer(left === 0 || octets >= WRITE_BUFFER_OCTETS);
   }
 
@@ -148,80 +154,83 @@ export class StreamConnection {
     }
     if (unfinished) {
       this.#socket.pause();
-      this.#tickScheduled = true;
-      setImmediate(() => this.#tick());
+      this.#scheduleTick();
       return;
     }
     this.#settle();
     this.#socket.resume();
   }
 
-  /** A framed reply, or null: later, or never. */
-  #answer(query: Uint8Array): Buffer | null {
+  /** Puts a reply to the reply buffer at `at`. @returns its octets with its length; 0: it comes later, or never */
+  #answer(query: Uint8Array, at: number): number {
     const { handler, transport, decorator, clock, observe, onFault } = this.#context;
     const askedAt = clock();
     this.activeAt = askedAt;
     try {
-      let octets = handler.hot(query, query.length, transport, scratch);
+      const out = replyAt(at);
+      let octets = handler.hot(query, query.length, transport, out);
       if (octets > 0) {
-        if (decorator.read(query)) octets = decorator.finish(this.#address, scratch, octets);
-        observe.reply(transport, octets, headerRcode(scratch), 0);
-        return frame(scratch, octets);
+        if (decorator.read(query)) octets = decorator.finish(this.#address, out, octets);
+        observe.reply(transport, octets, headerRcode(out), 0);
+        return endReply(at, octets);
       }
       const reply = handler.slow(query, transport, true, queueShare(this.#address));
-      if (!(reply instanceof Promise)) return this.#framed(query, reply, askedAt);
+      if (!(reply instanceof Promise)) return this.#put(query, reply, askedAt, at);
       this.inFlight++;
       reply.then(
-        (late) => this.#finish(this.#framed(query, late, askedAt)),
+        (late) => this.#finish(this.#put(query, late, askedAt, 0)),
         (fault: unknown) => {
           onFault(fault);
-          this.#finish(null);
+          this.#finish(0);
         },
       );
     } catch (fault) {
       onFault(fault);
     }
-    return null;
+    return 0;
   }
 
-  #framed(query: Uint8Array, reply: Uint8Array | null, askedAt: number): Buffer | null {
+  #put(query: Uint8Array, reply: Uint8Array | null, askedAt: number, at: number): number {
     const { transport, decorator, clock, observe, onFault } = this.#context;
     if (reply === null) {
       observe.malformed(transport);
-      return null;
+      return 0;
     }
     if (reply.length > LONGEST) {
       onFault(new RangeError('reply exceeds the length field'));
-      return null;
+      return 0;
     }
-    let [own, octets] = [reply, reply.length];
-    if (decorator.read(query)) {
-      // Copy: the cache shares the reply.
-      scratch.set(reply);
-      own = scratch;
-      octets = decorator.finish(this.#address, scratch, octets);
-    }
-    observe.reply(transport, octets, headerRcode(own), (clock() - askedAt) / 1000);
-    return frame(own, octets);
+    const out = replyAt(at);
+    out.set(reply);
+    const octets = decorator.read(query) ? decorator.finish(this.#address, out, reply.length) : reply.length;
+    observe.reply(transport, octets, headerRcode(out), (clock() - askedAt) / 1000);
+    return endReply(at, octets);
   }
 
-  #finish(reply: Buffer | null): void {
+  /** @param octets of the reply in the reply buffer, or 0 */
+  #finish(octets: number): void {
     const wasPaused = this.#paused;
     this.inFlight--;
     this.activeAt = this.#context.clock();
     if (this.#socket.destroyed) return;
-    if (reply !== null) this.#write(reply);
+    if (octets > 0) {
+      this.#corkTick();
+      this.#write(octets);
+    }
     if (wasPaused && !this.#paused && !this.#tickScheduled) this.#tick();
     else this.#settle();
   }
 
-  #write(octets: Buffer): void {
-    // Replies that become ready in one tick leave in one segment.
-    if (this.#socket.writableCorked === 0) {
-      this.#socket.cork();
-      process.nextTick(() => this.#socket.uncork());
-    }
-    if (!this.#socket.write(octets)) this.stalledAt ??= this.#context.clock();
+  /** Replies that become ready in one tick leave in one segment. */
+  #corkTick(): void {
+    if (this.#socket.writableCorked > 0) return;
+    this.#socket.cork();
+    process.nextTick(() => this.#socket.uncork());
+  }
+
+  /** Writes what the reply buffer holds. */
+  #write(octets: number): void {
+    if (!this.#socket.write(copyOfReplies(octets))) this.stalledAt ??= this.#context.clock();
   }
 
   /** Closes once no reply is due: after the peer's FIN (RFC 7766 §6.2.4), or when draining. */

@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import {
   ednsQuery,
+  frame,
   idOf,
   option,
   optionsOf,
@@ -16,7 +17,7 @@ import { decodeMessage } from '../../wire/message/message.ts';
 import { ServerCookies } from '../edns/cookies.ts';
 import type { QueryMeter } from '../rate-limit/rate-limit.ts';
 import type { Listener } from '../shared/listener.ts';
-import { FrameSplitter, frame } from './framing.ts';
+import { FrameSplitter } from './framing.ts';
 import type { StreamOptions } from './stream-server.ts';
 import { listenTcp } from './tcp.ts';
 

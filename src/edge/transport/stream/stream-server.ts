@@ -1,6 +1,5 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../../core/limits.ts';
-import type { Transport } from '../../../core/network/transport.ts';
 import type { Timers } from '../../../lifecycle/timers.ts';
 import { admitConnections, type IdleConnection } from '../connections/admission.ts';
 import {
@@ -37,7 +36,7 @@ export interface StreamOptions extends ListenOptions {
   /** Counts the queries of one peer. */
   readonly meter?: ((address: string) => QueryMeter) | null;
   readonly timers?: Timers;
-  /** Connections by address in the process; without it this listener counts its own. */
+  /** Connections of the process; without it this listener counts its own. */
   readonly connections?: ConnectionTable | null;
 }
 
@@ -50,12 +49,12 @@ const BACKLOG = 4096;
 /** DNS over a `net.Server` made with `allowHalfOpen` and `WRITE_BUFFER_OCTETS`. @param handshake null for TCP */
 export async function serveStreams(
   server: Server,
-  transport: Transport,
+  transport: 'tcp' | 'dot',
   options: StreamOptions,
   handshake: HandshakeLimits | null,
 ): Promise<Listener> {
   const limits = { ...STREAM_LIMITS, ...options.limits };
-  const connectionLimit = new ConnectionLimit(limits, 'stream', options.connections ?? null);
+  const connectionLimit = new ConnectionLimit(limits, transport, options.connections ?? null);
   const open = new Map<Socket, StreamConnection>();
   const idleMs = (): number => (connectionLimit.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
   // The keepalive option announces the timeout that is enforced.
@@ -63,13 +62,12 @@ export async function serveStreams(
   const context = { ...options, transport, decorator, pipeline: limits.pipeline };
 
   let closing = false;
-  const { clock, observe, onFault } = options;
+  const { clock, observe } = options;
   const guarded = admitConnections(server, {
     transport,
     connectionLimit,
     observe,
     clock,
-    onFault,
     handshake,
     oldestIdle: () => oldestIdle(open),
   });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import {
+  frame,
   idOf,
   labelOf,
   query,
@@ -11,7 +12,7 @@ import {
   until,
 } from '../../../../test/support/edge/transport/fakes.ts';
 import type { Listener } from '../shared/listener.ts';
-import { FrameSplitter, frame } from './framing.ts';
+import { FrameSplitter } from './framing.ts';
 import type { StreamLimits } from './stream-server.ts';
 import { listenTcp } from './tcp.ts';
 
@@ -79,9 +80,7 @@ async function unchanged(count: () => number, ticks = 200): Promise<void> {
   }
 }
 
-function framed(queries: readonly Buffer[]): Buffer {
-  return Buffer.concat(queries.map((each) => frame(each, each.length)));
-}
+const framed = (queries: readonly Buffer[]): Buffer => Buffer.concat(queries.map((each) => frame(each)));
 
 test('hot, slow and late answers; late ones do not hold up the others', async () => {
   await withTcp({}, async ({ options, peer }) => {

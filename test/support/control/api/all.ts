@@ -2,11 +2,27 @@ import { describe, test } from 'node:test';
 import type { Store } from '../../../../src/control/store/store.ts';
 import { apiKeyScenarios } from './accounts/api-keys.ts';
 import { authenticationScenarios } from './accounts/authentication.ts';
+import { cookieScenarios } from './accounts/cookies.ts';
+import { accountDeletionScenarios } from './accounts/deletion.ts';
+import { networkScenarios } from './accounts/networks.ts';
+import { sessionScenarios } from './accounts/sessions.ts';
+import { signInScenarios } from './accounts/sign-in.ts';
+import { tierScenarios } from './accounts/tiers.ts';
 import { changeScenarios } from './changes/changes.ts';
 import { wakeUpScenarios } from './changes/wake-ups.ts';
+import { datasetScenarios } from './datasets/datasets.ts';
 import { namespaceScenarios } from './namespaces/namespaces.ts';
 import { queryTokenScenarios } from './namespaces/query-tokens.ts';
 import { suspensionScenarios } from './namespaces/suspension.ts';
+import { attackScenarios } from './openapi/attacks.ts';
+import { memberScenarios } from './organizations/members.ts';
+import { organizationScenarios } from './organizations/organizations.ts';
+import { passkeyScenarios } from './passkeys/passkeys.ts';
+import { passkeyRegistrationScenarios } from './passkeys/register.ts';
+import { passkeySignInScenarios } from './passkeys/sign-in.ts';
+import { queryLogScenarios } from './query-log/query-log.ts';
+import { queryLogStreamScenarios } from './query-log/stream.ts';
+import { queryLogStreamEndScenarios } from './query-log/stream-ends.ts';
 import { bulkScenarios } from './records/bulk.ts';
 import { listingScenarios } from './records/listing.ts';
 import { preconditionScenarios } from './records/preconditions.ts';
@@ -16,6 +32,9 @@ import { headerScenarios } from './requests/headers.ts';
 import { idempotencyScenarios } from './requests/idempotency.ts';
 import { limitScenarios } from './requests/limits.ts';
 import { messageScenarios } from './requests/messages.ts';
+import { serviceScenarios } from './service.ts';
+import { propagationScenarios } from './usage/propagation.ts';
+import { usageScenarios } from './usage/usage.ts';
 import { webhookDeliveryScenarios } from './webhooks/deliveries.ts';
 import { webhookInputScenarios } from './webhooks/input.ts';
 import { webhookLimitScenarios } from './webhooks/limits.ts';
@@ -33,6 +52,23 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   'query tokens': queryTokenScenarios,
   'API keys': apiKeyScenarios,
   authentication: authenticationScenarios,
+  organizations: organizationScenarios,
+  'organizations, members': memberScenarios,
+  passkeys: passkeyScenarios,
+  'passkeys, registration': passkeyRegistrationScenarios,
+  'passkeys, sign-in': passkeySignInScenarios,
+  datasets: datasetScenarios,
+  usage: usageScenarios,
+  propagation: propagationScenarios,
+  'query log': queryLogScenarios,
+  'sign-in': signInScenarios,
+  'sign-in, networks': networkScenarios,
+  sessions: sessionScenarios,
+  'tiers of customers': tierScenarios,
+  'session cookies': cookieScenarios,
+  'account deletion': accountDeletionScenarios,
+  'query log, stream': queryLogStreamScenarios,
+  'query log, ends of streams': queryLogStreamEndScenarios,
   changes: changeScenarios,
   errors: errorScenarios,
   headers: headerScenarios,
@@ -42,6 +78,8 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   suspension: suspensionScenarios,
   limits: limitScenarios,
   'wake-ups': wakeUpScenarios,
+  'attacks made from the document': attackScenarios,
+  service: serviceScenarios,
   webhooks: webhookScenarios,
   'webhooks, input': webhookInputScenarios,
   'webhooks, scopes': webhookScopeScenarios,

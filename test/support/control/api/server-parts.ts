@@ -1,3 +1,5 @@
+import { programVersion } from '../../../../src/config/version.ts';
+import type { ServiceFacts } from '../../../../src/control/api/answers/meta.ts';
 import { type Limiter, memoryLimiter } from '../../../../src/control/limits/limiter.ts';
 import { sharedLimiter } from '../../../../src/control/limits/shared-limiter.ts';
 import { deleteClosed } from '../../../../src/control/namespaces/deletions.ts';
@@ -5,6 +7,22 @@ import { eraseSuperseded } from '../../../../src/control/store/log/erasure.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
 import { advanceCursor } from '../../../../src/control/store/webhooks/fan-out.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
+
+/** What `GET /meta` and `GET /openapi.json` say of a server with the default configuration. */
+export const TEST_SERVICE: ServiceFacts = {
+  version: programVersion(),
+  zones: ['uqrp.net'],
+  dnsPorts: () => ({ dns: 5300, dot: 8853, doh: 8443 }),
+  features: {
+    organizations: true,
+    datasets: true,
+    datasets_asof: false,
+    billing: false,
+    passkeys: true,
+    sign_up: true,
+    rate_limits: true,
+  },
+};
 
 const ERASE_LIMIT = 1_000;
 

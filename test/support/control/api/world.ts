@@ -2,19 +2,25 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { openSessions } from '../../../../src/control/accounts/sessions.ts';
+import { openSignInCodes } from '../../../../src/control/accounts/sign-in/codes.ts';
 import { createUser, issueToken } from '../../../../src/control/accounts/users.ts';
 import type { ApiDeps } from '../../../../src/control/api/deps.ts';
 import { createApi } from '../../../../src/control/api/server.ts';
 import { type Limiter, unlimited } from '../../../../src/control/limits/limiter.ts';
+import type { InvitationMail } from '../../../../src/control/organizations/invitations.ts';
+import { openChallenges } from '../../../../src/control/passkeys/challenges.ts';
+import { openPositions } from '../../../../src/control/propagation/positions.ts';
 import type { Store } from '../../../../src/control/store/store.ts';
 import { forgetPeriods } from '../../../../src/control/store/tables/rate-limits.ts';
 import type { AttemptRequest, WebhookDeps } from '../../../../src/control/webhooks/ports.ts';
-import { aesGcmEncryption } from '../../../../src/control/webhooks/resource/secret-encryption.ts';
 import type { Change } from '../../../../src/core/change.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
 import type { HttpObservation } from '../../../../src/core/network/http-observation.ts';
+import { aesGcmEncryption } from '../../../../src/core/secret-encryption.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
 import { backgroundTimers } from '../../../../src/lifecycle/timers.ts';
+import { checkAnswers, contract } from './openapi/response-check.ts';
+import { TEST_SERVICE } from './server-parts.ts';
 
 /** The JSON of an answer; the tests say what is in it. */
 // biome-ignore lint/suspicious/noExplicitAny: tests check answers field by field
@@ -71,7 +77,11 @@ export interface World {
   readonly observations: HttpObservation[];
   readonly errors: unknown[];
   readonly network: Network;
-  now(): number;
+  /** Every invitation that was mailed. */
+  readonly invitations: readonly InvitationMail[];
+  /** Sign-in codes, in the order in which they were sent. */
+  readonly mails: readonly { readonly email: string; readonly code: string }[];
+  readonly now: () => number;
   advance(ms: number): void;
   customer(tier?: Tier): Promise<Customer>;
   /** A new session of a customer: the one that they began with ends after twelve hours. */
@@ -88,8 +98,13 @@ export interface World {
 }
 
 interface WorldOptions {
+  readonly organizations?: boolean;
   readonly limiter?: (clock: Clock, store: Store) => Limiter;
   readonly trustedProxies?: readonly string[];
+  readonly billing?: boolean;
+  readonly nodes?: ApiDeps['nodes'];
+  readonly service?: ApiDeps['service'];
+  readonly serveOther?: ApiDeps['serveOther'];
   /** Called before each store access; its error reaches the use case. */
   readonly wrap?: (store: Store) => Store;
 }
@@ -125,6 +140,8 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
   const clock = (): number => time;
   const observations: HttpObservation[] = [];
   const errors: unknown[] = [];
+  const invitations: InvitationMail[] = [];
+  const mails: { email: string; code: string }[] = [];
   const newId = (): string => randomUUID();
   const random = (bytes: number): Uint8Array => randomBytes(bytes);
   const network: Network = {
@@ -139,7 +156,14 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     random,
     zoneLength: ZONE_LENGTH,
     sessions: openSessions({ store, clock, newId }, SECRET),
+    codes: openSignInCodes({ store, clock, random }, SECRET),
+    sendCode: (email, code) => mails.push({ email, code }),
     encryption: aesGcmEncryption(SECRET, random),
+    organizations: options.organizations ?? true,
+    sendInvitation: (mail) => {
+      invitations.push(mail);
+    },
+    challenges: openChallenges({ clock, random }, SECRET),
     answers: aesGcmEncryption(createHash('sha256').update('answers').digest(), random, 0),
     timers: backgroundTimers,
     sendAttempt: (request) => {
@@ -149,17 +173,26 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     checkUrl: (url) => network.checkUrl(url),
     limiter: options.limiter?.(clock, shared) ?? unlimited,
     publicUrl: () => PUBLIC_URL,
+    service: options.service ?? TEST_SERVICE,
     trustedProxies: options.trustedProxies ?? [],
+    ...(options.serveOther && { serveOther: options.serveOther }),
+    billing: options.billing ?? false,
+    nodes: options.nodes ?? (() => []),
+    positions: openPositions(aesGcmEncryption(createHash('sha256').update('positions').digest(), random, 0)),
     observe: (observation) => observations.push(observation),
     onError: (error) => errors.push(error),
   };
   // The clock of each world begins at the same time, and addresses are the same in all.
   await shared.write((tx) => forgetPeriods(tx, Number.MAX_SAFE_INTEGER));
   const app = createApi(deps);
+  const checks = checkAnswers(app, await contract());
   const { head } = await shared.changes.bounds();
 
   const inject = async (request: InjectOptions): Promise<Answer> => {
-    const { statusCode, body, headers } = await app.inject(request);
+    const { statusCode, body, headers } = await bodyOf(app, request);
+    checks.streamed(String(headers['x-request-id']), body);
+    // What the OpenAPI document does not describe.
+    assert.deepEqual(checks.take(), []);
     const isJson = String(headers['content-type'] ?? '').startsWith('application/json');
     return { status: statusCode, json: isJson && body !== '' ? JSON.parse(body) : null, text: body, headers };
   };
@@ -187,6 +220,8 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     observations,
     errors,
     network,
+    invitations,
+    mails,
     now: clock,
     advance: (ms) => {
       time += ms;
@@ -197,8 +232,24 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     customer: (tier = 'pro') => newCustomer(deps, caller, tier),
     changes: async () => [...(await shared.changes.since(head, 1_000_000))],
     settle: () => writes.settle(),
-    close: () => app.close(),
+    close: async () => {
+      await app.close();
+      assert.deepEqual(checks.take(), []);
+    },
   };
+}
+
+/** An answer of events does not end by itself: of it the head is taken, and its client leaves. */
+async function bodyOf(app: FastifyInstance, request: InjectOptions) {
+  const url = typeof request.url === 'string' ? request.url : '';
+  if (!url.startsWith('/api/v1/query_logs/stream')) return app.inject(request);
+  const { statusCode, headers, raw, stream } = await app.inject({ ...request, payloadAsStream: true });
+  if (String(headers['content-type']).startsWith('text/event-stream')) {
+    raw.res.destroy();
+    return { statusCode, headers, body: '' };
+  }
+  const chunks: Buffer[] = await stream().toArray();
+  return { statusCode, headers, body: Buffer.concat(chunks).toString() };
 }
 
 function watchWrites(store: Store): { readonly store: Store; settle(): Promise<void> } {

@@ -1,11 +1,16 @@
 import { describe } from 'node:test';
+import { datasetConformance } from './conformance/datasets/imports.ts';
+import { importTransitionConformance } from './conformance/datasets/transitions.ts';
 import { deletionConformance } from './conformance/deletion.ts';
 import { erasureConformance } from './conformance/erasure.ts';
 import { expiryConformance } from './conformance/expiry.ts';
 import { factsConformance } from './conformance/facts.ts';
 import { listingConformance } from './conformance/listing.ts';
 import { logConformance } from './conformance/log.ts';
+import { passkeyConformance } from './conformance/passkeys.ts';
 import { pingConformance } from './conformance/ping.ts';
+import { queryLogConformance } from './conformance/query-log/counts.ts';
+import { retentionConformance } from './conformance/query-log/retention.ts';
 import { signalConformance } from './conformance/signals.ts';
 import { snapshotConformance } from './conformance/snapshot.ts';
 import { unitConformance } from './conformance/units.ts';
@@ -32,16 +37,21 @@ export function storeConformance(
     logConformance(create);
     snapshotConformance(create);
     factsConformance(create);
+    passkeyConformance(create);
     pingConformance(create);
     signalConformance(create);
     expiryConformance(create);
     listingConformance(create);
     erasureConformance(create);
     deletionConformance(create);
+    queryLogConformance(create);
+    retentionConformance(create);
     fanOutConformance(create);
     fanOutBoundsConformance(create);
     dispatchConformance(create);
     repeatConformance(create);
     historyConformance(create);
+    datasetConformance(create);
+    importTransitionConformance(create);
   });
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { appendChanges, type NewChange } from '../../../../src/control/store/log/change-log.ts';
 import type { RecordsTable } from '../../../../src/control/store/schema.ts';
 import type { Store, Tx } from '../../../../src/control/store/store.ts';
+import { insertUser } from '../../../../src/control/store/tables/users.ts';
 import type { Clock } from '../../../../src/core/clock.ts';
 
 /** One empty database of either engine, which several stores may open. */
@@ -32,25 +33,28 @@ export async function withStore(
 
 /** A customer and one namespace of theirs. */
 export interface Home {
-  readonly userId: string;
+  readonly customerId: string;
   readonly namespaceId: string;
   readonly namespace: string;
 }
 
 export async function settle(store: Store, namespace = 'acme'): Promise<Home> {
-  const home = { userId: randomUUID(), namespaceId: randomUUID(), namespace };
+  const home = { customerId: randomUUID(), namespaceId: randomUUID(), namespace };
   await store.write(async (tx) => {
     const counted = { records_count: 0, created_at: 1 };
-    await tx
-      .insertInto('users')
-      .values({ id: home.userId, email: `${namespace}@example.org`, role: 'user', tier: 'free', ...counted })
-      .execute();
+    const user = {
+      id: home.customerId,
+      email: `${namespace}@example.org`,
+      role: 'user',
+      created_at: 1,
+    } as const;
+    await insertUser(tx, user, 'free');
     await tx
       .insertInto('namespaces')
       .values({
         id: home.namespaceId,
         name: namespace,
-        user_id: home.userId,
+        customer_id: home.customerId,
         public_read: 1,
         suspended: 0,
         updated_at: 2,
@@ -84,9 +88,9 @@ export async function putRecord(
     ...more,
   };
   await tx
-    .updateTable('users')
+    .updateTable('customers')
     .set((eb) => ({ records_count: eb('records_count', '+', 1) }))
-    .where('id', '=', home.userId)
+    .where('id', '=', home.customerId)
     .execute();
   await tx
     .updateTable('namespaces')
@@ -100,7 +104,7 @@ export async function putRecord(
 export function upsert(home: Home, record: RecordsTable): NewChange {
   return {
     type: 'record.upserted',
-    owner: home.userId,
+    owner: home.customerId,
     cause: 'direct',
     key: record.key,
     namespace: home.namespace,

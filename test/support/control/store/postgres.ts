@@ -38,7 +38,7 @@ export interface PostgresDatabase {
 }
 
 interface Server {
-  url(database: string): string;
+  readonly url: (database: string) => string;
   stop(): Promise<void>;
 }
 
@@ -82,7 +82,17 @@ export async function postgresDatabase(order: TextOrder = 'bytes'): Promise<Post
   };
 }
 
-async function start(): Promise<Server> {
+/** The files of a new server, which does not run yet. */
+export interface PostgresFiles {
+  /** Of the user that the server runs as. */
+  readonly dir: string;
+  readonly identity: { readonly uid?: number; readonly gid?: number };
+  readonly command: readonly string[];
+  readonly log: string;
+  readonly url: (database: string) => string;
+}
+
+export function makePostgresFiles(): PostgresFiles {
   const native = binaries();
   if (native === null) throw new Error(postgresMissing() ?? '');
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-pg-'));
@@ -105,8 +115,17 @@ async function start(): Promise<Server> {
   ];
   const made = spawnSync(bin('initdb'), options, { ...identity, cwd: dir, encoding: 'utf8' });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.error?.message ?? made.stderr}`);
-  const log = join(dir, 'log');
-  const command = [bin('postgres'), '-D', join(dir, 'data'), '-k', dir, '-c', 'listen_addresses='];
+  return {
+    dir,
+    identity,
+    command: [bin('postgres'), '-D', join(dir, 'data'), '-k', dir, '-c', 'listen_addresses='],
+    log: join(dir, 'log'),
+    url: (database) => `postgres://uqrp@localhost/${database}?host=${encodeURIComponent(dir)}`,
+  };
+}
+
+async function start(): Promise<Server> {
+  const { dir, identity, command, log, url } = makePostgresFiles();
   const output = openSync(log, 'a');
   const child = spawn('sh', ['-c', GUARD, 'guard', dir, ...command], {
     ...identity,
@@ -116,13 +135,12 @@ async function start(): Promise<Server> {
   closeSync(output);
   child.unref();
   (child.stdin as { unref?: () => void }).unref?.();
-  const url = (database: string): string =>
-    `postgres://uqrp@localhost/${database}?host=${encodeURIComponent(dir)}`;
   await ready(child, url('postgres'), log);
   return { url, stop: () => stop(child) };
 }
 
-async function ready(child: ChildProcess, url: string, log: string): Promise<void> {
+/** Waits until the server answers. */
+export async function ready(child: ChildProcess, url: string, log: string): Promise<void> {
   for (let waited = 0; waited < START_MS && child.exitCode === null; waited += 50) {
     const up = await run(url, 'select 1').catch(() => null);
     if (up !== null) return;
@@ -138,7 +156,8 @@ async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode === null) await gone;
 }
 
-async function run(url: string, sql: string): Promise<unknown[]> {
+/** Runs one statement on a connection of its own. */
+export async function run(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   client.on('error', () => {});
   await client.connect();

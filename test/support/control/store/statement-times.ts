@@ -29,7 +29,7 @@ export function timeStatements(): readonly number[] {
   const replace = (object: object, name: string): void => {
     Reflect.set(object, name, timed(methodOf(object, name)));
   };
-  replace(SqliteConnection.prototype, 'executeQuery');
+  replace(SqliteConnection.prototype, 'execute');
   replace(SqliteConnection.prototype, 'run');
   replace(Client.prototype, 'query');
   return times;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../../../src/control/store/open.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/control/store/schema.ts';
 import type { Store, Tx } from '../../../../src/control/store/store.ts';
+import { insertUser } from '../../../../src/control/store/tables/users.ts';
 import { NEVER_SERVED } from '../../../../src/control/store/webhooks/webhooks.ts';
 import type { Tier } from '../../../../src/core/tiers.ts';
 import type { TestDatabase } from '../store/fixtures.ts';
@@ -39,8 +40,7 @@ export async function addCustomer(store: Store, name = 'acme', tier: Tier = 'pro
   const id = randomUUID();
   const email = `${name}@example.org`;
   await store.write(async (tx) => {
-    const user = { id, email, role: 'user', tier, records_count: 0, created_at: 1 } as const;
-    await tx.insertInto('users').values(user).execute();
+    await insertUser(tx, { id, email, role: 'user', created_at: 1 }, tier);
   });
   return id;
 }
@@ -48,13 +48,13 @@ export async function addCustomer(store: Store, name = 'acme', tier: Tier = 'pro
 /** @returns its id */
 export async function addWebhook(
   store: Store,
-  userId: string,
+  customerId: string,
   more: Partial<WebhooksTable> = {},
 ): Promise<string> {
   const id = more.id ?? randomUUID();
   const webhook: WebhooksTable = {
     id,
-    user_id: userId,
+    customer_id: customerId,
     name: 'hook',
     url: `https://${id}.test/`,
     events: '["record.upserted"]',

@@ -3,7 +3,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { dnskeyRdata, keyTag } from '../../../../src/edge/dnssec/keys/key-set.ts';
 import { canonicalRdatas, type SignableRrset } from '../../../../src/edge/dnssec/signing/canonical.ts';
-import type { SigningKey } from '../../../../src/edge/dnssec/signing/rrsig.ts';
+import type { SigningKey } from '../../../../src/edge/dnssec/signing/prepared-key.ts';
 import { RRTYPE } from '../../../../src/edge/wire/codes.ts';
 import { copyOctets, u16At, u32At } from '../../../../src/edge/wire/octets.ts';
 import { WireReader } from '../../../../src/edge/wire/reader.ts';

@@ -3,16 +3,16 @@
 import type { Outcome } from '../../../../src/core/query/outcome.ts';
 import type { KeySet } from '../../../../src/edge/dnssec/keys/key-set.ts';
 import { generateKeySet, keySetData } from '../../../../src/edge/dnssec/keys/key-set.ts';
-import { createFreshness } from '../../../../src/edge/hosted/freshness.ts';
 import { servedZones } from '../../../../src/edge/node/served-zones.ts';
 import type { PublicService } from '../../../../src/edge/query/operations/public-service.ts';
 import { makePacketHandler, type PacketContext } from '../../../../src/edge/query/packet.ts';
 import type { ServedZone } from '../../../../src/edge/query/zone/served-zone.ts';
+import { createFreshness } from '../../../../src/edge/view/freshness.ts';
 import { decodeMessage, type Message, type Rr } from '../../../../src/edge/wire/message/message.ts';
 import { encodeQuery } from '../../../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../../../src/edge/wire/name.ts';
 import { readRrsig, verifies } from '../dnssec/keys.ts';
-import { createMemoryView } from '../hosted/memory-view.ts';
+import { createMemoryView } from '../view/memory-view.ts';
 
 export const ZONE = 'uqrp.net';
 export const START = Date.UTC(2026, 0, 1);

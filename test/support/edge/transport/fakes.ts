@@ -13,6 +13,11 @@ export function query(id: number, label: string): Buffer {
   return Buffer.concat([header(id, 0x0100, 0), name, Buffer.from([0, 16, 0, 1])]);
 }
 
+/** A message with its length, as on a stream. */
+export function frame(message: Uint8Array, length = message.length): Buffer {
+  return Buffer.concat([Buffer.of(length >> 8, length & 0xff), message.subarray(0, length)]);
+}
+
 export interface Asked {
   readonly payload?: number;
   readonly dnssecOk?: boolean;

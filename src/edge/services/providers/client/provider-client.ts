@@ -3,7 +3,8 @@ import type { Reading } from '../reading.ts';
 import type { Feed, FeedName, Feeds, FeedValues } from '../sources/feeds.ts';
 import type { Fetched, OnCall, SourceName } from '../sources/source.ts';
 import { GuardedSource } from './guarded-source.ts';
-import { type CachedReading, ReadingCache } from './reading-cache.ts';
+import type { CachedReading } from './reading-cache.ts';
+import { makeReadingClient, type Unavailable } from './reading-client.ts';
 import type { ProviderState } from './snapshot.ts';
 
 /** One per process, shared by all workers, so that many workers make one call. */
@@ -29,29 +30,13 @@ export interface ProviderClientOptions {
   readonly entriesMax?: number;
 }
 
-/** Less than the patience of a worker (`worker-providers.ts`), so that the stale value arrives in time. */
-const PATIENCE_MS = 1300;
-const ENTRIES_MAX = 20_000;
-/** Entries in a snapshot: one to two megabytes. */
-const SNAPSHOT_MAX = 5000;
 /** Lifetime of "not found", milliseconds. */
 const MISSING_MS = 600_000;
-/** After a failed fetch a stale value is served for this long without another call, milliseconds. */
-const REST_MS = 5000;
-
-type Unavailable = Extract<Reading<never>, { kind: 'limited' | 'down' }>;
-type Fetching = Promise<CachedReading | Unavailable>;
-
 const DOWN: Unavailable = { kind: 'down' };
 
 /** Cache, single flight, budgets and breakers over all feeds. */
 export function makeProviderClient(options: ProviderClientOptions): ProviderClient {
-  const { feeds, clock, onCall = () => {}, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
-  const entries = new ReadingCache(entriesMax);
-  const flights = new Map<string, Fetching>();
-  /** By entry id: no call before this time, milliseconds since the epoch. */
-  const resting = new Map<string, number>();
-  let fetches = 0;
+  const { feeds, clock, onCall = () => {}, patienceMs, entriesMax } = options;
   const names = Object.keys(feeds) as FeedName[];
   const guarded = new Map<SourceName, GuardedSource<unknown>>(
     names.flatMap((name) =>
@@ -60,54 +45,23 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
       ),
     ),
   );
-
-  function ask(feedName: FeedName, key: string): Reading<unknown> | Promise<Reading<unknown>> {
-    const feed: Feed<unknown> = feeds[feedName];
-    if (feed.sources.length === 0) return { kind: 'off' };
-    const id = `${feedName} ${key}`;
-    const now = clock();
-    const entry = usable(entries.get(id), feed, now);
-    if (entry !== null && now < entry.freshUntil) return reading(entry);
-    if (entry !== null && now < (resting.get(id) ?? 0)) return reading(entry, resting.get(id));
-    const flight = flights.get(id) ?? start(id, feed, key, entry);
-    if (entry === null || entry.value === null) {
-      return flight.then((result) => ('kind' in result ? result : reading(result)));
-    }
-    if (now - entry.freshUntil < feed.ttlMs) return reading(entry, now + 1000);
-    return patiently(flight, entry);
-  }
-
-  /** The new value if it arrives in time, else the old one. */
-  async function patiently(flight: Fetching, entry: CachedReading): Promise<Reading<unknown>> {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, patienceMs, null);
-    });
-    const result = await Promise.race([flight, patience]);
-    clearTimeout(timer);
-    if (result !== null && !('kind' in result)) return reading(result);
-    return reading(entry, clock() + 1000);
-  }
-
-  function start(id: string, feed: Feed<unknown>, key: string, entry: CachedReading | null): Fetching {
-    const flight = fetchFirst(feed, key, entry).then((result) => {
-      flights.delete(id);
-      fetches++;
-      if ('kind' in result) {
-        if (entry?.value != null) resting.set(id, clock() + REST_MS);
-      } else {
-        resting.delete(id);
-        entries.set(id, result);
-      }
-      if (resting.size > entriesMax) resting.clear();
-      return result;
-    });
-    flights.set(id, flight);
-    return flight;
-  }
+  const readings = makeReadingClient({
+    timesOf(name) {
+      const feed: Feed<unknown> | undefined = feeds[name];
+      return feed === undefined || feed.sources.length === 0 ? null : feed;
+    },
+    load: (name, key, entry) => fetchFirst(feeds[name], key, entry),
+    clock,
+    patienceMs,
+    entriesMax,
+  });
 
   /** Asks the sources in order until one answers. Only the first can report that nothing exists. */
-  async function fetchFirst(feed: Feed<unknown>, key: string, entry: CachedReading | null): Fetching {
+  async function fetchFirst(
+    feed: Feed<unknown>,
+    key: string,
+    entry: CachedReading | null,
+  ): Promise<CachedReading | Unavailable> {
     let waitMs = Number.POSITIVE_INFINITY;
     let missing: CachedReading | null = null;
     for (const [index, source] of feed.sources.entries()) {
@@ -133,34 +87,19 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
 
   return {
     offered: names.filter((name) => feeds[name].sources.length > 0),
-    ask: ask as ProviderClient['ask'],
-    size: () => entries.size,
-    changes: () => fetches,
+    ask: (name, key) => readings.ask(name, key),
+    size: () => readings.size(),
+    changes: () => readings.changes(),
     state: () => ({
-      entries: entries.latest(SNAPSHOT_MAX),
+      entries: readings.entries(),
       budgets: Array.from(guarded, ([name, { budget }]) => [name, budget.state()] as const),
     }),
     restore(state) {
       const now = clock();
-      for (const [id, entry] of state.entries) {
-        const feed = feeds[id.split(' ', 1)[0] as FeedName] as Feed<unknown> | undefined;
-        if (feed !== undefined && usable(entry, feed, now) !== null) entries.set(id, entry);
-      }
+      readings.restore(state.entries);
       for (const [name, budget] of state.budgets) guarded.get(name)?.budget.restore(budget, now);
     },
   };
-}
-
-/** The entry, unless it is too old, or in the future because the clock was set back. */
-function usable(entry: CachedReading | null, feed: Feed<unknown>, now: number): CachedReading | null {
-  if (entry === null || entry.at > now) return null;
-  const end = entry.value === null ? entry.freshUntil : Math.max(entry.freshUntil, entry.at + feed.staleMs);
-  return now < end ? entry : null;
-}
-
-function reading(entry: CachedReading, until = entry.freshUntil): Reading<unknown> {
-  const { value, time, at, freshUntil } = entry;
-  return value === null ? { kind: 'missing', until } : { kind: 'value', value, time, at, freshUntil, until };
 }
 
 /**

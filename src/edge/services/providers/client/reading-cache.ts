@@ -11,8 +11,8 @@ export interface CachedReading {
   readonly freshUntil: number;
   /** No call for this key before this time, as the source requested. */
   readonly notBefore: number;
-  /** Source of the value, and the validator for its next call (RFC 9110 §8.8). */
-  readonly source: SourceName;
+  /** Source of the value (`control`: on an edge that asks control), and the validator for its next call (RFC 9110 §8.8). */
+  readonly source: SourceName | 'control';
   readonly validator: string | null;
 }
 

@@ -1,8 +1,8 @@
 /** The cache and the budgets of the provider client in a file, so that a restart repeats no call and keeps to the limits. */
 
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { replaceFile } from '../../../../files/replace-file.ts';
 import { at, jsonOf } from '../sources/parse.ts';
 import type { SourceName } from '../sources/source.ts';
 import type { BudgetState } from './budget.ts';
@@ -32,23 +32,10 @@ export async function readSnapshot(path: string): Promise<ProviderState | null> 
   };
 }
 
-/** Writes a draft beside the file and renames it. @throws the error of the file system */
+/** Replaces the file. @throws the error of the file system */
 export async function writeSnapshot(path: string, state: ProviderState): Promise<void> {
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
   await mkdir(dirname(path), { recursive: true });
-  try {
-    const file = await open(draft, 'wx', MODE);
-    try {
-      await file.writeFile(`${JSON.stringify({ format: FORMAT, ...state })}\n`);
-      await file.datasync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  await replaceFile(path, `${JSON.stringify({ format: FORMAT, ...state })}\n`, MODE);
 }
 
 function isPair(row: unknown): row is [string, unknown] {

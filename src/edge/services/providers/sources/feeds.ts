@@ -41,36 +41,37 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
+type Lifetimes = Omit<Feed<unknown>, 'sources'>;
+
+export const LIFETIMES: { readonly [F in FeedName]: Lifetimes } = {
+  meteo: { ttlMs: 10 * MINUTE, staleMs: 6 * HOUR, asksNextWhenMissing: false },
+  // Rates are published on working days only: this covers a long weekend.
+  forex: { ttlMs: 15 * MINUTE, staleMs: 4 * DAY, asksNextWhenMissing: false },
+  crypto: { ttlMs: 30 * SECOND, staleMs: 15 * MINUTE, asksNextWhenMissing: true },
+  stock: { ttlMs: 30 * SECOND, staleMs: HOUR, asksNextWhenMissing: false },
+};
+
 export function makeFeeds(endpoints: Endpoints, context: SourceContext): Feeds {
   const { openmeteo: meteoBase, metno: metBase, frankfurter: ratesBase, ecb: ecbBase } = endpoints;
   const { coinbase: coinbaseBase, kraken: krakenBase, twelvedata, finnhub: finnhubEnd } = endpoints;
   return {
     meteo: {
-      ttlMs: 10 * MINUTE,
-      staleMs: 6 * HOUR,
-      asksNextWhenMissing: false,
+      ...LIFETIMES.meteo,
       sources: known(meteoBase && openMeteo(meteoBase, context), metBase && metno(metBase, context)),
     },
     forex: {
-      ttlMs: 15 * MINUTE,
-      // Rates are published on working days only: this covers a long weekend.
-      staleMs: 4 * DAY,
-      asksNextWhenMissing: false,
+      ...LIFETIMES.forex,
       sources: known(ratesBase && frankfurter(ratesBase, context), ecbBase && ecb(ecbBase, context)),
     },
     crypto: {
-      ttlMs: 30 * SECOND,
-      staleMs: 15 * MINUTE,
-      asksNextWhenMissing: true,
+      ...LIFETIMES.crypto,
       sources: known(
         coinbaseBase && coinbase(coinbaseBase, context),
         krakenBase && kraken(krakenBase, context),
       ),
     },
     stock: {
-      ttlMs: 30 * SECOND,
-      staleMs: HOUR,
-      asksNextWhenMissing: false,
+      ...LIFETIMES.stock,
       sources: known(
         twelvedata && twelveData(twelvedata, context),
         finnhubEnd && finnhub(finnhubEnd, context),

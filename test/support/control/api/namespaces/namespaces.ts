@@ -164,7 +164,7 @@ export const namespaceScenarios: Scenarios = {
     const rows = Array.from({ length: LIMITS.namespacesPerCustomer - 1 }, () => ({
       id: world.deps.newId(),
       name: newName(),
-      user_id: customer.id,
+      customer_id: customer.id,
       public_read: 0,
       suspended: 0,
       records_count: 0,
@@ -192,7 +192,7 @@ export const namespaceScenarios: Scenarios = {
     const set = await setPublicRead(world.deps, name, true);
     assert.deepEqual(await flags(), [true, false]);
     assert.deepEqual((await customer.get(`/namespaces/${id}`)).json, set);
-    assert.equal('public_read' in set, false);
+    assert.equal(set.public_read, true);
     await setSuspended(world.deps, name.toUpperCase(), true);
     assert.deepEqual(await flags(), [true, true]);
     await setPublicRead(world.deps, name, false);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { setSuspended } from '../../../../../src/control/namespaces/operator.ts';
+import { setPublicRead, setSuspended } from '../../../../../src/control/namespaces/operator.ts';
 import { type Answer, assertFailure, created, openWorld, type Scenarios } from '../world.ts';
 
 function assertSuspended(answer: Answer): void {
@@ -46,6 +46,20 @@ export const suspensionScenarios: Scenarios = {
     await setSuspended(world.deps, name, false);
     assert.equal((await customer.post('/records', { record: item })).status, 201);
     assert.equal((await customer.del(`/namespaces/${id}`)).status, 204);
+    await world.close();
+  },
+
+  'the owner sees that everyone may read a namespace, and only then the field is there': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const show = async () => (await customer.get(`/namespaces/${id}`)).json;
+    assert.equal('public_read' in (await show()), false);
+    await setPublicRead(world.deps, name, true);
+    assert.equal((await show()).public_read, true);
+    assert.equal((await customer.get('/namespaces')).json[0].public_read, true);
+    await setPublicRead(world.deps, name, false);
+    assert.equal('public_read' in (await show()), false);
     await world.close();
   },
 

@@ -104,8 +104,8 @@ const UNROUTED: readonly (readonly [string, string, number, string?])[] = [
   ['/api/v1/api_keys', 'PATCH', 405, 'GET, HEAD, POST'],
   ['/api/v1/api_keys/x', 'GET', 405, 'DELETE'],
   ['/api/v1/namespaces/x/query_tokens/y', 'GET', 405, 'DELETE'],
-  ['/api/v1/me', 'POST', 405, 'GET, HEAD'],
-  ['/api/v1/me', 'TRACE', 405, 'GET, HEAD'],
+  ['/api/v1/me', 'POST', 405, 'DELETE, GET, HEAD'],
+  ['/api/v1/me', 'TRACE', 405, 'DELETE, GET, HEAD'],
 ];
 
 export const errorScenarios: Scenarios = {
@@ -240,6 +240,7 @@ export const errorScenarios: Scenarios = {
       read: real.read,
       changes: real.changes,
       onWork: (topic, listener) => real.onWork(topic, listener),
+      onCommit: (listener) => real.onCommit(listener),
       write: (work) => (broken ? Promise.reject(cause) : real.write(work)),
       scrub: () => real.scrub(),
       ping: () => real.ping(),
@@ -262,7 +263,7 @@ export const errorScenarios: Scenarios = {
     await customer.get('/records/5a0bd4f4-6c4f-4d93-a9c9-000000000000');
     await customer.send('HEAD', '/me');
     await customer.get('/secret');
-    await customer.del('/me');
+    await customer.patch('/me', {});
     assert.deepEqual(
       world.observations.map(({ route, method, status }) => [route, method, status]),
       [
@@ -270,7 +271,7 @@ export const errorScenarios: Scenarios = {
         ['/api/v1/records/:id', 'GET', 404],
         ['/api/v1/me', 'HEAD', 200],
         ['unmatched', 'GET', 404],
-        ['unmatched', 'DELETE', 405],
+        ['unmatched', 'PATCH', 405],
       ],
     );
     assert.ok(world.observations.every(({ seconds }) => seconds >= 0 && seconds < 60));

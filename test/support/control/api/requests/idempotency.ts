@@ -53,7 +53,7 @@ export const idempotencyScenarios: Scenarios = {
     const rows = await store.read
       .selectFrom('idempotency_keys')
       .selectAll()
-      .where('user_id', '=', customer.id)
+      .where('customer_id', '=', customer.id)
       .execute();
     assert.equal(rows.length, 1);
     for (const { id, answer } of rows) {
@@ -172,7 +172,7 @@ export const idempotencyScenarios: Scenarios = {
     const body = { api_key: { name: 'a' } };
     const { json } = await post(customer, '/api_keys', body, 'k');
     const own = () =>
-      store.read.selectFrom('idempotency_keys').selectAll().where('user_id', '=', customer.id).execute();
+      store.read.selectFrom('idempotency_keys').selectAll().where('customer_id', '=', customer.id).execute();
     const [row] = await own();
     const bytes = Buffer.from(row!.answer);
     assert.equal(bytes.length, row!.octets);

@@ -156,7 +156,7 @@ export const limitScenarios: Scenarios = {
     const origin = await world.app.listen({ host: '127.0.0.1', port: 0 });
     const list = (caller: Caller): Promise<Response> =>
       fetch(`${origin}/api/v1/records`, { headers: { authorization: `Bearer ${caller.token}` } });
-    const { name } = await customer.namespace();
+    const { id, name } = await customer.namespace();
     // Listings that nobody reads, and that are too long for the buffers on the way.
     const data = Buffer.alloc(LIMITS.recordData).toString('base64');
     for (let batch = 0; batch < 6; batch++) {
@@ -171,6 +171,7 @@ export const limitScenarios: Scenarios = {
     const fifth = await list(customer);
     assert.deepEqual([fifth.status, fifth.headers.get('retry-after')], [429, '10']);
     assert.equal(((await fifth.json()) as { error: string }).error, 'Too many listings are being read');
+    assert.equal((await customer.get(`/namespaces/${id}/export`)).status, 429);
     assert.equal((await customer.get('/records?limit=1')).status, 200);
     assert.deepEqual(await (await list(other)).json(), []);
     assert.equal(((await open[0]!.json()) as unknown[]).length, 3000);
@@ -190,13 +191,17 @@ export const limitScenarios: Scenarios = {
     const { name } = await customer.namespace();
     const records = Array.from({ length: 500 }, (_, i) => ({ key: `k${i}.r.${name}.v1`, data }));
     assert.equal((await customer.post('/records/bulk', { records })).status, 200);
-    // All are counted before the first is read.
-    const asked = Array.from({ length: LIMITS.pagesPerCustomer + 1 }, () =>
-      customer.get('/records?limit=500'),
-    );
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
-    assert.equal(statuses.filter((status) => status === 200).length, LIMITS.pagesPerCustomer);
-    assert.equal(statuses.filter((status) => status === 429).length, 1);
+    // On a busy machine the first may end before the last is counted: then it is asked again.
+    let refused = 0;
+    for (let attempt = 0; attempt < 20 && refused === 0; attempt++) {
+      const asked = Array.from({ length: LIMITS.pagesPerCustomer + 1 }, () =>
+        customer.get('/records?limit=500'),
+      );
+      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      refused = statuses.filter((status) => status === 429).length;
+      assert.equal(statuses.filter((status) => status === 200).length + refused, statuses.length);
+    }
+    assert.equal(refused, 1);
     // Pages that were read, or whose reader is gone, count no longer.
     for (let i = 0; i < LIMITS.pagesPerCustomer; i++) await (await page(customer)).body?.cancel();
     for (let again = await page(customer); ; again = await page(customer)) {

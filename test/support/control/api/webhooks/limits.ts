@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { memoryLimiter } from '../../../../../src/control/limits/limiter.ts';
 import type { Store } from '../../../../../src/control/store/store.ts';
-import { updateTier } from '../../../../../src/control/store/tables/users.ts';
+import { updateTier } from '../../../../../src/control/store/tables/customers.ts';
+import { findUserByEmail } from '../../../../../src/control/store/tables/users.ts';
 import { LIMITS } from '../../../../../src/core/limits.ts';
 import { TIERS, type Tier } from '../../../../../src/core/tiers.ts';
 import { type Answer, assertFailure, created, openWorld, type Scenarios, WEBHOOK } from '../world.ts';
@@ -16,12 +17,15 @@ const limiter = (clock: () => number) => {
   return {
     take: (...[budget, key]: Parameters<typeof budgets.take>) =>
       budget === 'writes' ? 0 : budgets.take(budget, key),
+    used: () => null,
     giveBack: (...it: Parameters<typeof budgets.giveBack>) => budgets.giveBack(...it),
   };
 };
 
 async function moveTo(store: Store, email: string, tier: Tier): Promise<void> {
-  await store.write((tx) => updateTier(tx, email, tier));
+  const user = await findUserByEmail(store.read, email);
+  assert.ok(user !== null);
+  await store.write((tx) => updateTier(tx, user.id, tier));
 }
 
 function assertThrottled(answer: Answer, retryAfter: string): void {

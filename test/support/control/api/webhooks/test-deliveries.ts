@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { AttemptInterruptedError } from '../../../../../src/control/webhooks/delivery/send-attempt.ts';
 import type { AttemptResult } from '../../../../../src/control/webhooks/ports.ts';
 import { DELIVERY_ERRORS } from '../../../../../src/core/webhooks.ts';
+import { faultOfDelivery } from '../openapi/delivery-check.ts';
 import { assertFailure, openWorld, type Scenarios } from '../world.ts';
 import { setWebhook, storedDeliveries, storedWebhook } from './rows.ts';
 
@@ -44,6 +45,7 @@ export const webhookTestScenarios: Scenarios = {
         { ...sent, body: null },
         { url, signingSecret: signing_secret, deliveryId: delivery.id, event: 'webhook.test', body: null },
       );
+      assert.equal(faultOfDelivery(Buffer.from(sent.body).toString('utf8')), null);
       assert.deepEqual(JSON.parse(Buffer.from(sent.body).toString('utf8')), {
         event: 'webhook.test',
         timestamp: at,
@@ -78,7 +80,7 @@ export const webhookTestScenarios: Scenarios = {
     const counter = await store.read
       .selectFrom('event_counters')
       .selectAll()
-      .where('user_id', '=', customer.id)
+      .where('customer_id', '=', customer.id)
       .execute();
     assert.deepEqual(counter, []);
     await world.close();

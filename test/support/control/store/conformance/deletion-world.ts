@@ -21,9 +21,12 @@ export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDe
 }
 
 /** The customer of a home, with every right. */
-export function testActor({ userId }: Home): Actor {
+export function testActor({ customerId }: Home): Actor {
   return {
-    customerId: userId,
+    customerId,
+    userId: customerId,
+    role: 'owner',
+    sessionId: 'session',
     tier: 'pro',
     via: 'session',
     operations: new Set(['read', 'write']),
@@ -48,11 +51,11 @@ export async function fillNamespace(store: Store, home: Home, count: number): Pr
       updated_at: 1,
     }));
     await store.write(async (tx) => {
-      for (const table of ['users', 'namespaces'] as const) {
+      for (const table of ['customers', 'namespaces'] as const) {
         await tx
           .updateTable(table)
           .set((eb) => ({ records_count: eb('records_count', '+', rows.length) }))
-          .where('id', '=', table === 'users' ? home.userId : home.namespaceId)
+          .where('id', '=', table === 'customers' ? home.customerId : home.namespaceId)
           .execute();
       }
       await tx.insertInto('records').values(rows).execute();

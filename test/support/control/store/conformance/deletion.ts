@@ -52,8 +52,8 @@ export function deletionConformance(create: () => Promise<TestDatabase>): void {
         await assert.rejects(createRecord(deps, actor, record), /namespace/);
         const again = { name: 'acme' };
         await assert.rejects(createNamespace(deps, actor, again), /taken/);
-        const user = await store.read.selectFrom('users').selectAll().executeTakeFirstOrThrow();
-        assert.equal(user.records_count, 0);
+        const customer = await store.read.selectFrom('customers').selectAll().executeTakeFirstOrThrow();
+        assert.equal(customer.records_count, 0);
 
         await deleteClosed({ store, clock: () => 1, signal });
         const told = await types(store, head + 1);
@@ -64,6 +64,29 @@ export function deletionConformance(create: () => Promise<TestDatabase>): void {
         assert.equal((await createNamespace(deps, actor, again)).name, 'acme');
       },
     );
+
+    scenario('one that cannot be deleted stops no other', async (store) => {
+      const homes = [await settle(store), await settle(store, 'other')];
+      const deps = testDeps(store);
+      for (const home of homes) {
+        await fillNamespace(store, home, MANY);
+        await deleteNamespace(deps, testActor(home), home.namespaceId);
+      }
+      const left = async (): Promise<number> =>
+        (await store.read.selectFrom('namespaces').select('id').execute()).length;
+      let units = 0;
+      const failing: Pick<Store, 'read' | 'write'> = {
+        read: store.read,
+        write: (unit) => (units++ === 0 ? Promise.reject(new Error('no such disk')) : store.write(unit)),
+      };
+      await assert.rejects(
+        deleteClosed({ store: { ...store, ...failing }, clock: () => 1, signal }),
+        /no such disk/,
+      );
+      assert.equal(await left(), 1);
+      await deleteClosed({ store, clock: () => 1, signal });
+      assert.equal(await left(), 0);
+    });
 
     scenario('a small one is gone when the request is answered', async (store) => {
       const home = await settle(store);

@@ -6,8 +6,8 @@ import { startSweeper, sweepExpired } from '../../../../../src/control/records/e
 import { eraseSuperseded } from '../../../../../src/control/store/log/erasure.ts';
 import { lockDueRecords, nextDue } from '../../../../../src/control/store/records/expiry.ts';
 import type { Store, Tx } from '../../../../../src/control/store/store.ts';
+import { addToRecordsCount, lockCustomer } from '../../../../../src/control/store/tables/customers.ts';
 import { closeNamespace } from '../../../../../src/control/store/tables/namespaces.ts';
-import { addToRecordsCount, lockUser } from '../../../../../src/control/store/tables/users.ts';
 import { advanceCursor } from '../../../../../src/control/store/webhooks/fan-out.ts';
 import { putRecord, settle, type TestDatabase, withStore } from '../fixtures.ts';
 import { plansOf } from '../statement-plans.ts';
@@ -48,7 +48,7 @@ export function expiryConformance(create: () => Promise<TestDatabase>): void {
         {
           seq: 5,
           at: 100,
-          owner: other.userId,
+          owner: other.customerId,
           cause: 'expiry',
           type: 'record.deleted',
           key: 'due.doc.other.v1',
@@ -57,7 +57,7 @@ export function expiryConformance(create: () => Promise<TestDatabase>): void {
         {
           seq: 6,
           at: 100,
-          owner: home.userId,
+          owner: home.customerId,
           cause: 'expiry',
           type: 'record.deleted',
           key: 'due.doc.acme.v1',
@@ -91,14 +91,14 @@ export function expiryConformance(create: () => Promise<TestDatabase>): void {
     scenario('records of a namespace that is being deleted keep no others waiting', async (store) => {
       const closing = await settle(store, 'closing');
       const open = await settle(store, 'open');
-      const { userId, namespaceId } = closing;
+      const { customerId, namespaceId } = closing;
       await store.write(async (tx) => {
         for (let index = 0; index < 6; index++) {
           await putRecord(tx, closing, `k${index}`, { expires_at: index });
         }
         await putRecord(tx, open, 'due', { expires_at: 9 });
-        await lockUser(tx, userId);
-        await addToRecordsCount(tx, userId, -6, 0);
+        await lockCustomer(tx, customerId);
+        await addToRecordsCount(tx, customerId, -6, 0);
         await closeNamespace(tx, namespaceId, 1);
       });
       assert.equal(await sweepExpired(store, 9, 4), 4);
@@ -184,6 +184,10 @@ async function keys(store: Store): Promise<string[]> {
 
 async function counts(store: Store): Promise<Record<string, number>> {
   const namespaces = await store.read.selectFrom('namespaces').select(['name', 'records_count']).execute();
-  const users = await store.read.selectFrom('users').select(['email as name', 'records_count']).execute();
-  return Object.fromEntries([...namespaces, ...users].map((row) => [row.name, row.records_count]));
+  const customers = await store.read
+    .selectFrom('users')
+    .innerJoin('customers', 'customers.id', 'users.id')
+    .select(['users.email as name', 'customers.records_count'])
+    .execute();
+  return Object.fromEntries([...namespaces, ...customers].map((row) => [row.name, row.records_count]));
 }

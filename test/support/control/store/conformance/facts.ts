@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readFact, writeFactOnce } from '../../../../../src/control/store/tables/service-facts.ts';
+import {
+  readFact,
+  renewEpoch,
+  writeFactOnce,
+} from '../../../../../src/control/store/tables/service-facts.ts';
+import { isSuccessor } from '../../../../../src/core/epoch.ts';
 import { type TestDatabase, withStore } from '../fixtures.ts';
 
 /** Facts about the database as a whole. */
@@ -32,6 +37,18 @@ export function factsConformance(create: () => Promise<TestDatabase>): void {
       const again = await open();
       assert.equal((await again.changes.bounds()).epoch, epoch);
       assert.equal(await readFact(again.read, 'epoch'), epoch);
+    });
+
+    scenario('a renewed epoch is a successor, the same for all processes', async (store, open) => {
+      const other = await open();
+      const { epoch } = await store.changes.bounds();
+      const first = await store.write((tx) => renewEpoch(tx, 1_000));
+      assert.ok(isSuccessor(first, epoch));
+      assert.equal((await other.changes.bounds()).epoch, first);
+      await Promise.all([store, other].map((each) => each.write((tx) => renewEpoch(tx, 500))));
+      const { epoch: last } = await store.changes.bounds();
+      assert.ok(isSuccessor(last, first));
+      assert.equal((await other.changes.bounds()).epoch, last);
     });
 
     it('two databases have two epochs', async () => {

@@ -22,8 +22,11 @@ export function unitConformance(create: () => Promise<TestDatabase>): void {
       await assert.rejects(unit, (error) => error === fault);
       assert.deepEqual(await store.read.selectFrom('records').select('id').execute(), []);
       assert.deepEqual(await store.changes.since(0, 10), []);
-      const user = await store.read.selectFrom('users').select('records_count').executeTakeFirstOrThrow();
-      assert.equal(user.records_count, 0);
+      const customer = await store.read
+        .selectFrom('customers')
+        .select('records_count')
+        .executeTakeFirstOrThrow();
+      assert.equal(customer.records_count, 0);
     });
 
     scenario('a unit gives back what its work returns', async (store) => {
@@ -90,7 +93,7 @@ export function unitConformance(create: () => Promise<TestDatabase>): void {
       await store.write(async (tx) => {
         leaked = tx;
       });
-      await assert.rejects(async () => leaked?.selectFrom('users').selectAll().execute());
+      await assert.rejects(async () => leaked?.selectFrom('customers').selectAll().execute());
     });
 
     scenario('the reader sees every acknowledged write', async (store) => {
@@ -138,9 +141,14 @@ export function unitConformance(create: () => Promise<TestDatabase>): void {
     scenario('row locks may be asked for on every engine', async (store) => {
       const home = await settle(store);
       const row = await store.write((tx) =>
-        tx.selectFrom('users').select('id').where('id', '=', home.userId).forUpdate().executeTakeFirst(),
+        tx
+          .selectFrom('customers')
+          .select('id')
+          .where('id', '=', home.customerId)
+          .forUpdate()
+          .executeTakeFirst(),
       );
-      assert.equal(row?.id, home.userId);
+      assert.equal(row?.id, home.customerId);
     });
 
     scenario('a namespace that goes takes its records and tokens along', async (store) => {
@@ -174,8 +182,11 @@ export function unitConformance(create: () => Promise<TestDatabase>): void {
         seqs.sort((a, b) => a - b),
         Array.from({ length: 60 }, (_, index) => index + 1),
       );
-      const user = await other.read.selectFrom('users').select('records_count').executeTakeFirstOrThrow();
-      assert.equal(user.records_count, 60);
+      const customer = await other.read
+        .selectFrom('customers')
+        .select('records_count')
+        .executeTakeFirstOrThrow();
+      assert.equal(customer.records_count, 60);
     });
 
     scenario('stores opened at the same moment migrate once', async (_store, open) => {

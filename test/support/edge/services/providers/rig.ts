@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
-import { makeProviderClient } from '../../../../../src/edge/services/providers/client/provider-client.ts';
+import {
+  makeProviderClient,
+  type ProviderClient,
+} from '../../../../../src/edge/services/providers/client/provider-client.ts';
 import type { Endpoints } from '../../../../../src/edge/services/providers/sources/endpoints.ts';
 import { makeFeeds } from '../../../../../src/edge/services/providers/sources/feeds.ts';
 import type { SourceName } from '../../../../../src/edge/services/providers/sources/source.ts';
@@ -30,6 +33,7 @@ export interface Hit {
 
 /** All providers on one local server, each below `/<its name>`, with a provider client and a worker's side between them and a test. */
 export interface Rig {
+  readonly client: ProviderClient;
   readonly providers: Providers;
   /** What each provider answers from now on; one without an entry fails with 503. */
   readonly replies: Map<SourceName, RequestListener>;
@@ -89,6 +93,7 @@ export async function openRig(options: RigOptions = {}): Promise<Rig> {
   const { patienceMs = 5000 } = options;
   const providers = openWorkerProviders({ port, offered: client.offered, patienceMs });
   return Object.assign(rig, {
+    client,
     providers,
     replies,
     hits,

@@ -27,9 +27,9 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
     one('take the first delivery and count its attempt', 2, async (store, id) => {
       const turn = await claimOne(store);
       const [first, second] = await deliveriesOf(store, id);
-      const { userId, deliveryId, ...rest } = turn;
+      const { customerId, deliveryId, ...rest } = turn;
       assert.equal(deliveryId, first!.id);
-      assert.equal(userId, (await webhookOf(store, id)).user_id);
+      assert.equal(customerId, (await webhookOf(store, id)).customer_id);
       assert.deepEqual(
         {
           ...rest,
@@ -177,7 +177,7 @@ export function dispatchConformance(create: () => Promise<TestDatabase>): void {
 
     one('of a customer whose tier has no webhooks any more fail what is due', 2, async (store, id) => {
       await enqueue(store, id, 1, NOW + 1, { seq: 3 });
-      await store.write((tx) => tx.updateTable('users').set({ tier: 'free' }).execute());
+      await store.write((tx) => tx.updateTable('customers').set({ tier: 'free' }).execute());
       assert.deepEqual(await claim(store), []);
       const [failed, , later] = await deliveriesOf(store, id);
       has(failed, { status: 'failed', error: 'webhook_disabled', attempts: 0, body: null });

@@ -207,8 +207,8 @@ export function fanOutBoundsConformance(create: () => Promise<TestDatabase>): vo
 
     scenario('a customer who is gone has no number', async (store) => {
       const home = await world.settlePaying(store, 'acme');
-      const numbers = await store.write((tx) => eventNumbers(tx, [home.userId, 'gone']));
-      assert.deepEqual([...numbers], [[home.userId, 0]]);
+      const numbers = await store.write((tx) => eventNumbers(tx, [home.customerId, 'gone']));
+      assert.deepEqual([...numbers], [[home.customerId, 0]]);
     });
 
     scenario('time that is set back makes nothing due earlier than what came before', async (store) => {

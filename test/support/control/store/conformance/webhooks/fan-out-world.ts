@@ -18,7 +18,9 @@ import { type Home, settle } from '../../fixtures.ts';
 /** A customer of a tier that has webhooks. */
 export async function settlePaying(store: Store, namespace: string, tier: Tier = 'pro'): Promise<Home> {
   const home = await settle(store, namespace);
-  await store.write((tx) => tx.updateTable('users').set({ tier }).where('id', '=', home.userId).execute());
+  await store.write((tx) =>
+    tx.updateTable('customers').set({ tier }).where('id', '=', home.customerId).execute(),
+  );
   return home;
 }
 
@@ -26,7 +28,7 @@ export async function settlePaying(store: Store, namespace: string, tier: Tier =
 export async function addHook(store: Store, home: Home, more: Partial<WebhooksTable> = {}): Promise<string> {
   const hook: WebhooksTable = {
     id: randomUUID(),
-    user_id: home.userId,
+    customer_id: home.customerId,
     name: 'hook',
     url: 'https://hooks.example.org/',
     events: JSON.stringify(Object.keys(WEBHOOK_EVENTS)),
@@ -51,7 +53,7 @@ export const keyIn = (namespace: string, name: string): string => `${name}.doc.$
 
 /** Deletes of the records of these names by a customer; in one unit of work. */
 export function deletions(home: Home, names: readonly string[]): NewChange[] {
-  const { userId: owner, namespace } = home;
+  const { customerId: owner, namespace } = home;
   return names.map((name) => ({
     type: 'record.deleted',
     owner,

@@ -57,7 +57,7 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
         const log = await store.changes.since(0, 1_000);
         for (const [index, home] of homes.entries()) {
           const expected = log
-            .filter((change) => change.owner === home.userId)
+            .filter((change) => change.owner === home.customerId)
             .map((change, place) => `${place + 1} ${change.type} ${'key' in change ? change.key : ''}`);
           assert.equal(expected.length, 24);
           assert.deepEqual(await world.toldOf(store, hooks[index]!), expected);
@@ -147,7 +147,7 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
         other: await world.addHook(store, other),
         free: await world.addHook(store, free),
       };
-      const owned = { owner: home.userId, cause: 'direct', namespace: 'acme' } as const;
+      const owned = { owner: home.customerId, cause: 'direct', namespace: 'acme' } as const;
       const deleted = (name: string, more: object, namespace = 'acme'): NewChange =>
         ({
           ...owned,
@@ -162,9 +162,9 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
         deleted('b', {}, 'acme2'),
         { ...owned, type: 'token.minted', digest: DIGEST, expiresAt: 9 },
         { ...owned, type: 'token.revoked', digest: DIGEST },
-        deleted('theirs', { owner: other.userId }, 'beta'),
+        deleted('theirs', { owner: other.customerId }, 'beta'),
         deleted('unowned', { owner: null }),
-        deleted('unpaid', { owner: free.userId }),
+        deleted('unpaid', { owner: free.customerId }),
         { ...owned, type: 'namespace.deleted', id: 'n' },
       ]);
       await world.testFanout(store).pass(false);
@@ -239,7 +239,7 @@ export function fanOutConformance(create: () => Promise<TestDatabase>): void {
       const ending = hooks.map(async (hook, index) => {
         await world.append(store, world.deletions(home, [`k${index}`]));
         await store.write(async (tx) => {
-          await lockWebhook(tx, hook, home.userId);
+          await lockWebhook(tx, hook, home.customerId);
           await endWaiting(tx, hook, [], 500);
           if (index % 2 === 0) await updateWebhook(tx, hook, { enabled: 0, next_due_at: null });
           else await deleteWebhookRow(tx, hook);

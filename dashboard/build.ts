@@ -1,0 +1,202 @@
+/**
+ * Builds the dashboard: `dashboard/src` and the parts of `sdk/src` that it imports become `dashboard/dist`. Does nothing when no source
+ * has changed since the last build. Without esbuild (`npm ci --omit=dev`) it says so and exits 0: the server then serves a page about it.
+ *
+ *   node dashboard/build.ts            builds when a source has changed
+ *   node dashboard/build.ts --force    builds
+ */
+import { createHash } from 'node:crypto';
+import { globSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BuildResult, Metafile, OutputFile, Plugin } from 'esbuild';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const DIST = join(ROOT, 'dashboard/dist');
+const MANIFEST = join(DIST, 'manifest.json');
+/** Browsers that have `light-dark()`, `<dialog>` and JSON modules. */
+const TARGETS = ['chrome125', 'firefox138', 'safari17.5'];
+
+/** What `dist/manifest.json` holds. */
+interface Manifest {
+  /** Hash of everything that the build reads. */
+  readonly sources: string;
+  /** Paths below `dist`, with `index.html`. */
+  readonly files: readonly string[];
+  /** Scripts that a first visit loads. */
+  readonly first: readonly string[];
+}
+
+function hashOfSources(): string {
+  const hash = createHash('sha256');
+  // The lock file stands for the versions of esbuild and of the libraries.
+  const patterns = ['dashboard/src/**/*.*', 'sdk/src/**/*.ts', 'dashboard/build.ts', 'package-lock.json'];
+  for (const file of globSync(patterns, { cwd: ROOT }).toSorted()) {
+    if (file.endsWith('.test.ts')) continue;
+    hash
+      .update(`${file}\0`)
+      .update(readFileSync(join(ROOT, file)))
+      .update('\0');
+  }
+  return hash.digest('hex');
+}
+
+function builtManifest(): Manifest | null {
+  try {
+    return JSON.parse(readFileSync(MANIFEST, 'utf8')) as Manifest;
+  } catch {
+    return null;
+  }
+}
+
+/** The text is a file of its own, which the browser imports as a JSON module: it is data, and is kept when only code changes. */
+const TEXT = 'dashboard/src/text/en.json';
+
+interface TextFile {
+  /** Below `dist`. */
+  readonly path: string;
+  readonly contents: string;
+}
+
+function textFile(): TextFile {
+  const contents = JSON.stringify(JSON.parse(readFileSync(join(ROOT, TEXT), 'utf8')));
+  const hash = createHash('sha256').update(contents).digest('hex').slice(0, 8).toUpperCase();
+  return { path: `assets/en-${hash}.json`, contents };
+}
+
+function textPlugin({ path }: TextFile): Plugin {
+  return {
+    name: 'text',
+    setup(build) {
+      build.onResolve({ filter: /\/en\.json$/ }, () => ({ path: `/${path}`, external: true }));
+    },
+  };
+}
+
+/** The SDK loads this module for DNS servers, on Node alone. */
+const NODE_ONLY: Plugin = {
+  name: 'node-only',
+  setup(build) {
+    build.onResolve({ filter: /\/node-dns\.ts$/ }, () => ({ path: 'data:text/javascript,', external: true }));
+  },
+};
+
+async function bundle(text: TextFile): Promise<BuildResult<{ write: false; metafile: true }> | null> {
+  let esbuild: typeof import('esbuild');
+  try {
+    esbuild = await import('esbuild');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+  return await esbuild.build({
+    absWorkingDir: ROOT,
+    entryPoints: ['dashboard/src/main.tsx', 'dashboard/src/style/app.css', 'dashboard/src/style/icon.svg'],
+    outdir: DIST,
+    entryNames: 'assets/[name]-[hash]',
+    chunkNames: 'assets/[name]-[hash]',
+    loader: { '.svg': 'copy' },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'browser',
+    target: TARGETS,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    minify: true,
+    legalComments: 'none',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    write: false,
+    metafile: true,
+    logLevel: 'warning',
+    plugins: [textPlugin(text), NODE_ONLY],
+    charset: 'utf8',
+  });
+}
+
+/** The script and every script that it imports statically, in the order of loading. */
+function firstScripts(outputs: Metafile['outputs'], entry: string): string[] {
+  const found = new Set([entry]);
+  for (const path of found) {
+    for (const { path: next, kind, external } of outputs[path]?.imports ?? [])
+      if (kind === 'import-statement' && external !== true) found.add(next);
+  }
+  return [...found];
+}
+
+function pageOf(assets: { scripts: readonly string[]; style: string; icon: string; text: string }): string {
+  const [main, ...others] = assets.scripts;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>uqrp</title>
+<link rel="icon" href="/${assets.icon}" type="image/svg+xml">
+<link rel="stylesheet" href="/${assets.style}">
+<link rel="modulepreload" as="json" href="/${assets.text}">
+${others.map((path) => `<link rel="modulepreload" href="/${path}">\n`).join('')}<script type="module" src="/${main}"></script>
+</head>
+<body>
+<noscript>The dashboard needs JavaScript. The REST API is at /api/v1, its description at /api/v1/openapi.json.</noscript>
+<div id="app"></div>
+</body>
+</html>
+`;
+}
+
+/** At once as a whole: a server may read it, and a second build may write it, at the same time. */
+function replaceFile(path: string, contents: string | Uint8Array): void {
+  // Not in assets/, which a build clears of what it does not know.
+  const temporary = join(DIST, `.new-${process.pid}`);
+  writeFileSync(temporary, contents);
+  renameSync(temporary, path);
+}
+
+/** Writes new files first and the page last, so that a page never names a file that is not there yet. */
+function writeAll(outputs: readonly OutputFile[], page: string, manifest: Manifest): void {
+  mkdirSync(join(DIST, 'assets'), { recursive: true });
+  for (const { path, contents } of outputs) {
+    mkdirSync(dirname(path), { recursive: true });
+    replaceFile(path, contents);
+  }
+  replaceFile(join(DIST, 'index.html'), page);
+  replaceFile(MANIFEST, `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const name of readdirSync(join(DIST, 'assets'))) {
+    if (!manifest.files.includes(`assets/${name}`)) rmSync(join(DIST, 'assets', name), { force: true });
+  }
+}
+
+async function build(isForced: boolean): Promise<string> {
+  const sources = hashOfSources();
+  if (!isForced && builtManifest()?.sources === sources) return 'dashboard: nothing has changed';
+  const began = performance.now();
+  const text = textFile();
+  const result = await bundle(text);
+  if (result === null) return 'dashboard: not built, because esbuild is not installed (npm ci installs it)';
+  const { outputs } = result.metafile;
+  const outputOf = (source: string): string => {
+    const found = Object.entries(outputs).find(
+      ([path, { entryPoint, inputs }]) =>
+        (entryPoint === source || Object.keys(inputs).join() === source) && !path.endsWith('.map'),
+    );
+    if (found === undefined) throw new Error(`esbuild wrote nothing for ${source}`);
+    return found[0];
+  };
+  const below = (path: string): string => relative(DIST, join(ROOT, path));
+  const first = firstScripts(outputs, outputOf('dashboard/src/main.tsx')).map(below);
+  const page = pageOf({
+    scripts: first,
+    style: below(outputOf('dashboard/src/style/app.css')),
+    icon: below(outputOf('dashboard/src/style/icon.svg')),
+    text: text.path,
+  });
+  const files = [...Object.keys(outputs).map(below), text.path, 'index.html'].toSorted();
+  mkdirSync(join(DIST, 'assets'), { recursive: true });
+  replaceFile(join(DIST, text.path), text.contents);
+  writeAll(result.outputFiles, page, { sources, files, first });
+  return `dashboard: ${files.length} files in ${Math.round(performance.now() - began)} ms`;
+}
+
+process.stderr.write(`${await build(process.argv.includes('--force'))}\n`);

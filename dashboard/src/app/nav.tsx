@@ -1,0 +1,34 @@
+import { useEffect, useState } from 'preact/hooks';
+import { t } from '../text/text.ts';
+import { useMeta } from './meta.ts';
+import { place } from './router.ts';
+import { NAV_LINKS } from './routes.ts';
+
+/** The navigation: at the side, and on phones at the bottom. */
+export function Nav() {
+  const [isOpen, setOpen] = useState(false);
+  const { pathname } = place.value;
+  const { value: meta } = useMeta();
+  useEffect(() => setOpen(false), [pathname]);
+  const links = NAV_LINKS.filter(({ path }) => path !== '/datasets' || meta?.features.datasets === true);
+  return (
+    <nav class={`nav ${isOpen ? 'open' : ''}`} aria-label={t('nav.main')}>
+      <ul>
+        {links.map(({ path, text, isOnPhones }) => (
+          <li key={path} class={isOnPhones ? '' : 'rest'}>
+            <a href={path} aria-current={isWithin(pathname, path) ? 'page' : undefined}>
+              {t(text)}
+            </a>
+          </li>
+        ))}
+      </ul>
+      <button type="button" class="more" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {t('nav.more')}
+      </button>
+    </nav>
+  );
+}
+
+function isWithin(pathname: string, path: string): boolean {
+  return pathname === path || (path !== '/' && pathname.startsWith(`${path}/`));
+}

@@ -1,0 +1,153 @@
+/** The pages. A new screen is one row here; its text is a section of text/en.json. */
+import type { ComponentType } from 'preact';
+import { AccountScreen } from '../screens/account/account-screen.tsx';
+import { OverviewScreen } from '../screens/overview/overview-screen.tsx';
+import { SignInScreen } from '../screens/sign-in/sign-in-screen.tsx';
+import type { TextKey } from '../text/text.ts';
+
+export interface ScreenProps {
+  /** Parts of the path: `/namespaces/:name` gives `name`. Decoded. */
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface Route {
+  /** A pattern of URLPattern. */
+  readonly path: string;
+  /** What the tab's title begins with, until the screen sets another one. */
+  readonly title: TextKey;
+  /** Also for people who are not signed in. */
+  readonly isOpen?: true;
+  readonly load: () => Promise<ComponentType<ScreenProps>>;
+}
+
+/** All screens but the first ones. */
+const others = () => import('../screens/other-screens.ts');
+
+/** Alphabetical by path. */
+export const ROUTES: readonly Route[] = [
+  {
+    path: '/',
+    title: 'nav.overview',
+    load: async () => OverviewScreen,
+  },
+  {
+    path: '/account',
+    title: 'nav.account',
+    load: async () => AccountScreen,
+  },
+  {
+    path: '/api',
+    title: 'nav.api',
+    load: async () => (await others()).ApiScreen,
+  },
+  {
+    path: '/api-keys',
+    title: 'apiKeys.title',
+    load: async () => (await others()).ApiKeysScreen,
+  },
+  {
+    path: '/datasets',
+    title: 'datasets.title',
+    load: async () => (await others()).DatasetsScreen,
+  },
+  {
+    path: '/namespaces',
+    title: 'nav.namespaces',
+    load: async () => (await others()).NamespacesScreen,
+  },
+  {
+    path: '/namespaces/:name',
+    title: 'nav.namespaces',
+    load: async () => (await others()).NamespaceScreen,
+  },
+  {
+    path: '/playground',
+    title: 'nav.playground',
+    load: async () => (await others()).PlaygroundScreen,
+  },
+  {
+    path: '/query-log',
+    title: 'queryLog.title',
+    load: async () => (await others()).QueryLogScreen,
+  },
+  {
+    path: '/records',
+    title: 'nav.records',
+    load: async () => (await others()).RecordsScreen,
+  },
+  {
+    path: '/records/import',
+    title: 'import.title',
+    load: async () => (await others()).ImportScreen,
+  },
+  {
+    path: '/sign-in',
+    title: 'signIn.title',
+    isOpen: true,
+    load: async () => SignInScreen,
+  },
+  {
+    path: '/usage',
+    title: 'usage.title',
+    load: async () => (await others()).UsageScreen,
+  },
+  {
+    path: '/webhooks',
+    title: 'webhooks.title',
+    load: async () => (await others()).WebhooksScreen,
+  },
+  {
+    path: '/webhooks/:id',
+    title: 'webhooks.one',
+    load: async () => (await others()).WebhookScreen,
+  },
+];
+
+export interface NavLink {
+  readonly path: string;
+  readonly text: TextKey;
+  /** Second key of the shortcut `g` …. */
+  readonly key: string;
+  /** Visible on phones without the button `More`. */
+  readonly isOnPhones?: true;
+}
+
+/** Links of the navigation, in its order. */
+export const NAV_LINKS: readonly NavLink[] = [
+  { path: '/', text: 'nav.overview', key: 'o', isOnPhones: true },
+  { path: '/namespaces', text: 'nav.namespaces', key: 'n' },
+  { path: '/records', text: 'nav.records', key: 'r', isOnPhones: true },
+  { path: '/playground', text: 'nav.playground', key: 'p', isOnPhones: true },
+  { path: '/query-log', text: 'nav.queryLog', key: 'l' },
+  { path: '/webhooks', text: 'nav.webhooks', key: 'w', isOnPhones: true },
+  { path: '/api-keys', text: 'nav.apiKeys', key: 'k' },
+  { path: '/usage', text: 'nav.usage', key: 'u' },
+  { path: '/datasets', text: 'nav.datasets', key: 'd' },
+  { path: '/api', text: 'nav.api', key: 'i' },
+  { path: '/account', text: 'nav.account', key: 'a' },
+];
+
+export interface Found {
+  readonly route: Route;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The screen of a path; null: there is none. */
+export function findRoute(pathname: string): Found | null {
+  for (const route of ROUTES) {
+    const match = new URLPattern({ pathname: route.path }).exec({ pathname });
+    if (match === null) continue;
+    const params: Record<string, string> = {};
+    for (const [name, value] of Object.entries(match.pathname.groups)) params[name] = decoded(value ?? '');
+    return { route, params };
+  }
+  return null;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,80 @@
+/** The screen of the present path. */
+import { Component, type ComponentChildren, type ComponentType } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { NotFoundScreen } from '../screens/not-found/not-found-screen.tsx';
+import { t } from '../text/text.ts';
+import { Button } from '../ui/button.tsx';
+import { ErrorNote } from '../ui/error-note.tsx';
+import { Loading } from '../ui/loading.tsx';
+import { place } from './router.ts';
+import { findRoute, type Route, type ScreenProps } from './routes.ts';
+
+/** Screens that are loaded: the second visit shows them at once. */
+const loaded = new Map<Route, ComponentType<ScreenProps>>();
+
+/** @param user id of the signed-in user: for another one the screen starts again */
+export function ScreenSlot({ user }: { readonly user: string }) {
+  const { pathname } = place.value;
+  const found = findRoute(pathname);
+  const route = found?.route ?? null;
+  const [, setLoaded] = useState(0);
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const Screen = route === null ? undefined : loaded.get(route);
+  const load = (): void => {
+    if (route === null || loaded.has(route)) return;
+    setFailure(undefined);
+    route.load().then((screen) => {
+      loaded.set(route, screen);
+      setLoaded((count) => count + 1);
+    }, setFailure);
+  };
+  useEffect(load, [route]);
+  const isReady = Screen !== undefined || found === null;
+  useFocusOnHeading(pathname, isReady);
+  if (found === null) return <NotFoundScreen params={{ path: pathname }} />;
+  if (failure !== undefined) return <ErrorNote error={failure} again={load} />;
+  if (Screen === undefined) return <Loading />;
+  return (
+    <Guard key={`${pathname} ${user}`}>
+      <Screen params={found.params} />
+    </Guard>
+  );
+}
+
+/** After navigation the focus is on the new heading, so that readers of the screen begin there. Not at the first page. */
+function useFocusOnHeading(pathname: string, isReady: boolean): void {
+  const focused = useRef(pathname);
+  useEffect(() => {
+    if (!isReady || focused.current === pathname) return;
+    focused.current = pathname;
+    const heading = document.querySelector<HTMLElement>('main h1');
+    // A screen may have put the focus into its form.
+    if (heading !== null && !document.querySelector('main')?.contains(document.activeElement))
+      heading.focus();
+  }, [pathname, isReady]);
+}
+
+interface GuardState {
+  readonly error: unknown;
+}
+
+/** A fault of a screen must not take the navigation with it. */
+class Guard extends Component<{ readonly children: ComponentChildren }, GuardState> {
+  override state: GuardState = { error: undefined };
+
+  static override getDerivedStateFromError(error: unknown): GuardState {
+    return { error };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (error === undefined) return this.props.children;
+    return (
+      <>
+        <h1 tabIndex={-1}>{t('shell.broken')}</h1>
+        <ErrorNote error={error} />
+        <Button onClick={() => this.setState({ error: undefined })}>{t('ui.tryAgain')}</Button>
+      </>
+    );
+  }
+}

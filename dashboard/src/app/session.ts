@@ -1,0 +1,117 @@
+/** Who is signed in. */
+import { signal } from '@preact/signals';
+import { ApiError, type UserResource } from '../../../sdk/src/uqrp-sdk.ts';
+import { forgetResources, refetchAll, restRetriesWhile } from '../data/resource.ts';
+import { api, whenSessionIsLost } from './client.ts';
+import { tellOtherTabs, whenOtherTabTells } from './other-tabs.ts';
+import { leaveWithoutQuestion } from './router.ts';
+import { tabStep } from './tab-step.ts';
+
+/**
+ * `asking`: not known yet. `out`: nobody. `in`: `user`. `lost`: the session ended while a page was open; `user` is who it was of, and
+ * the page stays as it is until somebody signs in over it. `unreachable`: the server did not answer the first question.
+ */
+export type Session =
+  | { readonly phase: 'asking' }
+  /** `hasLeft`: by the wish of the user, who then does not want to come back to the same page. */
+  | { readonly phase: 'out'; readonly hasLeft: boolean }
+  | { readonly phase: 'in' | 'lost'; readonly user: UserResource }
+  | { readonly phase: 'unreachable'; readonly error: unknown };
+
+export const session = signal<Session>({ phase: 'asking' });
+
+function loseSession(): void {
+  const now = session.value;
+  if (now.phase === 'in') session.value = { phase: 'lost', user: now.user };
+}
+
+whenSessionIsLost(loseSession);
+// Each retry would be a 401. The sign-in over the page reads everything again.
+restRetriesWhile(() => session.peek().phase === 'lost');
+
+/** Compares the user of the cookie with the user of the page. @param userId null: nobody is signed in */
+function takeNotice(userId: string | null): void {
+  const now = session.peek();
+  if (now.phase !== 'in' && now.phase !== 'lost') return;
+  const step = tabStep(now.phase, now.user.id, userId);
+  if (step === 'lose') loseSession();
+  if (step === 'resume') signedInHere(now.user);
+  if (step === 'reload') {
+    // A question would leave a page of one user on the session of another.
+    leaveWithoutQuestion();
+    location.reload();
+  }
+}
+
+/** Follows what other tabs do with the session. A tab that was asleep missed their messages, so it asks when it becomes visible. */
+export function followSession(): void {
+  whenOtherTabTells(takeNotice);
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible' && session.peek().phase === 'in') {
+      refreshUser().catch(() => undefined);
+    }
+  });
+}
+
+/** The signed-in user. Only for screens, which are shown to nobody else. */
+export function useUser(): UserResource {
+  const now = session.value;
+  if (now.phase === 'in' || now.phase === 'lost') return now.user;
+  throw new Error('a screen is shown without a session');
+}
+
+/** Asks the server who is signed in. */
+export async function startSession(): Promise<void> {
+  // The server marks the page when the request came without a session cookie. The question would only be a 401 then.
+  if (document.documentElement.dataset.session === 'none') {
+    session.value = { phase: 'out', hasLeft: false };
+    return;
+  }
+  session.value = { phase: 'asking' };
+  try {
+    session.value = { phase: 'in', user: await api.me() };
+  } catch (error) {
+    const isOut = error instanceof ApiError && error.status === 401;
+    session.value = isOut ? { phase: 'out', hasLeft: false } : { phase: 'unreachable', error };
+  }
+}
+
+/** After a successful sign-in. What another user has read is forgotten. */
+export function signedIn(user: UserResource): void {
+  signedInHere(user);
+  tellOtherTabs(user.id);
+}
+
+function signedInHere(user: UserResource): void {
+  const before = session.value;
+  const isSame = before.phase === 'lost' && before.user.id === user.id;
+  if (!isSame) forgetResources();
+  session.value = { phase: 'in', user };
+  if (isSame) refetchAll();
+}
+
+/** Ends the session here and on the server. */
+export async function signOut(): Promise<void> {
+  try {
+    await api.auth.signOut();
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+  }
+  signedOut();
+}
+
+/** The user has ended the session. The shell then leads to the sign-in. */
+export function signedOut(): void {
+  delete document.documentElement.dataset.session;
+  session.value = { phase: 'out', hasLeft: true };
+  forgetResources();
+  tellOtherTabs(null);
+}
+
+/** Reads the user again: the counts change with what is made and deleted, and another tab may have signed in somebody else. */
+export async function refreshUser(): Promise<void> {
+  const user = await api.me();
+  const now = session.peek();
+  if (now.phase === 'in' && now.user.id === user.id) session.value = { phase: 'in', user };
+  else takeNotice(user.id);
+}

@@ -1,0 +1,154 @@
+/** What is around every screen. */
+import { useEffect, useState } from 'preact/hooks';
+import type { UserResource } from '../../../sdk/src/uqrp-sdk.ts';
+import { SignInForm } from '../screens/sign-in/sign-in-form.tsx';
+import { t } from '../text/text.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { ErrorNote } from '../ui/error-note.tsx';
+import { Loading } from '../ui/loading.tsx';
+import { Toasts } from '../ui/toast.tsx';
+import { HelpDialog } from './help-dialog.tsx';
+import { Nav } from './nav.tsx';
+import { isOffline } from './offline.ts';
+import { Palette } from './palette.tsx';
+import { PasskeyOffer } from './passkey-offer.tsx';
+import { navigate, place } from './router.ts';
+import { findRoute, NAV_LINKS } from './routes.ts';
+import { ScreenSlot } from './screen-slot.tsx';
+import { session, signedIn, startSession } from './session.ts';
+import { addShortcuts, type Shortcut } from './shortcuts.ts';
+import { setTheme, THEMES, theme } from './theme.ts';
+
+export function Shell() {
+  const now = session.value;
+  const { pathname, query } = place.value;
+  const isOpen = findRoute(pathname)?.route.isOpen === true;
+  const leadsToSignIn = now.phase === 'out' && !isOpen;
+  const hasLeft = now.phase === 'out' && now.hasLeft;
+  useEffect(() => {
+    if (!leadsToSignIn) return;
+    const text = query.toString();
+    const next = `${pathname}${text === '' ? '' : `?${text}`}`;
+    navigate(next === '/' || hasLeft ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`, {
+      replace: true,
+    });
+  }, [leadsToSignIn, hasLeft, pathname, query]);
+  if (now.phase === 'unreachable') {
+    return (
+      <main class="alone">
+        <h1>uqrp</h1>
+        <ErrorNote error={now.error} again={() => void startSession()} />
+      </main>
+    );
+  }
+  if (isOpen && now.phase !== 'asking') {
+    return (
+      <>
+        <main id="main" class="alone">
+          <ScreenSlot user="" />
+        </main>
+        <Toasts />
+      </>
+    );
+  }
+  if (now.phase === 'asking' || now.phase === 'out') return <Loading />;
+  return <Frame user={now.user} isLost={now.phase === 'lost'} />;
+}
+
+interface FrameProps {
+  readonly user: UserResource;
+  readonly isLost: boolean;
+}
+
+function Frame({ user: { id, email }, isLost }: FrameProps) {
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const [isPaletteOpen, setPaletteOpen] = useState(false);
+  useEffect(() => addShortcuts(shellShortcuts(() => setHelpOpen(true))), []);
+  useEffect(() => listenForPalette(() => setPaletteOpen(true)), []);
+  return (
+    <>
+      <a class="skip" href="#main">
+        {t('nav.skip')}
+      </a>
+      <TopBar email={email} onHelp={() => setHelpOpen(true)} onPalette={() => setPaletteOpen(true)} />
+      <Nav />
+      {isOffline.value ? (
+        <div class="offline" role="status">
+          {t('shell.offline')}
+        </div>
+      ) : null}
+      <main id="main">
+        <PasskeyOffer user={id} />
+        <ScreenSlot user={id} />
+      </main>
+      <Toasts />
+      {isPaletteOpen ? (
+        <Palette onClose={() => setPaletteOpen(false)} onHelp={() => setHelpOpen(true)} />
+      ) : null}
+      {isHelpOpen ? <HelpDialog onClose={() => setHelpOpen(false)} /> : null}
+      {isLost ? (
+        <Dialog title={t('signIn.title')} canClose={false} onClose={() => undefined}>
+          <p>{t('signIn.again')}</p>
+          <SignInForm onSignedIn={signedIn} />
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+interface TopBarProps {
+  readonly email: string;
+  readonly onHelp: () => void;
+  readonly onPalette: () => void;
+}
+
+function TopBar({ email, onHelp, onPalette }: TopBarProps) {
+  const names = { auto: 'shell.themeAuto', light: 'shell.themeLight', dark: 'shell.themeDark' } as const;
+  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto';
+  const label = t('shell.theme', { theme: t(names[theme.value]) });
+  return (
+    <header class="top">
+      <a class="brand" href="/">
+        uqrp
+      </a>
+      <span class="grow" />
+      <Button onClick={onPalette}>
+        {t('shell.palette')} <kbd class="wide-only">Ctrl K</kbd>
+      </Button>
+      <Button tone="quiet" label={label} title={label} onClick={() => setTheme(next)}>
+        <span aria-hidden="true">{{ auto: '◐', light: '☀', dark: '☾' }[theme.value]}</span>
+      </Button>
+      <Button tone="quiet" label={t('shell.help')} title={t('shell.help')} onClick={onHelp}>
+        <span aria-hidden="true">?</span>
+      </Button>
+      <a class="button quiet" href="/account">
+        {email}
+      </a>
+    </header>
+  );
+}
+
+/** Ctrl-K, also while typing; not over another dialog. */
+function listenForPalette(open: () => void): () => void {
+  const onKey = (event: KeyboardEvent): void => {
+    if (
+      event.key.toLowerCase() !== 'k' ||
+      !(event.ctrlKey || event.metaKey) ||
+      event.altKey ||
+      event.shiftKey
+    )
+      return;
+    event.preventDefault();
+    if (document.querySelector('dialog:modal') === null) open();
+  };
+  document.addEventListener('keydown', onKey);
+  return () => document.removeEventListener('keydown', onKey);
+}
+
+function shellShortcuts(onHelp: () => void): Shortcut[] {
+  const go = NAV_LINKS.map(
+    ({ path, text, key }): Shortcut => ({ keys: `g ${key}`, text, run: () => navigate(path) }),
+  );
+  return [...go, { keys: '?', text: 'shortcuts.help', run: onHelp }];
+}

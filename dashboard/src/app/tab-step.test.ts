@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { tabStep } from './tab-step.ts';
+
+describe('a sign-in or sign-out in another tab', () => {
+  it('reloads a page of another user, also when its session had ended', () => {
+    assert.equal(tabStep('in', 'a', 'b'), 'reload');
+    assert.equal(tabStep('lost', 'a', 'b'), 'reload');
+  });
+
+  it('ends the session of the page, and continues it for the same user', () => {
+    assert.equal(tabStep('in', 'a', null), 'lose');
+    assert.equal(tabStep('lost', 'a', 'a'), 'resume');
+  });
+
+  it('changes nothing where nothing changed', () => {
+    assert.equal(tabStep('in', 'a', 'a'), 'keep');
+    assert.equal(tabStep('lost', 'a', null), 'keep');
+  });
+});

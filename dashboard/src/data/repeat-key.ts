@@ -1,0 +1,18 @@
+/**
+ * Idempotency keys of one form. The same content has the same key, so a second try after a lost answer gets the first answer, secrets
+ * included, and makes nothing twice. Another content has another key.
+ */
+export function createRepeatKeys(): (content: unknown) => string {
+  let last = { text: '', key: '' };
+  return (content) => {
+    const text = JSON.stringify(content) ?? '';
+    if (last.key === '' || last.text !== text) last = { text, key: randomKey() };
+    return last.key;
+  };
+}
+
+/** 128 random bits. `crypto.randomUUID` is not there on pages without TLS. */
+function randomKey(): string {
+  const octets = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(octets, (octet) => octet.toString(16).padStart(2, '0')).join('');
+}

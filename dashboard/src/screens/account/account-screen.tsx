@@ -1,0 +1,29 @@
+import { useEffect } from 'preact/hooks';
+import { useMeta } from '../../app/meta.ts';
+import { refreshUser, useUser } from '../../app/session.ts';
+import { t } from '../../text/text.ts';
+import { Page } from '../../ui/page.tsx';
+import { DeleteCard } from './delete-card.tsx';
+import { PasskeysCard } from './passkeys-card.tsx';
+import { SessionsCard } from './sessions-card.tsx';
+import { SettingsCard } from './settings-card.tsx';
+
+export function AccountScreen() {
+  const { email } = useUser();
+  const { value: meta } = useMeta();
+  // The counts in the question before the deletion are those of now.
+  useEffect(() => {
+    refreshUser().catch(() => undefined);
+  }, []);
+  return (
+    <Page title={t('account.title')}>
+      <p>{t('account.signedIn', { email })}</p>
+      <div class="cards wide-cards">
+        {meta?.features.passkeys === false ? null : <PasskeysCard />}
+        <SessionsCard />
+        <SettingsCard />
+        <DeleteCard />
+      </div>
+    </Page>
+  );
+}

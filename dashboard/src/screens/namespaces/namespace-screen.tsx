@@ -1,0 +1,105 @@
+import type { NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { navigate, place, setQuery } from '../../app/router.ts';
+import { useResource } from '../../data/resource.ts';
+import { t } from '../../text/text.ts';
+import { Badge } from '../../ui/chips.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { RecordsView } from '../records/records-view.tsx';
+import { TokensTab } from '../tokens/tokens-tab.tsx';
+import { DangerTab } from './danger-tab.tsx';
+import { Reads } from './namespaces-screen.tsx';
+import { useNamespaces } from './use-namespaces.ts';
+
+const TABS = [
+  { id: 'records', text: t('namespaces.tabRecords') },
+  { id: 'tokens', text: t('namespaces.tabTokens') },
+  { id: 'webhooks', text: t('namespaces.tabWebhooks') },
+  { id: 'danger', text: t('namespaces.tabDanger') },
+] as const;
+
+export interface NamespaceScreenProps {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** `/namespaces/NAME` */
+export function NamespaceScreen({ params }: NamespaceScreenProps) {
+  const name = params.name ?? '';
+  const namespaces = useNamespaces();
+  const found = namespaces.value?.find((namespace) => namespace.name === name);
+  if (found === undefined) {
+    return (
+      <Page title={name}>
+        {namespaces.state === 'loading' ? <Loading /> : null}
+        {namespaces.error === undefined ? null : (
+          <ErrorNote error={namespaces.error} again={namespaces.again} />
+        )}
+        {namespaces.state === 'ready' ? (
+          <EmptyState title={t('namespaces.none', { name })} text={t('namespaces.noneText')}>
+            <a class="button" href="/namespaces">
+              {t('namespaces.all')}
+            </a>
+          </EmptyState>
+        ) : null}
+      </Page>
+    );
+  }
+  const tab = TABS.find(({ id }) => id === place.value.query.get('tab'))?.id ?? 'records';
+  return (
+    <Page title={name} actions={<Reads of={found} />}>
+      <Tabs
+        label={t('namespaces.tabs')}
+        tabs={TABS}
+        current={tab}
+        onChange={(id) => setQuery({ tab: id === 'records' ? null : id })}
+      >
+        {tab === 'records' ? <RecordsView key={found.id} namespace={found.name} /> : null}
+        {tab === 'tokens' ? <TokensTab namespace={found} /> : null}
+        {tab === 'webhooks' ? <WebhooksTab namespace={found} /> : null}
+        {tab === 'danger' ? (
+          <DangerTab namespace={found} onDeleted={() => navigate('/namespaces', { replace: true })} />
+        ) : null}
+      </Tabs>
+    </Page>
+  );
+}
+
+function WebhooksTab({ namespace }: { readonly namespace: NamespaceResource }) {
+  const webhooks = useResource('webhooks', (signal) => api.webhooks.list({ signal }));
+  if (webhooks.state === 'loading') return <Loading />;
+  if (webhooks.state === 'failed') return <ErrorNote error={webhooks.error} again={webhooks.again} />;
+  const seeing = webhooks.value.filter(({ scopes }) =>
+    scopes.namespaces.length === 0 ? true : scopes.namespaces.includes(namespace.name),
+  );
+  if (seeing.length === 0) {
+    return (
+      <EmptyState
+        title={t('namespaces.noWebhooks', { name: namespace.name })}
+        text={t('namespaces.noWebhooksText')}
+      >
+        <a class="button" href="/webhooks">
+          {t('namespaces.toWebhooks')}
+        </a>
+      </EmptyState>
+    );
+  }
+  return (
+    <ul class="stack plain">
+      {seeing.map((webhook) => (
+        <li key={webhook.id} class="card">
+          <a href={`/webhooks/${webhook.id}`}>{webhook.name}</a>{' '}
+          {webhook.enabled ? null : <Badge tone="bad" text={t('namespaces.disabled')} />}
+          <p class="dim">
+            {t(webhook.scopes.namespaces.length === 0 ? 'namespaces.seesAll' : 'namespaces.seesThis')}
+            {' · '}
+            {webhook.events.join(', ')}
+          </p>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,107 @@
+/** The first steps of an account, with a tick for each that is done. */
+import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import type { NamespaceResource, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { useMeta } from '../../app/meta.ts';
+import { readSetting, writeSetting } from '../../app/settings.ts';
+import { invalidate, useResource } from '../../data/resource.ts';
+import { usePoll } from '../../data/use-poll.ts';
+import { t } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
+import type { DnsAnswer } from '../records/ask-dns.ts';
+import { stateOf, useTokens } from '../tokens/use-tokens.ts';
+import { doneSteps, nextStep, STEPS, type StepName } from './first-steps.ts';
+import { FirstAnswer, NamespaceStep, ReadStep, RecordStep } from './step-forms.tsx';
+
+/** Milliseconds between looks at what was done elsewhere: by a command, or in another window. */
+const LOOK_MS = 3000;
+
+const isHidden = signal(readSetting('checklist') === 'hidden');
+
+export interface ChecklistProps {
+  readonly usage: Usage;
+  readonly namespaces: readonly NamespaceResource[];
+}
+
+export function Checklist({ usage, namespaces }: ChecklistProps) {
+  const { value: meta } = useMeta();
+  const withRecords = namespaces.find((one) => one.records_count > 0);
+  const namespace = withRecords ?? namespaces[0];
+  const tokens = useTokens(namespace?.id ?? null);
+  const first = useFirstKey(withRecords);
+  const [answer, setAnswer] = useState<DnsAnswer | null>(null);
+  const done = doneSteps({
+    namespaces: usage.namespaces.used,
+    records: usage.records.used,
+    tokens: (tokens.value ?? []).filter((token) => stateOf(token, Date.now()) === 'live').length,
+    reads: usage.metered.total_authenticated_queries + (answer?.kind === 'record' ? 1 : 0),
+    webhooks: usage.webhooks.used,
+  });
+  const next = nextStep(done);
+  usePoll(next === null ? null : LOOK_MS, () => {
+    invalidate('usage');
+    invalidate('namespaces');
+  });
+  if ((next === null || isHidden.value) && answer === null) return null;
+  const form = (step: StepName) => {
+    if (step === 'namespace') return <NamespaceStep />;
+    if (step === 'record' && namespace !== undefined)
+      return <RecordStep key={namespace.id} namespace={namespace} />;
+    if (step === 'webhook') return <a href="/webhooks">{t('overview.toWebhooks')}</a>;
+    if (meta === undefined || withRecords === undefined || first === null) return null;
+    return <ReadStep meta={meta} namespace={withRecords} recordKey={first} onAnswer={setAnswer} />;
+  };
+  return (
+    <section class="card stack checklist" aria-labelledby="first-steps">
+      <header>
+        <h2 id="first-steps">{t('overview.firstSteps')}</h2>
+        {usage.records.used === 0 ? null : (
+          <Button
+            tone="quiet"
+            onClick={() => {
+              writeSetting('checklist', 'hidden');
+              setAnswer(null);
+              isHidden.value = true;
+            }}
+          >
+            {t('overview.hide')}
+          </Button>
+        )}
+      </header>
+      <ol>
+        {STEPS.map((step) => (
+          <li
+            key={step}
+            class={done.has(step) ? 'done' : ''}
+            aria-current={step === next ? 'step' : undefined}
+          >
+            <span class="tick-mark" aria-hidden="true">
+              {done.has(step) ? '✓' : ''}
+            </span>
+            <div class="stack">
+              <span>
+                {t(`overview.step_${step}`)}
+                <span class="hidden"> {t(done.has(step) ? 'overview.done' : 'overview.open')}</span>
+              </span>
+              {step === next ? form(step) : null}
+              {step === 'read' && answer !== null && first !== null ? (
+                <FirstAnswer recordKey={first} answer={answer} />
+              ) : null}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** A key in the namespace; null: not known yet, or there is none. */
+function useFirstKey(namespace: NamespaceResource | undefined): string | null {
+  const key = namespace === undefined ? null : `first-record ${namespace.id}`;
+  const { value } = useResource(key, async (signal) => {
+    const { items } = await api.records.list({ namespace: namespace?.name }, { limit: 1, signal }).page();
+    return items[0]?.key ?? null;
+  });
+  return value ?? null;
+}

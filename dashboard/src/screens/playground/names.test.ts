@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { encodeQuery } from '../../../../sdk/src/dns.ts';
+import { EXPERIMENT_IDS, questionOf } from './experiments.ts';
+import { encodeLabel } from './label-encoding.ts';
+import { hasTokenLabel, MASK, maskName, maskText, tokenPlaces, unmaskName } from './masked-name.ts';
+import { partsOfName, stateOfName } from './name-parts.ts';
+import { filledTemplate, placeholdersOf } from './service-template.ts';
+import { snippetsOf } from './snippets.ts';
+
+const ZONES = ['uqrp.net', 'example.org'];
+const TOKEN = `svcq${'a1b2'.repeat(13)}`;
+const NAME = `get.auth-${TOKEN}.eu.config.acme.v1.uqrp.net`;
+
+describe('names with a token', () => {
+  it('the token is taken out, kept, and put back', () => {
+    const masked = maskName(NAME, null);
+    assert.deepEqual(masked, { name: `get.auth-${MASK}.eu.config.acme.v1.uqrp.net`, token: TOKEN });
+    assert.deepEqual(maskName(masked.name, masked.token), masked);
+    assert.equal(unmaskName(masked), NAME);
+    assert.deepEqual(maskName('get.config.acme.v1.uqrp.net', TOKEN), {
+      name: 'get.config.acme.v1.uqrp.net',
+      token: null,
+    });
+  });
+
+  it('any label that begins with auth- counts, also where the grammar has none', () => {
+    for (const name of [NAME, 'AUTH-x', 'a.b.aUtH-x.c', 'get.auth-.a']) assert.ok(hasTokenLabel(name), name);
+    for (const name of ['get.oauth-x.a.v1', 'authx.a']) assert.ok(!hasTokenLabel(name), name);
+  });
+
+  it('no text, no octets and no snippet show it', () => {
+    const shown = [
+      maskText(`\\000.${NAME}. 60 IN TXT "a"`),
+      maskText(JSON.stringify({ name: NAME.toUpperCase() })),
+      ...snippetsOf(
+        { name: maskName(NAME, null).name, type: 'TXT', dnssecOk: true, checkingDisabled: true },
+        { dns: { host: '127.0.0.1', port: 5300 }, origin: 'http://localhost:8080' },
+      ).map(({ code }) => code),
+    ];
+    for (const text of shown) assert.ok(!text.toLowerCase().includes(TOKEN), text);
+    const octets = encodeQuery(NAME.replace('auth', 'AuTh'));
+    const places = tokenPlaces(octets);
+    assert.equal(places.size, TOKEN.length);
+    const hidden = [...places].map((at) => String.fromCharCode(octets[at] ?? 0)).join('');
+    assert.equal(hidden, TOKEN);
+  });
+});
+
+describe('parts of names', () => {
+  it('have the kinds of the grammar', () => {
+    const kinds = (name: string) => partsOfName(name, ZONES).map(({ kind, text }) => `${kind} ${text}`);
+    assert.deepEqual(kinds('Get.auth-x.a.b.res.acme.v1.uQRP.net.'), [
+      'operation Get',
+      'token auth-x',
+      'param a',
+      'param b',
+      'resource res',
+      'namespace acme',
+      'version v1',
+      'zone uQRP.net',
+    ]);
+    assert.deepEqual(kinds('uqrp.net'), ['zone uqrp.net']);
+    assert.deepEqual(kinds('a.uqrp.net'), ['other a', 'zone uqrp.net']);
+    assert.deepEqual(kinds('a.b.example.com'), ['other a', 'other b', 'other example', 'other com']);
+  });
+
+  it('join to the name that they are of', () => {
+    const name = fc
+      .array(fc.stringMatching(/^[a-z0-9-]{0,9}$/), { maxLength: 8 })
+      .map((all) => all.join('.'));
+    fc.assert(
+      fc.property(name, fc.boolean(), (below, isInZone) => {
+        const whole = isInZone && below !== '' ? `${below}.uqrp.net` : below;
+        const joined = partsOfName(whole, ZONES).map(({ text }) => text);
+        assert.equal(joined.join('.'), whole.replace(/\.$/, ''));
+      }),
+      { seed: 14 },
+    );
+  });
+
+  it('the state is what the server will say', () => {
+    const states = {
+      'get.a.acme.v1.uqrp.net': 'query',
+      [`get.auth-${MASK}.a.acme.v1.uqrp.net`]: 'query',
+      'acme.v1.uqrp.net': 'short',
+      'get.a.acme.v1.example.com': 'outside',
+      'get.-a.a.acme.v1.uqrp.net': 'E001',
+      'put.a.acme.v1.uqrp.net': 'E002',
+      'get.a.acme.v01.uqrp.net': 'E003',
+    };
+    for (const [name, state] of Object.entries(states)) assert.equal(stateOfName(name, ZONES), state, name);
+  });
+});
+
+describe('labels', () => {
+  it('hold any text in the encodings of the services', () => {
+    assert.equal(encodeLabel('東京', 'b32'), 'b32-42o3dzf2vq');
+    assert.equal(encodeLabel('東京', 'hex'), 'hex-e69db1e4baac');
+    assert.equal(encodeLabel('東京', 'b64'), 'b64-5p2x5Lqs');
+    assert.equal(encodeLabel('New-York', 'plain'), 'new-york');
+    assert.equal(encodeLabel('-33d87_151d21', 'plain'), '-33d87_151d21');
+    assert.equal(encodeLabel('東京', 'plain'), null);
+    assert.equal(encodeLabel('a.b', 'plain'), null);
+    assert.equal(encodeLabel('', 'plain'), null);
+    assert.equal(encodeLabel('a'.repeat(64), 'plain'), null);
+    assert.equal(encodeLabel('a'.repeat(60), 'hex'), null);
+  });
+});
+
+describe('questions', () => {
+  it('of the experiments are names in the zone, each another one', () => {
+    const names = EXPERIMENT_IDS.map((id) => questionOf(id, 'uqrp.net', () => 1).name);
+    assert.equal(new Set(names).size, 10);
+    for (const name of names) assert.match(name, /uqrp\.net$/i);
+    assert.equal(questionOf('case', 'a.b', () => 1).name, 'GET.5-KM-TO-MI.UNITS.PUBLIC.V1.A.B');
+  });
+
+  it('of services come from their template', () => {
+    const format = {
+      query_template: 'get.{date}.{location}.sun.public.v1.uqrp.net',
+      placeholders: { location: { type: 'string', examples: ['london'] } },
+    };
+    assert.deepEqual(
+      placeholdersOf(format).map(({ id }) => id),
+      ['date', 'location'],
+    );
+    assert.equal(
+      filledTemplate(format, { date: '2026-01-01' }),
+      'get.2026-01-01.london.sun.public.v1.uqrp.net',
+    );
+  });
+});

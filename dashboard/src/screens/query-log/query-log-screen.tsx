@@ -1,0 +1,117 @@
+import { useMemo, useRef } from 'preact/hooks';
+import type { QueryLogRow } from '../../../../sdk/src/uqrp-sdk.ts';
+import { place, setQuery } from '../../app/router.ts';
+import { usePoll } from '../../data/use-poll.ts';
+import { count } from '../../format/format.ts';
+import { t, tn } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Page } from '../../ui/page.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { countFilters, filtersHere, fits, NO_FILTERS, readFilters } from './filters.ts';
+import { LogChart } from './log-chart.tsx';
+import { LogTools } from './log-tools.tsx';
+import { NothingAsked } from './nothing-asked.tsx';
+import { COLUMNS } from './row-columns.tsx';
+import { TailStatus } from './tail-status.tsx';
+import { type Log, useLog } from './use-log.ts';
+
+/** Pixels: scrolled further than this, the reader looks at older rows. */
+const AT_TOP = 20;
+const EMPTY_POLL_MS = 2_000;
+
+export function QueryLogScreen() {
+  const { query } = place.value;
+  const filters = useMemo(() => readFilters(query), [query]);
+  const isLive = query.get('live') === 'on';
+  const log = useLog(filters, isLive);
+  const shown = useMemo(() => log.rows.filter((row) => fits(row, filters)), [log.rows, filters]);
+  const isReady = log.next !== undefined;
+  const isUnused = isReady && log.rows.length === 0 && countFilters(filters) === 0;
+  usePoll(isUnused && !isLive ? EMPTY_POLL_MS : null, log.again);
+  return (
+    <Page title={t('queryLog.title')} actions={<LogTools rows={shown} filters={filters} />}>
+      <p class="dim">{t('queryLog.never')}</p>
+      <FilterBar
+        filters={filters}
+        rows={log.rows}
+        onChange={(changes) => setQuery(changes)}
+        isLive={isLive}
+        onLive={(on) => setQuery({ live: on ? 'on' : null })}
+      />
+      <TailStatus log={log} />
+      {log.error === undefined ? null : <ErrorNote error={log.error} again={log.again} />}
+      {!isReady && log.isLoading ? <Loading /> : null}
+      {isReady ? <LogChart rows={shown} isLive={isLive} onWindow={setQuery} /> : null}
+      {isReady ? <LogTable log={log} rows={shown} /> : null}
+      {isUnused ? <NothingAsked /> : null}
+      {isReady && !isUnused && shown.length === 0 && log.readOlder === undefined ? (
+        <div class="bar">
+          <p>{tn('queryLog.noMatch', countFilters(filters))}</p>
+          <Button onClick={() => setQuery({ ...NO_FILTERS })}>{t('queryLog.clear')}</Button>
+        </div>
+      ) : null}
+      {isReady && !isUnused ? (
+        <RowCount log={log} shown={shown.length} isPartly={filtersHere(filters)} />
+      ) : null}
+    </Page>
+  );
+}
+
+function LogTable({ log, rows }: { readonly log: Log; readonly rows: readonly QueryLogRow[] }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const table = (): HTMLElement | null => frame.current?.querySelector('[role="table"]') ?? null;
+  const look = (): void => {
+    const element = table();
+    if (element === null) return;
+    const hasRowFocus = element.contains(document.activeElement) && document.activeElement !== element;
+    log.pause(element.scrollTop > AT_TOP || hasRowFocus);
+  };
+  const goOn = (): void => {
+    const element = table();
+    if (element !== null) {
+      element.scrollTop = 0;
+      element.focus();
+    }
+    log.pause(false);
+  };
+  return (
+    <div
+      ref={frame}
+      class="log-table"
+      onScrollCapture={look}
+      onFocusIn={look}
+      // The focus is on its next element only after the event.
+      onFocusOut={() => setTimeout(look)}
+    >
+      {log.isPaused && log.heldCount > 0 ? (
+        <Button tone="primary" onClick={goOn}>
+          {tn('queryLog.paused', log.heldCount)}
+        </Button>
+      ) : null}
+      <DataTable<QueryLogRow>
+        label={t('queryLog.table')}
+        columns={COLUMNS satisfies readonly Column<QueryLogRow>[]}
+        rows={rows}
+        rowKey={(row) => row.id}
+        total={-1}
+        onEnd={log.readOlder}
+      />
+    </div>
+  );
+}
+
+function RowCount(props: { readonly log: Log; readonly shown: number; readonly isPartly: boolean }) {
+  const { log, shown, isPartly } = props;
+  const loaded = log.rows.length;
+  return (
+    <p class="dim">
+      {isPartly
+        ? t('queryLog.countPartly', { shown: count(shown), loaded: count(loaded) })
+        : t('queryLog.count', { loaded: count(loaded), total: count(Math.max(loaded, log.total)) })}{' '}
+      {log.dropped > 0 ? tn('queryLog.dropped', log.dropped) : ''}
+    </p>
+  );
+}

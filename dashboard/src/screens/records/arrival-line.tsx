@@ -1,0 +1,107 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { ApiError, bytesOf, type Meta, type NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { milliseconds } from '../../format/format.ts';
+import { t } from '../../text/text.ts';
+import { type Arrival, type Views, watchArrival } from './arrival.ts';
+import { askDns, mayPass, pageReader, showsWrite } from './ask-dns.ts';
+import { dropToken, firstTokenFor } from './page-tokens.ts';
+import type { Saved } from './save-record.ts';
+
+export interface ArrivalLineProps {
+  readonly saved: Saved;
+  readonly meta: Meta;
+  /** Undefined: it is not known, so nobody can ask. */
+  readonly namespace: NamespaceResource | undefined;
+}
+
+/** Where is my write: `written 12 ms · in the view 31 ms · answered 38 ms`. Give it a key for each write. */
+export function ArrivalLine({ saved, meta, namespace }: ArrivalLineProps) {
+  const [arrival, setArrival] = useState<Arrival | null>(null);
+  const latest = useRef({ namespace });
+  latest.current = { namespace };
+  useEffect(() => {
+    const ending = new AbortController();
+    watch(saved, meta, latest.current.namespace, ending.signal, setArrival).catch(() => {
+      if (!ending.signal.aborted) setArrival((last) => (last === null ? null : { ...last, ended: 'late' }));
+    });
+    return () => ending.abort();
+  }, [saved]);
+  if (arrival === null) return null;
+  return (
+    <p class="note arrival" role="status">
+      <span class="code">{saved.record.key}</span> {partsOf(arrival).join(' · ')}
+    </p>
+  );
+}
+
+function partsOf({ written, inView, answered, ended }: Arrival): readonly string[] {
+  const parts = [
+    written === null ? t('records.writing') : t('records.written', { ms: milliseconds(written) }),
+  ];
+  for (const { node, ms, late } of inView) {
+    if (ms === null) {
+      if (late) parts.push(t('records.inViewLate', { node }));
+      continue;
+    }
+    const values = { node, ms: milliseconds(ms) };
+    parts.push(inView.length > 1 ? t('records.inViewOf', values) : t('records.inView', values));
+  }
+  if (answered !== null) parts.push(t('records.answered', { ms: milliseconds(answered) }));
+  else if (ended === null) parts.push(t('records.asking'));
+  if (ended === 'late') parts.push(t('records.arrivalLate'));
+  if (ended === 'refused') parts.push(t('records.arrivalRefused'));
+  if (ended === 'no-dns') parts.push(t('records.arrivalNoDns'));
+  return parts;
+}
+
+async function watch(
+  saved: Saved,
+  meta: Meta,
+  namespace: NamespaceResource | undefined,
+  signal: AbortSignal,
+  show: (arrival: Arrival) => void,
+): Promise<void> {
+  const { key, ttl_seconds } = saved.record;
+  const data = bytesOf(saved.record);
+  const reader = pageReader(meta);
+  // The token is made while the write is on its way to the nodes. Without one a private namespace is not asked.
+  const token = namespace === undefined ? Promise.resolve(null) : firstTokenFor(namespace).catch(() => null);
+  await watchArrival(
+    {
+      now: () => performance.now(),
+      wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      views: async () => (saved.seq === null ? null : await viewsOf(saved.seq, signal)),
+      answer: async () => {
+        signal.throwIfAborted();
+        const held = await token;
+        if (held === null && namespace?.public_read !== true) return 'unasked';
+        const answer = await askDns(reader, key, held, signal);
+        if (answer.kind === 'refused') {
+          if (held !== null && performance.now() - saved.started > GIVE_UP_TOKEN_MS) dropToken(held);
+          return 'refused';
+        }
+        if (answer.kind === 'record') return showsWrite(answer.reading, data, ttl_seconds) ? 'new' : 'old';
+        return answer.kind === 'failed' && !mayPass(answer.error) ? 'none' : 'old';
+      },
+      show: (arrival) => {
+        if (!signal.aborted) show(arrival);
+      },
+    },
+    saved.started,
+    saved.answered,
+  );
+}
+
+/** A failure of one question does not end the watch, but the end of the session does. */
+async function viewsOf(seq: string, signal: AbortSignal): Promise<Views | 'unknown'> {
+  try {
+    return await api.propagation(seq, { signal });
+  } catch (error) {
+    if (signal.aborted || (error instanceof ApiError && error.status === 401)) throw error;
+    return 'unknown';
+  }
+}
+
+/** A token that is refused for so long is not a new one. */
+const GIVE_UP_TOKEN_MS = 4000;

@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks';
+import { bytesOf } from '../../../../sdk/src/uqrp-sdk.ts';
+import { useAction } from '../../data/use-action.ts';
+import { dateTime } from '../../format/format.ts';
+import { t } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { utf8 } from './payload.ts';
+import { differences, type Editable, type EditableField, merged, type Side } from './three-way.ts';
+
+export interface ConflictFormProps {
+  /** What both began with. */
+  readonly base: Editable;
+  readonly mine: Editable;
+  /** What is stored now. */
+  readonly theirs: Editable;
+  readonly onSave: (merged: Editable) => Promise<void>;
+  readonly onBack: () => void;
+}
+
+/** Somebody else saved first: what each changed, side by side, and a choice where both changed the same field. */
+export function ConflictForm({ base, mine, theirs, onSave, onBack }: ConflictFormProps) {
+  const [choices, setChoices] = useState<ReadonlyMap<EditableField, Side>>(new Map());
+  const { isBusy, error, run } = useAction();
+  const found = differences(base, mine, theirs);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        run(() => onSave(merged(base, mine, theirs, choices)));
+      }}
+    >
+      <p role="alert" class="note warn">
+        {t('records.conflict')}
+      </p>
+      <div class="scroll">
+        <table class="plain-table">
+          <thead>
+            <tr>
+              <th scope="col">{t('records.field')}</th>
+              <th scope="col">{t('records.before')}</th>
+              <th scope="col">{t('records.mine')}</th>
+              <th scope="col">{t('records.theirs')}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.map(({ field, by }) => {
+              const side = choices.get(field) ?? (by === 'theirs' ? 'theirs' : 'mine');
+              const choose = (to: Side): void => setChoices(new Map(choices).set(field, to));
+              const cell = (of: Side, text: string) => (
+                <td>
+                  <label class="tick">
+                    <input
+                      type="radio"
+                      name={field}
+                      checked={side === of}
+                      onChange={() => choose(of)}
+                      aria-label={`${t(`records.field_${field}`)}: ${t(`records.${of}`)}`}
+                    />
+                    <span class="code wrap">{text}</span>
+                  </label>
+                </td>
+              );
+              return (
+                <tr key={field}>
+                  <th scope="row">{t(`records.field_${field}`)}</th>
+                  <td class="code wrap">{shown(field, base)}</td>
+                  {cell('mine', shown(field, mine))}
+                  {cell('theirs', shown(field, theirs))}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      {error === undefined ? null : <ErrorNote error={error} />}
+      <div class="actions">
+        <Button onClick={onBack}>{t('records.keepEditing')}</Button>
+        <Button type="submit" tone="primary" isBusy={isBusy}>
+          {t('records.saveMerged')}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const SHOWN_MAX = 400;
+
+function shown(field: EditableField, value: Editable): string {
+  if (field === 'expires_at')
+    return value.expires_at === null ? t('records.never') : dateTime(value.expires_at);
+  const text = field === 'data' ? (utf8(bytesOf(value)) ?? value.data) : String(value[field]);
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
+}

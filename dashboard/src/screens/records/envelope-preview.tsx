@@ -1,0 +1,38 @@
+import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
+import { bytes } from '../../format/format.ts';
+import { t } from '../../text/text.ts';
+import { queryName } from '../tokens/token-command.ts';
+import { answerSize, envelopeHead, envelopeOctets, formatOf } from './envelope-size.ts';
+import type { Draft, ReadDraft } from './record-draft.ts';
+
+/** Letters of a query token. */
+const TOKEN = 'x'.repeat(56);
+const SHOWN = 80;
+
+export interface EnvelopePreviewProps {
+  readonly draft: Draft;
+  readonly read: ReadDraft;
+  readonly meta: Meta;
+}
+
+/** The envelope that will be answered, and whether it fits into one packet. */
+export function EnvelopePreview({ draft, read, meta }: EnvelopePreviewProps) {
+  const zone = meta.zones[0] ?? '';
+  const { data, content_type, ttl_seconds } = read.fields;
+  const format = formatOf(content_type, meta.content_formats);
+  const head = envelopeHead(format, ttl_seconds);
+  const octets = envelopeOctets(read.octets.length, format, ttl_seconds);
+  const size = answerSize(queryName(draft.key, TOKEN, zone), octets, zone);
+  const fits = { both: 'records.fitsBoth', plain: 'records.fitsPlain', none: 'records.fitsNone' } as const;
+  return (
+    <details class="card" open>
+      <summary>{t('records.envelope', { octets: bytes(octets) })}</summary>
+      <p class="code wrap">
+        {head}
+        {data.slice(0, SHOWN)}
+        {data.length > SHOWN ? '…' : ''}
+      </p>
+      <p class="dim">{t(fits[size.fits], { plain: bytes(size.plain), signed: bytes(size.signed) })}</p>
+    </details>
+  );
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { contentFormat, FORMATS, hostedEnvelope } from '../../../../src/core/query/envelope.ts';
+import { answerSize, envelopeHead, envelopeOctets, formatOf } from './envelope-size.ts';
+
+const formats = Object.fromEntries(FORMATS);
+const TYPES = [
+  'text/plain',
+  'Text/Plain; charset=utf-8',
+  'application/ld+json',
+  'image/svg+xml',
+  'a/b+xml',
+  'x/y',
+];
+
+describe('the envelope before it is written', () => {
+  it('has the format, the head and the length that the server makes', () => {
+    for (const type of [...TYPES, ...FORMATS.keys(), 'constructor', '__proto__']) {
+      const format = formatOf(type, formats);
+      assert.equal(format, contentFormat(type), type);
+      for (const octets of [0, 1, 2, 3, 900, 2586]) {
+        const made = hostedEnvelope(new Uint8Array(octets), format, 300);
+        assert.equal(envelopeOctets(octets, format, 300), made.length);
+        assert.ok(made.toString('latin1').startsWith(envelopeHead(format, 300)));
+      }
+    }
+  });
+
+  it('knows what fits into an answer over UDP', () => {
+    // 12 header, 23 + 4 question, 12 + 4 + 1000 answer, 11 OPT.
+    const size = answerSize('get.a.acme.v1.uqrp.net', 1000, 'uqrp.net');
+    assert.equal(size.plain, 12 + 24 + 4 + 12 + 4 + 1000 + 11);
+    assert.equal(size.signed, size.plain + 12 + 18 + 10 + 64);
+    assert.equal(size.fits, 'both');
+    assert.equal(answerSize('get.a.acme.v1.uqrp.net', 1130, 'uqrp.net').fits, 'plain');
+    assert.equal(answerSize('get.a.acme.v1.uqrp.net', 1200, 'uqrp.net').fits, 'none');
+  });
+});

@@ -1,0 +1,84 @@
+import { useEffect, useState } from 'preact/hooks';
+import { bytesOf, type RecordResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { bytes, count } from '../../format/format.ts';
+import { t } from '../../text/text.ts';
+import { Chips } from '../../ui/chips.tsx';
+import { CodeBlock } from '../../ui/code-block.tsx';
+import { JsonTree } from '../../ui/json-tree.tsx';
+import { Time } from '../../ui/time.tsx';
+import { hexDump, imageType, type PayloadView, parsedJson, utf8, viewsOf } from './payload.ts';
+
+export interface PayloadPanelProps {
+  readonly record: RecordResource;
+}
+
+/** The data of a record as an image, a tree, text or octets, and its other fields. */
+export function PayloadPanel({ record }: PayloadPanelProps) {
+  const octets = bytesOf(record);
+  const views = viewsOf(octets, record.content_type);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const view = views.find((one) => one === chosen) ?? views[0] ?? 'hex';
+  return (
+    <>
+      <Chips
+        label={t('records.viewAs')}
+        chips={views.map((one) => ({ value: one, text: t(`records.view_${one}`) }))}
+        chosen={view}
+        onChange={setChosen}
+      />
+      <Payload view={view} octets={octets} type={record.content_type} />
+      <dl class="facts">
+        <dt>{t('records.type')}</dt>
+        <dd class="code">{record.content_type}</dd>
+        <dt>{t('records.size')}</dt>
+        <dd>{bytes(octets.length)}</dd>
+        <dt>{t('records.ttl')}</dt>
+        <dd>{count(record.ttl_seconds)}</dd>
+        <dt>{t('records.expires')}</dt>
+        <dd>
+          {record.expires_at === null ? t('records.never') : <Time at={record.expires_at} form="exact" />}
+        </dd>
+        <dt>{t('records.created')}</dt>
+        <dd>
+          <Time at={record.created_at} form="exact" />
+        </dd>
+        <dt>{t('records.updated')}</dt>
+        <dd>
+          <Time at={record.updated_at} form="exact" />
+        </dd>
+      </dl>
+    </>
+  );
+}
+
+interface PayloadProps {
+  readonly view: PayloadView;
+  readonly octets: Uint8Array<ArrayBuffer>;
+  readonly type: string;
+}
+
+function Payload({ view, octets, type }: PayloadProps) {
+  const text = utf8(octets) ?? '';
+  if (view === 'image') return <Picture octets={octets} type={imageType(type) ?? ''} />;
+  if (view === 'json') return <JsonTree value={parsedJson(text)} />;
+  if (view === 'hex')
+    return <CodeBlock code={hexDump(octets)} label={t('records.view_hex')} language="text" />;
+  return <CodeBlock code={text} label={t('records.view_text')} language="text" />;
+}
+
+/** As an `<img>` of a blob: nothing in an SVG runs there, and nothing is fetched. */
+function Picture({ octets, type }: { readonly octets: Uint8Array<ArrayBuffer>; readonly type: string }) {
+  const [url, setUrl] = useState<string | null>(null);
+  const [isBroken, setBroken] = useState(false);
+  const content = String(octets);
+  useEffect(() => {
+    const made = URL.createObjectURL(new Blob([octets], { type }));
+    setUrl(made);
+    setBroken(false);
+    return () => URL.revokeObjectURL(made);
+  }, [content, type]);
+  if (isBroken) return <p>{t('records.noImage')}</p>;
+  return url === null ? null : (
+    <img class="picture" src={url} alt={t('records.imageOf')} onError={() => setBroken(true)} />
+  );
+}

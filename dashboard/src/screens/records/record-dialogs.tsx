@@ -1,0 +1,107 @@
+import { useRef, useState } from 'preact/hooks';
+import type { Meta, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { t } from '../../text/text.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { ConflictForm } from './conflict-form.tsx';
+import { draftOf, newDraft } from './record-draft.ts';
+import { RecordForm } from './record-form.tsx';
+import { foldKey } from './record-rules.ts';
+import { createRecord, editable, type Saved, saveEdit } from './save-record.ts';
+import type { Editable } from './three-way.ts';
+
+interface CommonProps {
+  readonly meta: Meta;
+  readonly namespaces: readonly string[];
+  readonly onSaved: (saved: Saved) => void;
+  readonly onClose: () => void;
+}
+
+export interface NewRecordDialogProps extends CommonProps {
+  /** With which its key begins. */
+  readonly namespace: string;
+}
+
+/** Makes a record. */
+export function NewRecordDialog({ meta, namespaces, namespace, onSaved, onClose }: NewRecordDialogProps) {
+  const [initial] = useState(() => newDraft(namespace, meta.limits.ttl_seconds_default ?? 300));
+  // The same input keeps its key, so that a second try after a lost answer makes no second record.
+  const sent = useRef({ input: '', key: '' });
+  return (
+    <Dialog title={t('records.new')} onClose={onClose} isWide>
+      <RecordForm
+        meta={meta}
+        initial={initial}
+        isNew
+        namespaces={namespaces}
+        onCancel={onClose}
+        onSave={async (read, key) => {
+          const input = JSON.stringify([key, read.fields]);
+          if (sent.current.input !== input) sent.current = { input, key: crypto.randomUUID() };
+          onSaved(await createRecord(foldKey(key), read.fields, sent.current.key));
+        }}
+      />
+    </Dialog>
+  );
+}
+
+export interface EditRecordDialogProps extends CommonProps {
+  /** As it was read when the form was opened. */
+  readonly record: TaggedRecord;
+}
+
+interface Conflict {
+  readonly mine: Editable;
+  readonly theirs: TaggedRecord;
+}
+
+/** Changes a record. Before it is saved it is read again: what somebody else changed meanwhile is shown beside. */
+export function EditRecordDialog({ meta, namespaces, record, onSaved, onClose }: EditRecordDialogProps) {
+  const [initial] = useState(() => draftOf({ ...editable(record), key: record.key }));
+  const [base, setBase] = useState(record);
+  const [conflict, setConflict] = useState<Conflict | null>(null);
+  const save = async (seen: TaggedRecord, mine: Editable): Promise<void> => {
+    const result = await saveEdit(seen, mine);
+    if (result.kind === 'conflict') setConflict({ mine, theirs: result.theirs });
+    else if (result.kind === 'saved') onSaved(result.saved);
+    else {
+      toast(t('records.unchanged'));
+      onClose();
+    }
+  };
+  return (
+    <Dialog title={t('records.editThis', { key: record.key })} onClose={onClose} isWide>
+      <div hidden={conflict !== null}>
+        <RecordForm
+          meta={meta}
+          initial={initial}
+          isNew={false}
+          namespaces={namespaces}
+          onCancel={onClose}
+          onSave={async ({ fields }) => await save(base, keepMilliseconds(fields, editable(record)))}
+        />
+      </div>
+      {conflict === null ? null : (
+        <ConflictForm
+          base={editable(base)}
+          mine={conflict.mine}
+          theirs={editable(conflict.theirs)}
+          onBack={() => setConflict(null)}
+          onSave={async (merged) => {
+            // From here on theirs is what the person has seen.
+            setBase(conflict.theirs);
+            await save(conflict.theirs, merged);
+          }}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+/** A time that nobody touched is not a change, whatever its parts below a second. */
+function keepMilliseconds(fields: Editable, before: Editable): Editable {
+  const { expires_at: now } = fields;
+  const { expires_at: was } = before;
+  const isSame = now !== null && was !== null && Date.parse(now) === Date.parse(was);
+  return isSame ? { ...fields, expires_at: was } : fields;
+}

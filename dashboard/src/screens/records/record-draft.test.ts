@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { draftOf, newDraft, readDraft, withFile, withMode } from './record-draft.ts';
+import { textToBase64 } from './record-rules.ts';
+
+const LIMITS = { key: 178, data: 2586, contentType: 127, ttl: 2_147_483_647 };
+const NOW = Date.parse('2026-11-22T12:00:00.000Z');
+const good = { ...newDraft('acme', 300), key: 'a.acme.v1', text: 'hello' };
+
+function reasons(draft: typeof good): readonly string[] {
+  return readDraft(draft, LIMITS, NOW).faults.map(({ reason }) => reason);
+}
+
+describe('the form of a record', () => {
+  it('begins with the namespace, and saves text', () => {
+    assert.equal(newDraft('acme', 300).key, '.acme.v1');
+    assert.deepEqual(readDraft(good, LIMITS, NOW).fields, {
+      data: 'aGVsbG8=',
+      content_type: 'text/plain',
+      ttl_seconds: 300,
+      expires_at: null,
+    });
+  });
+
+  it('takes data up to the limit and no octet more', () => {
+    assert.deepEqual(reasons({ ...good, text: 'ä'.repeat(1293) }), []);
+    assert.deepEqual(reasons({ ...good, text: `${'ä'.repeat(1293)}x` }), ['data_long']);
+  });
+
+  it('names every fault at once', () => {
+    const bad = {
+      ...good,
+      key: 'a',
+      mode: 'json',
+      text: '{',
+      contentType: 'x',
+      ttl: '-1',
+      expiry: 'at',
+      at: '',
+    } as const;
+    assert.deepEqual(reasons({ ...bad }), [
+      'key_parts',
+      'data_json',
+      'type_form',
+      'ttl_range',
+      'expiry_form',
+    ]);
+    assert.deepEqual(reasons({ ...good, mode: 'base64', text: 'YQ' }), ['data_base64']);
+  });
+
+  it('turns a lifetime into a time, and refuses the past', () => {
+    const later = readDraft({ ...good, expiry: 'in', amount: '3', unit: 'hours' }, LIMITS, NOW);
+    assert.equal(later.fields.expires_at, '2026-11-22T15:00:00.000Z');
+    assert.deepEqual(reasons({ ...good, expiry: 'in', amount: '0' }), ['expiry_form']);
+    assert.deepEqual(reasons({ ...good, expiry: 'at', at: '2020-01-01T00:00' }), ['expiry_past']);
+  });
+
+  it('keeps the octets when the mode changes', () => {
+    const asBase64 = withMode(good, 'base64');
+    assert.equal(asBase64.text, 'aGVsbG8=');
+    assert.equal(asBase64.contentType, 'application/octet-stream');
+    assert.equal(withMode(asBase64, 'text').text, 'hello');
+    const json = withMode({ ...good, text: '{"a":1}' }, 'json');
+    assert.equal(json.text, '{\n  "a": 1\n}');
+    assert.equal(json.contentType, 'application/json');
+    assert.equal(withMode({ ...good, contentType: 'text/csv' }, 'base64').contentType, 'text/csv');
+    const file = withFile(good, 'x.png', Uint8Array.of(0xff), 'image/png');
+    assert.deepEqual([file.mode, file.contentType], ['file', 'image/png']);
+    assert.equal(withMode(file, 'base64').text, '/w==');
+    assert.equal(withMode(file, 'text').text, 'hello');
+  });
+
+  it('saves a stored record as it is', () => {
+    const stored = {
+      key: 'a.acme.v1',
+      data: textToBase64('{"a": 1}'),
+      content_type: 'application/json',
+      ttl_seconds: 60,
+      expires_at: '2030-01-01T00:00:00.123Z',
+    };
+    const { key, ...fields } = stored;
+    assert.equal(draftOf(stored).mode, 'json');
+    assert.deepEqual(readDraft(draftOf(stored), LIMITS, NOW).fields, fields);
+    const binary = { ...stored, key, data: '/w==', expires_at: null };
+    assert.equal(draftOf(binary).mode, 'base64');
+    assert.equal(readDraft(draftOf(binary), LIMITS, NOW).fields.data, '/w==');
+  });
+
+  it('keeps CRLF ends of lines, which a text area turns into LF, and opens mixed ones as Base64', () => {
+    const stored = { key: 'a.acme.v1', content_type: 'text/plain', ttl_seconds: 60, expires_at: null };
+    const draft = draftOf({ ...stored, data: textToBase64('a\r\nb\r\n') });
+    assert.deepEqual([draft.mode, draft.text], ['text', 'a\nb\n']);
+    const data = (changed: typeof draft): string => readDraft(changed, LIMITS, NOW).fields.data;
+    assert.equal(data(draft), textToBase64('a\r\nb\r\n'));
+    assert.equal(data({ ...draft, text: 'a\nc' }), textToBase64('a\r\nc'));
+    assert.equal(data(withMode(withMode(draft, 'base64'), 'text')), textToBase64('a\r\nb\r\n'));
+    for (const mixed of ['a\r\nb\n', 'a\rb', '\n\r\n', 'a\r\r\n']) {
+      const as = draftOf({ ...stored, data: textToBase64(mixed) });
+      assert.deepEqual([as.mode, data(as)], ['base64', textToBase64(mixed)]);
+    }
+  });
+
+  it('keeps an expiry that nobody changed, also in the hour that autumn repeats', () => {
+    const zone = process.env.TZ;
+    process.env.TZ = 'Europe/Berlin';
+    try {
+      const now = Date.parse('2026-10-01T00:00:00Z');
+      const rest = { key: 'a.acme.v1', data: 'YQ==', content_type: 'text/plain', ttl_seconds: 60 };
+      for (const expires_at of ['2026-10-25T00:30:00.000Z', '2026-10-25T01:30:00.000Z']) {
+        const draft = draftOf({ ...rest, expires_at });
+        assert.equal(readDraft(draft, LIMITS, now).fields.expires_at, expires_at);
+        const moved = readDraft({ ...draft, at: '2026-10-26T12:00' }, LIMITS, now);
+        assert.equal(moved.fields.expires_at, '2026-10-26T11:00:00.000Z');
+      }
+    } finally {
+      if (zone === undefined) delete process.env.TZ;
+      else process.env.TZ = zone;
+    }
+  });
+});

@@ -1,0 +1,170 @@
+import { bytesOf } from '../../../../sdk/src/uqrp-sdk.ts';
+import { formatted, isJson } from './json-text.ts';
+import { parsedJson, utf8 } from './payload.ts';
+import {
+  contentTypeFault,
+  type Fault,
+  isStrictBase64,
+  keyFault,
+  type RecordLimits,
+  toBase64,
+} from './record-rules.ts';
+import type { Editable } from './three-way.ts';
+
+/** How the data of a record is typed in. */
+export type DataMode = 'text' | 'json' | 'file' | 'base64';
+/** A lifetime is never given in two ways at once. */
+export type ExpiryMode = 'never' | 'in' | 'at';
+export type TimeUnit = 'minutes' | 'hours' | 'days';
+
+/** What the form holds, as typed. */
+export interface Draft {
+  readonly key: string;
+  readonly mode: DataMode;
+  /** Of every mode but `file`. */
+  readonly text: string;
+  readonly file: { readonly name: string; readonly octets: Uint8Array<ArrayBuffer> } | null;
+  readonly contentType: string;
+  readonly ttl: string;
+  readonly expiry: ExpiryMode;
+  readonly amount: string;
+  readonly unit: TimeUnit;
+  /** As `<input type="datetime-local">` has it: local time without a zone. */
+  readonly at: string;
+  /** ISO 8601, as stored. It is kept while `at` shows it: the repeated hour of autumn has two meanings in local time. */
+  readonly storedAt: string | null;
+  /** All lines of the data end with CRLF. A text area turns them into LF. */
+  readonly isCrlf: boolean;
+}
+
+/** What a draft means, or what is wrong with it. */
+export interface ReadDraft {
+  readonly faults: readonly Fault[];
+  readonly octets: Uint8Array<ArrayBuffer>;
+  readonly fields: Editable;
+}
+
+const SECONDS: Readonly<Record<TimeUnit, number>> = { minutes: 60, hours: 3600, days: 86_400 };
+const LONGEST_IN_S = 253_402_300_799;
+/** Types of a mode whose name says enough. */
+const TYPES: Readonly<Record<DataMode, string>> = {
+  text: 'text/plain',
+  json: 'application/json',
+  file: 'application/octet-stream',
+  base64: 'application/octet-stream',
+};
+
+export function newDraft(namespace: string, ttl: number): Draft {
+  const key = namespace === '' ? '' : `.${namespace}.v1`;
+  return { key, mode: 'text', text: '', file: null, contentType: TYPES.text, ttl: String(ttl), ...NEVER };
+}
+
+const NEVER = { expiry: 'never', amount: '1', unit: 'hours', at: '', storedAt: null, isCrlf: false } as const;
+
+export interface StoredRecord extends Editable {
+  readonly key: string;
+}
+
+/** A draft that saves the record as it is. */
+export function draftOf(record: StoredRecord): Draft {
+  const octets = bytesOf(record);
+  const text = utf8(octets);
+  const isDocument = text !== null && parsedJson(text) !== undefined && /json/.test(record.content_type);
+  const lines = text === null ? null : linesOf(text);
+  const mode: DataMode = lines === null ? 'base64' : isDocument ? 'json' : 'text';
+  const { expires_at } = record;
+  return {
+    key: record.key,
+    mode,
+    text: lines?.text ?? record.data,
+    file: null,
+    contentType: record.content_type,
+    ttl: String(record.ttl_seconds),
+    ...NEVER,
+    ...(expires_at !== null && { expiry: 'at', at: localTime(new Date(expires_at)), storedAt: expires_at }),
+    isCrlf: lines?.isCrlf ?? false,
+  };
+}
+
+/** The text as a text area has it. Null where that would lose the ends of lines: they are of several kinds. */
+function linesOf(text: string): { readonly text: string; readonly isCrlf: boolean } | null {
+  if (!text.includes('\r')) return { text, isCrlf: false };
+  return /(?<!\r)\n|\r(?!\n)/.test(text) ? null : { text: text.replaceAll('\r\n', '\n'), isCrlf: true };
+}
+
+/** The same octets in another mode where they have a text in it; the type follows unless somebody chose one. */
+export function withMode(draft: Draft, mode: DataMode): Draft {
+  const contentType = Object.values(TYPES).includes(draft.contentType) ? TYPES[mode] : draft.contentType;
+  const octets = octetsOf(draft);
+  const whole = octets === null ? null : utf8(octets);
+  const lines = whole === null ? null : linesOf(whole);
+  const held = lines?.text ?? whole;
+  const next = { ...draft, mode, contentType, file: mode === 'file' ? draft.file : null };
+  if (mode === 'base64') return { ...next, text: octets === null ? draft.text : toBase64(octets) };
+  if (mode === 'file' || held === null) return { ...next, text: draft.mode === 'base64' ? '' : draft.text };
+  return { ...next, text: mode === 'json' ? formatted(held) : held, isCrlf: lines?.isCrlf ?? false };
+}
+
+export function withFile(draft: Draft, name: string, octets: Uint8Array<ArrayBuffer>, type: string): Draft {
+  return { ...draft, mode: 'file', file: { name, octets }, contentType: type === '' ? TYPES.file : type };
+}
+
+/** @param now milliseconds since the epoch */
+export function readDraft(draft: Draft, limits: RecordLimits, now: number): ReadDraft {
+  const faults: Fault[] = [];
+  const key = keyFault(draft.key, limits.key);
+  if (key !== null) faults.push({ field: 'key', reason: key });
+  const octets = octetsOf(draft) ?? new Uint8Array();
+  if (draft.mode === 'base64' && !isStrictBase64(draft.text))
+    faults.push({ field: 'data', reason: 'data_base64' });
+  if (draft.mode === 'json' && !isJson(draft.text)) faults.push({ field: 'data', reason: 'data_json' });
+  if (octets.length > limits.data) faults.push({ field: 'data', reason: 'data_long' });
+  const type = contentTypeFault(draft.contentType, limits.contentType);
+  if (type !== null) faults.push({ field: 'content_type', reason: type });
+  const ttl = /^[0-9]{1,10}$/.test(draft.ttl) ? Number(draft.ttl) : -1;
+  if (ttl < 0 || ttl > limits.ttl) faults.push({ field: 'ttl_seconds', reason: 'ttl_range' });
+  const expires = expiryOf(draft, now);
+  if (typeof expires === 'object' && expires !== null) faults.push(expires);
+  return {
+    faults,
+    octets,
+    fields: {
+      data: toBase64(octets),
+      content_type: draft.contentType,
+      ttl_seconds: Math.max(0, ttl),
+      expires_at: typeof expires === 'string' ? expires : null,
+    },
+  };
+}
+
+/** ISO 8601, null for never, or a fault. */
+function expiryOf({ expiry, amount, unit, at, storedAt }: Draft, now: number): string | null | Fault {
+  if (expiry === 'never') return null;
+  if (expiry === 'in') {
+    const seconds = /^[0-9]{1,9}$/.test(amount) ? Number(amount) * SECONDS[unit] : 0;
+    if (seconds < 1 || seconds + now / 1000 > LONGEST_IN_S)
+      return { field: 'expires', reason: 'expiry_form' };
+    return new Date(now + seconds * 1000).toISOString();
+  }
+  const isKept = storedAt !== null && Date.parse(at) === Date.parse(localTime(new Date(storedAt)));
+  const time = Date.parse(isKept ? storedAt : at);
+  if (Number.isNaN(time) || time > LONGEST_IN_S * 1000) return { field: 'expires', reason: 'expiry_form' };
+  return time <= now
+    ? { field: 'expires', reason: 'expiry_past' }
+    : isKept
+      ? storedAt
+      : new Date(time).toISOString();
+}
+
+/** Null where the text cannot be decoded. */
+function octetsOf({ mode, text, file, isCrlf }: Draft): Uint8Array<ArrayBuffer> | null {
+  if (mode === 'file') return file?.octets ?? new Uint8Array();
+  if (mode !== 'base64') return new TextEncoder().encode(isCrlf ? text.replaceAll('\n', '\r\n') : text);
+  return isStrictBase64(text) ? bytesOf({ data: text }) : null;
+}
+
+/** The form of `<input type="datetime-local">`, with seconds: nothing that was stored is rounded away but milliseconds. */
+function localTime(time: Date): string {
+  const offset = time.getTimezoneOffset() * 60_000;
+  return new Date(time.getTime() - offset).toISOString().slice(0, 23);
+}

@@ -1,0 +1,62 @@
+import { useState } from 'preact/hooks';
+import type { Meta, NamespaceResource, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { useResource } from '../../data/resource.ts';
+import { t } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyAs } from '../../ui/copy-as.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { DeliveriesView } from './deliveries-view.tsx';
+import { DnsView } from './dns-view.tsx';
+import { PayloadPanel } from './payload-panel.tsx';
+import { recordSnippets } from './record-snippets.ts';
+
+const TABS = [
+  { id: 'data', text: t('records.data') },
+  { id: 'dns', text: t('records.asDns') },
+  { id: 'deliveries', text: t('records.deliveries') },
+] as const;
+
+export interface RecordPanelProps {
+  readonly id: string;
+  readonly meta: Meta;
+  readonly namespaces: readonly NamespaceResource[];
+  readonly onEdit: (record: TaggedRecord) => void;
+  readonly onDelete: (record: TaggedRecord) => void;
+  readonly onClose: () => void;
+}
+
+/** The details of a record, at the side. */
+export function RecordPanel({ id, meta, namespaces, onEdit, onDelete, onClose }: RecordPanelProps) {
+  const record = useResource(`record ${id}`, (signal) => api.records.get(id, { signal }));
+  const [tab, setTab] = useState<string>('data');
+  const { value } = record;
+  const namespace = namespaces.find(({ name }) => name === value?.namespace);
+  return (
+    <Dialog title={value?.key ?? t('records.one')} place="side" onClose={onClose}>
+      {record.state === 'loading' ? <Loading /> : null}
+      {record.error === undefined ? null : <ErrorNote error={record.error} again={record.again} />}
+      {value === undefined ? null : (
+        <>
+          <div class="actions">
+            <CopyAs
+              variants={recordSnippets(value.key, meta, location.origin, namespace?.public_read === true)}
+            />
+            <Button onClick={() => onEdit(value)}>{t('records.edit')}</Button>
+            <Button tone="danger" onClick={() => onDelete(value)}>
+              {t('ui.delete')}
+            </Button>
+          </div>
+          <Tabs label={t('records.views')} tabs={TABS} current={tab} onChange={setTab}>
+            {tab === 'data' ? <PayloadPanel record={value} /> : null}
+            {tab === 'dns' ? <DnsView record={value} namespace={namespace} meta={meta} /> : null}
+            {tab === 'deliveries' ? <DeliveriesView record={value} /> : null}
+          </Tabs>
+        </>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,126 @@
+import { useState } from 'preact/hooks';
+import type { Meta, NewRecord, RecordFilter } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { count } from '../../format/format.ts';
+import { t, tn } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { saveFile } from '../../ui/save-file.ts';
+import { BulkDialog } from './bulk-dialog.tsx';
+import { type BulkItem, stepsOf } from './bulk-job.ts';
+import { LifetimeDialog } from './lifetime-dialog.tsx';
+import { exportLine, readSelected } from './read-selected.ts';
+import type { RecordRow } from './record-pages.ts';
+
+export interface SelectionBarProps {
+  readonly ids: ReadonlySet<string>;
+  readonly rows: readonly RecordRow[];
+  readonly filter: RecordFilter;
+  readonly meta: Meta;
+  /** Something was written: the list has to be read again. */
+  readonly onDone: () => void;
+  readonly onDeleted: (ids: readonly string[]) => void;
+  readonly onClear: () => void;
+}
+
+interface Job {
+  readonly title: string;
+  readonly text: string;
+  readonly items: readonly BulkItem[];
+  readonly isDeletion: boolean;
+}
+
+/** What can be done with many records at once. */
+export function SelectionBar({ ids, rows, filter, meta, onDone, onDeleted, onClear }: SelectionBarProps) {
+  const [job, setJob] = useState<Job | null>(null);
+  const [isSetting, setSetting] = useState(false);
+  const [isReading, setReading] = useState(false);
+  const [error, setError] = useState<unknown>(undefined);
+  const chosen = rows.filter(({ id }) => ids.has(id));
+  const limit = meta.limits.writes_per_minute ?? 60;
+  const writes = (items: number): string => tn('records.bulkWrites', stepsOf(items), { limit: count(limit) });
+  const reading = async (act: () => Promise<void>): Promise<void> => {
+    if (isReading) return;
+    setReading(true);
+    setError(undefined);
+    try {
+      await act();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setReading(false);
+    }
+  };
+  const exportChosen = async (): Promise<void> => {
+    const lines: string[] = [];
+    for await (const record of readSelected(api, chosen, filter)) lines.push(exportLine(record));
+    saveFile('records.jsonl', 'application/x-ndjson', lines.join(''));
+  };
+  const change = async (parts: Partial<NewRecord>): Promise<void> => {
+    const items: BulkItem[] = [];
+    for await (const record of readSelected(api, chosen, filter)) {
+      const { key, data = '', content_type, ttl_seconds, expires_at } = record;
+      const { expires_in, ...rest } = parts;
+      const expiry = expires_in === undefined ? { expires_at } : { expires_in };
+      items.push({ key, record: { key, data, content_type, ttl_seconds, ...expiry, ...rest } });
+    }
+    setJob({
+      title: tn('records.bulkChange', items.length),
+      text: `${writes(items.length)} ${t('records.bulkChangeText')}`,
+      items,
+      isDeletion: false,
+    });
+  };
+  return (
+    <div class="note">
+      <div class="actions">
+        <strong role="status">{tn('records.selected', chosen.length)}</strong>
+        <Button
+          tone="danger"
+          onClick={() =>
+            setJob({
+              title: tn('records.bulkDelete', chosen.length),
+              text: `${writes(chosen.length)} ${t('records.bulkDeleteText')}`,
+              items: chosen.map(({ key }) => ({ key, record: null })),
+              isDeletion: true,
+            })
+          }
+        >
+          {t('records.deleteSelected')}
+        </Button>
+        <Button onClick={() => setSetting(true)}>{t('records.setLifetime')}</Button>
+        <Button isBusy={isReading} onClick={() => reading(exportChosen)}>
+          {t('records.export')}
+        </Button>
+        <Button tone="quiet" onClick={onClear}>
+          {t('records.clearSelection')}
+        </Button>
+      </div>
+      {error === undefined ? null : <ErrorNote error={error} />}
+      {isSetting ? (
+        <LifetimeDialog
+          meta={meta}
+          onClose={() => setSetting(false)}
+          onChosen={async (parts) => {
+            await change(parts);
+            setSetting(false);
+          }}
+        />
+      ) : null}
+      {job === null ? null : (
+        <BulkDialog
+          title={job.title}
+          text={job.text}
+          items={job.items}
+          isDeletion={job.isDeletion}
+          onClose={(done) => {
+            setJob(null);
+            if (done.size === 0) return;
+            if (job.isDeletion) onDeleted(chosen.filter(({ key }) => done.has(key)).map(({ id }) => id));
+            onDone();
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,107 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { BulkError } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import {
+  type BulkItem,
+  type BulkJob,
+  type BulkPorts,
+  type BulkProgress,
+  bulkJob,
+  type Outcome,
+  type Pause,
+  runBulk,
+} from './bulk-job.ts';
+
+export interface BulkHandle {
+  readonly state: 'idle' | 'running' | 'ended';
+  readonly progress: BulkProgress | null;
+  /** Why it ended. */
+  readonly pause: Pause | null;
+  readonly start: (items: readonly BulkItem[]) => void;
+  /** Ends after the request that is under way. */
+  readonly stop: () => void;
+  readonly resume: () => void;
+  readonly doneKeys: () => ReadonlySet<string>;
+  readonly outcomes: () => ReadonlyMap<string, Outcome>;
+}
+
+/** A bulk job of a component. It goes on by itself when the browser is online again, and ends with the component. */
+export function useBulkJob(): BulkHandle {
+  const job = useRef<BulkJob | null>(null);
+  const stopping = useRef(new AbortController());
+  const isRunning = useRef(false);
+  const [progress, setProgress] = useState<BulkProgress | null>(null);
+  const [pause, setPause] = useState<Pause | null>(null);
+  const [state, setState] = useState<BulkHandle['state']>('idle');
+  const resume = (): void => {
+    if (job.current === null || isRunning.current) return;
+    isRunning.current = true;
+    stopping.current = new AbortController();
+    setState('running');
+    setPause(null);
+    const ports: BulkPorts = { write, wait, show: setProgress };
+    void runBulk(job.current, ports, stopping.current.signal).then((ended) => {
+      isRunning.current = false;
+      setPause(ended);
+      setState('ended');
+    });
+  };
+  const latest = useRef({ resume, pause });
+  latest.current = { resume, pause };
+  useEffect(() => {
+    const onOnline = (): void => {
+      if (latest.current.pause?.kind === 'offline') latest.current.resume();
+    };
+    globalThis.addEventListener('online', onOnline);
+    return () => {
+      globalThis.removeEventListener('online', onOnline);
+      stopping.current.abort();
+    };
+  }, []);
+  const outcomes = (): ReadonlyMap<string, Outcome> => {
+    const found = new Map<string, Outcome>();
+    job.current?.outcomes.forEach((outcome, at) => {
+      if (outcome !== undefined) found.set(job.current!.items[at]!.key, outcome);
+    });
+    return found;
+  };
+  return {
+    state,
+    progress,
+    pause,
+    start: (items) => {
+      job.current = bulkJob(crypto.randomUUID(), items);
+      resume();
+    },
+    stop: () => stopping.current.abort(),
+    resume,
+    outcomes,
+    doneKeys: () => new Set([...outcomes()].filter(([, { kind }]) => kind === 'done').map(([key]) => key)),
+  };
+}
+
+/** One request. What made it fail is thrown as it came. */
+async function write(items: readonly BulkItem[], idempotencyKey: string): Promise<void> {
+  const put = items.flatMap(({ record }) => (record === null ? [] : [record]));
+  const keys = items.flatMap(({ key, record }) => (record === null ? [key] : []));
+  try {
+    // Without the signal: whether an ended request was done would not be known.
+    await api.records.bulk({ put, delete: keys }, { idempotencyKey });
+  } catch (error) {
+    throw error instanceof BulkError ? error.reason : error;
+  }
+}
+
+function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,147 @@
+import { useRef, useState } from 'preact/hooks';
+import type {
+  MintedQueryToken,
+  NamespaceResource,
+  QueryTokenResource,
+} from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
+import { invalidate } from '../../data/resource.ts';
+import { t } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
+import { Badge } from '../../ui/chips.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Time } from '../../ui/time.tsx';
+import { dropToken, holdToken, knownToken } from '../records/page-tokens.ts';
+import { MintDialog } from './mint-dialog.tsx';
+import { MintedDialog } from './minted-dialog.tsx';
+import { RefusalWatch } from './refusal-watch.tsx';
+import { stateOf, useTokens } from './use-tokens.ts';
+
+const TONES = { live: 'good', ended: 'warn', revoked: 'bad' } as const;
+
+const COLUMNS: readonly Column<QueryTokenResource>[] = [
+  {
+    id: 'name',
+    head: t('tokens.name'),
+    isRowHeader: true,
+    width: 'minmax(10rem, 2fr)',
+    cell: ({ name }) => name,
+  },
+  {
+    id: 'state',
+    head: t('tokens.state'),
+    width: '7rem',
+    cell: (token) => {
+      const state = stateOf(token, Date.now());
+      return <Badge tone={TONES[state]} text={t(`tokens.${state}`)} />;
+    },
+  },
+  { id: 'ends', head: t('tokens.ends'), width: '9rem', cell: ({ expires_at }) => <Time at={expires_at} /> },
+  {
+    id: 'made',
+    head: t('tokens.made'),
+    width: '9rem',
+    cell: ({ created_at }) => <Time at={created_at} />,
+  },
+];
+
+/** A revocation, and the token itself where this page knows it. */
+interface Revoked {
+  readonly id: string;
+  readonly name: string;
+  readonly token: string | null;
+  readonly at: number;
+}
+
+export interface TokensTabProps {
+  readonly namespace: NamespaceResource;
+}
+
+/** Query tokens of a namespace. */
+export function TokensTab({ namespace }: TokensTabProps) {
+  const tokens = useTokens(namespace.id);
+  const [isMinting, setMinting] = useState(false);
+  const [minted, setMinted] = useState<MintedQueryToken | null>(null);
+  const [asked, setAsked] = useState<QueryTokenResource | null>(null);
+  const [revoked, setRevoked] = useState<Revoked | null>(null);
+  const shortcuts = useRef<Shortcut[]>([{ keys: 'c', text: 'tokens.new', run: () => setMinting(true) }]);
+  useShortcuts(shortcuts.current);
+  if (tokens.state === 'loading') return <Loading />;
+  if (tokens.state === 'failed') return <ErrorNote error={tokens.error} again={tokens.again} />;
+  const create = (
+    <Button tone="primary" onClick={() => setMinting(true)}>
+      {t('tokens.new')}
+    </Button>
+  );
+  return (
+    <>
+      {tokens.error === undefined ? null : <ErrorNote error={tokens.error} again={tokens.again} />}
+      {revoked === null ? null : <RefusalWatch key={revoked.id} namespace={namespace} {...revoked} />}
+      {tokens.value.length === 0 ? (
+        <EmptyState
+          title={t('tokens.empty', { namespace: namespace.name })}
+          text={t('tokens.emptyText')}
+          command={`curl -s ${location.origin}/api/v1/namespaces/${namespace.id}/query_tokens \\\n  -H "Authorization: Bearer $UQRP_TOKEN" -H 'Content-Type: application/json' \\\n  -d '{"name": "office", "expires_in_days": 90}'`}
+        >
+          {create}
+        </EmptyState>
+      ) : (
+        <>
+          <div class="actions">{create}</div>
+          <DataTable
+            label={t('tokens.title')}
+            columns={COLUMNS}
+            rows={tokens.value}
+            rowKey={({ id }) => id}
+            rowName={({ name }) => name}
+            actionsWidth="8rem"
+            actions={(token) =>
+              stateOf(token, Date.now()) === 'live' ? (
+                <Button tone="quiet" onClick={() => setAsked(token)}>
+                  {t('tokens.revoke')}
+                </Button>
+              ) : null
+            }
+          />
+        </>
+      )}
+      {isMinting ? (
+        <MintDialog
+          namespace={namespace}
+          onClose={() => setMinting(false)}
+          onMinted={(made) => {
+            holdToken(made);
+            invalidate(`tokens ${namespace.id}`);
+            setMinting(false);
+            setMinted(made);
+          }}
+        />
+      ) : null}
+      {minted === null ? null : (
+        <MintedDialog namespace={namespace} minted={minted} onStored={() => setMinted(null)} />
+      )}
+      {asked === null ? null : (
+        <ConfirmDialog
+          title={t('tokens.revokeThis', { name: asked.name })}
+          confirm={t('tokens.revoke')}
+          onClose={() => setAsked(null)}
+          onConfirm={async () => {
+            const token = knownToken(asked.id);
+            const at = performance.now();
+            await api.queryTokens.revoke(namespace.id, asked.id);
+            if (token !== null) dropToken(token);
+            invalidate(`tokens ${namespace.id}`);
+            setRevoked({ id: asked.id, name: asked.name, token, at });
+          }}
+        >
+          <p>{t('tokens.revokeText')}</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,32 @@
+import type { DeliveryResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { milliseconds } from '../../format/format.ts';
+import { t } from '../../text/text.ts';
+import { errorWords } from './error-words.ts';
+
+/** How the endpoint answered a test, as soon as it did. */
+export function TestAnswer(props: {
+  readonly delivery: DeliveryResource | null;
+  readonly isWaiting: boolean;
+}) {
+  const { delivery, isWaiting } = props;
+  const words = delivery === null ? null : errorWords(delivery);
+  return (
+    <div role="status">
+      {isWaiting ? <p class="note">{t('webhooks.testWaiting')}</p> : null}
+      {delivery?.status === 'succeeded' ? (
+        <p class="note">
+          {t('webhooks.testAnswered', {
+            code: delivery.response_code ?? '',
+            time: milliseconds(delivery.duration_ms ?? 0),
+          })}
+        </p>
+      ) : null}
+      {words === null ? null : (
+        <div class="note bad">
+          <p>{t('webhooks.testFailed', { what: words.what })}</p>
+          <p>{words.repair}</p>
+        </div>
+      )}
+    </div>
+  );
+}

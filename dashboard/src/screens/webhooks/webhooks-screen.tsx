@@ -1,0 +1,124 @@
+import { useRef, useState } from 'preact/hooks';
+import type { WebhookResource } from '../../../../sdk/src/uqrp-sdk.ts';
+import { api } from '../../app/client.ts';
+import { navigate } from '../../app/router.ts';
+import { type Shortcut, useShortcuts } from '../../app/shortcuts.ts';
+import { useResource } from '../../data/resource.ts';
+import { usePoll } from '../../data/use-poll.ts';
+import { t, tn } from '../../text/text.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyAs } from '../../ui/copy-as.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { EmptyState } from '../../ui/empty-state.tsx';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { Loading } from '../../ui/loading.tsx';
+import { Page } from '../../ui/page.tsx';
+import { Time } from '../../ui/time.tsx';
+import { NewWebhook } from './new-webhook.tsx';
+import { OutcomeBar } from './outcome-bar.tsx';
+import { FailureCount, StateBadge } from './state-badge.tsx';
+
+const POLL_MS = 10_000;
+
+const COLUMNS: readonly Column<WebhookResource>[] = [
+  {
+    id: 'name',
+    head: t('webhooks.name'),
+    isRowHeader: true,
+    width: 'minmax(8rem, 1fr)',
+    cell: ({ id, name }) => <a href={`/webhooks/${id}`}>{name}</a>,
+  },
+  {
+    id: 'url',
+    head: t('webhooks.url'),
+    width: 'minmax(9rem, 2fr)',
+    cell: ({ url }) => <span title={url}>{url}</span>,
+  },
+  {
+    id: 'state',
+    head: t('webhooks.state'),
+    width: '10rem',
+    cell: (webhook) => <StateBadge webhook={webhook} />,
+  },
+  {
+    id: 'outcomes',
+    head: t('webhooks.last'),
+    width: '14rem',
+    cell: (webhook) => <OutcomeBar webhook={webhook} />,
+  },
+  {
+    id: 'failures',
+    head: t('webhooks.failed'),
+    width: '6rem',
+    align: 'end',
+    cell: (webhook) => <FailureCount webhook={webhook} />,
+  },
+  {
+    id: 'triggered',
+    head: t('webhooks.triggered'),
+    width: '7rem',
+    cell: ({ last_triggered_at: at }) => (at === null ? t('webhooks.never') : <Time at={at} />),
+  },
+];
+
+export function WebhooksScreen() {
+  const webhooks = useResource('webhooks', (signal) => api.webhooks.list({ signal }));
+  const usage = useResource('usage', (signal) => api.usage({ signal }));
+  const [isMaking, setMaking] = useState(false);
+  const shortcuts = useRef<Shortcut[]>([{ keys: 'c', text: 'webhooks.new', run: () => setMaking(true) }]);
+  useShortcuts(shortcuts.current);
+  usePoll(POLL_MS, webhooks.again);
+  const list = webhooks.value ?? [];
+  const limit = usage.value?.webhooks.limit;
+  const make = (
+    <Button tone="primary" onClick={() => setMaking(true)}>
+      {t('webhooks.new')}
+    </Button>
+  );
+  return (
+    <Page
+      title={t('webhooks.title')}
+      actions={
+        <>
+          {make}
+          <CopyAs variants={commandsOf()} />
+        </>
+      }
+    >
+      {limit === 0 ? <p class="note warn">{t('webhooks.noTier')}</p> : null}
+      {webhooks.error === undefined ? null : <ErrorNote error={webhooks.error} again={webhooks.again} />}
+      {webhooks.state === 'loading' ? <Loading /> : null}
+      {webhooks.state === 'ready' && list.length === 0 ? (
+        <EmptyState title={t('webhooks.emptyTitle')} text={t('webhooks.emptyText')} command={curlCreate()} />
+      ) : null}
+      {list.length > 0 ? (
+        <>
+          <DataTable<WebhookResource>
+            label={t('webhooks.title')}
+            columns={COLUMNS}
+            rows={list}
+            rowKey={({ id }) => id}
+            onOpen={({ id }) => navigate(`/webhooks/${id}`)}
+          />
+          <p class="dim">{limit === undefined ? '' : tn('webhooks.count', list.length, { limit })}</p>
+        </>
+      ) : null}
+      {isMaking ? <NewWebhook onClose={() => setMaking(false)} /> : null}
+    </Page>
+  );
+}
+
+const KEY = '-H "Authorization: Bearer $UQRP_TOKEN"';
+
+function curlCreate(): string {
+  return `curl -s ${location.origin}/api/v1/webhooks ${KEY} \\
+  -H 'Content-Type: application/json' \\
+  -d '{"webhook": {"name": "mirror", "url": "https://hooks.example.com/uqrp", "events": ["record.upserted"]}}'`;
+}
+
+function commandsOf(): readonly { name: string; code: string }[] {
+  return [
+    { name: t('webhooks.curlList'), code: `curl -s ${location.origin}/api/v1/webhooks ${KEY}` },
+    { name: t('webhooks.curlNew'), code: curlCreate() },
+  ];
+}

@@ -1,0 +1,234 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Shortcut, useShortcuts } from '../app/shortcuts.ts';
+import { t } from '../text/text.ts';
+import { type RowWindow, rowWindow } from './window-rows.ts';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly head: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** One column names its row. */
+  readonly isRowHeader?: true;
+  /** Track of a CSS grid, such as `8rem` or `minmax(12rem, 2fr)`. Default `minmax(6rem, 1fr)`. */
+  readonly width?: string;
+  /** Numbers stand at the end. */
+  readonly align?: 'end';
+}
+
+export interface DataTableProps<Row> {
+  /** Accessible name. */
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly rowKey: (row: Row) => string;
+  /** How the row is called, for its checkbox. Default: its key. */
+  readonly rowName?: (row: Row) => string;
+  /** Rows there are in all, for `aria-rowcount`. Default: those given; -1: not known. */
+  readonly total?: number;
+  /** Called when the end of the loaded rows comes into view. Undefined: there are no more. */
+  readonly onEnd?: (() => void) | undefined;
+  /** Keys of selected rows; with `onSelect` each row has a checkbox. */
+  readonly selected?: ReadonlySet<string>;
+  readonly onSelect?: (selected: ReadonlySet<string>) => void;
+  /** A click on a row, or Enter. */
+  readonly onOpen?: (row: Row) => void;
+  /** The row under the keyboard changed. */
+  readonly onCurrent?: (row: Row | null) => void;
+  /** Buttons at the end of a row. */
+  readonly actions?: (row: Row) => ComponentChildren;
+  /** Width of the column of `actions`. Default `10rem`. */
+  readonly actionsWidth?: string;
+  /** Most visible rows before it scrolls. Default 15. */
+  readonly visibleRows?: number;
+}
+
+/** Pixels; the style sheet has the same in `--row`. */
+const ROW_HEIGHT = 40;
+/** Rows before the end at which the next page is asked for. */
+const AHEAD = 30;
+/** Elements in a row that take clicks for themselves. */
+const INTERACTIVE = 'a, button, input, select, label, summary';
+
+/**
+ * A table of which only the visible rows are in the document. Arrow keys, `j` and `k`, Home, End and Page keys move, Enter opens, `x`
+ * selects. Rows have one height: long text is cut with an ellipsis.
+ */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { columns, rows, rowKey, onEnd, onOpen, onSelect, selected, visibleRows = 15 } = props;
+  const body = useRef<HTMLDivElement>(null);
+  const [shown, setShown] = useState<RowWindow>({ from: 0, until: Math.min(rows.length, visibleRows + 9) });
+  const [current, setCurrent] = useState(-1);
+  const measure = (): void => {
+    const element = body.current;
+    if (element === null) return;
+    const { scrollTop: top, clientHeight: height } = element;
+    const next = rowWindow({ top, height, rowHeight: ROW_HEIGHT, rows: rows.length });
+    setShown((before) => (before.from === next.from && before.until === next.until ? before : next));
+    if (next.until > rows.length - AHEAD) onEnd?.();
+  };
+  useEffect(measure, [rows, onEnd]);
+  const goTo = (to: number): void => {
+    const at = Math.max(0, Math.min(rows.length - 1, to));
+    const element = body.current;
+    if (element === null || rows.length === 0) return;
+    setCurrent(at);
+    props.onCurrent?.(rows[at] ?? null);
+    const top = at * ROW_HEIGHT;
+    const height = element.clientHeight - ROW_HEIGHT;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + ROW_HEIGHT > element.scrollTop + height) element.scrollTop = top + ROW_HEIGHT - height;
+    measure();
+    requestAnimationFrame(() => element.querySelector<HTMLElement>(`[aria-rowindex="${at + 2}"]`)?.focus());
+  };
+  const toggle = (row: Row | undefined): void => {
+    if (row === undefined || onSelect === undefined) return;
+    const next = new Set(selected);
+    if (!next.delete(rowKey(row))) next.add(rowKey(row));
+    onSelect(next);
+  };
+  const open = (row: Row | undefined): void => {
+    if (row !== undefined) onOpen?.(row);
+  };
+  const acts = {
+    next: () => goTo(current + 1),
+    previous: () => goTo(current - 1),
+    select: () => toggle(rows[current]),
+  };
+  useRowShortcuts(acts);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target instanceof Element && event.target.matches(INTERACTIVE) && event.key !== 'Escape')
+      return;
+    const page = Math.max(1, Math.floor((body.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2);
+    const to = {
+      ArrowDown: current + 1,
+      ArrowUp: current - 1,
+      PageDown: current + page,
+      PageUp: current - page,
+      Home: 0,
+      End: rows.length - 1,
+    }[event.key];
+    if (to !== undefined) goTo(to);
+    else if (event.key === 'Enter') open(rows[current]);
+    else if (event.key === ' ' && onSelect !== undefined) toggle(rows[current]);
+    else return;
+    event.preventDefault();
+  };
+  const widths = [
+    onSelect === undefined ? '' : '2.5rem',
+    ...columns.map(({ width = 'minmax(6rem, 1fr)' }) => width),
+    props.actions === undefined ? '' : (props.actionsWidth ?? '10rem'),
+  ].filter(Boolean);
+  const tracks = widths.join(' ');
+  // Every row is a grid of its own: all must be equally wide, else their columns do not stand below each other.
+  const least = `calc(${widths.map((width) => /^minmax\(([^,]+)/.exec(width)?.[1] ?? width).join(' + ')})`;
+  const areAllSelected = rows.length > 0 && rows.every((row) => selected?.has(rowKey(row)));
+  return (
+    <div
+      ref={body}
+      role="table"
+      class="data-table"
+      aria-label={props.label}
+      aria-rowcount={props.total === -1 ? -1 : (props.total ?? rows.length) + 1}
+      tabIndex={0}
+      style={{ '--tracks': tracks, '--least': least, '--visible': String(visibleRows) }}
+      onScroll={measure}
+      onKeyDown={onKeyDown}
+    >
+      <div role="rowgroup" class="table-head">
+        <div role="row" class="table-row" aria-rowindex={1}>
+          {onSelect === undefined ? null : (
+            <div role="columnheader" class="cell">
+              <input
+                type="checkbox"
+                aria-label={t('ui.selectAll')}
+                checked={areAllSelected}
+                onChange={() => onSelect(new Set(areAllSelected ? [] : rows.map(rowKey)))}
+              />
+            </div>
+          )}
+          {columns.map((column) => (
+            <div key={column.id} role="columnheader" class={`cell ${column.align ?? ''}`}>
+              {column.head}
+            </div>
+          ))}
+          {props.actions === undefined ? null : (
+            <div role="columnheader" class="cell">
+              <span class="hidden">{t('ui.actions')}</span>
+            </div>
+          )}
+        </div>
+      </div>
+      <div
+        role="rowgroup"
+        style={{
+          paddingTop: `${shown.from * ROW_HEIGHT}px`,
+          paddingBottom: `${Math.max(0, rows.length - shown.until) * ROW_HEIGHT}px`,
+        }}
+      >
+        {rows.slice(shown.from, shown.until).map((row, offset) => {
+          const at = shown.from + offset;
+          return (
+            <div
+              key={rowKey(row)}
+              role="row"
+              aria-rowindex={at + 2}
+              tabIndex={at === current ? 0 : -1}
+              class={`table-row ${at === current ? 'current' : ''} ${selected?.has(rowKey(row)) ? 'selected' : ''}`}
+              onFocus={() => {
+                if (at !== current) setCurrent(at);
+              }}
+              onClick={(event) => {
+                if (onOpen === undefined || (event.target as Element).closest(INTERACTIVE) !== null) return;
+                onOpen(row);
+              }}
+            >
+              {onSelect === undefined ? null : (
+                <div role="cell" class="cell">
+                  <input
+                    type="checkbox"
+                    aria-label={t('ui.selectRow', { row: (props.rowName ?? rowKey)(row) })}
+                    checked={selected?.has(rowKey(row)) ?? false}
+                    onChange={() => toggle(row)}
+                  />
+                </div>
+              )}
+              {columns.map((column) => (
+                <div
+                  key={column.id}
+                  role={column.isRowHeader ? 'rowheader' : 'cell'}
+                  class={`cell ${column.align ?? ''}`}
+                >
+                  {column.cell(row)}
+                </div>
+              ))}
+              {props.actions === undefined ? null : (
+                <div role="cell" class="cell row-actions">
+                  {props.actions(row)}
+                </div>
+              )}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface RowActs {
+  readonly next: () => void;
+  readonly previous: () => void;
+  readonly select: () => void;
+}
+
+/** `j`, `k` and `x` also work while the focus is outside of the table. */
+function useRowShortcuts(acts: RowActs): void {
+  const latest = useRef(acts);
+  latest.current = acts;
+  const shortcuts = useRef<Shortcut[]>([
+    { keys: 'j', text: 'shortcuts.next', run: () => latest.current.next() },
+    { keys: 'k', text: 'shortcuts.previous', run: () => latest.current.previous() },
+    { keys: 'x', text: 'shortcuts.select', run: () => latest.current.select() },
+  ]);
+  useShortcuts(shortcuts.current);
+}

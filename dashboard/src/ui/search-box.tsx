@@ -1,0 +1,48 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { type Shortcut, useShortcuts } from '../app/shortcuts.ts';
+import { t } from '../text/text.ts';
+
+export interface SearchBoxProps {
+  readonly value: string;
+  /** Called 200 ms after the last letter, and at once for Enter. */
+  readonly onSearch: (value: string) => void;
+  /** Accessible name and placeholder. Default `Search`. */
+  readonly label?: string;
+}
+
+const PAUSE_MS = 200;
+
+/** A search box. `/` moves the focus into it. */
+export function SearchBox({ value, onSearch, label = t('ui.search') }: SearchBoxProps) {
+  const [typed, setTyped] = useState(value);
+  const input = useRef<HTMLInputElement>(null);
+  const latest = useRef(onSearch);
+  latest.current = onSearch;
+  const shortcuts = useRef<Shortcut[]>([
+    { keys: '/', text: 'shortcuts.search', run: () => input.current?.focus() },
+  ]);
+  useShortcuts(shortcuts.current);
+  // The value changes from outside, too: by the history, or a button that clears all filters.
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => {
+    if (typed === value) return;
+    const timer = setTimeout(() => latest.current(typed), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed, value]);
+  return (
+    <input
+      ref={input}
+      type="search"
+      class="search-box"
+      aria-label={label}
+      placeholder={label}
+      autoComplete="off"
+      spellcheck={false}
+      value={typed}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') onSearch(typed);
+      }}
+    />
+  );
+}

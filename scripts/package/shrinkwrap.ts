@@ -1,0 +1,70 @@
+/** package.json and npm-shrinkwrap.json of the package, made from package.json and package-lock.json of the checkout. */
+
+type Versions = Readonly<Record<string, string>>;
+
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly config: { readonly node: string };
+  readonly bin: Versions;
+  readonly dependencies: Versions;
+  readonly optionalDependencies: Versions;
+  readonly overrides: Versions;
+  readonly files: readonly string[];
+  readonly [member: string]: unknown;
+}
+
+interface LockEntry {
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly [member: string]: unknown;
+}
+
+export interface Lock {
+  readonly name: string;
+  readonly version: string;
+  readonly lockfileVersion: number;
+  readonly packages: Readonly<Record<string, LockEntry>>;
+}
+
+/** A Node from npm, 190 MB. A checkout installs it, because its commands run on old versions of Node as well. The package does not. */
+const OWN_NODE = /^(?:node_modules\/)?node-(?:linux-|bin-)/;
+const FOR_DEVELOPERS = ['devDependencies', 'scripts', 'allowScripts'];
+
+/** The manifest of the package: what it needs to run, and nothing of the checkout. */
+export function packedManifest(checkout: Manifest): Manifest {
+  const kept = Object.entries(checkout).filter(([member]) => !FOR_DEVELOPERS.includes(member));
+  const optional = Object.entries(checkout.optionalDependencies).filter(([name]) => !OWN_NODE.test(name));
+  return {
+    ...(Object.fromEntries(kept) as Manifest),
+    engines: { node: checkout.config.node },
+    // npm takes no overrides from an installed package. As dependencies of its own, the versions are shared by what depends on them.
+    optionalDependencies: { ...Object.fromEntries(optional), ...checkout.overrides },
+  };
+}
+
+/** Of paths beside the folder of the modules, such as `../dashboard/dist`, those that `files` does not list. npm always packs package.json. */
+export function missing({ files }: Manifest, outside: readonly string[]): string[] {
+  const listed = ['package.json', ...files];
+  const paths = outside.map((path) => path.replace(/^\.\.\/|\/$/g, ''));
+  return paths.filter(
+    (path) => path !== '' && !listed.some((one) => path === one || path.startsWith(`${one}/`)),
+  );
+}
+
+/** The lock file of the checkout without what only developers need: `npm ci` in the unpacked package, and npm when it gets the package from a registry, install these versions. */
+export function shrinkwrap(lock: Lock, manifest: Manifest): Lock {
+  const packages: Record<string, LockEntry> = { '': rootEntry(manifest) };
+  for (const [path, entry] of Object.entries(lock.packages)) {
+    if (path === '' || entry.dev === true || OWN_NODE.test(path)) continue;
+    const { devOptional, ...kept } = entry;
+    packages[path] = devOptional === true ? { ...kept, optional: true } : kept;
+  }
+  return { ...lock, packages };
+}
+
+function rootEntry(manifest: Manifest): LockEntry {
+  const { name, version, license, engines, bin, dependencies, optionalDependencies } = manifest;
+  return { name, version, license, dependencies, bin, engines, optionalDependencies };
+}

@@ -1,0 +1,79 @@
+/** What `npm test` says at its end. */
+import { fileURLToPath } from 'node:url';
+import type { TestEnd } from './test-events.ts';
+import type { ShareOutcome } from './test-process.ts';
+import type { Share } from './test-shares.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const SLOWEST = 30;
+/** The reporter's title above the failures of a run, with their errors. */
+const FAILURES = '✖ failing tests:';
+export const LINGERED =
+  'did not end after its last test: a thread, timer, socket or server of a test is still open';
+
+export interface Ended extends ShareOutcome {
+  readonly share: Share;
+  /** The run that failed before this one, or null. */
+  readonly first: Ended | null;
+}
+
+interface Report {
+  readonly lines: readonly string[];
+  readonly passed: boolean;
+}
+
+export function failedIn(ended: Ended): boolean {
+  return ended.fault !== null || endsOf([ended], 'failed').length > 0;
+}
+
+/** Of all shares: how long, what was skipped, what failed and why, and the counts in the last line. */
+export function report(ended: readonly Ended[]): Report {
+  const skipped = endsOf(ended, 'skipped');
+  const failed = endsOf(ended, 'failed').length + ended.filter(({ fault }) => fault !== null).length;
+  const passed = endsOf(ended, 'passed').length;
+  const lines = [
+    '\nshares:',
+    ...ended.map((each) => `  ${rowOf(each)}`),
+    ...skipped.map(({ test, reason }) => `skipped: ${test}${reason && ` (${reason})`}`),
+    ...ended.flatMap(({ first }) => (first === null ? [] : failuresOf(first, 'failed at first'))),
+    ...ended.flatMap((each) => (failedIn(each) ? failuresOf(each, 'failed') : [])),
+    `\n${passed} passed, ${failed} failed, ${skipped.length} skipped`,
+  ];
+  return { lines, passed: passed > 0 && failed === 0 };
+}
+
+/** Lines of the suites that took longest. */
+export function slowestOf(ended: readonly Ended[]): readonly string[] {
+  return endsOf(ended)
+    .filter(({ top }) => top)
+    .toSorted((a, b) => b.ms - a.ms)
+    .slice(0, SLOWEST)
+    .map(({ ms, test, at }) => `  ${(ms / 1000).toFixed(1).padStart(6)} s  ${test} (${shown(at)})`);
+}
+
+/** With their errors: the output of a share may stand thousands of lines above. */
+function failuresOf(ended: Ended, word: string): readonly string[] {
+  const { share, fault, output } = ended;
+  const at = output.lastIndexOf(FAILURES);
+  return [
+    ...endsOf([ended], 'failed').map((end) => `${word}: ${end.test} (${shown(end.at)})`),
+    ...(fault === null ? [] : [`${word}: share ${share.name} ${fault}`]),
+    ...(at < 0 ? [] : [output.slice(at + FAILURES.length).trimEnd()]),
+  ];
+}
+
+function endsOf(ended: readonly Ended[], outcome?: TestEnd['outcome']): readonly TestEnd[] {
+  return ended
+    .flatMap(({ events }) => events.filter((event): event is TestEnd => event.kind === 'end'))
+    .filter((end) => outcome === undefined || end.outcome === outcome);
+}
+
+function rowOf({ share, seconds, events, fault, lingered, first }: Ended): string {
+  const megabytes = Math.max(0, ...events.map((event) => (event.kind === 'end' ? event.megabytes : 0)));
+  const remarks = [fault ?? (lingered ? LINGERED : ''), first === null ? '' : 'second try'].filter(Boolean);
+  return `${seconds.toFixed(0).padStart(4)} s  ${share.name}, ${megabytes} MB${remarks.map((remark) => `: ${remark}`).join('')}`;
+}
+
+function shown(at: string): string {
+  return at.replace(ROOT, '');
+}

@@ -1,0 +1,95 @@
+/** `uqrp-sdk/dns`: reads over DNS. */
+
+export type {
+  BaseNumber,
+  CoinFlips,
+  DiceRoll,
+  Distance,
+  Instant,
+  LocalTime,
+  NetworkFacts,
+  NumberWords,
+  PiDigits,
+  RandomNumber,
+  Uuid,
+} from './dns/computed-fields.ts';
+export {
+  type AnswerCheck,
+  type AnswerFault,
+  type AnswerOptions,
+  type AnswerResult,
+  checkAnswer,
+  checkKeys,
+  type KeysCheck,
+  type KeysOptions,
+} from './dns/dnssec/check-answer.ts';
+export type { CheckTime, SignatureCheck, SignatureReason } from './dns/dnssec/check-signatures.ts';
+export { type Denial, type DenialKind, denialOf } from './dns/dnssec/denial.ts';
+export { algorithmName } from './dns/dnssec/verify-signature.ts';
+export { type DelegationSigner, readDs, type ZoneKey } from './dns/dnssec/zone-keys.ts';
+export { type ExchangeOptions, exchange, exchangeJson, type JsonQuestion } from './dns/doh.ts';
+export { type Envelope, readEnvelope } from './dns/envelope.ts';
+export {
+  Malformed,
+  NotFound,
+  ReadError,
+  Refused,
+  ServiceError,
+  Unavailable,
+  Unreadable,
+} from './dns/errors.ts';
+export {
+  type Attestation,
+  type AttestationKey,
+  type AttestedManifest,
+  checkAttestation,
+  readAttestationKeys,
+  textFields,
+} from './dns/manifest-signature.ts';
+export { extendedErrorName, rcodeName, typeName, typeOf } from './dns/message/codes.ts';
+export { MessageError, type OctetSpan, type Section } from './dns/message/cursor.ts';
+export { type DnsName, nameFromText } from './dns/message/dns-name.ts';
+export {
+  type DnsMessage,
+  decodeMessage,
+  type HeaderFlags,
+  type MessageQuestion,
+  recordsIn,
+} from './dns/message/message.ts';
+export type { Edns, EdnsOption, ExtendedError } from './dns/message/options.ts';
+export { encodeQuery, type QueryOptions } from './dns/message/query.ts';
+export type { RdataFields, RdataType } from './dns/message/rdata.ts';
+export { type ResourceRecord, rdataOf } from './dns/message/record.ts';
+export {
+  buildName,
+  encodeParam,
+  NameError,
+  type NameParts,
+  type Operation,
+  type ParsedName,
+  type ParsedParts,
+  parseName,
+  partsOfKey,
+} from './dns/name.ts';
+export {
+  type Question,
+  type RawReading,
+  Reader,
+  type ReaderOptions,
+  type Reading,
+  type ReadOptions,
+} from './dns/reader.ts';
+export { readServiceDocument, type ServiceDocument } from './dns/schema.ts';
+export type {
+  AddressLocation,
+  Conversion,
+  CryptoPrice,
+  Forecast,
+  ForecastDay,
+  ForexRate,
+  MoonPhase,
+  StockQuote,
+  SunTimes,
+  Weather,
+} from './dns/service-fields.ts';
+export { type Place, Services } from './dns/services.ts';

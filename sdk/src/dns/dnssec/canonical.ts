@@ -1,0 +1,67 @@
+/** The octets that a signature covers (RFC 4034, sections 3.1.8.1 and 6). */
+import { type DnsName, foldedName } from '../message/dns-name.ts';
+import type { RdataFields } from '../message/rdata.ts';
+import type { ResourceRecord } from '../message/record.ts';
+
+/** Octets of an RRSIG before the name of the signer. */
+const SIGNATURE_HEAD = 18;
+
+/**
+ * @param signature rdata of the RRSIG record
+ * @param rrset records of one owner, type and class
+ */
+export function signedOctets(
+  { canonical, fields }: { readonly canonical: Uint8Array; readonly fields: RdataFields['RRSIG'] },
+  rrset: readonly ResourceRecord[],
+): Uint8Array<ArrayBuffer> {
+  const parts: Uint8Array[] = [
+    canonical.subarray(0, SIGNATURE_HEAD + fields.signer.wire.length),
+    ...inOrder(rrset.map((record) => record.canonical)).flatMap((rdata) => {
+      const [first] = rrset;
+      return first === undefined ? [] : [...headOf(first, fields.originalTtl, rdata.length), rdata];
+    }),
+  ];
+  return joined(parts);
+}
+
+/** Name of the zone and rdata of a key: what a DS record is the digest of (RFC 4034, section 5.1.4). */
+export function digestedOctets(zone: DnsName, dnskey: Uint8Array): Uint8Array<ArrayBuffer> {
+  return joined([foldedName(zone.wire), dnskey]);
+}
+
+function headOf(record: ResourceRecord, ttl: number, length: number): readonly Uint8Array[] {
+  const fixed = new DataView(new ArrayBuffer(10));
+  fixed.setUint16(0, record.type);
+  fixed.setUint16(2, record.class);
+  fixed.setUint32(4, ttl);
+  fixed.setUint16(8, length);
+  return [foldedName(record.owner.wire), new Uint8Array(fixed.buffer)];
+}
+
+/** Rdata as left-aligned octets in ascending order, each once (RFC 4034, section 6.3). */
+function inOrder(rdata: readonly Uint8Array[]): readonly Uint8Array[] {
+  const sorted = [...rdata].sort(compare);
+  return sorted.filter((one, at) => {
+    const before = sorted[at - 1];
+    return before === undefined || compare(before, one) !== 0;
+  });
+}
+
+function compare(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let at = 0; at < shared; at += 1) {
+    const difference = (a[at] ?? 0) - (b[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}

@@ -1,0 +1,179 @@
+import { typeName } from './codes.ts';
+import { type Cursor, MessageError, type Section } from './cursor.ts';
+import { type DnsName, foldedName } from './dns-name.ts';
+import { type Edns, type EdnsOption, extendedErrorsOf, isPaddingZero, readOption } from './options.ts';
+import { fieldText, hexOf, quoted } from './present.ts';
+import { type FieldForm, FOLDED, LAYOUTS, type Layout, type RdataFields, type RdataType } from './rdata.ts';
+
+export interface ResourceRecord {
+  readonly section: Section;
+  readonly owner: DnsName;
+  readonly type: number;
+  readonly class: number;
+  /** Seconds. */
+  readonly ttl: number;
+  /** Rdata with whole names, in lower case where signatures need it (RFC 4034, section 6.2). */
+  readonly canonical: Uint8Array<ArrayBuffer>;
+  /** As a master file prints it. */
+  readonly text: string;
+  /** Octets of the whole record. */
+  readonly from: number;
+  readonly to: number;
+  /** Use `rdataOf`, which is typed. Null: a type that is not taken apart. */
+  readonly fields: Readonly<Record<string, unknown>> | null;
+}
+
+const TYPE_OPT = 41;
+const ADDRESS_OCTETS: Readonly<Record<string, number>> = { A: 4, AAAA: 16 };
+
+/** The fields of a record of the given type; null for a record of another type. */
+export function rdataOf<T extends RdataType>(record: ResourceRecord, type: T): RdataFields[T] | null {
+  return typeName(record.type) === type && record.fields !== null ? (record.fields as RdataFields[T]) : null;
+}
+
+/** Reads a record, or the OPT record, which has no owner and no TTL. @throws MessageError */
+export function readRecord(cursor: Cursor): ResourceRecord | OptRecord {
+  const from = cursor.at;
+  const owner = cursor.name('owner');
+  const type = cursor.number(2, 'type', typeName);
+  if (type === TYPE_OPT) return readOpt(cursor, owner, from);
+  const klass = cursor.number(2, 'class', (value) => (value === 1 ? 'IN' : `CLASS${value}`));
+  const ttl = cursor.number(4, 'ttl', (value) => `${value} s`);
+  const end = endOfRdata(cursor);
+  const name = typeName(type);
+  const layout = Object.hasOwn(LAYOUTS, name) ? LAYOUTS[name as RdataType] : null;
+  const read = layout === null ? readOther(cursor, end) : readFields(cursor, name, layout, end);
+  if (cursor.at !== end) throw new MessageError('rdata of another length than it says', end);
+  return { section: cursor.section, owner, type, class: klass, ttl, from, to: end, ...read };
+}
+
+export interface OptRecord {
+  readonly edns: Edns;
+  /** Upper eight bits of the response code. */
+  readonly extendedRcode: number;
+}
+
+function readOpt(cursor: Cursor, owner: DnsName, from: number): OptRecord {
+  if (owner.wire.length > 1 || cursor.section !== 'additional') {
+    throw new MessageError('an OPT record in the wrong place', from);
+  }
+  const udpSize = cursor.number(2, 'udpSize', (value) => `${value} octets`);
+  const extendedRcode = cursor.number(1, 'extendedRcode');
+  const version = cursor.number(1, 'ednsVersion');
+  const flags = cursor.number(2, 'ednsFlags', (value) => ((value & 0x8000) === 0 ? 'no DO' : 'DO'));
+  const end = endOfRdata(cursor);
+  const options: EdnsOption[] = [];
+  while (cursor.at < end) {
+    const code = cursor.number(2, 'optionCode', (value) => readOption(value, new Uint8Array()).name);
+    const length = cursor.number(2, 'optionLength');
+    options.push(
+      readOption(
+        code,
+        cursor.bytes(length, 'optionData', (octets) => readOption(code, octets).text),
+      ),
+    );
+  }
+  if (cursor.at !== end) throw new MessageError('an option longer than its record', end);
+  const edns = {
+    udpSize,
+    version,
+    dnssecOk: (flags & 0x8000) !== 0,
+    options,
+    extendedErrors: extendedErrorsOf(options),
+    isPaddingZero: isPaddingZero(options),
+  };
+  return { edns, extendedRcode };
+}
+
+function endOfRdata(cursor: Cursor): number {
+  const length = cursor.number(2, 'rdlength', (value) => `${value} octets`);
+  const end = cursor.at + length;
+  if (end > cursor.octets.length) throw new MessageError('cut off', cursor.octets.length);
+  return end;
+}
+
+type Rdata = Pick<ResourceRecord, 'canonical' | 'text' | 'fields'>;
+
+/** RFC 3597, section 5. */
+function readOther(cursor: Cursor, end: number): Rdata {
+  const octets = cursor.bytes(end - cursor.at, 'data', hexOf);
+  const text = `\\# ${octets.length} ${hexOf(octets)}`.trimEnd();
+  return { canonical: Uint8Array.from(octets), text, fields: null };
+}
+
+function readFields(cursor: Cursor, type: string, layout: Layout, end: number): Rdata {
+  const fields: Record<string, unknown> = {};
+  const canonical: number[] = [];
+  const texts: string[] = [];
+  for (const [field, form] of layout) {
+    const from = cursor.at;
+    const value = readField(cursor, field, form, end, type);
+    if (cursor.at > end) throw new MessageError('a field longer than its record', end);
+    fields[field] = value;
+    texts.push(fieldText(form, value));
+    const { wire } = form === 'name' ? (value as DnsName) : { wire: null };
+    if (wire === null) for (let at = from; at < cursor.at; at += 1) canonical.push(cursor.octets[at] ?? 0);
+    else canonical.push(...(FOLDED.has(type) ? foldedName(wire) : wire));
+  }
+  return { fields, canonical: Uint8Array.from(canonical), text: texts.join(' ').trimEnd() };
+}
+
+function readField(cursor: Cursor, field: string, form: FieldForm, end: number, type: string): unknown {
+  const text = (value: unknown): string => fieldText(form, value);
+  switch (form) {
+    case 'u8':
+      return cursor.number(1, field, text);
+    case 'u16':
+    case 'type':
+      return cursor.number(2, field, text);
+    case 'u32':
+    case 'time':
+      return cursor.number(4, field, text);
+    case 'name':
+      return cursor.name(field);
+    case 'address':
+      return cursor.bytes(ADDRESS_OCTETS[type] ?? 0, field, text);
+    case 'hex':
+    case 'base64':
+      return cursor.bytes(Math.max(0, end - cursor.at), field, text);
+    case 'strings':
+      return readStrings(cursor, field, end);
+    case 'bitmap':
+      return readBitmap(cursor, field, end);
+  }
+}
+
+function readStrings(cursor: Cursor, field: string, end: number): readonly Uint8Array[] {
+  const strings: Uint8Array[] = [];
+  while (cursor.at < end) {
+    const length = cursor.number(1, 'length');
+    if (cursor.at + length > end) throw new MessageError('a character string longer than its record', end);
+    strings.push(cursor.bytes(length, field, quoted));
+  }
+  // A TXT record has at least one character string (RFC 1035, section 3.3.14).
+  if (strings.length === 0) throw new MessageError('no character string', end);
+  return strings;
+}
+
+/** RFC 4034, section 4.1.2: windows in ascending order, each of 1 to 32 octets. */
+function readBitmap(cursor: Cursor, field: string, end: number): readonly number[] {
+  const types: number[] = [];
+  let last = -1;
+  while (cursor.at < end) {
+    const window = cursor.number(1, 'window');
+    const length = cursor.number(1, 'length');
+    if (window <= last || length < 1 || length > 32 || cursor.at + length > end) {
+      throw new MessageError('not a type bitmap', cursor.at);
+    }
+    last = window;
+    const base = window * 256;
+    const typesOf = (octets: Uint8Array): readonly number[] =>
+      Array.from(octets).flatMap((octet, at) =>
+        [0, 1, 2, 3, 4, 5, 6, 7]
+          .filter((bit) => (octet & (0x80 >> bit)) !== 0)
+          .map((bit) => base + at * 8 + bit),
+      );
+    types.push(...typesOf(cursor.bytes(length, field, (octets) => typesOf(octets).map(typeName).join(' '))));
+  }
+  return types;
+}

@@ -1,0 +1,97 @@
+import type { CallOptions, Http } from '../http/http.ts';
+import type { Meta } from '../meta.ts';
+import type { TierName, UserResource } from '../resources.ts';
+
+/** `GET /usage`. Counts of queries are approximate and for display. */
+export interface Usage {
+  readonly tier: TierName;
+  readonly period: { readonly since: string; readonly until: string };
+  readonly records: { readonly used: number; readonly limit: number };
+  readonly namespaces: { readonly used: number };
+  readonly api_keys: { readonly used: number };
+  readonly webhooks: { readonly used: number; readonly limit: number };
+  /** Null: writes are not limited in number. */
+  readonly writes: Writes | null;
+  readonly metered: MeteredUsage;
+}
+
+/** Of one period of the write budget. */
+export interface WritesUse {
+  readonly used: number;
+  readonly limit: number;
+  /** Seconds until `used` is 0 again; 0: nothing is used. */
+  readonly resets_in: number;
+}
+
+/** The write budget of the account, over all credentials. */
+export interface Writes {
+  readonly minute: WritesUse;
+  readonly hour: WritesUse;
+}
+
+/** `GET /propagation`. */
+export interface Propagation {
+  /** Whether every node that is not late has the write. */
+  readonly applied: boolean;
+  readonly nodes: readonly NodePropagation[];
+}
+
+export interface NodePropagation {
+  readonly name: string;
+  /** Whether its answers show the write. */
+  readonly applied: boolean;
+  /** Milliseconds from the begin of the write until the node had it; null: not known. */
+  readonly ms: number | null;
+  /** The node has not told how it is for 15 seconds. */
+  readonly late: boolean;
+}
+
+export interface MeteredUsage {
+  readonly since: string;
+  readonly until: string;
+  readonly estimated: true;
+  readonly total_authenticated_queries: number;
+  readonly by_namespace: readonly { readonly name: string; readonly count: number }[];
+  readonly tier: TierName;
+  readonly tier_allowance: number;
+  /** Only where billing is active. */
+  readonly soft_cap_state?: SoftCapState;
+}
+
+/** How much of the allowance is used. For display. */
+export interface SoftCapState {
+  readonly state: 'within' | 'near' | 'over';
+  readonly allowance: number;
+  readonly used: number;
+  readonly percent: number;
+}
+
+export class Account {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  async me(options: CallOptions = {}): Promise<UserResource> {
+    return (await this.#http.json<UserResource>({ method: 'GET', path: '/me', ...options })).body;
+  }
+
+  async delete(email: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.json({ method: 'DELETE', path: '/me', body: { email }, ...options });
+  }
+
+  async usage(options: CallOptions = {}): Promise<Usage> {
+    return (await this.#http.json<Usage>({ method: 'GET', path: '/usage', ...options })).body;
+  }
+
+  async propagation(seq: string, options: CallOptions = {}): Promise<Propagation> {
+    const query = { seq };
+    return (await this.#http.json<Propagation>({ method: 'GET', path: '/propagation', query, ...options }))
+      .body;
+  }
+
+  async meta(options: CallOptions = {}): Promise<Meta> {
+    return (await this.#http.json<Meta>({ method: 'GET', path: '/meta', ...options })).body;
+  }
+}

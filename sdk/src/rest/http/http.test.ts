@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { inspect } from 'node:util';
+import { drop, hang, reply, type Step, scripted } from '../../testing/scripted-server.ts';
+import { Uqrp } from '../uqrp.ts';
+import { ApiError, ConnectionError, TimeoutError, type UqrpError } from './errors.ts';
+import type { UqrpOptions } from './http.ts';
+import { retryWaitMs } from './retry.ts';
+
+const TOKEN = 'c'.repeat(64);
+const NOW = { 'retry-after': '0' };
+const BUSY = reply(503, { error: 'busy', code: 'server_error' }, NOW);
+const SLOW_DOWN = reply(429, { error: 'Too many requests', code: 'rate_limit_exceeded' }, NOW);
+const OK = reply(200, []);
+
+async function withServer(
+  steps: readonly Step[],
+  run: (uqrp: Uqrp, seen: readonly { method: string; headers: Record<string, unknown> }[]) => Promise<void>,
+  options: Partial<UqrpOptions> = {},
+): Promise<void> {
+  await using server = await scripted(...steps);
+  await run(new Uqrp({ baseUrl: server.base, token: TOKEN, ...options }), server.seen);
+}
+
+describe('calls that are repeated', () => {
+  for (const [name, first] of [
+    ['503', BUSY],
+    ['429', SLOW_DOWN],
+    ['a lost connection', drop],
+    ['half an answer', halfAnswer],
+  ] as const) {
+    it(`a read after ${name}`, () =>
+      withServer([first, OK], async (uqrp, seen) => {
+        assert.deepEqual(await uqrp.namespaces.list(), []);
+        assert.equal(seen.length, 2);
+      }));
+  }
+
+  it('a POST, with one Idempotency-Key for the call and another for the next', () =>
+    withServer([drop, BUSY, reply(201, { id: 'a' })], async (uqrp, seen) => {
+      await uqrp.namespaces.create('acme');
+      await uqrp.namespaces.create('acme');
+      const keys = seen.map(({ headers }) => headers['idempotency-key']);
+      assert.equal(keys.length, 4);
+      assert.match(String(keys[0]), /^[0-9a-f-]{36}$/);
+      assert.deepEqual([keys[1], keys[2]], [keys[0], keys[0]]);
+      assert.notEqual(keys[3], keys[0]);
+    }));
+
+  it('a POST with the key of the caller', () =>
+    withServer([reply(201, {})], async (uqrp, seen) => {
+      await uqrp.namespaces.create('acme', { idempotencyKey: 'mine' });
+      assert.equal(seen[0]?.headers['idempotency-key'], 'mine');
+    }));
+
+  it('a DELETE whose first answer was lost: the 404 of the second is success', () =>
+    withServer([drop, reply(404, { error: 'Record not found', code: 'not_found' })], async (uqrp, seen) => {
+      await uqrp.records.delete('an id');
+      assert.equal(seen.length, 2);
+    }));
+
+  it('at most `retries` times', () =>
+    withServer(
+      [BUSY],
+      async (uqrp, seen) => {
+        await assert.rejects(uqrp.namespaces.list(), { status: 503 });
+        assert.equal(seen.length, 4);
+        await assert.rejects(uqrp.namespaces.list({ retries: 0 }), { status: 503 });
+        assert.equal(seen.length, 5);
+      },
+      { retries: 3 },
+    ));
+
+  it('waits as long as Retry-After says, else a random part of an interval that doubles', () => {
+    const parts = { status: 429, code: 'rate_limit_exceeded', messages: [], requestId: null } as const;
+    assert.equal(retryWaitMs(new ApiError({ ...parts, retryAfter: 7 }), 1), 7000);
+    const waits = [1, 2, 3, 6, 20].map((failures) =>
+      retryWaitMs(new ConnectionError(null), failures, () => 1),
+    );
+    assert.deepEqual(waits, [250, 500, 1000, 8000, 8000]);
+    assert.equal(
+      retryWaitMs(new ApiError({ ...parts, retryAfter: null }), 3, () => 0.5),
+      500,
+    );
+  });
+});
+
+describe('calls that are not repeated', () => {
+  it('a PATCH, except after 429, which the server answers before it does anything', () =>
+    withServer([BUSY, SLOW_DOWN, reply(200, { id: 'a' })], async (uqrp, seen) => {
+      await assert.rejects(uqrp.records.update('a', { text: 'b' }), { status: 503 });
+      assert.equal(seen.length, 1);
+      await uqrp.records.update('a', { text: 'b' });
+      assert.equal(seen.length, 3);
+    }));
+
+  it('a sign-in: it has no key, and each mails a code', () =>
+    withServer([drop], async (uqrp, seen) => {
+      await assert.rejects(uqrp.auth.signIn('a@example.net'), ConnectionError);
+      assert.equal(seen.length, 1);
+      assert.equal(seen[0]?.headers['idempotency-key'], undefined);
+    }));
+
+  it('a refusal', () =>
+    withServer([reply(404, { error: 'Record not found', code: 'not_found' })], async (uqrp, seen) => {
+      await assert.rejects(uqrp.records.delete('an id'), { code: 'not_found' });
+      assert.equal(seen.length, 1);
+    }));
+
+  it('a call that could not end in time: the error says why, not that time ran out', () =>
+    withServer(
+      [reply(429, { error: 'x', code: 'rate_limit_exceeded' }, { 'retry-after': '60' })],
+      async (uqrp) => {
+        await assert.rejects(uqrp.namespaces.list(), { name: 'ApiError', status: 429, retryAfter: 60 });
+      },
+    ));
+});
+
+describe('errors', () => {
+  it('have the status, the code, every message and the request id', () =>
+    withServer(
+      [reply(422, { errors: ['a is b', 'c is d'], code: 'validation_error' }, { 'x-request-id': 'r1' })],
+      async (uqrp) => {
+        const error = await failure(uqrp.namespaces.create('x'));
+        assert.ok(error instanceof ApiError);
+        const { status, code, messages, requestId, message } = error;
+        assert.deepEqual(
+          [status, code, messages, requestId],
+          [422, 'validation_error', ['a is b', 'c is d'], 'r1'],
+        );
+        assert.equal(message, '422 validation_error: a is b; c is d');
+      },
+    ));
+
+  for (const [name, step] of [
+    ['a page of a proxy', reply(502, 'Bad gateway')],
+    ['a body without a code', reply(400, { error: 'x' })],
+    ['a code of a later version', reply(400, { error: 'x', code: 'later' })],
+    ['an endless body', endless],
+  ] as const) {
+    it(`${name} is unknown`, () =>
+      withServer([step], async (uqrp) => {
+        await assert.rejects(uqrp.namespaces.list({ retries: 0 }), { name: 'ApiError', code: 'unknown' });
+      }));
+  }
+
+  it('a redirect is not followed, so no other host gets the token', async () => {
+    await using other = await scripted(OK);
+    await withServer([reply(307, null, { location: other.base })], async (uqrp) => {
+      await assert.rejects(uqrp.namespaces.list(), { status: 307, message: /redirects: check baseUrl/ });
+    });
+    assert.equal(other.seen.length, 0);
+  });
+
+  it('never hold the token', async () => {
+    const failures = [
+      () => Promise.resolve(new Uqrp({ baseUrl: 'http://127.0.0.1', token: `${TOKEN}\n` })),
+      () => new Uqrp({ baseUrl: 'http://127.0.0.1:2', token: TOKEN, retries: 0 }).namespaces.list(),
+      () => new Uqrp({ baseUrl: 'http://127.0.0.1:2', token: TOKEN, retries: 0, fetch: quoting }).me(),
+    ];
+    for (const run of failures) {
+      const error = await failure((async (): Promise<unknown> => await run())());
+      assert.doesNotMatch(inspect(error, { depth: null, showHidden: true }), /ccc/);
+    }
+    const uqrp = new Uqrp({ baseUrl: 'http://127.0.0.1:2', token: TOKEN });
+    assert.doesNotMatch(inspect(uqrp, { depth: null, showHidden: true }) + JSON.stringify(uqrp), /ccc/);
+  });
+});
+
+describe('time and abort', () => {
+  it('a call ends after its timeout', () =>
+    withServer(
+      [hang],
+      async (uqrp) => {
+        await assert.rejects(uqrp.namespaces.list(), TimeoutError);
+        await assert.rejects(uqrp.namespaces.list({ timeout: 10 }), { message: /10 ms/ });
+      },
+      { timeout: 20 },
+    ));
+
+  it('an abort ends it with the reason: before, during and between attempts', async () => {
+    const reason = new Error('enough');
+    await withServer([hang, reply(503, {}, { 'retry-after': '20' })], async (uqrp, seen) => {
+      await assert.rejects(uqrp.namespaces.list({ signal: AbortSignal.abort(reason) }), reason);
+      assert.equal(seen.length, 0);
+      for (const count of [1, 2]) {
+        const ending = new AbortController();
+        const call = uqrp.namespaces.list({ signal: ending.signal });
+        while (seen.length < count) await new Promise((resolve) => setTimeout(resolve, 2));
+        ending.abort(reason);
+        await assert.rejects(call, reason);
+      }
+    });
+  });
+});
+
+describe('options', () => {
+  it('a base URL with and without the path of the API', async () => {
+    for (const suffix of ['', '/', '/api/v1', '/api/v1/', '/behind/a/proxy']) {
+      await using server = await scripted(OK);
+      await new Uqrp({ baseUrl: server.base + suffix }).namespaces.list();
+      const path = suffix.startsWith('/behind') ? '/behind/a/proxy/api/v1/namespaces' : '/api/v1/namespaces';
+      assert.equal(server.seen[0]?.url, path);
+      assert.equal(server.seen[0]?.headers.authorization, undefined);
+    }
+  });
+
+  it('names itself and the program', () =>
+    withServer(
+      [OK],
+      async (uqrp, seen) => {
+        await uqrp.namespaces.list();
+        assert.match(String(seen[0]?.headers['user-agent']), /^uqrp-sdk\/\d+\.\d+\.\d+ my-program\/2$/);
+      },
+      { userAgent: 'my-program/2' },
+    ));
+
+  it('refuses what cannot work', () => {
+    for (const options of [
+      { baseUrl: 'example.net' },
+      { baseUrl: 'ftp://example.net' },
+      { baseUrl: 'https://a:b@example.net' },
+      { baseUrl: 'https://example.net?x' },
+      { baseUrl: 'https://example.net', timeout: 0 },
+      { baseUrl: 'https://example.net', retries: Number.NaN },
+      { baseUrl: 'https://example.net', userAgent: 'a\nb' },
+    ]) {
+      assert.throws(() => new Uqrp(options), /^(?:TypeError|RangeError)/, JSON.stringify(options));
+    }
+  });
+});
+
+function halfAnswer(response: Parameters<Step>[0]): void {
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
+  response.write('[{"id":', () => response.destroy());
+}
+
+function endless(response: Parameters<Step>[0]): void {
+  response.writeHead(500);
+  const more = (): void => {
+    while (!response.destroyed && response.write('x'.repeat(10_000)));
+  };
+  response.on('drain', more);
+  more();
+}
+
+/** A fetch whose error quotes the request, as some runtimes do. */
+function quoting(_url: string, init: RequestInit): Promise<Response> {
+  return Promise.reject(new TypeError(`invalid ${JSON.stringify(init.headers)}`, { cause: init }));
+}
+
+async function failure(call: Promise<unknown>): Promise<UqrpError | TypeError> {
+  try {
+    await call;
+  } catch (error) {
+    return error as UqrpError;
+  }
+  return assert.fail('it did not fail');
+}

@@ -1,0 +1,175 @@
+import { ApiError, UqrpError } from '../http/errors.ts';
+import type { Answer, CallOptions, Http, PostOptions } from '../http/http.ts';
+import { Listing, nextCursor } from '../http/pages.ts';
+import type { NewRecord, RecordFilter, RecordPatch } from '../requests.ts';
+import type { BulkResult, BulkWritten, RecordResource } from '../resources.ts';
+import { type BulkOptions, type BulkProgress, writeBulk } from './bulk.ts';
+import { encodeValue, hasValue, type Value, withoutValue } from './value.ts';
+
+/** A record as one request returns it, with the tag for `ifMatch`. */
+export interface TaggedRecord extends RecordResource {
+  readonly etag: string | null;
+}
+
+/** A value and the other fields of a record. `content_type` follows from the form of the value unless given. */
+export type RecordValue = Value & Omit<NewRecord, 'key' | 'data'>;
+
+/** Fields to change, and perhaps a new value. */
+export type RecordChange = (Value | { readonly data?: undefined }) & Omit<RecordPatch, 'data'>;
+
+export interface ConditionOptions extends CallOptions {
+  /** `etag` of the record that you read: the call fails with 412 when the record has changed since. */
+  readonly ifMatch?: string | undefined;
+}
+
+export interface CreateOptions extends PostOptions {
+  /** 412 in place of 422 when the key is taken. */
+  readonly ifAbsent?: boolean | undefined;
+}
+
+export interface ListOptions extends CallOptions {
+  /** Records for each request, 1 to 500. Default 100. */
+  readonly limit?: number | undefined;
+}
+
+/** Items of a bulk write. */
+export interface BulkItems {
+  /** Written as a whole: existing records with these keys are replaced. */
+  readonly put?: readonly (RecordValue & { readonly key: string })[] | undefined;
+  readonly delete?: readonly string[] | undefined;
+}
+
+export type { BulkOptions, BulkProgress };
+
+const PAGE = 100;
+const MODIFY_TRIES = 5;
+
+export class Records {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Records in the order of their namespaces and of their creation, read in pages while they are iterated. */
+  list(filter: RecordFilter = {}, options: ListOptions = {}): Listing<RecordResource> {
+    const { limit = PAGE, ...call } = options;
+    return new Listing(async (cursor) => {
+      const query = { ...filter, limit, cursor };
+      const answer = await this.#http.json<RecordResource[]>({
+        method: 'GET',
+        path: '/records',
+        query,
+        ...call,
+      });
+      return { items: answer.body, next: nextCursor(answer.headers) };
+    });
+  }
+
+  async get(id: string, options: CallOptions = {}): Promise<TaggedRecord> {
+    return tagged(await this.#http.json({ method: 'GET', path: pathOf(id), ...options }));
+  }
+
+  /** The record with this key, or null. */
+  async find(key: string, options: CallOptions = {}): Promise<RecordResource | null> {
+    const query = { key };
+    const { body } = await this.#http.json<RecordResource[]>({
+      method: 'GET',
+      path: '/records',
+      query,
+      ...options,
+    });
+    return body[0] ?? null;
+  }
+
+  /** Fails with 422 when the key is taken. `put` replaces instead. */
+  async create(key: string, value: RecordValue, options: CreateOptions = {}): Promise<TaggedRecord> {
+    const { ifAbsent = false, ...call } = options;
+    const body = { record: newRecord(key, value) };
+    const headers = ifAbsent ? { 'if-none-match': '*' } : {};
+    return tagged(await this.#http.json({ method: 'POST', path: '/records', body, headers, ...call }));
+  }
+
+  /** Changes what is given, at least one field. The content type stays: `put` changes it. */
+  async update(id: string, change: RecordChange, options: ConditionOptions = {}): Promise<TaggedRecord> {
+    const fields = withoutValue(change);
+    const record = hasValue(change) ? { ...fields, data: encodeValue(change).data } : fields;
+    const { ifMatch, ...call } = options;
+    const headers = condition(ifMatch);
+    return tagged(
+      await this.#http.json({ method: 'PATCH', path: pathOf(id), body: { record }, headers, ...call }),
+    );
+  }
+
+  /**
+   * Reads the record, changes it, and starts again when somebody else has changed it in between, at most 5 times.
+   * @param change returns the change, or null for none
+   */
+  async modify(
+    id: string,
+    change: (record: TaggedRecord) => RecordChange | null | Promise<RecordChange | null>,
+    options: CallOptions = {},
+  ): Promise<TaggedRecord> {
+    for (let tries = 1; ; tries += 1) {
+      const record = await this.get(id, options);
+      const wanted = await change(record);
+      if (wanted === null) return record;
+      if (record.etag === null) throw new UqrpError('The server sent no ETag, so a change would not be safe');
+      try {
+        return await this.update(id, wanted, { ...options, ifMatch: record.etag });
+      } catch (error) {
+        const isStale = error instanceof ApiError && error.status === 412;
+        if (!isStale || tries >= MODIFY_TRIES) throw error;
+      }
+    }
+  }
+
+  async delete(id: string, options: ConditionOptions = {}): Promise<void> {
+    const { ifMatch, ...call } = options;
+    await this.#http.json({ method: 'DELETE', path: pathOf(id), headers: condition(ifMatch), ...call });
+  }
+
+  /** Creates the record, or replaces the one with this key as a whole. */
+  async put(key: string, value: RecordValue, options: PostOptions = {}): Promise<BulkWritten> {
+    const body = { records: [newRecord(key, value)] };
+    const answer = await this.#http.json<BulkResult>({
+      method: 'POST',
+      path: '/records/bulk',
+      body,
+      ...options,
+    });
+    const [written] = answer.body.records;
+    if (written === undefined) throw new UqrpError('The server did not say what it wrote');
+    return written;
+  }
+
+  /**
+   * Writes and deletes many records by key, in requests of up to 500 items. Each request is done as a whole or not at
+   * all, and counts as one write against the limits.
+   * @throws BulkError when a request fails; it says what those before it did
+   */
+  async bulk(items: BulkItems, options: BulkOptions = {}): Promise<BulkResult> {
+    const records = (items.put ?? []).map(({ key, ...value }) => newRecord(key, value as RecordValue));
+    return await writeBulk(this.#http, records, items.delete ?? [], options);
+  }
+}
+
+function newRecord(key: string, value: RecordValue): NewRecord {
+  const { content_type, ...rest } = withoutValue(value);
+  const encoded = encodeValue(value);
+  // With `data` the caller may leave the content type to the server.
+  const type = content_type ?? ('data' in value ? undefined : encoded.content_type);
+  return { key, data: encoded.data, ...rest, ...(type !== undefined && { content_type: type }) };
+}
+
+function tagged({ body, headers }: Answer<RecordResource>): TaggedRecord {
+  return { ...body, etag: headers.get('etag') };
+}
+
+function condition(ifMatch: string | undefined): Record<string, string> {
+  return ifMatch === undefined ? {} : { 'if-match': ifMatch };
+}
+
+function pathOf(id: string): string {
+  return `/records/${encodeURIComponent(id)}`;
+}

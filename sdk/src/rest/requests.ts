@@ -1,0 +1,67 @@
+import type { ApiOperation, WebhookEvent } from './resources.ts';
+
+/** What the API takes, field for field. */
+
+export interface NewRecord {
+  readonly key: string;
+  /** Strict Base64. */
+  readonly data: string;
+  readonly content_type?: string | undefined;
+  readonly ttl_seconds?: number | undefined;
+  /** Seconds from now; 0: never. Not together with `expires_at`. */
+  readonly expires_in?: number | undefined;
+  /** ISO 8601; null: never. */
+  readonly expires_at?: string | null | undefined;
+}
+
+export interface RecordPatch {
+  readonly data?: string | undefined;
+  readonly ttl_seconds?: number | undefined;
+  readonly expires_in?: number | undefined;
+  readonly expires_at?: string | null | undefined;
+}
+
+export interface RecordFilter {
+  readonly namespace?: string | undefined;
+  readonly resource?: string | undefined;
+  readonly key?: string | undefined;
+  readonly key_prefix?: string | undefined;
+  readonly ttl_min?: number | undefined;
+  readonly ttl_max?: number | undefined;
+  readonly created_after?: string | Date | undefined;
+  readonly created_before?: string | Date | undefined;
+}
+
+export interface NewQueryToken {
+  readonly name: string;
+  /** 1 to 365. Default 30. */
+  readonly expires_in_days?: number | undefined;
+}
+
+export interface NewApiKey {
+  readonly name: string;
+  readonly scopes?:
+    | { readonly operations?: readonly ApiOperation[]; readonly namespaces?: readonly string[] }
+    | undefined;
+  readonly expires_at?: string | null | undefined;
+}
+
+export interface WebhookScopes {
+  /** Empty: all namespaces. */
+  readonly namespaces?: readonly string[];
+}
+
+export interface NewWebhook {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly scopes?: WebhookScopes | undefined;
+}
+
+export interface WebhookPatch {
+  readonly name?: string | undefined;
+  readonly url?: string | undefined;
+  readonly events?: readonly WebhookEvent[] | undefined;
+  readonly scopes?: { readonly namespaces: readonly string[] } | undefined;
+  readonly enabled?: boolean | undefined;
+}

@@ -1,0 +1,157 @@
+/** What the API answers with, field for field. docs/API.md describes them. Times are ISO 8601 in UTC. */
+
+export interface RecordResource {
+  readonly id: string;
+  /** `[<params>.]<resource>.<namespace>.<version>`, lower case. */
+  readonly key: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly version: string;
+  /** Base64. Missing in answers to an API key without `read`. */
+  readonly data?: string;
+  readonly content_type: string;
+  readonly ttl_seconds: number;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** A line of `namespaces.export`. */
+export interface ExportedRecord {
+  readonly key: string;
+  /** Base64. */
+  readonly data: string;
+  readonly content_type: string;
+  readonly ttl_seconds: number;
+  readonly expires_at: string | null;
+}
+
+/** A result of `records.bulk`. */
+export interface BulkWritten {
+  readonly id: string;
+  readonly key: string;
+}
+
+export interface BulkResult {
+  /** In the order of the request. */
+  readonly records: readonly BulkWritten[];
+  /** Ids in the order of the request; null: no record had this key. */
+  readonly deleted: readonly (string | null)[];
+}
+
+export interface NamespaceResource {
+  readonly id: string;
+  readonly name: string;
+  readonly records_count: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** Only while reads over DNS need no query token: the operator has opened the namespace. */
+  readonly public_read?: true;
+  /** Only while the operator has suspended the namespace. */
+  readonly suspended?: true;
+}
+
+export interface QueryTokenResource {
+  readonly id: string;
+  readonly name: string;
+  readonly namespace_id: string;
+  readonly expires_at: string;
+  readonly revoked_at: string | null;
+  readonly created_at: string;
+}
+
+export interface MintedQueryToken extends QueryTokenResource {
+  /** Shown only here. */
+  readonly token: string;
+}
+
+export type ApiOperation = 'read' | 'write';
+
+export interface ApiKeyResource {
+  readonly id: string;
+  readonly name: string;
+  /** Empty lists mean: both operations, all namespaces. */
+  readonly scopes: { readonly operations: readonly ApiOperation[]; readonly namespaces: readonly string[] };
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+}
+
+export interface CreatedApiKey extends ApiKeyResource {
+  /** Shown only here. */
+  readonly token: string;
+}
+
+export type WebhookEvent = 'record.upserted' | 'record.deleted' | 'namespace.upserted' | 'namespace.deleted';
+
+export interface WebhookResource {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly enabled: boolean;
+  readonly failure_count: number;
+  readonly last_triggered_at: string | null;
+  readonly scopes: { readonly namespaces: readonly string[] };
+  readonly created_at: string;
+}
+
+export interface WebhookWithSecrets extends WebhookResource {
+  readonly secret: string;
+  /** The secret that `verifyWebhook` takes. Shown only here. */
+  readonly signing_secret: string;
+}
+
+export interface EventDescription {
+  readonly name: WebhookEvent;
+  readonly description: string;
+}
+
+export type DeliveryStatus = 'pending' | 'succeeded' | 'failed' | 'dropped';
+
+export type DeliveryError =
+  | 'timeout'
+  | 'dns_failure'
+  | 'connection_failed'
+  | 'tls_error'
+  | 'blocked_address'
+  | 'http_status'
+  | 'redirect'
+  | 'payload_too_large'
+  | 'rate_limited'
+  | 'webhook_disabled';
+
+export interface DeliveryResource {
+  readonly id: string;
+  readonly event: WebhookEvent | 'webhook.test';
+  /** Null for tests. */
+  readonly seq: number | null;
+  readonly status: DeliveryStatus;
+  readonly response_code: number | null;
+  readonly error: DeliveryError | null;
+  readonly attempts: number;
+  readonly duration_ms: number | null;
+  readonly created_at: string;
+  readonly last_attempt_at: string | null;
+  readonly next_attempt_at: string | null;
+}
+
+export interface UserResource {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'user' | 'admin';
+  readonly records_count: number;
+  readonly api_keys_count: number;
+  readonly namespaces_count: number;
+  readonly created_at: string;
+  /** The active organization of the session; only on servers with organizations. */
+  readonly organization?: ActiveOrganization;
+}
+
+export interface ActiveOrganization {
+  readonly id: string;
+  readonly name: string;
+  readonly role: 'owner' | 'member';
+}
+
+export type TierName = 'free' | 'pro' | 'team' | 'enterprise';

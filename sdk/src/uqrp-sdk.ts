@@ -1,0 +1,68 @@
+/** `uqrp-sdk`: the REST client, and `verifyWebhook`, which `uqrp-sdk/webhooks` has as well. */
+export type {
+  MeteredUsage,
+  NodePropagation,
+  Propagation,
+  SoftCapState,
+  Usage,
+  Writes,
+  WritesUse,
+} from './rest/account/account.ts';
+export type { CookieOptions, CookieSession, IssuedToken } from './rest/account/auth.ts';
+export type {
+  InvitationResource,
+  MemberResource,
+  MemberRole,
+  NewInvitation,
+  OrganizationResource,
+} from './rest/account/organizations.ts';
+export type { PasskeyResource } from './rest/account/passkeys.ts';
+export type { SessionResource } from './rest/account/sessions.ts';
+export type {
+  PasskeyAssertion,
+  PasskeyCreationOptions,
+  PasskeyRegistration,
+  PasskeyRequestOptions,
+} from './rest/account/webauthn.ts';
+export type {
+  DatasetListOptions,
+  DatasetResource,
+  DatasetVersion,
+  DatasetWithVersions,
+} from './rest/datasets.ts';
+export { ApiError, ConnectionError, type ErrorCode, TimeoutError, UqrpError } from './rest/http/errors.ts';
+export type { Answer, CallOptions, PostOptions, RequestParts, UqrpOptions } from './rest/http/http.ts';
+export { Listing, type Page } from './rest/http/pages.ts';
+export type { Endpoint, Endpoints, Features, Meta, TierLimits } from './rest/meta.ts';
+export type {
+  QueryLogEvent,
+  QueryLogFilter,
+  QueryLogListOptions,
+  QueryLogMeta,
+  QueryLogPage,
+  QueryLogRow,
+  QueryStatus,
+  StreamFilter,
+  StreamOptions,
+} from './rest/query-logs.ts';
+export { BulkError } from './rest/records/bulk.ts';
+export type {
+  BulkItems,
+  BulkOptions,
+  BulkProgress,
+  ConditionOptions,
+  CreateOptions,
+  ListOptions,
+  RecordChange,
+  RecordValue,
+  TaggedRecord,
+} from './rest/records/records.ts';
+export { bytesOf, jsonOf, textOf, type Value } from './rest/records/value.ts';
+export type * from './rest/requests.ts';
+export type * from './rest/resources.ts';
+export { Uqrp } from './rest/uqrp.ts';
+export type { DeliveryFilter, DeliveryListOptions } from './rest/webhooks.ts';
+export type { Fetch } from './shared/fetch.ts';
+export type { WebhookPayload } from './webhooks/payload.ts';
+export { WebhookVerificationError, type WebhookVerificationReason } from './webhooks/verification-error.ts';
+export { verifyWebhook, verifyWebhookAsync } from './webhooks/verify.ts';

@@ -1,0 +1,84 @@
+/** `uqrp node status` and `uqrp feed status`: asks a control process over the broker, with control's credentials. */
+import type { Clock } from '../../core/clock.ts';
+import type { NodeReport } from '../../feed/exchange/node-states.ts';
+import { askFeed, askNodes, type FeedStatus } from '../../feed/exchange/status.ts';
+import { withControl } from '../control-connection.ts';
+import { controlSettings, type FeedOption } from '../control-credentials.ts';
+import { EXIT, escapeControls, print, table } from '../output.ts';
+
+/** Prints a row for each node; exit code 1 when one is late. */
+export async function nodeStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  const nodes = await withControl(controlSettings(options), clock, ({ exchange }) => askNodes(exchange));
+  if (json) print(JSON.stringify({ nodes: nodes.map(nodeJson) }));
+  else if (nodes.length === 0) print('the feed has no nodes: uqrp node add makes one');
+  else print(table([NODE_HEAD, ...nodes.map(nodeRow)]));
+  if (nodes.some(({ late }) => late)) process.exitCode = EXIT.failed;
+}
+
+/** Prints how log, stream, publisher and snapshots stand. */
+export async function feedStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  const status = await withControl(controlSettings(options), clock, ({ exchange }) => askFeed(exchange));
+  print(json ? JSON.stringify(feedJson(status)) : table(feedRows(status)));
+}
+
+function nodeJson({ name, state, seconds, late }: NodeReport): object {
+  const { lag = null } = state ?? {};
+  return {
+    name,
+    seq: state?.seq ?? null,
+    lag: lag && { changes: lag.changes, seconds: lag.seconds },
+    heartbeat_seconds: heartbeatOf(state, seconds, late),
+    version: state?.version ?? null,
+    key_tags: [...new Set(Object.values(state?.keyTags ?? {}).flat())].sort((a, b) => a - b),
+    stale: state === null || late || state.stale,
+    late,
+    state_seconds: seconds,
+    epoch: state?.epoch ?? null,
+    view_seconds: state?.viewSeconds ?? null,
+    spool_octets: state?.spoolOctets ?? null,
+  };
+}
+
+/** As the node told it; of a late node with the time since then. */
+function heartbeatOf(state: NodeReport['state'], seconds: number, late: boolean): number | null {
+  const heard = state?.heartbeatSeconds ?? null;
+  return heard === null ? null : heard + (late ? seconds : 0);
+}
+
+const NODE_HEAD = ['NODE', 'SEQ', 'LAG', 'HEARTBEAT', 'VERSION', 'KEY TAGS', 'STATE'];
+
+function nodeRow({ name, state, seconds, late }: NodeReport): string[] {
+  const silence = `late: no state for ${Math.floor(seconds)} s`;
+  if (state === null) return [name, '-', '-', '-', '-', '-', late ? silence : 'not heard of yet'];
+  const { seq, lag, version, keyTags, stale } = state;
+  const heard = heartbeatOf(state, seconds, late);
+  const tags = Object.entries(keyTags).map(([zone, list]) => `${escapeControls(zone)} ${list.join(',')}`);
+  return [
+    name,
+    `${seq}`,
+    `${lag.changes} changes, ${lag.seconds.toFixed(1)} s`,
+    heard === null ? 'none' : `${heard.toFixed(1)} s ago`,
+    version,
+    tags.length === 0 ? '-' : tags.join(' '),
+    late ? silence : stale ? 'stale' : 'current',
+  ];
+}
+
+function feedJson({ log, publisher, stream, snapshots, nodes, late }: FeedStatus): object {
+  return { log, publisher, stream, snapshots, nodes, nodes_late: late };
+}
+
+function feedRows({ log, publisher, stream, snapshots, nodes, late }: FeedStatus): string[][] {
+  const published =
+    publisher === null
+      ? 'no process publishes'
+      : `up to ${publisher.seq}, ${publisher.unconfirmed} batches not confirmed, ${publisher.conflicts} conflicts`;
+  return [
+    ['log', `changes ${log.oldest} to ${log.head}, epoch ${log.epoch}`],
+    ['published', published],
+    ['stream', stream === null ? 'empty, or it cannot be read' : `changes ${stream.from} to ${stream.to}`],
+    ...(snapshots.length === 0 ? [['snapshots', 'none']] : []),
+    ...snapshots.map(({ id, seq, seconds }) => ['snapshot', `${id} at ${seq}, ${Math.floor(seconds)} s old`]),
+    ['nodes', `${nodes}, ${late.length === 0 ? 'none' : late.join(', ')} late`],
+  ];
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../../../core/limits.ts';
+import type { Mail, Mailer } from '../../../outbound/mailer.ts';
+
+/** Milliseconds before the second and the third attempt. A code that comes much later is of no use. */
+const RETRY_MS = [2_000, 10_000];
+/** Milliseconds that mails under way have when the server stops. */
+const STOP_MS = 3_000;
+
+export interface CodeOutbox {
+  /** Takes a mail and returns at once. An earlier mail to the same address that still waits is not sent. */
+  send(mail: Mail): void;
+  /** Ends retries, and gives mails under way a short time. */
+  stop(): Promise<void>;
+}
+
+interface OutboxOptions {
+  readonly mailer: Mailer;
+  /** A mail was not taken after all attempts, or there were too many waiting. */
+  readonly onLost: (reason: 'refused' | 'overload', error?: unknown) => void;
+  readonly retryMs?: readonly number[];
+}
+
+/**
+ * Mails with sign-in codes, sent after the request was answered: its time tells nothing of the mail server or the address. They wait
+ * in memory, because their codes are stored nowhere. A mail that is lost with the process is asked for again.
+ */
+export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOptions): CodeOutbox {
+  const waiting = new Map<string, Mail>();
+  const sending = new Set<Promise<void>>();
+  const ending = new AbortController();
+  const cutting = new AbortController();
+
+  async function deliver(mail: Mail): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await mailer.send(mail, cutting.signal);
+        return;
+      } catch (error) {
+        const pause = retryMs[attempt];
+        // A newer code makes this one void.
+        if (waiting.has(mail.to)) return;
+        if (pause === undefined || ending.signal.aborted) {
+          onLost('refused', error);
+          return;
+        }
+        await sleep(pause, undefined, { signal: ending.signal }).catch(() => {});
+      }
+    }
+  }
+
+  function next(): void {
+    while (sending.size < LIMITS.codeMails) {
+      const [first] = waiting;
+      if (first === undefined) return;
+      const [to, mail] = first;
+      waiting.delete(to);
+      const sent: Promise<void> = deliver(mail).finally(() => {
+        sending.delete(sent);
+        next();
+      });
+      sending.add(sent);
+    }
+  }
+
+  return {
+    send(mail) {
+      if (ending.signal.aborted || (waiting.size >= LIMITS.codeMailsWaiting && !waiting.has(mail.to))) {
+        onLost('overload');
+        return;
+      }
+      waiting.set(mail.to, mail);
+      next();
+    },
+    async stop() {
+      ending.abort();
+      waiting.clear();
+      const cut = setTimeout(() => cutting.abort(), STOP_MS);
+      await Promise.all(sending);
+      clearTimeout(cut);
+    },
+  };
+}

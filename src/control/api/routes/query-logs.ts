@@ -1,0 +1,65 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LIMITS } from '../../../core/limits.ts';
+import { createConcurrency } from '../../limits/concurrency.ts';
+import { pageQueryLog } from '../../query-log/list.ts';
+import { parseStreamFilter } from '../../query-log/listing-query.ts';
+import {
+  type LogStreams,
+  openLogStreams,
+  parseLastEventId,
+  tooManyStreams,
+} from '../../query-log/log-streams.ts';
+import { eventStream } from '../answers/event-stream.ts';
+import { nextLink } from '../answers/links.ts';
+import type { ApiDeps } from '../deps.ts';
+import { describe } from '../openapi/operation.ts';
+import { QUERY_LOG_OPERATIONS } from '../operations/query-logs.ts';
+import { actorOf } from '../requests/guard.ts';
+
+/** How long a browser waits before it connects again, milliseconds. The comment lets the answer begin at once. */
+const OPENING = 'retry: 3000\n\n';
+
+type Query = Readonly<Record<string, string>>;
+
+export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  app.get('/query_logs', describe(QUERY_LOG_OPERATIONS.list), async (request, reply) => {
+    const query = request.query as Query;
+    const page = await pageQueryLog(deps, actorOf(request), query);
+    const { limit, next_cursor: next } = page.meta;
+    if (next !== null)
+      reply.header('link', nextLink(deps, request, { ...query, limit: String(limit), cursor: next }));
+    return page;
+  });
+  app.get('/query_logs/stream', describe(QUERY_LOG_OPERATIONS.stream), streamRoute(app, deps));
+}
+
+function streamRoute(app: FastifyInstance, deps: ApiDeps) {
+  const { queryLogStreamsPerCustomer: perKey, queryLogStreams: total } = LIMITS;
+  const places = createConcurrency({ perKey, total });
+  let opened: LogStreams | null = null;
+  const streams = (): LogStreams => {
+    opened ??= openLogStreams({ ...deps, onError: deps.onError ?? (() => {}) });
+    return opened;
+  };
+  app.addHook('preClose', async () => opened?.endAll());
+  app.addHook('onClose', async () => opened?.close());
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const actor = actorOf(request);
+    const filter = parseStreamFilter(request.query as Query);
+    const after = parseLastEventId(request.headers['last-event-id']);
+    // A proxy such as nginx would collect events before it passes them on.
+    reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
+    // The client may have gone while its credential was checked: its response tells nobody again.
+    if (request.method === 'HEAD' || reply.raw.destroyed) return reply.send();
+    const leave = places.enter(actor.customerId);
+    if (leave === null) throw tooManyStreams();
+    let stop = (): void => {};
+    const { body, end, ...output } = eventStream(reply.raw, () => {
+      leave();
+      stop();
+    });
+    output.write(OPENING);
+    stop = streams().open({ actor, filter, after, output, end, renew: () => request.renewActor() });
+    return reply.send(body);
+  };
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { AppError, invalid, notFound } from '../../core/errors.ts';
+import type { JsonObject } from '../../core/input/fields.ts';
+import { LIMITS } from '../../core/limits.ts';
+import { formatTime } from '../../core/text/time.ts';
+import { type Actor, requireSession } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
+import type { Tx } from '../store/store.ts';
+import { lockCustomer } from '../store/tables/customers.ts';
+import {
+  deleteEndedInvitations,
+  deleteInvitation,
+  findInvitation,
+  type InvitationRow,
+  listInvitations,
+  putInvitation,
+} from '../store/tables/invitations.ts';
+import { findUserEmail, insertMember, listMembers } from '../store/tables/organizations.ts';
+import { ACCEPTANCE, type InvitationResource, NEW_INVITATION, type OrganizationResource } from './input.ts';
+import { lockAsOwner, memberOf, organizationResource, requireRoomOf } from './organizations.ts';
+
+const TOKEN_BYTES = 32;
+const VALID_MS = LIMITS.invitationDays * 86_400_000;
+
+/** What the invited person is told. The token is in the mail only. */
+export interface InvitationMail {
+  readonly to: string;
+  readonly organization: string;
+  readonly token: string;
+}
+
+export interface HasInvitationMail {
+  /** Returns at once; the mail is sent afterwards. */
+  readonly sendInvitation: (mail: InvitationMail) => void;
+}
+
+function invitationResource(row: InvitationRow): InvitationResource {
+  return {
+    id: row.id,
+    email: row.email,
+    role: row.role,
+    expires_at: formatTime(row.expires_at),
+    created_at: formatTime(row.created_at),
+  };
+}
+
+type InviteDeps = HasStore & HasClock & HasIds & HasRandom & HasInvitationMail;
+
+/**
+ * Invites an address, which may have no account. A second invitation of an address replaces the first.
+ * @throws AppError 403 for an API key or a user who is no owner, 404, 422 for faults, a member, or too many invitations
+ */
+export async function invite(
+  deps: InviteDeps,
+  actor: Actor,
+  id: string,
+  body: JsonObject,
+): Promise<InvitationResource> {
+  requireSession(actor);
+  const { userId } = actor;
+  const { email, role = 'member' } = NEW_INVITATION.parse(body, {});
+  const now = deps.clock();
+  const token = Buffer.from(deps.random(TOKEN_BYTES)).toString('hex');
+  const row: InvitationRow = {
+    id: deps.newId(),
+    customer_id: id,
+    email,
+    role,
+    digest: digestOf(token),
+    expires_at: now + VALID_MS,
+    created_at: now,
+  };
+  const { name } = await memberOf(deps.store.read, id, userId);
+  const invitation = await deps.store.write(async (tx) => {
+    await lockAsOwner(tx, id, userId);
+    const members = await listMembers(tx, id);
+    if (members.some((member) => member.email === email)) throw invalid('email is that of a member');
+    await deleteEndedInvitations(tx, id, now);
+    await putInvitation(tx, row);
+    const waiting = await listInvitations(tx, id, now);
+    requireRoom(members.length + waiting.length - 1);
+    return invitationResource(row);
+  });
+  deps.sendInvitation({ to: email, organization: name, token });
+  return invitation;
+}
+
+/** Members and invitations together, so that each invitation can be accepted. */
+function requireRoom(taken: number): void {
+  if (taken >= LIMITS.membersPerOrganization) {
+    throw new AppError('quota_exceeded', 'Member limit of the organization reached');
+  }
+}
+
+/** Oldest first. @throws AppError 403 for an API key or a user who is no owner, 404 */
+export async function listOrganizationInvitations(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  id: string,
+): Promise<InvitationResource[]> {
+  requireSession(actor);
+  const { userId } = actor;
+  return store.write(async (tx) => {
+    await lockAsOwner(tx, id, userId);
+    return (await listInvitations(tx, id, clock())).map(invitationResource);
+  });
+}
+
+/** @throws AppError 403 for an API key or a user who is no owner, 404 */
+export async function withdrawInvitation(
+  { store }: HasStore,
+  actor: Actor,
+  id: string,
+  invitationId: string,
+): Promise<void> {
+  requireSession(actor);
+  const { userId } = actor;
+  await store.write(async (tx) => {
+    await lockAsOwner(tx, id, userId);
+    if (!(await deleteInvitation(tx, invitationId, id))) throw notFound('Invitation');
+  });
+}
+
+/**
+ * POST /invitations/accept. A token works once, for seven days, for the user with the invited address.
+ * @throws AppError 403 for an API key; 404 for every token that this user cannot accept; 422
+ */
+export async function acceptInvitation(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  body: JsonObject,
+): Promise<OrganizationResource> {
+  requireSession(actor);
+  const { userId } = actor;
+  const { token } = ACCEPTANCE.parse(body, {});
+  return store.write((tx) => accept(tx, userId, digestOf(token), clock()));
+}
+
+async function accept(tx: Tx, userId: string, digest: string, now: number): Promise<OrganizationResource> {
+  const email = await findUserEmail(tx, userId);
+  const found = email === null ? null : await findInvitation(tx, digest, email, now);
+  if (found === null) throw notFound('Invitation');
+  const { id, customer_id, role } = found;
+  // In the order of ids: two users who invited each other would otherwise wait for each other.
+  for (const customer of [customer_id, userId].sort()) {
+    if (!(await lockCustomer(tx, customer))) throw notFound('Invitation');
+  }
+  // It may have been accepted or withdrawn until the row of the organization was held.
+  if (!(await deleteInvitation(tx, id, customer_id))) throw notFound('Invitation');
+  await requireRoomOf(tx, userId);
+  await insertMember(tx, { customer_id, user_id: userId, role, created_at: now });
+  return organizationResource(await memberOf(tx, customer_id, userId));
+}
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token, 'latin1').digest('hex');
+}

@@ -1,0 +1,83 @@
+import { LIMITS } from '../../core/limits.ts';
+import type { Actor } from '../accounts/actor.ts';
+import type { NewRow } from '../store/query-log/new-rows.ts';
+import { isShown } from './list.ts';
+import type { RowFilter } from './listing-query.ts';
+import { queryLogResource } from './row.ts';
+import { rowEvent, skippedEvent } from './stream-events.ts';
+
+/** Seconds between two comments that keep the connection open: proxies close one that is silent for 30 to 60 seconds. */
+const HEARTBEAT_S = 15;
+
+/** Seconds for which a client may read nothing. */
+const STALLED_S = LIMITS.listingIdleMs / 1000;
+
+/** The open response. */
+export interface EventOutput {
+  /** @returns false when the client reads too slowly: nothing more is written until it has read */
+  write(text: string): boolean;
+  /** Whether the client has read what was written, or nearly. False once the answer is ending. */
+  isReady(): boolean;
+  /** Closes the connection in the middle. */
+  cutOff(): void;
+}
+
+/**
+ * The events of one client. Rows above the rate, and rows for which the client is too slow, are not kept but counted; the count is an
+ * event. So a stream holds no more than what its output holds.
+ */
+export class RowStream {
+  readonly #actor: Actor;
+  readonly #filter: RowFilter;
+  readonly #output: EventOutput;
+  #sent = 0;
+  #skipped = 0;
+  #seconds = 0;
+  #stalled = 0;
+
+  constructor(actor: Actor, filter: RowFilter, output: EventOutput) {
+    this.#actor = actor;
+    this.#filter = filter;
+    this.#output = output;
+  }
+
+  /** Rows of the actor's customer. */
+  offer(rows: readonly NewRow[]): void {
+    for (const row of rows) {
+      if (!isShown(this.#actor, this.#filter, row)) continue;
+      if (this.#sent >= LIMITS.queryLogStreamRows || !this.#output.isReady()) {
+        this.#skipped++;
+        continue;
+      }
+      this.#sent++;
+      this.#output.write(rowEvent(queryLogResource(row, row)));
+    }
+  }
+
+  /** Counts rows that are not sent. */
+  skip(rows: readonly NewRow[]): void {
+    this.#skipped += rows.filter((row) => isShown(this.#actor, this.#filter, row)).length;
+  }
+
+  /** Tells that older rows exist which the stream does not send, and that their number is not known. */
+  tellGap(): void {
+    this.#output.write(skippedEvent(null));
+  }
+
+  /** Call it once a second. */
+  tick(): void {
+    this.#sent = 0;
+    this.#seconds++;
+    if (!this.#output.isReady()) {
+      this.#stalled++;
+      if (this.#stalled >= STALLED_S) this.#output.cutOff();
+      return;
+    }
+    this.#stalled = 0;
+    if (this.#skipped > 0) {
+      this.#output.write(skippedEvent(this.#skipped));
+      this.#skipped = 0;
+    }
+    if (this.#seconds % HEARTBEAT_S === 0) this.#output.write(': keep-alive\n\n');
+  }
+}

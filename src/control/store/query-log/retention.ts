@@ -1,0 +1,104 @@
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
+import type { Tx } from '../store.ts';
+
+/** Rows whose blocks one statement deletes; one block has fewer. */
+const DELETE_ROWS = 20_000;
+
+/** Of these blocks those that come first, up to a number of rows. */
+function firstBlocks(blocks: string): string {
+  return `select block from (
+    select block, sum(row_count) over (order by block) as total from (${blocks} limit :limit) as listed
+  ) as sums where total <= ${DELETE_ROWS}`;
+}
+
+const DELETE_OLDEST = statement<{ before: number; limit: number }, { series_id: number }>(
+  `delete from query_log_blocks
+  where block in (${firstBlocks('select block, row_count from query_log_blocks order by block')}) and last_at < :before
+  returning series_id`,
+);
+
+const DELETE_COUNTS = listStatement<{ ids: readonly number[]; span: number; last: number }>(
+  'delete from query_log_counts where series_id in (:ids) and span = :span and start <= :last',
+  'bigint',
+);
+
+const DELETE_DROPPED = statement<{ span: number; last: number }>(
+  `delete from query_log_counts where span = :span and start <= :last
+  and series_id in (select id from query_log_series where status = 'dropped')`,
+);
+
+/**
+ * Deletes blocks from before a time that are among the `limit` first ones that came, and the counts of the minutes and hours that are
+ * over by then. A row that came late goes when the rows that came with it go.
+ * @returns how many blocks; 0: there is nothing more to delete now
+ */
+export async function pruneQueryLog(tx: Tx, before: number, limit: number): Promise<number> {
+  const { rows } = await DELETE_OLDEST(tx, { before, limit });
+  const ids = [...new Set(rows.map(({ series_id }) => series_id))];
+  for (const span of [60_000, 3_600_000]) {
+    const last = before - span;
+    if (ids.length > 0) await DELETE_COUNTS(tx, { ids, span, last });
+    else await DELETE_DROPPED(tx, { span, last });
+  }
+  return rows.length;
+}
+
+const BATCH_TABLES = ['query_log_batches', 'usage_batches'] as const;
+type BatchTable = (typeof BATCH_TABLES)[number];
+
+const DELETE_BATCHES = Object.fromEntries(
+  BATCH_TABLES.map((table) => [
+    table,
+    statement<{ before: number; limit: number }>(
+      `delete from ${table} where (node, batch) in (
+        select node, batch from ${table} where added_at < :before order by added_at limit :limit
+      )`,
+    ),
+  ]),
+) as Record<BatchTable, ReturnType<typeof statement<{ before: number; limit: number }>>>;
+
+/** Forgets batches that came before a time: none is sent again so late. @returns how many */
+export async function pruneBatches(
+  tx: Tx,
+  table: BatchTable,
+  before: number,
+  limit: number,
+): Promise<number> {
+  return Number((await DELETE_BATCHES[table](tx, { before, limit })).numAffectedRows ?? 0n);
+}
+
+const SERIES_OF = statement<{ namespaceId: string }, { id: number }>(
+  'select id from query_log_series where namespace_id = :namespaceId',
+);
+
+const DELETE_SOME = listStatement<{ ids: readonly number[]; limit: number }>(
+  `delete from query_log_blocks
+  where block in (${firstBlocks('select block, row_count from query_log_blocks where series_id in (:ids)')})`,
+  'bigint',
+);
+
+const FIND_BLOCK = listStatement<{ ids: readonly number[] }, { block: number }>(
+  'select block from query_log_blocks where series_id in (:ids) limit 1',
+  'bigint',
+);
+
+const DELETE_ALL_COUNTS = listStatement<{ ids: readonly number[] }>(
+  'delete from query_log_counts where series_id in (:ids)',
+  'bigint',
+);
+
+const DELETE_SERIES = statement<{ namespaceId: string }>(
+  'delete from query_log_series where namespace_id = :namespaceId',
+);
+
+/** Deletes up to `limit` blocks of a closed namespace, and with the last of them its counts. @returns whether nothing is left */
+export async function eraseQueryLog(tx: Tx, namespaceId: string, limit: number): Promise<boolean> {
+  const ids = (await SERIES_OF(tx, { namespaceId })).rows.map(({ id }) => id);
+  if (ids.length === 0) return true;
+  await DELETE_SOME(tx, { ids, limit });
+  if ((await FIND_BLOCK(tx, { ids })).rows.length > 0) return false;
+  await DELETE_ALL_COUNTS(tx, { ids });
+  await DELETE_SERIES(tx, { namespaceId });
+  return true;
+}

@@ -1,0 +1,127 @@
+import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
+import type { Tree } from '../lmdb/tree.ts';
+import {
+  digestAtEnd,
+  namespaceKey,
+  pairKey,
+  recordKey,
+  recordsBeside,
+  recordsOf,
+  textParts,
+  tokenKey,
+  tokenOfKey,
+  tokensOf,
+  versionKey,
+} from './record-keys.ts';
+import { decodeToken, encodeNamespace, encodeRecord, encodeToken } from './record-values.ts';
+import type { HostedTarget } from './view.ts';
+
+/** LMDB stores no empty value; the key of an index entry holds everything. */
+const PRESENT = Buffer.from([1]);
+
+/** At least as long as any value. */
+const ZEROS = Buffer.alloc(4096);
+
+/** Bounds the memory for the deletion of a large namespace. */
+const KEYS_AT_ONCE = 1000;
+
+type Emit = (key: Bytes, value: Uint8Array) => void;
+
+/**
+ * Emits the entries of an upsert; key and value are valid until the call returns. A name that no query can contain has
+ * none: one such change must not block the changes after it.
+ */
+export function hostedEntriesTo(emit: Emit): Pick<HostedTarget, 'putRecord' | 'putNamespace' | 'putToken'> {
+  return {
+    putRecord(key, record) {
+      const at = recordKey(key);
+      if (at === null) return;
+      emit(at, encodeRecord(record));
+      emit(versionKey(key), PRESENT);
+    },
+    putNamespace(name, namespace) {
+      const at = namespaceKey(name);
+      if (at !== null) emit(at, encodeNamespace(namespace));
+    },
+    putToken(digest, token) {
+      const at = tokenKey(digest);
+      if (at === null) return;
+      emit(at, encodeToken(token));
+      emit(tokenOfKey(token.namespace, digest), PRESENT);
+    },
+  };
+}
+
+/**
+ * Changes to the tree, each inside the caller's write transaction. A removed value is overwritten with zeros first,
+ * since LMDB keeps its bytes in a page that stays in use. `wipe.ts` overwrites the old copy of the page.
+ * @param onErase called when a value was removed or replaced
+ */
+export function hostedTarget(tree: Tree, onErase: () => void): HostedTarget {
+  const blank = (key: Bytes, length: number): void => {
+    tree.putSync(key, ZEROS.subarray(0, length));
+    onErase();
+  };
+  const put = (key: Bytes, value: Uint8Array): void => {
+    const old = tree.getBinaryFast(key);
+    if (old !== undefined) {
+      if (old.compare(value, 0, value.length, 0, old.length) === 0) return;
+      blank(key, old.length);
+    }
+    tree.putSync(key, value);
+  };
+  const remove = (key: Bytes | null): boolean => {
+    const old = key === null ? undefined : tree.getBinaryFast(key);
+    if (key === null || old === undefined) return false;
+    blank(key, old.length);
+    tree.removeSync(key);
+    return true;
+  };
+  return {
+    ...hostedEntriesTo(put),
+    deleteRecord(key) {
+      if (!remove(recordKey(key))) return;
+      if (firstOf(tree, recordsBeside(key)) === null) remove(versionKey(key));
+    },
+    deleteToken(digest) {
+      const key = tokenKey(digest);
+      const bytes = key === null ? undefined : tree.getBinaryFast(key);
+      if (bytes === undefined) return;
+      const { namespace } = decodeToken(bytes);
+      remove(tokenKey(digest));
+      remove(tokenOfKey(namespace, digest));
+    },
+    dropNamespace(name) {
+      const versions = new Set<string>();
+      removeAll(tree, recordsOf(name), (key) => {
+        versions.add(textParts(key)[1]!);
+        remove(key);
+      });
+      for (const version of versions) remove(pairKey(FIRST.version, version, name));
+      removeAll(tree, tokensOf(name), (key) => {
+        const digest = digestAtEnd(key);
+        const bytes = tree.getBinaryFast(tokenKey(digest)!);
+        // The token may belong to another namespace by now, whose index names it.
+        if (bytes !== undefined && decodeToken(bytes).namespace === name) remove(tokenKey(digest));
+        remove(key);
+      });
+      remove(namespaceKey(name));
+    },
+  };
+}
+
+function firstOf(tree: Tree, { start, end }: KeyRange): Uint8Array | null {
+  for (const key of tree.getKeys({ start, end, limit: 1 })) return key;
+  return null;
+}
+
+/** @param removeOne must remove the key it is given */
+function removeAll(tree: Tree, range: KeyRange, removeOne: (key: Bytes) => void): void {
+  const start = range.start.slice();
+  const end = range.end.slice();
+  for (;;) {
+    const keys = [...tree.getKeys({ start, end, limit: KEYS_AT_ONCE })];
+    if (keys.length === 0) return;
+    for (const key of keys) removeOne(key as Bytes);
+  }
+}

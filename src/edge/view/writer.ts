@@ -1,0 +1,213 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ViewRebuild, ViewWriter } from '../../feed/view-writer.ts';
+import { copyAsView } from '../lmdb/copy.ts';
+import { CURSOR_KEY, encodeCursor } from '../lmdb/key-space.ts';
+import {
+  createNew,
+  openExisting,
+  openForReading,
+  syncToDisk,
+  type Tree,
+  type UnusableReason,
+} from '../lmdb/tree.ts';
+import {
+  generationPath,
+  inodeOf,
+  prepareDirectory,
+  readState,
+  removeGeneration,
+  removeOthers,
+  writeState,
+} from '../lmdb/view-directory.ts';
+import { createWiper, removeFilling, type Wiper } from '../lmdb/wipe.ts';
+import { applyChange } from './apply.ts';
+import type { FreshnessCounters } from './freshness.ts';
+import { positionOf, type ViewPosition } from './position.ts';
+import { startLmdbRebuild } from './rebuild.ts';
+import { createSweeper, type Sweeper } from './sweeper.ts';
+import { treeTarget } from './target.ts';
+
+/** Why a start discarded the view; `untrusted`: the machine went down while the view was written. */
+export type DiscardReason = UnusableReason | 'untrusted';
+
+export interface LmdbWriterOptions {
+  readonly path: string;
+  /** Updated when the view is replaced. The follower's caller announces single changes. */
+  readonly freshness?: Pick<FreshnessCounters, 'bumpAll' | 'setGeneration'>;
+  /** Starts with an empty view and discards any other. */
+  readonly empty?: boolean;
+  readonly onDiscarded?: (reason: DiscardReason) => void;
+  /** Milliseconds without a change after an erasure until its pages are overwritten; 0 never does. */
+  readonly wipeAfterMs?: number;
+  /** Memory for the sorting of a rebuild, bytes. */
+  readonly sortBytes?: number;
+}
+
+export interface LmdbViewWriter extends ViewWriter {
+  /** Overwrites erased data in free pages now, within the limits of `wipe.ts`. */
+  readonly wipe: () => void;
+  /**
+   * Writes a copy of the view without free pages into a directory, which is made, or emptied; it opens as a view. The caller removes it.
+   */
+  copyTo(directory: string): Promise<ViewCopy>;
+}
+
+export interface ViewCopy extends ViewPosition {
+  /** Of the copy, in the directory. */
+  readonly file: string;
+}
+
+interface Serving {
+  readonly generation: number;
+  readonly tree: Tree;
+  readonly inode: number | null;
+  readonly wiper: Wiper;
+  readonly sweeper: Sweeper;
+  readonly target: ReturnType<typeof treeTarget>;
+}
+
+/**
+ * Opens the view for writing: one writer a directory, before any reader of the same process. A view that cannot be
+ * trusted is discarded; the new one is empty and its cursor null.
+ */
+export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
+  const { path: directory, freshness, wipeAfterMs = 1000, sortBytes } = options;
+  if (prepareDirectory(directory)) options.onDiscarded?.('layout');
+  const opened = openServing(directory, options);
+  removeOthers(directory, opened.generation);
+  writeState(directory, opened.generation, 'open');
+  let serving = servingOf(opened.tree, opened.generation);
+  let rebuild: ViewRebuild | null = null;
+  /** Settles when no copy is being made. */
+  let copied: Promise<unknown> = Promise.resolve();
+  freshness?.setGeneration(serving.generation);
+
+  function servingOf(tree: Tree, generation: number): Serving {
+    const wiper = createWiper(tree, wipeAfterMs);
+    const inode = inodeOf(generationPath(directory, generation));
+    const sweeper = createSweeper(tree);
+    sweeper.later();
+    return { generation, tree, inode, wiper, sweeper, target: treeTarget(tree, wiper.erased) };
+  }
+
+  /** The order matters: state on disk, then the generation that readers read, then the bump that makes them read it. */
+  function serve(tree: Tree, generation: number): void {
+    writeState(directory, generation, 'open');
+    const old = serving;
+    serving = servingOf(tree, generation);
+    freshness?.setGeneration(generation);
+    freshness?.bumpAll();
+    old.wiper.cancel();
+    old.sweeper.cancel();
+    // Threads that still read the old file keep it until they have switched.
+    void copied.then(() => old.tree.close());
+    removeGeneration(directory, old.generation);
+  }
+
+  return {
+    wipe: () => serving.wiper.now(),
+    async copyTo(to) {
+      // The tree stays open until the copy is made.
+      const copying = copyAsView(serving.tree, to).catch(rethrowDiskFault);
+      copied = Promise.allSettled([copied, copying]);
+      return positionIn(await copying);
+    },
+    cursor: () => positionOf(serving.tree).cursor,
+    epoch: () => positionOf(serving.tree).epoch,
+    isLost() {
+      const { generation, inode } = serving;
+      return (
+        inodeOf(generationPath(directory, generation)) !== inode ||
+        readState(directory)?.generation !== generation
+      );
+    },
+    async apply(changes, next) {
+      const { tree, target, wiper, sweeper } = serving;
+      withDiskFault(() =>
+        tree.transactionSync(() => {
+          for (const change of changes) applyChange(target, change);
+          tree.putSync(CURSOR_KEY, encodeCursor(next));
+        }),
+      );
+      wiper.later();
+      if (changes.some(({ type }) => type === 'dataset.withdrawn')) sweeper.later();
+    },
+    async rebuild() {
+      await rebuild?.discard();
+      const generation = serving.generation + 1;
+      // The directory may have been removed.
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      const started = startLmdbRebuild({
+        path: generationPath(directory, generation),
+        sortPath: join(directory, 'sorting'),
+        sortBytes,
+        serve: (tree) => serve(tree, generation),
+        ended: () => {
+          rebuild = null;
+          if (serving.generation !== generation) removeGeneration(directory, generation);
+        },
+      });
+      rebuild = {
+        ...started,
+        load: (changes) => started.load(changes).catch(rethrowDiskFault),
+        adopt: (file, has) => started.adopt(file, has).catch(rethrowDiskFault),
+        apply: (changes, cursor) => started.apply(changes, cursor).catch(rethrowDiskFault),
+        finish: (changes, cursor, epoch) => started.finish(changes, cursor, epoch).catch(rethrowDiskFault),
+      };
+      return rebuild;
+    },
+    async close() {
+      await rebuild?.discard();
+      await copied;
+      serving.wiper.cancel();
+      serving.sweeper.cancel();
+      const isSynced = await syncToDisk(serving.tree);
+      await serving.tree.close();
+      if (isSynced) writeState(directory, serving.generation, 'clean');
+    },
+  };
+}
+
+async function positionIn(file: string): Promise<ViewCopy> {
+  const tree = openForReading(file);
+  try {
+    return { file, ...positionOf(tree) };
+  } finally {
+    await tree.close();
+  }
+}
+
+/** Opens the view that serves, or makes an empty one. */
+function openServing(
+  directory: string,
+  { empty = false, onDiscarded }: LmdbWriterOptions,
+): { readonly tree: Tree; readonly generation: number } {
+  const state = readState(directory);
+  const generation = state?.generation ?? 1;
+  const path = generationPath(directory, generation);
+  if (state === null || empty) return { tree: createNew(path), generation };
+  const found = state.isTrusted ? openExisting(path) : 'untrusted';
+  if (typeof found !== 'string') {
+    removeFilling(found);
+    return { tree: found, generation };
+  }
+  onDiscarded?.(found);
+  return { tree: createNew(path), generation };
+}
+
+function withDiskFault(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    rethrowDiskFault(error);
+  }
+}
+
+/** LMDB reports a full disk only by the system's text or number. */
+function rethrowDiskFault(error: unknown): never {
+  const { message, code } = error as { message?: unknown; code?: unknown };
+  const isFull = code === 'ENOSPC' || code === 28 || /No space left|MAP_FULL/.test(String(message));
+  if (!isFull) throw error;
+  throw Object.assign(new Error('the disk of the view is full', { cause: error }), { code: 'ENOSPC' });
+}

@@ -1,0 +1,146 @@
+/** The bus over NATS: live messages and questions over core NATS, the streams over JetStream. */
+import type { NatsConnection, Subscription } from '@nats-io/transport-node';
+import { AppendConflictError, type Bus, BusError, type BusFault, type BusState } from '../bus.ts';
+import { keepConnected, type NatsServers } from './connection.ts';
+import { type NatsStreams, openStreams, type StreamSizes } from './streams.ts';
+
+export interface NatsBusOptions extends NatsServers {
+  /** Given by control, which makes the streams; null: a node. */
+  readonly streams: StreamSizes | null;
+  /** A failed attempt to connect, or what the broker refused. Must not throw. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Requests on one subject are divided among those who answer them. */
+const QUEUE = 'uqrp';
+
+/** What listens at present, and begins again on each connection. */
+interface Listener {
+  attach(connection: NatsConnection): Subscription;
+  subscription: Subscription | null;
+}
+
+/** Returns at once and connects in the background: a node serves while its broker is away. */
+export function openNatsBus(options: NatsBusOptions): Bus {
+  const listeners = new Set<Listener>();
+  const stateListeners = new Set<(state: BusState) => void>();
+  let current: { readonly connection: NatsConnection; readonly streams: NatsStreams } | null = null;
+  /** A connection that listeners are attached to, although its streams are not open yet. */
+  let opening: NatsConnection | null = null;
+  let isClosed = false;
+
+  function enter(next: typeof current): void {
+    const changed = (next === null) !== (current === null);
+    current = next;
+    if (!changed || isClosed) return;
+    for (const listener of stateListeners) listener(next === null ? 'disconnected' : 'connected');
+  }
+
+  const disconnect = keepConnected(options, {
+    async onOpen(connection) {
+      opening = connection;
+      try {
+        for (const listener of listeners) listener.subscription = listener.attach(connection);
+        const streams = await openStreams(connection, options.streams);
+        // The broker has the subscriptions before anybody hears that the bus is connected.
+        await connection.flush();
+        enter({ connection, streams });
+      } finally {
+        opening = null;
+      }
+    },
+    onLost: () => enter(null),
+    onError: options.onError,
+  });
+
+  function listen(attach: Listener['attach']): () => void {
+    const listener: Listener = { attach, subscription: null };
+    listeners.add(listener);
+    const present = current?.connection ?? opening;
+    if (present !== null && !present.isClosed()) listener.subscription = attach(present);
+    return () => {
+      if (listeners.delete(listener)) listener.subscription?.unsubscribe();
+    };
+  }
+
+  function connected(): NonNullable<typeof current> {
+    if (isClosed) throw new BusError('closed');
+    if (current === null) throw new BusError('disconnected');
+    return current;
+  }
+
+  async function call<T>(run: (open: NonNullable<typeof current>) => Promise<T>): Promise<T> {
+    const open = connected();
+    try {
+      return await run(open);
+    } catch (error) {
+      if (error instanceof BusError || error instanceof AppendConflictError || error instanceof RangeError)
+        throw error;
+      throw new BusError(isClosed ? 'closed' : faultOf(error), error);
+    }
+  }
+
+  return {
+    publish(subject, data) {
+      if (current === null || current.connection.isClosed()) return;
+      try {
+        current.connection.publish(subject, data);
+      } catch (error) {
+        // Longer than what the broker says it takes, which it may change at any moment.
+        options.onError(error);
+      }
+    },
+    subscribe: (subject, handler) =>
+      listen((connection) =>
+        connection.subscribe(subject, {
+          callback: (error, message) => (error === null ? handler(message.data) : options.onError(error)),
+        }),
+      ),
+    request: (subject, data, timeoutMs) =>
+      call(async ({ connection }) => (await connection.request(subject, data, { timeout: timeoutMs })).data),
+    respond: (subject, handler) =>
+      listen((connection) =>
+        connection.subscribe(subject, {
+          queue: QUEUE,
+          callback(error, message) {
+            if (error !== null) return options.onError(error);
+            handler(message.data, message.subject)
+              .then((answer) => {
+                if (answer !== null && !connection.isClosed()) message.respond(answer);
+              })
+              // Also of the client: an answer longer than the broker takes. Nobody else would hear it, and the process would end.
+              .catch(options.onError);
+          },
+        }),
+      ),
+    append: (data, expectedLast) => call(({ streams }) => streams.append(data, expectedLast)),
+    readFrom: (seq, limit) => call(({ streams }) => streams.readFrom(seq, limit)),
+    readLast: () => call(({ streams }) => streams.readLast()),
+    lastSeq: () => call(({ streams }) => streams.lastSeq()),
+    eraseStreams: () => call(({ streams }) => streams.eraseStreams()),
+    putChunk: (name, data) => call(({ streams }) => streams.putChunk(name, data)),
+    getChunk: (name) => call(({ streams }) => streams.getChunk(name)),
+    deleteChunk: (name) => call(({ streams }) => streams.deleteChunk(name)),
+    chunkNames: () => call(({ streams }) => streams.chunkNames()),
+    state: () => (current === null ? 'disconnected' : 'connected'),
+    onState(listener) {
+      stateListeners.add(listener);
+      return () => stateListeners.delete(listener);
+    },
+    async close() {
+      isClosed = true;
+      stateListeners.clear();
+      await disconnect();
+    },
+  };
+}
+
+/** By name: the classes are in a package that is loaded late. */
+function faultOf(error: unknown): BusFault {
+  const { name, cause } = error as { readonly name?: unknown; readonly cause?: { readonly name?: unknown } };
+  const names = [name, cause?.name];
+  if (names.includes('TimeoutError')) return 'timeout';
+  if (names.includes('NoResponders') || name === 'JetStreamNotEnabled') return 'no_responders';
+  if (names.some((is) => is === 'ClosedConnectionError' || is === 'ConnectionError')) return 'disconnected';
+  return 'failed';
+}

@@ -1,0 +1,90 @@
+/** The configuration of nats-server: its own file, and the file of those who may connect. */
+import { CONTROL_NAME } from './names.ts';
+import { nodePermissions, sharedSubjects } from './node-access.ts';
+
+export interface BrokerFiles {
+  /** `host:port`. */
+  readonly listen: string;
+  /** Absolute paths. */
+  readonly store: string;
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Bounds of one server, whatever its clients do: a node has one connection and less than ten subscriptions. */
+const CONNECTIONS_MAX = 4_096;
+const SUBSCRIPTIONS_MAX = 1_024;
+
+/** `nats-server.conf`. `nodes.conf` stands beside it. */
+export function brokerConfig({ listen, store, ca, cert, key }: BrokerFiles): string {
+  return `# Made by "uqrp feed init". A cluster needs a block of its own: docs.nats.io, "clustering".
+listen: ${JSON.stringify(listen)}
+jetstream { store_dir: ${JSON.stringify(store)} }
+max_connections: ${CONNECTIONS_MAX}
+# Of one connection.
+max_subscriptions: ${SUBSCRIPTIONS_MAX}
+tls {
+  cert_file: ${JSON.stringify(cert)}
+  key_file: ${JSON.stringify(key)}
+  ca_file: ${JSON.stringify(ca)}
+  # Each end needs a certificate of this authority, besides its nkey.
+  verify: true
+}
+include ./nodes.conf
+`;
+}
+
+/** One end that may connect. */
+export interface BrokerUser {
+  readonly name: string;
+  /** Public nkey. */
+  readonly nkey: string;
+}
+
+/** Control's account holds the streams. */
+const ACCOUNTS = { control: 'UQRP_CONTROL', nodes: 'UQRP_NODES' } as const;
+
+/**
+ * `nodes.conf`: control first, then one entry for each node. "SIGHUP" makes nats-server read it again.
+ *
+ * Nodes have an account of their own, because permissions alone do not bound them: the broker checks the subject of a request, and not the
+ * subject that it wants its answer at. An empty answer at `$JS.API.STREAM.DELETE.…` would delete the stream. Answers to another account
+ * stay in that account.
+ */
+export function usersConfig(control: BrokerUser, nodes: readonly BrokerUser[]): string {
+  const shared = sharedSubjects().map(([kind, subject]) => [kind, JSON.stringify(subject)] as const);
+  return `# Made by "uqrp node add" and "uqrp node remove". After a change: kill -HUP nats-server
+accounts {
+  ${ACCOUNTS.control} {
+    jetstream: enabled
+    exports: [
+${shared.map(([kind, subject]) => `      { ${kind}: ${subject} }`).join('\n')}
+    ]
+    users: [
+      # ${CONTROL_NAME}
+      { nkey: ${control.nkey} }
+    ]
+  }
+  ${ACCOUNTS.nodes} {
+    imports: [
+${shared.map(([kind, subject]) => `      { ${kind}: { account: ${ACCOUNTS.control}, subject: ${subject} } }`).join('\n')}
+    ]
+    users: [
+${nodes.map(nodeEntry).join('\n')}
+    ]
+  }
+}
+`;
+}
+
+function nodeEntry({ name, nkey }: BrokerUser): string {
+  const { publish, subscribe } = nodePermissions(name);
+  const list = (subjects: readonly string[]): string =>
+    subjects.map((subject) => JSON.stringify(subject)).join(', ');
+  return `      # ${name}
+      { nkey: ${nkey}, permissions: {
+        publish: { allow: [${list(publish)}] }
+        subscribe: { allow: [${list(subscribe)}] }
+      } }`;
+}

@@ -1,0 +1,78 @@
+/** A snapshot on demand: the command line asks over the bus, the control process that makes snapshots answers. */
+import type { Clock } from '../../core/clock.ts';
+import { every } from '../../lifecycle/every.ts';
+import type { Timers } from '../../lifecycle/timers.ts';
+import { openAnswer, QUESTION_OCTETS, writeHead } from '../batch/head.ts';
+import { readQuestion, writeQuestion } from '../batch/question.ts';
+import type { FeedSigner, FeedVerifier } from '../batch/signature.ts';
+import type { Bus } from '../bus/bus.ts';
+import { SUBJECTS } from '../bus/subjects.ts';
+import type { MadeSnapshot } from './process-messages.ts';
+
+export interface DemandOptions {
+  readonly bus: Bus;
+  readonly signer: FeedSigner;
+  readonly isLeading: () => boolean;
+  readonly clock: Clock;
+  readonly make: () => Promise<MadeSnapshot>;
+  readonly timers?: Timers;
+}
+
+/** Leadership moves; only the leader listens, because a broker gives a question to one of those who do. */
+const LOOK_MS = 500;
+/** Questions are not signed: a broker can make up any number of them, and a snapshot takes minutes. */
+const AT_ONCE = 16;
+/** A view of tens of gigabytes takes minutes. */
+const ANSWER_MS = 300_000;
+
+export function answerDemands(options: DemandOptions): { stop(): Promise<void> } {
+  const { bus, signer, isLeading, clock, make, timers } = options;
+  let stopAnswers: (() => void) | null = null;
+  let answering = 0;
+
+  async function answer(data: Uint8Array): Promise<Uint8Array | null> {
+    const asked = readQuestion(data);
+    if (asked?.question.ask !== 'snapshot' || answering >= AT_ONCE) return null;
+    answering++;
+    try {
+      const { epoch, seq } = await make();
+      return writeHead({ epoch, head: seq, oldest: 1, at: clock() }, signer, asked.number);
+    } finally {
+      answering--;
+    }
+  }
+
+  const looking = every({
+    ms: LOOK_MS,
+    task() {
+      if (isLeading()) stopAnswers ??= bus.respond(SUBJECTS.makeSnapshot, answer);
+      else {
+        stopAnswers?.();
+        stopAnswers = null;
+      }
+    },
+    onError: () => {},
+    ...(timers === undefined ? {} : { timers }),
+  });
+  return {
+    async stop() {
+      stopAnswers?.();
+      await looking.stop();
+    },
+  };
+}
+
+/**
+ * @returns `seq` of the snapshot that was made
+ * @throws BusError `no_responders`: no control process makes snapshots now. `timeout`: it could not be made. FeedRefusedError for a false answer
+ */
+export async function demandSnapshot(
+  bus: Bus,
+  verifier: FeedVerifier,
+  random: (octets: number) => Uint8Array,
+  answerMs = ANSWER_MS,
+): Promise<number> {
+  const number = random(QUESTION_OCTETS);
+  const question = writeQuestion({ number, question: { ask: 'snapshot' } });
+  return openAnswer(await bus.request(SUBJECTS.makeSnapshot, question, answerMs), verifier, number).head;
+}

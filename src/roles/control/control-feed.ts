@@ -1,0 +1,195 @@
+/** The control side's end of the feed: it publishes the log, and answers the nodes. */
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, ConfigError } from '../../config/config.ts';
+import type { FeedSettings } from '../../config/feed-settings.ts';
+import { deriveKey, type Secret } from '../../config/secrets.ts';
+import type { NodeProgress } from '../../control/propagation/propagation.ts';
+import { postgresLeaderLock } from '../../control/store/postgres/leader-lock.ts';
+import type { Store } from '../../control/store/store.ts';
+import { FEED_KEYS_LABEL, feedKeyStore } from '../../control/store/tables/feed-keys.ts';
+import type { Clock } from '../../core/clock.ts';
+import { databaseOf } from '../../core/epoch.ts';
+import { aesGcmEncryption, type SecretEncryption } from '../../core/secret-encryption.ts';
+import type { ProviderClient } from '../../edge/services/providers/client/provider-client.ts';
+import { identityOf } from '../../feed/exchange/control-identity.ts';
+import type { NodeReport } from '../../feed/exchange/node-states.ts';
+import { CredentialsError } from '../../feed/identity/credentials.ts';
+import { type WatchedNodes, watchNodes } from '../../feed/identity/watch-nodes.ts';
+import { startKeyService } from '../../feed/keys/key-service.ts';
+import { startSecretsService } from '../../feed/keys/secrets-service.ts';
+import type { NodeKeys } from '../../feed/node-keys.ts';
+import { processLock } from '../../feed/publisher/process-lock.ts';
+import { type PublisherEvent, startPublisher } from '../../feed/publisher/publisher.ts';
+import { startResponder } from '../../feed/publisher/responder.ts';
+import { closeAll } from '../../lifecycle/close-all.ts';
+import { createReportLimits } from '../../lifecycle/report-limits.ts';
+import type { FeedNow } from '../../telemetry/feed-metrics.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { openFeedBus, verifierOf } from '../feed-bus.ts';
+import { openControlCommands } from './control-commands.ts';
+import { openControlExchange } from './control-exchange.ts';
+import { startControlSnapshots } from './control-snapshots.ts';
+
+export interface ControlFeedOptions {
+  readonly feed: Extract<FeedSettings, { readonly end: 'control' }>;
+  readonly store: Store;
+  /** Of the store; null: SQLite. */
+  readonly databaseUrl: string | null;
+  readonly secret: Secret;
+  readonly config: Pick<Config, 'dataDir' | 'geoipDb'>;
+  /** What nodes get of signing keys, cookie and ticket secrets. */
+  readonly nodeKeys: NodeKeys;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'feed'>;
+  /** Calls providers for all nodes. */
+  readonly providers: ProviderClient;
+}
+
+export interface ControlFeed {
+  now(): FeedNow;
+  /** How far each node is, as it told last. */
+  nodes(): readonly NodeProgress[];
+  stop(): Promise<void>;
+}
+
+/** A start waits this long for the broker. */
+const CONNECT_MS = 1_000;
+
+/** Returns although the broker is away: REST does not need it. */
+export async function openControlFeed(options: ControlFeedOptions): Promise<ControlFeed> {
+  const { feed, store, databaseUrl, secret, clock, log } = options;
+  let conflicts = 0;
+  const report = reportPublisher(options, () => conflicts++);
+  const nodes = openNodes(feed.file, log);
+  const database = databaseOf((await store.changes.bounds()).epoch);
+  const { bus, nkey, attempted } = await openFeedBus(options);
+  const identity = identityOf(feed.credentials.sign, nkey);
+  const { signer } = identity;
+  const verifier = verifierOf(feed);
+  const keys = startKeyService({
+    store: feedKeyStore(store, feedKeyEncryption(secret)),
+    bus,
+    nodes,
+    signer,
+    random: randomBytes,
+    clock,
+    onError: (error) => report('failed', error),
+  });
+  const stopSecrets = startSecretsService({
+    source: options.nodeKeys,
+    database,
+    bus,
+    nodes,
+    signer,
+    clock,
+    onError: (error) => report('failed', error),
+  });
+  // So that the publisher's first look at the stream does not fail.
+  await Promise.race([attempted, sleep(CONNECT_MS, undefined, { ref: false })]);
+  const secrets = () => keys.secrets();
+  const publisher = startPublisher({
+    source: store.changes,
+    bus,
+    lock: databaseUrl === null ? processLock() : postgresLeaderLock(databaseUrl),
+    secrets,
+    verifier,
+    clock,
+    onEvent: report,
+  });
+  const stopCommands = openControlCommands({ ...options, identity, bus, keys });
+  const stopAnswers = startResponder({ source: store.changes, bus, secrets, clock });
+  const snapshots = startControlSnapshots({
+    ...options.config,
+    feed,
+    bus,
+    signer,
+    keys: () => keys.readable(),
+    isLeading: () => publisher.status().seq !== null,
+    clock,
+    log,
+  });
+  const exchange = openControlExchange({
+    ...options,
+    identity,
+    bus,
+    nodes,
+    keys,
+    verifier,
+    publisher() {
+      const { seq, unconfirmed } = publisher.status();
+      return seq === null ? null : { seq, unconfirmed, conflicts };
+    },
+  });
+  return {
+    now() {
+      const { seq, unconfirmed } = publisher.status();
+      return {
+        isConnected: bus.state() === 'connected',
+        node: null,
+        control: {
+          published: seq,
+          unconfirmed,
+          // One of an earlier time as the publisher says nothing about those of the present one.
+          snapshotSeconds: seq === null ? null : snapshots.age(),
+          late: exchange.states.list().filter(({ late }) => late).length,
+        },
+      };
+    },
+    nodes: () => exchange.states.list().map(progressOf),
+    stop: () =>
+      closeAll([
+        ...exchange.stops,
+        stopAnswers,
+        stopCommands,
+        () => snapshots.stop(),
+        () => publisher.stop(),
+        () => keys.stop(),
+        stopSecrets,
+        () => nodes.stop(),
+        () => bus.close(),
+      ]),
+  };
+}
+
+function progressOf({ name, state, late }: NodeReport): NodeProgress {
+  const { seq, epoch } = state ?? { seq: null, epoch: null };
+  // A node does not tell when it applied what.
+  return { name, seq, epoch, isLate: late, appliedAt: () => null };
+}
+
+/** `nodes.json` stands beside the credentials of control. @throws ConfigError when it cannot be used */
+function openNodes(credentialsFile: string, log: Log): WatchedNodes {
+  try {
+    return watchNodes({
+      path: join(dirname(credentialsFile), 'nodes.json'),
+      onDamaged: (error) => log.event('feed.nodes_failing', {}, error),
+    });
+  } catch (error) {
+    if (error instanceof CredentialsError) throw new ConfigError([`UQRP_FEED_CREDENTIALS: ${error.message}`]);
+    throw error;
+  }
+}
+
+/** Without a cache: decrypted keys must not outlive their rows. */
+function feedKeyEncryption(secret: Secret): SecretEncryption {
+  return aesGcmEncryption(deriveKey(secret, FEED_KEYS_LABEL, 32), randomBytes, 0);
+}
+
+function reportPublisher(
+  { log, metrics, clock }: ControlFeedOptions,
+  onConflict: () => void,
+): (event: PublisherEvent, error?: unknown) => void {
+  const isDue = createReportLimits<PublisherEvent>(clock);
+  return (event, error) => {
+    if (event === 'conflict') {
+      metrics.feed.conflicted();
+      onConflict();
+    }
+    if (event === 'leading' || event === 'stepped_back') log.event('feed.publishing', { state: event });
+    else if (isDue(event)) log.event('feed.publisher_failing', { reason: event }, error);
+  };
+}

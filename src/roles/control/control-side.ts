@@ -1,0 +1,159 @@
+/** The control side of a process: the store, the REST API over it, and what sends its changes to nodes. */
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../../config/config.ts';
+import { deriveKey, loadSecret, type Secret } from '../../config/secrets.ts';
+import type { NodeProgress } from '../../control/propagation/propagation.ts';
+import { hasLocalStore } from '../../control/store/open.ts';
+import { startStoreProbe } from '../../control/store/probe.ts';
+import { queryLogSink } from '../../control/store/query-log/add-rows.ts';
+import type { Store } from '../../control/store/store.ts';
+import { usageSink } from '../../control/store/tables/usage.ts';
+import type { Clock } from '../../core/clock.ts';
+import { ENCRYPTION_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
+import type { ProviderClient } from '../../edge/services/providers/client/provider-client.ts';
+import type { NodeKeys } from '../../feed/node-keys.ts';
+import type { CloseStep } from '../../lifecycle/close-all.ts';
+import { unlessCancelled } from '../../lifecycle/unless-cancelled.ts';
+import { openCheckedStore } from '../../start-checks.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import { COOKIE_KEY, controlSecrets, TICKET_KEY } from '../../zone-keys/control-secrets.ts';
+import { openZoneKeys } from '../../zone-keys/open.ts';
+import { refuseSecret } from '../../zone-keys/refuse-secret.ts';
+import type { EdgeUpstream } from '../edge-upstream.ts';
+import { openCallingProviders } from '../providers.ts';
+import { type ControlFeed, openControlFeed } from './control-feed.ts';
+import { type ControlRoleOptions, openControlRole } from './control-role.ts';
+
+export interface ControlSide {
+  /** Not listening yet. */
+  readonly app: FastifyInstance;
+  /** For the edge of the same process. */
+  readonly upstream: EdgeUpstream;
+  /** Null without a feed. */
+  readonly feed: ControlFeed | null;
+  isStoreUp(): boolean;
+  webhookOldestDue(): Promise<number>;
+  quiesce(): void;
+}
+
+export interface ControlSideOptions {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly dnsPorts: ControlRoleOptions['dnsPorts'];
+  readonly dns: ControlRoleOptions['dns'];
+  /** The edge in this process; null: there is none, or it has not started. */
+  readonly ownNode: () => NodeProgress | null;
+  /** False: nothing is counted. */
+  readonly counts: boolean;
+  readonly cancel: AbortSignal;
+}
+
+/** @param opened gets a step for each part that was opened, also when a later part fails */
+export async function openControlSide(
+  options: ControlSideOptions,
+  opened: CloseStep[],
+): Promise<ControlSide> {
+  const { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, cancel } = options;
+  // An existing database needs the secret that encrypted it. Do not make another one.
+  const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
+  const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
+  const store = await unlessCancelled(openCheckedStore(config, secret, clock), cancel);
+  opened.push(() => store.close());
+  const nodeKeys = await openNodeKeys(store, secret, options);
+  const upstream = upstreamOf(store, { config, nodeKeys, clock, counts });
+  const opening = await openFeed(store, { secret, nodeKeys }, options, opened);
+  const feed = opening?.feed ?? null;
+  const nodes = (): NodeProgress[] => {
+    const own = ownNode();
+    return [...(own === null ? [] : [own]), ...(feed?.nodes() ?? [])];
+  };
+  const role = openControlRole({ config, dnsPorts, dns, nodes, store, secret, clock, log, metrics });
+  opened.push(() => role.stop());
+  const probe = startStoreProbe(store, (isUp, error) =>
+    log.event('store.state', { state: isUp ? 'up' : 'down' }, error),
+  );
+  opened.push(() => probe.stop());
+  return {
+    app: role.app,
+    // An edge in this process shares the provider client of the nodes: quotas are spent once.
+    upstream: { ...upstream, providers: opening?.providers ?? null },
+    feed,
+    isStoreUp: () => probe.isUp(),
+    webhookOldestDue: () => role.webhookOldestDue(),
+    quiesce: () => role.quiesce(),
+  };
+}
+
+async function openFeed(
+  store: Store,
+  own: { readonly secret: Secret; readonly nodeKeys: NodeKeys },
+  { config, clock, log, metrics }: ControlSideOptions,
+  opened: CloseStep[],
+): Promise<{ readonly feed: ControlFeed; readonly providers: ProviderClient } | null> {
+  const { feed: settings, databaseUrl } = config;
+  if (settings?.end !== 'control') return null;
+  const calling = await openCallingProviders({ config, clock, metrics });
+  opened.push(() => calling.stop());
+  const providers = calling.client;
+  const feed = await openControlFeed({
+    feed: settings,
+    config,
+    store,
+    databaseUrl,
+    ...own,
+    providers,
+    clock,
+    log,
+    metrics,
+  });
+  opened.push(() => feed.stop());
+  return { feed, providers };
+}
+
+interface UpstreamOptions {
+  readonly config: Config;
+  readonly nodeKeys: NodeKeys;
+  readonly clock: Clock;
+  readonly counts: boolean;
+}
+
+/** Reads and writes the store in process. */
+function upstreamOf(store: Store, { config, nodeKeys, clock, counts }: UpstreamOptions): EdgeUpstream {
+  return {
+    source: config.sync ? store.changes : null,
+    nodeKeys,
+    providers: null,
+    accounting: counts ? { usage: usageSink(store, clock), queryLog: queryLogSink(store, clock) } : null,
+  };
+}
+
+/** The secrets of the edge in this process and of all nodes. Makes missing signing keys before a query needs them. */
+async function openNodeKeys(
+  store: Store,
+  secret: Secret,
+  { config, clock, log }: ControlSideOptions,
+): Promise<NodeKeys> {
+  const keyOf = ({ label, octets }: { readonly label: string; readonly octets: number }): Uint8Array =>
+    deriveKey(secret, label, octets);
+  const zones = config.dnssec === 'off' ? [] : config.zones;
+  const zoneKeys = openZoneKeys({
+    dataDir: config.dataDir,
+    store,
+    key: keyOf(ENCRYPTION_KEY),
+    clock,
+    mayMake: true,
+    onStored: (_zone, origin) => log.event('keys.stored', { origin }),
+  });
+  for (const zone of zones) await zoneKeys.load(zone).catch(refuseSecret);
+  return controlSecrets({
+    keys: zoneKeys,
+    zones,
+    mode: config.dnssec === 'split' ? 'split' : 'full',
+    cookieKey: keyOf(COOKIE_KEY),
+    ticketKey: config.feed === null ? null : keyOf(TICKET_KEY),
+    clock,
+  });
+}

@@ -1,0 +1,142 @@
+/** What an edge node gets over the feed. It opens no store: everything comes signed and encrypted through the broker. */
+import { createPrivateKey, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.ts';
+import type { FeedSettings } from '../../config/feed-settings.ts';
+import { deriveKey, type Secret } from '../../config/secrets.ts';
+import type { Clock } from '../../core/clock.ts';
+import { openBusSource } from '../../feed/bus-source/bus-source.ts';
+import { openNodeKeyring } from '../../feed/keys/node-keyring.ts';
+import { openNodeSecrets } from '../../feed/keys/node-secrets.ts';
+import { secretsCopy } from '../../feed/keys/secrets-copy.ts';
+import { closeAll } from '../../lifecycle/close-all.ts';
+import type { FeedNow } from '../../telemetry/feed-metrics.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
+import type { EdgeUpstream } from '../edge-upstream.ts';
+import { openFeedBus, verifierOf } from '../feed-bus.ts';
+import { reportRefusals } from '../refusal-reports.ts';
+import { type EdgeReport, openEdgeExchange } from './edge-exchange.ts';
+import { openEdgeSnapshots } from './edge-snapshots.ts';
+
+/** Encrypts what the node keeps on its disk. */
+const COPY_KEY = { label: 'node-secrets', octets: 32 } as const;
+
+type NodeFeed = Extract<FeedSettings, { readonly end: 'node' }>;
+
+export interface EdgeFeedOptions {
+  readonly feed: NodeFeed;
+  readonly config: Pick<Config, 'sync' | 'dataDir' | 'acceptNewStore'>;
+  /** How the edge is; null before it has opened its view. */
+  readonly report: () => EdgeReport | null;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'feed'>;
+}
+
+export interface EdgeFeed {
+  readonly upstream: EdgeUpstream;
+  now(): FeedNow;
+  stop(): Promise<void>;
+}
+
+/** A start waits this long for the broker and the keys of the hour, so that its first questions do not fail. */
+const CONNECT_MS = 1_000;
+
+/** Returns although the broker is away: a node serves from its view meanwhile. */
+export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> {
+  const { feed, config, clock, log, metrics } = options;
+  const { bus, nkey, attempted } = await openFeedBus(options);
+  const verifier = verifierOf(feed);
+  const onRefused = reportRefusals(log, metrics.feed, clock);
+  const own = { node: feed.credentials.name, privateKey: createPrivateKey(feed.credentials.decrypt) };
+  const keyring = openNodeKeyring({
+    bus,
+    verifier,
+    own,
+    random: randomBytes,
+    onRefused,
+  });
+  const secrets = openNodeSecrets({
+    bus,
+    verifier,
+    own,
+    random: randomBytes,
+    copy: secretsCopy({
+      path: join(config.dataDir, 'node-secrets'),
+      node: own.node,
+      key: deriveKey(secretOf(feed), COPY_KEY.label, COPY_KEY.octets),
+      random: randomBytes,
+    }),
+    acceptNewStore: config.acceptNewStore,
+    onRefused,
+    onCopyFailed: (error) => log.event('keys.copy_failing', {}, error),
+  });
+  const source = openBusSource({
+    node: own.node,
+    bus,
+    verifier,
+    keys: () => keyring.ring(),
+    random: randomBytes,
+    clock,
+    onRefused,
+    onRepair: (from, changes) => metrics.feed.repaired(from, changes),
+  });
+  const snapshots = openEdgeSnapshots({
+    source,
+    bus,
+    verifier,
+    keys: () => keyring.ring(),
+    ready: keyring.ready,
+    dataDir: config.dataDir,
+    clock,
+    log,
+    onRefused,
+  });
+  const heartbeatSeconds = (): number | null => {
+    const heardAt = source.heardAt();
+    return heardAt === null ? null : Math.max(0, clock() - heardAt) / 1000;
+  };
+  const exchange = await openEdgeExchange({
+    ...options,
+    bus,
+    nkey,
+    keyring,
+    verifier,
+    heartbeatSeconds,
+    onRefused,
+  });
+  const connected = attempted.then(() => (bus.state() === 'connected' ? keyring.ready : undefined));
+  await Promise.race([connected, sleep(CONNECT_MS, undefined, { ref: false })]);
+  return {
+    upstream: {
+      source: config.sync ? snapshots.source : null,
+      nodeKeys: secrets,
+      providers: exchange.providers.client,
+      accounting: exchange.accounting,
+    },
+    now() {
+      return {
+        isConnected: bus.state() === 'connected',
+        node: { heartbeatSeconds: heartbeatSeconds() },
+        control: null,
+      };
+    },
+    stop: () =>
+      closeAll([
+        () => exchange.stop(),
+        () => exchange.providers.stop(),
+        () => snapshots.stop(),
+        () => source.close(),
+        () => secrets.stop(),
+        () => keyring.stop(),
+        () => bus.close(),
+      ]),
+  };
+}
+
+/** The private key of the credentials. What the node keeps on its disk is encrypted under keys derived from it. */
+function secretOf({ credentials }: NodeFeed): Secret {
+  return createPrivateKey(credentials.decrypt).export({ format: 'der', type: 'pkcs8' });
+}

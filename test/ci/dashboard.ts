@@ -1,0 +1,110 @@
+/**
+ * The dashboard: its budgets, and the flows of test/dashboard in a real browser, one after another. Prints a table; exit code 1 when a flow
+ * fails or a budget is exceeded.
+ *
+ *   node test/ci/dashboard.ts                  everything
+ *   node test/ci/dashboard.ts sign-in          the flows whose names begin so
+ *   node test/ci/dashboard.ts --screens        also writes the pictures in docs/screens
+ */
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { browserMissing } from '../support/control/passkeys/browser.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DIST = join(ROOT, 'dashboard/dist');
+const KB = 1024;
+/** Seconds for one flow. */
+const FLOW_SECONDS = 150;
+/** The best of several, because other work on the machine only makes a build longer. */
+const BUILDS = 3;
+/** A machine with other work takes longer by the clock: only a build of so many times its budget is a fault. */
+const BUSY = 3;
+
+interface Row {
+  readonly name: string;
+  readonly value: string;
+  readonly isGood: boolean;
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function builds(): number[] {
+  return Array.from({ length: BUILDS }, () => {
+    const began = performance.now();
+    const { status, stderr } = spawnSync(process.execPath, ['dashboard/build.ts', '--force'], { cwd: ROOT });
+    if (status !== 0) throw new Error(`the build failed: ${stderr.toString()}`);
+    return performance.now() - began;
+  });
+}
+
+function budgets(): Row[] {
+  const buildMs = Math.min(...builds());
+  const manifest = JSON.parse(readFileSync(join(DIST, 'manifest.json'), 'utf8')) as {
+    files: string[];
+    first: string[];
+  };
+  const compressed = (files: readonly string[]): number =>
+    files.reduce((sum, file) => sum + gzipSync(readFileSync(join(DIST, file)), { level: 9 }).length, 0);
+  const ofType = (type: string): string[] => manifest.files.filter((file) => file.endsWith(type));
+  const size = (name: string, octets: number, max: number): Row => ({
+    name,
+    value: `${(octets / KB).toFixed(1)} of ${max} KB`,
+    isGood: octets <= max * KB,
+  });
+  return [
+    size('scripts of the first load, gzip', compressed(manifest.first), 60),
+    size('all scripts, gzip', compressed(ofType('.js')), 100),
+    size('style, gzip', compressed(ofType('.css')), 8),
+    {
+      name: 'a whole build, with the start of Node',
+      value: `${buildMs.toFixed(0)} of 1000 ms`,
+      isGood: buildMs <= 1000 * BUSY,
+    },
+  ];
+}
+
+function runFlow(file: string, withScreens: boolean): Row {
+  const began = performance.now();
+  const { status, signal, stdout } = spawnSync(
+    process.execPath,
+    ['--test', '--test-isolation=none', '--test-force-exit', file],
+    {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: FLOW_SECONDS * 1000,
+      killSignal: 'SIGKILL',
+      env: { ...process.env, ...(withScreens ? { DASHBOARD_SCREENS: '1' } : {}) },
+    },
+  );
+  const passed = Number(/^ℹ pass (\d+)$/m.exec(stdout.toString())?.[1] ?? 0);
+  // A file without a test that passed proves nothing.
+  const isGood = status === 0 && passed > 0;
+  if (!isGood) print(stdout.toString());
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  const result = isGood ? `${passed} passed` : signal === null ? 'failed' : `stopped after ${FLOW_SECONDS} s`;
+  return { name: basename(file, '.ts'), value: `${result}, ${seconds} s`, isGood };
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { screens: { type: 'boolean', default: false } },
+});
+const rows = budgets();
+const missing = browserMissing();
+if (missing === null) {
+  const flows = globSync('test/dashboard/*.ts', { cwd: ROOT }).toSorted();
+  const chosen = flows.filter(
+    (file) => positionals.length === 0 || positionals.some((name) => basename(file).startsWith(name)),
+  );
+  for (const file of chosen) rows.push(runFlow(file, values.screens));
+}
+const width = Math.max(...rows.map(({ name }) => name.length));
+for (const { name, value, isGood } of rows) print(`${isGood ? '  ' : '! '}${name.padEnd(width)}  ${value}`);
+if (missing !== null) print(`skipped: the flows, because ${missing}`);
+process.exitCode = rows.every(({ isGood }) => isGood) ? 0 : 1;

@@ -1,0 +1,144 @@
+/**
+ * Packs this checkout, installs the package into an empty folder as a user without rights and with scripts off, and runs it, on the oldest Node that
+ * it names and on the one of the project; then a checkout with `npm ci --omit=dev`. Needs the npm registry. Exits 1 at the first fault.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { done, type Installed, tryServer } from '../support/package/question.ts';
+import { copyCheckout, makeSandbox, megabytesOf } from '../support/package/sandbox.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** The oldest version of 22 in `config.node` of package.json. */
+const OLDEST = '22.20.0';
+const MEGABYTES_MAX = 150;
+const SYSTEM_NODE = '/usr/bin';
+
+const began = Date.now();
+const { version, config } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+assert.ok(config.node.includes(OLDEST), 'OLDEST is not the version of package.json');
+const sandbox = makeSandbox();
+
+/** Copies the project's Node to where every user reads it. @returns its folder */
+function ownNode(): string {
+  const folder = join(sandbox.folder, 'node');
+  cpSync(process.execPath, join(folder, 'node'));
+  return folder;
+}
+
+/** @returns the folder of a Node from npm */
+function nodeOf(bin: string, wanted: string): string {
+  const cwd = sandbox.home(`node-${wanted}`);
+  const name = `node-${process.platform}-${process.arch}`;
+  npm(bin, cwd, 'install', '--ignore-scripts', `${name}@${wanted}`);
+  return join(cwd, 'node_modules', name, 'bin');
+}
+
+function npm(bin: string, cwd: string, ...args: readonly string[]): void {
+  const { code, errors } = sandbox.run(bin, cwd, ['node', sandbox.npm, '--no-audit', '--no-fund', ...args]);
+  assert.equal(code, 0, errors);
+  // EBADENGINE: a package of ours that this Node does not suit.
+  assert.doesNotMatch(errors, /EBADENGINE|npm error/, errors);
+}
+
+function pack(): string {
+  const folder = join(sandbox.folder, 'checkout');
+  copyCheckout(folder);
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const before = readFileSync(join(folder, 'package.json'));
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', sandbox.folder], {
+    cwd: folder,
+    stdio: 'inherit',
+  });
+  assert.deepEqual(readFileSync(join(folder, 'package.json')), before, 'npm pack changed package.json');
+  return join(sandbox.folder, `uqrp-${version}.tgz`);
+}
+
+function contents(file: string): void {
+  const names = execFileSync('tar', ['-tzf', file], { encoding: 'utf8' }).trim().split('\n');
+  const strange = names.filter((name) => /\.ts$|\/(?:test|bench|src|sdk|scripts)\/|\.test\./.test(name));
+  assert.deepEqual(strange, []);
+  for (const name of [
+    'npm-shrinkwrap.json',
+    'dist/cli.js',
+    'dashboard/dist/index.html',
+    'bin/uqrp.js',
+    'README.md',
+    'LICENSE',
+  ])
+    assert.ok(names.includes(`package/${name}`), name);
+  tell(`packed: ${names.length} files`);
+}
+
+async function tryPackage(file: string, bin: string): Promise<void> {
+  const node = sandbox.run(bin, '/', ['node', '--version']).out.trim();
+  const cwd = sandbox.home(`empty-${node}`);
+  npm(bin, cwd, 'install', '--ignore-scripts', file);
+  const megabytes = megabytesOf(join(cwd, 'node_modules'));
+  tell(`${node}: installed, ${megabytes} MB`);
+  assert.ok(megabytes <= MEGABYTES_MAX, `more than ${MEGABYTES_MAX} MB`);
+  const installed: Installed = { sandbox, bin, cwd, command: [join(cwd, 'node_modules/.bin/uqrp')] };
+  assert.equal(done(installed, '--version'), `${version}\n`);
+  assert.match(done(installed, '--help'), /^Usage: uqrp /);
+  await tryServer(installed, [...installed.command, 'serve'], /<div id="app">/);
+  tell(`${node}: started, asked, written, stopped`);
+}
+
+/** The package with an old Node names the Node that it needs, and finds one that is installed beside it. */
+function tryOldNode(folder: string): void {
+  const { stdout } = spawnSync(join(SYSTEM_NODE, 'node'), ['--version'], { encoding: 'utf8' });
+  if (!/^v(?:1[4-9]|2[01])\./.test(stdout ?? '')) {
+    tell('old Node: skipped, the system has none');
+    return;
+  }
+  const { code, errors } = sandbox.run(SYSTEM_NODE, folder, [
+    join(folder, 'node_modules/.bin/uqrp'),
+    '--version',
+  ]);
+  assert.equal(code, 1);
+  assert.match(
+    errors,
+    /^uqrp needs a Node of .*npm install node-linux-\w+@24, which installs one for Linux\.\n$/,
+  );
+  tell(`${stdout.trim()}: refused with a reason`);
+}
+
+async function tryCheckout(bin: string): Promise<void> {
+  const cwd = sandbox.home('omit-dev');
+  sandbox.run('/usr/bin', cwd, ['mkdir', '-p', 'uqrp']);
+  const folder = join(cwd, 'uqrp');
+  copyCheckout(folder);
+  execFileSync('chown', ['-R', '--reference', cwd, folder]);
+  npm(bin, folder, 'ci', '--omit=dev', '--ignore-scripts');
+  const installed: Installed = { sandbox, bin, cwd: folder, command: ['node', join(folder, 'bin/uqrp.js')] };
+  await tryServer(installed, ['node', sandbox.npm, 'start', '--silent'], /The dashboard is not built/);
+  tell(
+    'a checkout with npm ci --omit=dev: started, asked, written, stopped; says that the dashboard is not built',
+  );
+}
+
+function tell(text: string): void {
+  process.stdout.write(`${String(Math.round((Date.now() - began) / 1000)).padStart(4)} s  ${text}\n`);
+}
+
+const file = pack();
+contents(file);
+const present = ownNode();
+const oldest = nodeOf(present, OLDEST);
+await tryPackage(file, oldest);
+await tryPackage(file, present);
+const folder = join(sandbox.folder, `empty-v${OLDEST}`);
+tryOldNode(folder);
+const pkgDir = join(folder, 'node_modules/uqrp');
+const { messages } = await publint({ pkgDir, strict: true });
+const manifest = JSON.parse(readFileSync(join(pkgDir, 'package.json'), 'utf8'));
+assert.deepEqual(
+  messages.map((message) => formatMessage(message, manifest)),
+  [],
+);
+tell('publint: nothing');
+await tryCheckout(present);

@@ -1,0 +1,209 @@
+/**
+ * Runs the recipes of docs/RECIPES.md, and the GitHub Action of deploy/, against a real server, and compares what they print with the page. A
+ * recipe whose program is not installed is skipped with a line that says so. Exit code 1 when one fails.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { deployText } from '../support/deploy/unit-file.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+
+const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
+const PAGE = readFileSync(new URL('../../docs/RECIPES.md', import.meta.url), 'utf8');
+const LIMIT_MS = 60_000;
+
+interface Block {
+  readonly language: string;
+  /** The program that a shell block needs, or the name of a block of YAML. */
+  readonly word: string;
+  readonly text: string;
+  /** What the page shows below it. */
+  readonly shown: string | null;
+}
+
+/** How a block of each language runs: a file name, and the command before it. */
+const RUNNERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  sh: ['recipe.sh', 'sh', '-eu'],
+  python3: ['recipe.py', 'python3'],
+  go: ['recipe.go', 'go', 'run'],
+};
+
+const blocks: readonly Block[] = Array.from(
+  PAGE.matchAll(/^```(\w+) ?(\w*)\n([\s\S]*?)^```$(?:\n+^```text\n([\s\S]*?)^```$)?/gm),
+  ([, language = '', word = '', text = '', shown]) => ({ language, word, text, shown: shown ?? null }),
+);
+const folder = mkdtempSync(join(tmpdir(), 'uqrp-recipes-'));
+const server = await startUqrp({ UQRP_WORKERS: '1' });
+try {
+  const owner = await prepare(server);
+  let ran = 0;
+  for (const block of blocks) if (block.language in RUNNERS && runBlock(block)) ran++;
+  assert.ok(ran >= 3, `only ${ran} recipes ran`);
+  const key = await apiKey(owner, ['read']);
+  await externalSecret(key);
+  await homeAssistant();
+  await githubAction(owner);
+  const { dbs } = parse(deployText('litestream.yml')) as { dbs: { path: string; replicas: unknown[] }[] };
+  assert.deepEqual([dbs[0]?.path, dbs[0]?.replicas.length], ['/var/lib/uqrp/uqrp.sqlite', 1]);
+} finally {
+  await server.remove();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** The record of the page, and `uqrp` on the path. */
+async function prepare(uqrp: Uqrp): Promise<Account> {
+  const owner = account(uqrp, 'you@example.net');
+  uqrp.cli(['put', 'greeting.acme.v1', 'hello world', '--user', 'you@example.net', '--public-read']);
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/uqrp'), `#!/bin/sh\nexec '${process.execPath}' '${CLI}' "$@"\n`);
+  chmodSync(join(folder, 'bin/uqrp'), 0o755);
+  await visible('greeting.acme.v1', 'hello world');
+  return owner;
+}
+
+/** Waits until a record is answered over DNS. */
+async function visible(key: string, text: string): Promise<void> {
+  const until = Date.now() + LIMIT_MS;
+  const data = Buffer.from(text).toString('base64');
+  for (;;) {
+    const { body } = await get(`/resolve?name=get.${key}.uqrp.net&type=TXT`);
+    if (body.includes(`;d=${data}`)) return;
+    assert.ok(Date.now() < until, body);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function get(
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: string }> {
+  const response = await fetch(`http://localhost:${server.ports.http}${path}`, { headers });
+  return { status: response.status, body: await response.text() };
+}
+
+/** Ports of this run for those of the page. */
+function here(text: string): string {
+  return text
+    .replace(/127\.0\.0\.1(:| -p | --port )5300/g, `127.0.0.1$1${server.ports.dns}`)
+    .replaceAll('localhost:8080', `localhost:${server.ports.http}`);
+}
+
+/** @returns whether it ran */
+function runBlock({ language, word, text, shown }: Block): boolean {
+  const [file, command = '', ...args] = RUNNERS[language]!;
+  const name = `${language} ${word}: ${text.split('\n')[0]}`;
+  const needed = language === 'sh' ? word || 'sh' : command;
+  if (spawnSync('sh', ['-c', `command -v ${needed}`]).status !== 0) {
+    process.stdout.write(`skipped: ${needed} is not installed: ${name}\n`);
+    return false;
+  }
+  const path = join(folder, file);
+  writeFileSync(path, here(text));
+  const env = {
+    ...process.env,
+    PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
+    GOCACHE: join(folder, 'go'),
+    GOFLAGS: '-mod=mod',
+  };
+  const { status, stdout, stderr } = spawnSync(command, [...args, path], {
+    cwd: folder,
+    env,
+    encoding: 'utf8',
+    timeout: 200_000,
+  });
+  assert.equal(status, 0, `${name}\n${stderr}`);
+  if (shown !== null) assert.equal(stdout.trim(), shown.trim(), name);
+  else assert.match(stdout, /it exists\nit does not/, name);
+  process.stdout.write(`ran: ${name}\n`);
+  return true;
+}
+
+function yamlBlock(word: string): string {
+  const found = blocks.find((block) => block.language === 'yaml' && block.word === word);
+  assert.ok(found, word);
+  return found.text;
+}
+
+async function apiKey(owner: Account, operations: readonly string[]): Promise<string> {
+  const body = { api_key: { name: 'recipe', scopes: { operations, namespaces: ['acme'] } } };
+  const made = await owner.call('POST', '/api_keys', body);
+  assert.equal(made.status, 201);
+  return (made.body as { token: string }).token;
+}
+
+/** The request of the operator: templates replaced, the answer read by `$[0].data`, then decoded. */
+async function externalSecret(token: string): Promise<void> {
+  const { webhook } = parse(yamlBlock('store')).spec.provider;
+  const [{ remoteRef }] = parse(yamlBlock('external')).spec.data;
+  const fill = (text: string) =>
+    text.replace('{{ .remoteRef.key }}', remoteRef.key).replace('{{ .auth.token }}', token);
+  const url = new URL(fill(webhook.url));
+  const { status, body } = await get(url.pathname + url.search, {
+    authorization: fill(webhook.headers.Authorization),
+  });
+  assert.equal(status, 200, body);
+  assert.equal(webhook.result.jsonPath, '$[0].data');
+  assert.equal(remoteRef.decodingStrategy, 'Base64');
+  assert.equal(Buffer.from(JSON.parse(body)[0].data, 'base64').toString(), 'hello world');
+  process.stdout.write('ran: the request of External Secrets\n');
+}
+
+async function homeAssistant(): Promise<void> {
+  const [{ resource, sensor }] = parse(yamlBlock('sensor')).rest;
+  const url = new URL(here(resource));
+  const { status, body } = await get(url.pathname + url.search);
+  assert.equal(status, 200, body);
+  const [, path, expression = ''] =
+    /value_json\.(\S+) \| regex_findall_index\('(.*)'\)/.exec(sensor[0].value_template) ?? [];
+  assert.equal(path, 'Answer[0].data');
+  const [, value = ''] = new RegExp(expression).exec(JSON.parse(body).Answer[0].data) ?? [];
+  assert.ok(Number.isFinite(Date.parse(value)), value);
+  process.stdout.write('ran: the expression of Home Assistant\n');
+}
+
+/** The step of the action as bash runs it, with inputs that are right, wrong, and meant to be run. */
+async function githubAction(owner: Account): Promise<void> {
+  const { inputs, runs } = parse(deployText('actions/uqrp-write/action.yml'));
+  const [step] = runs.steps;
+  assert.deepEqual([runs.using, step.shell, runs.steps.length], ['composite', 'bash', 1]);
+  assert.doesNotMatch(step.run, /\$\{\{/);
+  const token = await apiKey(owner, ['write']);
+  const given = { url: `http://localhost:${server.ports.http}`, token, key: 'release.app.acme.v1' };
+  const bash = (own: Record<string, string>) => {
+    const values: Record<string, string | undefined> = { ...given, ...own };
+    const filled = Object.entries<string>(step.env).map(([name, template]) => {
+      const [, input = ''] = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(template) ?? [];
+      assert.ok(input in inputs, template);
+      return [name, values[input] ?? inputs[input].default];
+    });
+    const env = { PATH: process.env.PATH, ...Object.fromEntries(filled) };
+    return spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', step.run], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    });
+  };
+  const value = '"; touch ran #\n$(touch ran) grüße';
+  const stored = bash({ value });
+  assert.deepEqual([stored.status, stored.stdout], [0, 'stored release.app.acme.v1\n'], stored.stderr);
+  await visible('release.app.acme.v1', value);
+  const refused: readonly Record<string, string>[] = [
+    { value, token: 'f'.repeat(64) },
+    { value, key: 'release.app.other.v1' },
+    { value, key: 'a", "x": "b.acme.v1' },
+    { value, 'ttl-seconds': '1}' },
+    { value, 'content-type': 'text/"' },
+  ];
+  for (const own of refused) {
+    const { status, stdout } = bash(own);
+    assert.notEqual(status, 0, JSON.stringify(own));
+    assert.match(stdout, /::error::/);
+    assert.doesNotMatch(stdout, /[0-9a-f]{64}/);
+  }
+  assert.equal(spawnSync('test', ['-e', join(folder, 'ran')]).status, 1, 'a value was run');
+  process.stdout.write('ran: the step of the GitHub Action\n');
+}

@@ -1,0 +1,141 @@
+/** The reference of the API: one document, and forms that send. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { browserTest } from '../support/browser/dashboard.ts';
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;
+}
+
+/** Opens the reference at an operation, and its form. */
+async function openForm(page: Page, origin: string, id: string) {
+  // Of the same document it would only change the anchor.
+  await page.goto('about:blank');
+  await page.goto(`${origin}/api#${id}`);
+  await page.getByRole('button', { name: `Try it: ${id}`, exact: true }).click();
+  return page.getByRole('form', { name: `Try it: ${id}`, exact: true });
+}
+
+browserTest(
+  'api',
+  (get) => {
+    it('is one document with every operation, which an anchor leads into', async () => {
+      const { page, origin, signIn, axe, shot } = get();
+      await signIn();
+      const main = page.getByRole('navigation', { name: 'Main' });
+      await main.getByRole('link', { name: 'API', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'API' }).waitFor();
+      const document = await page.request.get(`${origin}/api/v1/openapi.json`);
+      const { paths } = (await document.json()) as Document;
+      const ids = Object.values(paths).flatMap((one) =>
+        Object.values(one).map(({ operationId }) => operationId),
+      );
+      await page.locator('article').first().waitFor();
+      const shown = await page.locator('article').evaluateAll((all) => all.map(({ id }) => id));
+      assert.deepEqual([new Set(shown), shown.length], [new Set(ids), ids.length]);
+      await axe('api');
+      await shot('api');
+      await page.goto(`${origin}/api#createWebhook`);
+      await page.locator('#createWebhook-title:focus').waitFor();
+      const top = await page.locator('#createWebhook').evaluate((one) => one.getBoundingClientRect().top);
+      assert.ok(top >= -1 && top < 400, String(top));
+    });
+
+    it('sends a read at once, with the session, and shows it as code', async () => {
+      const { page, origin, shot } = get();
+      const form = await openForm(page, origin, 'getMe');
+      await form.getByRole('button', { name: 'Send' }).click();
+      const answer = form.getByRole('region', { name: 'Answer of getMe' });
+      await answer.getByText('ada@example.net').waitFor();
+      assert.match(await answer.getByRole('status').first().innerText(), /^200 after/);
+      await shot('api-answer');
+      await form.getByRole('button', { name: 'Copy as' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Copy as' });
+      for (const [tab, text] of [
+        ['curl', 'Authorization: Bearer $UQRP_TOKEN'],
+        ['node', 'path: "/me"'],
+        ['python', 'urllib.request'],
+      ] as const) {
+        await dialog.getByRole('tab', { name: tab }).click();
+        assert.ok((await dialog.getByRole('tabpanel').innerText()).includes(text), tab);
+      }
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    });
+
+    it('asks before a write, says the budget, and shows what was refused', async () => {
+      const { page, origin, allow } = get();
+      allow(/status of (?:422|404)/);
+      const sent: string[] = [];
+      page.on('request', (request) => {
+        if (request.method() !== 'GET') sent.push(`${request.method()} ${new URL(request.url()).pathname}`);
+      });
+      const form = await openForm(page, origin, 'createNamespace');
+      const body = form.getByRole('textbox', { name: 'Body' });
+      const send = form.getByRole('button', { name: 'Send' });
+      await body.fill('{"namespace": ');
+      await send.click();
+      await form.getByText(/JSON/).first().waitFor();
+      assert.equal(await page.getByRole('dialog').count(), 0, 'what is no JSON is not even asked about');
+      await body.fill('{"namespace": {"name": "tried"}}');
+      await send.click();
+      const dialog = page.getByRole('dialog', { name: 'POST /namespaces' });
+      await dialog.getByText(/0 of 60 are used, of this hour 0 of 600/).waitFor();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      assert.deepEqual(sent, []);
+      const confirm = async (): Promise<void> => {
+        await send.click();
+        // A double click sends once.
+        await dialog.getByRole('button', { name: 'Send' }).dblclick();
+        await dialog.waitFor({ state: 'detached' });
+      };
+      await confirm();
+      const answer = form.getByRole('region', { name: 'Answer of createNamespace' });
+      await answer.getByText('"tried"').first().waitFor();
+      assert.match(await answer.getByRole('status').first().innerText(), /^201 after/);
+      await confirm();
+      await answer.getByRole('alert').getByText('has already been taken').waitFor();
+      assert.deepEqual(sent, ['POST /api/v1/namespaces', 'POST /api/v1/namespaces']);
+    });
+
+    it('needs the parts of the path, and says what a status means', async () => {
+      const { page, origin } = get();
+      const form = await openForm(page, origin, 'getRecord');
+      await form.getByRole('button', { name: 'Send' }).click();
+      await form.getByText('This is needed.').waitFor();
+      await form.getByRole('textbox', { name: 'id' }).fill('"><img src=x onerror=alert(1)>');
+      await form.getByRole('button', { name: 'Send' }).click();
+      await form.getByRole('alert').waitFor();
+      await form.getByText(/^404: No such object/).waitFor();
+      assert.equal(await page.locator('img').count(), 0);
+    });
+
+    it('shows a stream as it arrives, until it is stopped', async () => {
+      const { page, origin } = get();
+      const form = await openForm(page, origin, 'streamQueryLogs');
+      await form.getByRole('button', { name: 'Send' }).click();
+      await form.getByRole('region').getByText('text/event-stream').first().waitFor();
+      await form.getByRole('button', { name: 'Stop' }).click();
+      await form.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+    });
+
+    it('works by keyboard, and says when the server cannot be reached', async () => {
+      const { page, origin, context, allow } = get();
+      allow(/ERR_INTERNET_DISCONNECTED/);
+      await page.goto(`${origin}/api#getUsage`);
+      await page.getByRole('button', { name: 'Try it: getUsage' }).focus();
+      await page.keyboard.press('Enter');
+      const form = page.getByRole('form', { name: 'Try it: getUsage' });
+      await form.waitFor();
+      await page.keyboard.press('Tab');
+      await context.setOffline(true);
+      await page.keyboard.press('Enter');
+      await form.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+      await context.setOffline(false);
+      await page.keyboard.press('Enter');
+      await form.getByRole('status').getByText('200').first().waitFor();
+    });
+  },
+  { UQRP_REST_RATE: 'on' },
+);

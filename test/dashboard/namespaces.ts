@@ -1,0 +1,118 @@
+/** Namespaces: the list, a new one, its page, its deletion. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { browserTest } from '../support/browser/dashboard.ts';
+import { type Account, account } from '../support/server-process.ts';
+
+browserTest('namespaces', (get) => {
+  let ada: Account;
+
+  it('are none at first, and the page says what they are', async () => {
+    const { page, origin, server, signIn, axe, shot } = get();
+    ada = account(server, 'ada@example.net', 'pro');
+    await signIn();
+    await page.goto(`${origin}/namespaces`);
+    await page.getByRole('heading', { name: 'No namespaces yet' }).waitFor();
+    await axe('no namespaces');
+    await shot('namespaces-empty');
+  });
+
+  it('are made, with rules that are checked as the name is typed', async () => {
+    const { page, axe, allow } = get();
+    allow(/status of 422/);
+    await page.getByRole('heading', { level: 1 }).press('c');
+    const dialog = page.getByRole('dialog', { name: 'New namespace' });
+    const name = dialog.getByRole('textbox', { name: 'Name' });
+    await name.fill('Acme');
+    await dialog.getByText('A name begins with a lower-case letter.').waitFor();
+    await name.fill('<img src=x onerror=alert(1)>');
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    await axe('new namespace');
+    await name.fill('google');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').getByText('name is reserved').waitFor();
+    await name.fill('acme');
+    await dialog.getByRole('button', { name: 'Create' }).dblclick();
+    await page.getByRole('table').getByRole('rowheader', { name: 'acme' }).waitFor();
+    assert.equal(await dialog.count(), 0);
+    assert.equal(await page.getByRole('rowheader').count(), 1);
+  });
+
+  it('are listed with records, live tokens, and who may read', async () => {
+    const { page, origin, server, axe, shot } = get();
+    await ada.call('POST', '/namespaces', { namespace: { name: 'beta' } });
+    server.cli(['namespace', 'public-read', 'beta', 'on']);
+    await ada.call('POST', '/records', { record: { key: 'a.beta.v1', data: 'YQ==' } });
+    await page.goto(`${origin}/namespaces`);
+    const row = page.getByRole('row').filter({ hasText: 'beta' });
+    await row.getByText('open to everyone').waitFor();
+    assert.deepEqual((await row.getByRole('cell').allInnerTexts()).slice(0, 2), ['1', '0']);
+    await axe('namespaces');
+    await shot('namespaces');
+    await page.getByRole('searchbox', { name: 'Search' }).fill('ac');
+    await row.waitFor({ state: 'detached' });
+    assert.equal(new URL(page.url()).searchParams.get('search'), 'ac');
+  });
+
+  it('one has a page with tabs that stand in the address', async () => {
+    const { page, origin, axe } = get();
+    await page.goto(`${origin}/namespaces`);
+    await page.getByRole('link', { name: 'beta' }).click();
+    await page.getByRole('heading', { level: 1, name: 'beta' }).waitFor();
+    await page.getByRole('rowheader', { name: 'a.beta.v1' }).waitFor();
+    await page.getByRole('tab', { name: 'Webhooks' }).click();
+    await page.getByText('No webhook sees beta').waitFor();
+    await axe('webhooks of a namespace');
+    const webhook = {
+      name: '<img src=x onerror=alert(1)>',
+      url: 'https://example.com/h',
+      events: ['record.upserted'],
+    };
+    const made = await ada.call('POST', '/webhooks', { webhook });
+    assert.equal(made.status, 201);
+    await page.reload();
+    await page.getByRole('link', { name: '<img src=x onerror=alert(1)>' }).waitFor();
+    await page.getByRole('tab', { name: 'Webhooks' }).press('ArrowLeft');
+    assert.equal(new URL(page.url()).searchParams.get('tab'), 'tokens');
+  });
+
+  it('are deleted after the name is typed, and the page says what goes with them', async () => {
+    const { page, axe, shot } = get();
+    await page.getByRole('tab', { name: 'Danger' }).click();
+    await page.getByText('0 live query tokens').waitFor();
+    await axe('danger');
+    await shot('namespace-danger');
+    await page.getByRole('button', { name: 'Delete beta' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete beta' });
+    await dialog.getByText('1 record', { exact: true }).waitFor();
+    const button = dialog.getByRole('button', { name: 'Delete', exact: true });
+    assert.ok(await button.isDisabled());
+    await dialog.getByRole('textbox').fill('beta');
+    await button.click();
+    await page.getByRole('heading', { level: 1, name: 'Namespaces' }).waitFor();
+    await page.getByRole('rowheader', { name: 'acme' }).waitFor();
+    await page.getByRole('rowheader', { name: 'beta' }).waitFor({ state: 'detached' });
+  });
+
+  it('an unknown one is said to be unknown', async () => {
+    const { page, origin, axe } = get();
+    await page.goto(`${origin}/namespaces/%3Cb%3Enone`);
+    await page.getByRole('heading', { name: 'You have no namespace <b>none' }).waitFor();
+    await axe('an unknown namespace');
+  });
+
+  it('a list that cannot be read says so, and is read again by itself', async () => {
+    const { page, origin, allow } = get();
+    allow(/status of 500|Failed to load resource/);
+    let isBroken = true;
+    await page.route('**/api/v1/namespaces', async (route) => {
+      if (!isBroken) return await route.fallback();
+      await route.fulfill({ status: 500, json: { error: 'Something failed', code: 'server_error' } });
+    });
+    await page.goto(`${origin}/namespaces`);
+    await page.getByRole('alert').getByText('Something failed').waitFor();
+    isBroken = false;
+    await page.getByRole('rowheader', { name: 'acme' }).waitFor();
+    await page.unroute('**/api/v1/namespaces');
+  });
+});

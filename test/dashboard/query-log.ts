@@ -1,0 +1,170 @@
+/** The query log: waiting for a first query, live rows, filters, a pause, a session that ends, a server that starts again. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { it } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { read } from '../e2e/client.ts';
+import { browserTest } from '../support/browser/dashboard.ts';
+import { type Account, account, startUqrp } from '../support/server-process.ts';
+import { until } from '../webhooks/hooks.ts';
+
+const EMAIL = 'ada@example.net';
+const NAME = 'get.greeting.acme.v1';
+/** What the issue of a live row asks for, milliseconds. */
+const LIVE_MS = 2_000;
+
+browserTest('query log', (get) => {
+  let ada: Account;
+  const table = (): Locator => get().page.getByRole('table', { name: 'Queries' });
+  const rows = (): Locator => table().getByRole('rowheader');
+  const live = (): Locator => get().page.getByRole('switch', { name: 'Live' });
+
+  it('shows a command for an own record, and waits for the first query', async () => {
+    const { page, origin, server, signIn, axe, shot } = get();
+    ada = account(server, EMAIL, 'pro');
+    await signIn();
+    await page.goto(`${origin}/query-log`);
+    await page.getByRole('link', { name: 'Make a record' }).waitFor();
+    await ada.call('POST', '/namespaces', { namespace: { name: 'acme' } });
+    await ada.call('POST', '/records', { record: { key: 'greeting.acme.v1', data: 'aGk=' } });
+    server.cli(['namespace', 'public-read', 'acme', 'on']);
+    await page.reload();
+    await page.getByText(/^dig @.* TXT get\.greeting\.acme\.v1\.uqrp\.net \+short$/).waitFor();
+    await page.getByText('Waiting for a query…').waitFor();
+    await axe('an empty query log');
+    await shot('query-log-empty');
+    await read(server, NAME);
+    await rows().first().waitFor();
+    assert.equal(await rows().count(), 1);
+    await page.getByText('Waiting for a query…').waitFor({ state: 'detached' });
+  });
+
+  it('shows a live row within two seconds of its query', async () => {
+    const { page, server, axe, shot } = get();
+    await live().click();
+    await page.getByText('Live: new queries appear by themselves.').waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('live'), 'on');
+    for (const wanted of [2, 3, 4]) {
+      const before = performance.now();
+      await read(server, NAME, wanted === 4 ? 'tcp' : 'udp');
+      await rows()
+        .nth(wanted - 1)
+        .waitFor({ timeout: LIVE_MS });
+      const ms = performance.now() - before;
+      assert.ok(ms <= LIVE_MS, `${ms} ms`);
+    }
+    await page.getByText(/ a second$/).waitFor();
+    await read(server, 'get.nothing.acme.v1');
+    await table().getByText('miss').waitFor();
+    await axe('a live query log');
+    await shot('query-log');
+  });
+
+  it('keeps its filters in the address, over a reload', async () => {
+    const { page, origin } = get();
+    await page.getByRole('button', { name: 'miss', exact: true }).click();
+    await page.getByRole('combobox', { name: 'Namespace' }).selectOption('acme');
+    const query = (): URLSearchParams => new URL(page.url()).searchParams;
+    assert.deepEqual([query().get('status'), query().get('namespace')], ['miss', 'acme']);
+    await page.reload();
+    await rows().first().waitFor();
+    assert.equal(await rows().count(), 1);
+    assert.equal(
+      await page.getByRole('button', { name: 'miss', exact: true }).getAttribute('aria-pressed'),
+      'true',
+    );
+    await page.getByRole('combobox', { name: 'Transport' }).selectOption('dot');
+    await page.getByText('No query matches these 3 filters.').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await rows().nth(3).waitFor();
+    await page.getByRole('combobox', { name: 'Transport' }).selectOption('tcp');
+    await until('one row', async () => (await rows().count()) === 1);
+    await page.goto(
+      `${origin}/query-log?node=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&status=%3Cb%3E&live=on`,
+    );
+    await page.getByText('No query matches this filter.').waitFor();
+    assert.equal(
+      await page.getByRole('combobox', { name: 'Node' }).inputValue(),
+      '<img src=x onerror=alert(1)>',
+    );
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await rows().nth(3).waitFor();
+  });
+
+  it('is paused while one reads older rows', async () => {
+    const { page, server, axe } = get();
+    for (let n = 0; n < 40; n++) await read(server, NAME);
+    await until('enough rows to scroll', () => table().evaluate((element) => element.scrollHeight > 1_500));
+    await table().evaluate((element) => {
+      element.scrollTop = 400;
+    });
+    for (let n = 0; n < 5; n++) await read(server, NAME);
+    const paused = page.getByRole('button', { name: 'Paused, 5 new' });
+    await paused.waitFor();
+    assert.equal(await table().evaluate((element) => element.scrollTop), 400);
+    await axe('a paused query log');
+    await paused.click();
+    await paused.waitFor({ state: 'detached' });
+    assert.equal(await table().evaluate((element) => element.scrollTop), 0);
+  });
+
+  it('is exported as it is shown, and a dragged window stands in the address', async () => {
+    const { page } = get();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export CSV' }).click();
+    const text = readFileSync(await (await download).path(), 'utf8');
+    assert.match(text, /^id,timestamp,namespace,/);
+    assert.ok(text.split('\r\n').length > 40);
+    const chart = page.locator('.chart-area');
+    const box = (await chart.boundingBox())!;
+    await page.mouse.move(box.x + 2, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 2, box.y + 20, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/since=.*until=|until=.*since=/);
+    await page.getByRole('combobox', { name: 'Window' }).selectOption('');
+    await page.waitForURL((url) => !url.searchParams.has('since') && !url.searchParams.has('until'));
+  });
+
+  it('ends with the session, and goes on after a sign-in over the page', async () => {
+    const { page, server, nextCode, allow, axe } = get();
+    allow(/status of 401/);
+    await page.getByText('Live: new queries appear by themselves.').waitFor();
+    server.cli(['user', 'sessions', EMAIL, '--end']);
+    const dialog = page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.waitFor();
+    await axe('a session that ended under the query log');
+    await dialog.getByRole('textbox', { name: 'E-mail' }).fill(EMAIL);
+    const code = nextCode();
+    await dialog.getByRole('button', { name: 'Send code' }).click();
+    await dialog.getByRole('textbox', { name: 'Code' }).fill(await code);
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Live: new queries appear by themselves.').waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('live'), 'on');
+    await read(server, 'get.after-sign-in.acme.v1');
+    await table().getByText('after-sign-in').waitFor();
+  });
+
+  it('goes on when the server has started again, with the rows of meanwhile', async () => {
+    const { page, server, allow } = get();
+    allow(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET/);
+    allow(/status of 503/);
+    const port = String(server.ports.http);
+    await server.stop();
+    await page.getByText('The connection was lost. It is tried again by itself.').waitFor();
+    const again = await startUqrp({ UQRP_HTTP_PORT: port }, server.dataDir);
+    try {
+      await read(again, 'get.meanwhile.acme.v1');
+      await table().getByText('meanwhile').waitFor();
+      await page.getByText('Live: new queries appear by themselves.').waitFor();
+      await read(again, 'get.afterwards.acme.v1');
+      await table()
+        .getByText('afterwards')
+        .waitFor({ timeout: LIVE_MS + 1_000 });
+      await page.goto('about:blank');
+    } finally {
+      await again.stop();
+    }
+  });
+});

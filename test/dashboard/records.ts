@@ -1,0 +1,305 @@
+/** Records: the table, the form, the details, many at once. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { browserTest } from '../support/browser/dashboard.ts';
+import { type Account, account, writeRecords } from '../support/server-process.ts';
+
+const CANARY = '<img src=x onerror=alert(1)>"\'`';
+
+function row(page: Page, key: string): Locator {
+  return page.getByRole('row').filter({ has: page.getByRole('rowheader', { name: key, exact: true }) });
+}
+
+async function open(page: Page, origin: string, query = ''): Promise<void> {
+  await page.goto(`${origin}/records${query}`);
+  await page.getByRole('heading', { level: 1, name: 'Records' }).waitFor();
+}
+
+browserTest('records', (get) => {
+  let ada: Account;
+
+  it('are none at first, and a click makes the first', async () => {
+    const { page, origin, server, signIn, axe, shot } = get();
+    ada = account(server, 'ada@example.net', 'pro');
+    await ada.call('POST', '/namespaces', { namespace: { name: 'acme' } });
+    await signIn();
+    await open(page, origin);
+    await page.getByRole('heading', { name: 'No records yet' }).waitFor();
+    await axe('no records');
+    await shot('records-empty');
+    await page.getByRole('button', { name: 'New record' }).click();
+    await page.getByRole('textbox', { name: 'Key' }).fill('greeting.acme.v1');
+    await page.getByRole('textbox', { name: 'Data' }).fill('hello');
+    await page.getByText('Fits into one UDP packet').waitFor();
+    await axe('new record');
+    await shot('record-new');
+    await page.getByRole('button', { name: 'Save' }).dblclick();
+    await row(page, 'greeting.acme.v1').waitFor();
+    await page.getByText(/written .+ · in the view .+ · answered .+/).waitFor();
+    await shot('records-arrival');
+    const { body } = await ada.call('GET', '/records');
+    assert.equal((body as unknown[]).length, 1);
+  });
+
+  it('what the server would refuse is said as it is typed, and what it refuses is an alert', async () => {
+    const { page, axe, allow } = get();
+    allow(/status of 422/);
+    await page.getByRole('heading', { level: 1 }).press('c');
+    const dialog = page.getByRole('dialog', { name: 'New record' });
+    const key = dialog.getByRole('textbox', { name: 'Key' });
+    await key.fill(CANARY);
+    await dialog.getByText('A key is [params.]resource').waitFor();
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('x'.repeat(2587));
+    await dialog.getByText('The data has at most 2,586 bytes.').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await axe('faults of a record');
+    await key.fill('greeting.acme.v1');
+    await dialog.getByRole('textbox', { name: 'Data' }).fill(CANARY);
+    await dialog.getByRole('combobox', { name: 'Type' }).fill('text/html');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('alert').getByText('Key has already been taken').waitFor();
+    await key.fill('canary.acme.v1');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row(page, 'canary.acme.v1').waitFor();
+  });
+
+  it('JSON is laid out and minified, and the octets stay when the form of the data changes', async () => {
+    const { page } = get();
+    await page.getByRole('button', { name: 'New record' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New record' });
+    await dialog.getByRole('textbox', { name: 'Key' }).fill('flags.acme.v1');
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('{"id": 12345678901234567890}');
+    await dialog.getByRole('button', { name: 'JSON', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Minify' }).click();
+    assert.equal(
+      await dialog.getByRole('textbox', { name: 'Data' }).inputValue(),
+      '{"id":12345678901234567890}',
+    );
+    await dialog.getByRole('button', { name: 'Base64', exact: true }).click();
+    assert.match(await dialog.getByRole('textbox', { name: 'Data' }).inputValue(), /^[A-Za-z0-9+/]+=*$/);
+    await dialog.getByRole('button', { name: 'JSON', exact: true }).click();
+    await dialog.getByRole('combobox', { name: 'Expires' }).selectOption('in');
+    await dialog.getByRole('textbox', { name: 'How many' }).fill('3');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row(page, 'flags.acme.v1')
+      .getByText(/in [23] hr/)
+      .waitFor();
+  });
+
+  it('a file becomes the data', async () => {
+    const { page } = get();
+    await page.getByRole('button', { name: 'New record' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New record' });
+    await dialog.getByRole('textbox', { name: 'Key' }).fill('dot.images.acme.v1');
+    await dialog.getByRole('button', { name: 'File', exact: true }).click();
+    const png = Buffer.from(
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      'base64',
+    );
+    await dialog
+      .getByLabel('File', { exact: false })
+      .last()
+      .setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: png });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row(page, 'dot.images.acme.v1').getByText('image/png').waitFor();
+    const [acme] = (await ada.call('GET', '/namespaces')).body as { id: string }[];
+    const tokens = (await ada.call('GET', `/namespaces/${acme?.id}/query_tokens`)).body as unknown[];
+    assert.equal(tokens.length, 1, 'all saves of one page load are read with one token');
+  });
+
+  it('the details show the data, the record as DNS sees it, deliveries, and commands', async () => {
+    const { page, axe, shot } = get();
+    await row(page, 'canary.acme.v1').getByText('text/html').click();
+    const panel = page.getByRole('dialog', { name: 'canary.acme.v1' });
+    await panel.getByText(CANARY).waitFor();
+    assert.ok(new URL(page.url()).searchParams.get('record'));
+    await panel.getByRole('button', { name: 'Hex' }).click();
+    await panel.getByText('00000000').waitFor();
+    await axe('data of a record');
+    await panel.getByRole('tab', { name: 'As DNS sees it' }).click();
+    await panel.getByText('The answer is this record').waitFor();
+    await axe('a record as DNS sees it');
+    await shot('record-dns');
+    await panel.getByRole('tab', { name: 'Deliveries' }).click();
+    await panel.getByText('No webhook sees this record.').waitFor();
+    await panel.getByRole('button', { name: 'Copy as' }).click();
+    const copy = page.getByRole('dialog', { name: 'Copy as' });
+    for (const name of ['dig', 'curl', 'node', 'python']) {
+      await copy.getByRole('tab', { name }).click();
+      await copy.getByRole('figure', { name }).getByText('canary.acme.v1').waitFor();
+    }
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await row(page, 'dot.images.acme.v1').getByText('image/png').click();
+    const picture = page.getByRole('img', { name: 'The data as an image' });
+    await picture.waitFor();
+    assert.ok(
+      await picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth === 1),
+    );
+    await page.keyboard.press('Escape');
+    assert.equal(new URL(page.url()).searchParams.get('record'), null);
+  });
+
+  it('two people change one record: both see what the other did', async () => {
+    const { page, context, origin, axe, shot } = get();
+    const other = await context.newPage();
+    for (const tab of [page, other]) {
+      await open(tab, origin);
+      await row(tab, 'greeting.acme.v1').getByRole('button', { name: 'Edit' }).click();
+      await tab.getByRole('textbox', { name: 'Data' }).waitFor();
+    }
+    await other.getByRole('textbox', { name: 'Data' }).fill('theirs');
+    await other.getByRole('textbox', { name: /^Hint/ }).fill('60');
+    await other.getByRole('button', { name: 'Save' }).click();
+    await row(other, 'greeting.acme.v1').getByText('60', { exact: true }).waitFor();
+    await page.getByRole('textbox', { name: 'Data' }).fill('mine');
+    await page.getByRole('button', { name: 'Save' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit greeting.acme.v1' });
+    await dialog.getByRole('alert').getByText('Somebody else changed this record').waitFor();
+    for (const text of ['hello', 'mine', 'theirs']) await dialog.getByText(text, { exact: true }).waitFor();
+    await axe('a conflict');
+    await shot('record-conflict');
+    await dialog.getByRole('radio', { name: 'Data: Yours' }).check();
+    await dialog.getByRole('button', { name: 'Save the choice' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { body } = await ada.call('GET', '/records?key=greeting.acme.v1');
+    const [record] = body as { data: string; ttl_seconds: number }[];
+    assert.deepEqual([record?.data, record?.ttl_seconds], [btoa('mine'), 60]);
+    await other.close();
+  });
+
+  it('one is deleted after a question, also when another tab was faster', async () => {
+    const { page, context, origin, allow } = get();
+    allow(/status of 404/);
+    const other = await context.newPage();
+    await open(other, origin);
+    await row(page, 'flags.acme.v1').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await row(page, 'flags.acme.v1').waitFor({ state: 'detached' });
+    await row(other, 'flags.acme.v1').getByRole('button', { name: 'Delete' }).click();
+    await other.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await other.getByRole('dialog').getByRole('alert').getByText('Record not found').waitFor();
+    await other.close();
+  });
+
+  it('many are changed and deleted at once, in one write', async () => {
+    const { page, origin, axe, shot } = get();
+    const many = Array.from({ length: 30 }, (_, n) => ({
+      key: `n${n}.many.acme.v1`,
+      data: 'YQ==',
+      content_type: 'text/plain',
+    }));
+    await writeRecords(ada, many);
+    await open(page, origin, '?resource=many');
+    await row(page, 'n0.many.acme.v1').waitFor();
+    await page.getByRole('checkbox', { name: 'Select all loaded rows' }).check();
+    await page.getByText('30 records selected').waitFor();
+    await axe('a selection');
+    await shot('records-selected');
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export' }).click();
+    assert.equal((await saved).suggestedFilename(), 'records.jsonl');
+    await page.getByRole('button', { name: 'Set hint or expiry' }).click();
+    await page.getByRole('dialog').getByRole('textbox', { name: /^Hint/ }).fill('7');
+    await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
+    const change = page.getByRole('dialog', { name: 'Change 30 records' });
+    await change.getByText('This takes 1 write of your 60 a minute.').waitFor();
+    await change.getByRole('button', { name: 'Change them' }).click();
+    await change.getByText('Done: 30 written.').waitFor();
+    await axe('a bulk write');
+    await change.getByRole('button', { name: 'Close' }).first().click();
+    await row(page, 'n0.many.acme.v1').getByText('7', { exact: true }).waitFor();
+    await page.getByRole('checkbox', { name: 'Select all loaded rows' }).check();
+    await page.getByRole('button', { name: 'Delete selected' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete 30 records' });
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).click();
+    await dialog.getByText('Done: 30 written.').waitFor();
+    await dialog.getByRole('button', { name: 'Close' }).first().click();
+    await page.getByRole('heading', { name: 'Nothing matches this filter' }).waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).first().click();
+    await row(page, 'greeting.acme.v1').waitFor();
+  });
+
+  it('50,000 are scrolled with fewer than 200 rows in the document, and the first row is there soon', async () => {
+    const { page, origin } = get();
+    await ada.call('POST', '/namespaces', { namespace: { name: 'big' } });
+    const some = function* () {
+      for (let n = 0; n < 49_000; n += 1)
+        yield { key: `n${n}.big.big.v1`, data: 'YQ==', content_type: 'text/plain' };
+    };
+    await writeRecords(ada, some());
+    const started = performance.now();
+    await open(page, origin, '?namespace=big');
+    await row(page, 'n0.big.big.v1').waitFor();
+    const first = performance.now() - started;
+    const table = page.getByRole('table', { name: 'Records' });
+    let most = 0;
+    for (let steps = 0; steps < 3000; steps += 1) {
+      const [rows, isEnd] = await table.evaluate((element) => {
+        const box = element as unknown as {
+          scrollTop: number;
+          scrollHeight: number;
+          clientHeight: number;
+          querySelectorAll(s: string): { length: number };
+        };
+        box.scrollTop = box.scrollHeight;
+        return [box.querySelectorAll('[role=row]').length, box.scrollTop] as const;
+      });
+      most = Math.max(most, rows);
+      if (isEnd > 48_900 * 40) break;
+      await page.waitForTimeout(10);
+    }
+    await row(page, 'n48999.big.big.v1').waitFor();
+    assert.ok(most < 200, `${most} rows`);
+    await page.getByText('49,000 in all').waitFor();
+    process.stdout.write(
+      `first row of 49,000 records: ${Math.round(first)} ms; at most ${most} rows in the document\n`,
+    );
+    await page.getByRole('searchbox', { name: 'Search' }).fill('n4899.');
+    await row(page, 'n4899.big.big.v1').waitFor();
+    assert.equal(new URL(page.url()).searchParams.get('search'), 'n4899.');
+  });
+
+  it('offline the form stays, and saves when the server is back', async () => {
+    const { page, origin, context, allow } = get();
+    allow(/ERR_INTERNET_DISCONNECTED/);
+    await open(page, origin, '?namespace=acme');
+    await row(page, 'greeting.acme.v1').waitFor();
+    await page.getByRole('button', { name: 'New record' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New record' });
+    await dialog.getByRole('textbox', { name: 'Key' }).fill('offline.acme.v1');
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('still here');
+    await context.setOffline(true);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByRole('alert').getByText('The server cannot be reached.').waitFor();
+    await context.setOffline(false);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await row(page, 'offline.acme.v1').waitFor();
+  });
+
+  it('everything is done by keyboard alone', async () => {
+    const { page, origin } = get();
+    await open(page, origin, '?namespace=acme');
+    await row(page, 'greeting.acme.v1').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.getByText('1 record selected').waitFor();
+    await page.keyboard.press('x');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('e');
+    await page
+      .getByRole('dialog', { name: /^Edit / })
+      .getByRole('textbox', { name: 'Data' })
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    await page.keyboard.type('off');
+    await row(page, 'greeting.acme.v1').waitFor({ state: 'detached' });
+  });
+});

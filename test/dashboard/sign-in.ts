@@ -1,0 +1,115 @@
+/** Signing in, and what is there without a session. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { browserTest } from '../support/browser/dashboard.ts';
+
+const PATHS = ['/', '/namespaces', '/records?namespace=acme', '/webhooks', '/account', '/no-such-page'];
+
+browserTest('sign-in', (get) => {
+  it('every page leads to sign-in', async () => {
+    const { page, origin, axe, shot } = get();
+    for (const path of PATHS) {
+      const response = await page.goto(origin + path);
+      assert.equal(response?.status(), 200, path);
+      await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+      assert.equal(new URL(page.url()).pathname, '/sign-in', path);
+    }
+    await axe('sign-in');
+    await shot('sign-in');
+  });
+
+  it('a wrong code is refused, and a right one leads to the page that was wanted', async () => {
+    const { page, origin, nextCode, axe, allow, shot } = get();
+    allow(/status of 401.*auth\/verify/);
+    await page.goto(`${origin}/account`);
+    await page.getByRole('textbox', { name: 'E-mail' }).fill('ada@example.net');
+    const code = nextCode();
+    await page.getByRole('button', { name: 'Send code' }).click();
+    const digits = await code;
+    const wrong = digits === '000000' ? '000001' : '000000';
+    await page.getByRole('textbox', { name: 'Code' }).fill(wrong);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    await axe('a wrong code');
+    await shot('sign-in-code');
+    await page.getByRole('textbox', { name: 'Code' }).fill(`${digits.slice(0, 3)} ${digits.slice(3)}`);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    const heading = page.getByRole('heading', { level: 1, name: 'Account' });
+    const later = page.getByRole('button', { name: 'Not now' });
+    await heading.or(later).first().waitFor();
+    if (await later.isVisible()) await later.click();
+    await heading.waitFor();
+  });
+
+  it('after sign-out the session is over', async () => {
+    const { page, origin } = get();
+    await page.goto(`${origin}/account`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.goto(`${origin}/account`);
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+  });
+
+  it('a sign-in as somebody else in another tab reloads the page, and a sign-out ends its session', async () => {
+    const { page, context, origin, signIn, allow } = get();
+    allow(/status of 401/);
+    await signIn();
+    const other = await context.newPage();
+    await other.goto(`${origin}/account`);
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await other.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.getByRole('dialog', { name: 'Sign in' }).waitFor();
+    await signIn(other, 'bob@example.net');
+    await page.getByRole('link', { name: 'bob@example.net' }).waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(await page.getByText('ada@example.net').count(), 0);
+    await other.close();
+  });
+
+  it('the offer of a passkey ends with the session', async () => {
+    const { page, origin, nextCode } = get();
+    const signInAs = async (email: string): Promise<void> => {
+      await page.getByRole('textbox', { name: 'E-mail' }).fill(email);
+      const code = nextCode(email);
+      await page.getByRole('button', { name: 'Send code' }).click();
+      await page.getByRole('textbox', { name: 'Code' }).fill(await code);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('heading', { level: 1, name: 'Account' }).waitFor();
+    };
+    await page.evaluate('localStorage.clear()');
+    await page.context().clearCookies();
+    await page.goto(`${origin}/account`);
+    await signInAs('carol@example.net');
+    const offer = page.getByRole('button', { name: 'Not now' });
+    await offer.waitFor();
+    // The next sign-in makes no offer of its own.
+    await page.evaluate("localStorage.setItem('uqrp.passkey-offer', 'no')");
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.evaluate("history.replaceState(null, '', '/sign-in?next=%2Faccount')");
+    await signInAs('dave@example.net');
+    assert.equal(await offer.count(), 0);
+  });
+
+  it('a page whose session has ended asks for nothing by itself', async () => {
+    const { context, origin } = get();
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${origin}/usage`);
+    await page.getByRole('heading', { level: 1, name: 'Usage' }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const settled = () => page.evaluate("fetch('/api/v1/meta').then((answer) => answer.status)");
+    await page.clock.runFor(300_000);
+    await settled();
+    assert.ok(asked.includes('/api/v1/usage'), 'a page with a session polls');
+    await context.clearCookies();
+    await page.clock.runFor(300_000);
+    await page.getByRole('dialog', { name: 'Sign in' }).waitFor();
+    asked.length = 0;
+    await page.clock.runFor(300_000);
+    await settled();
+    assert.deepEqual(asked, ['/api/v1/meta']);
+    await page.close();
+  });
+});

@@ -1,0 +1,122 @@
+/** Query tokens: minted, shown once, revoked until DNS refuses. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { browserTest } from '../support/browser/dashboard.ts';
+import { type Account, account } from '../support/server-process.ts';
+
+const CANARY = '<img src=x onerror=alert(1)>';
+
+browserTest('query tokens', (get) => {
+  let ada: Account;
+
+  it('are none at first', async () => {
+    const { page, origin, server, signIn, axe, shot } = get();
+    ada = account(server, 'ada@example.net', 'pro');
+    await ada.call('POST', '/namespaces', { namespace: { name: 'acme' } });
+    await ada.call('POST', '/records', { record: { key: 'greeting.acme.v1', data: 'aGk=' } });
+    await signIn();
+    await page.goto(`${origin}/namespaces/acme?tab=tokens`);
+    await page.getByRole('heading', { name: 'No query tokens in acme' }).waitFor();
+    await axe('no tokens');
+    await shot('tokens-empty');
+  });
+
+  it('one is minted for 1 to 365 days', async () => {
+    const { page, axe } = get();
+    await page.getByRole('heading', { level: 1 }).press('c');
+    const dialog = page.getByRole('dialog', { name: 'New token' });
+    const days = dialog.getByRole('spinbutton', { name: 'Days until it ends' });
+    for (const wrong of ['0', '366', '']) {
+      await days.fill(wrong);
+      await dialog.getByText('1 to 365 days.').waitFor();
+    }
+    await days.fill('365');
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('A name has 1 to 100 characters.').waitFor();
+    await axe('new token');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill(CANARY);
+    await dialog.getByRole('button', { name: 'Create' }).dblclick();
+  });
+
+  it('is shown once, with the whole name, and only its button closes the dialog', async () => {
+    const { page, axe, shot } = get();
+    const secret = page.getByRole('dialog', { name: 'Query token' });
+    await secret.getByText('The whole name that reads greeting.acme.v1:').waitFor();
+    const token = await secret.getByRole('status').first().innerText();
+    assert.match(token, /^svcq[0-9a-v]{52}$/);
+    await secret
+      .getByRole('figure', { name: 'Name' })
+      .getByText(`get.auth-${token}.greeting.acme.v1.uqrp.net`)
+      .waitFor();
+    await secret.getByRole('figure', { name: 'dig +https' }).getByText('+https').waitFor();
+    await secret.getByText('Plain DNS shows the name').waitFor();
+    await axe('a new token');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    assert.ok(await secret.isVisible());
+    await secret.getByRole('button', { name: 'I have stored it' }).click();
+    await secret.waitFor({ state: 'detached' });
+    await page.getByRole('rowheader', { name: CANARY }).waitFor();
+    assert.equal(await page.getByText(token).count(), 0);
+    assert.ok(!page.url().includes(token));
+    assert.equal(
+      await page
+        .evaluate('JSON.stringify([localStorage, sessionStorage, history.state])')
+        .then((all) => String(all).includes('svcq')),
+      false,
+    );
+    const { body } = await ada.call('GET', `/namespaces/${await namespaceId(ada)}/query_tokens`);
+    assert.equal((body as unknown[]).length, 1);
+    await axe('tokens');
+    await shot('tokens');
+  });
+
+  it('is revoked, and the page asks until DNS refuses', async () => {
+    const { page, axe } = get();
+    await page.getByRole('row').filter({ hasText: CANARY }).getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText(/is revoked\. DNS refused it after .+ms\./).waitFor();
+    await page.getByRole('row').filter({ hasText: CANARY }).getByText('revoked').waitFor();
+    await axe('a revoked token');
+  });
+
+  it('one that this page does not know is revoked too', async () => {
+    const { page } = get();
+    await ada.call('POST', `/namespaces/${await namespaceId(ada)}/query_tokens`, { name: 'elsewhere' });
+    await page.reload();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'elsewhere' })
+      .getByRole('button', { name: 'Revoke' })
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('this page does not know the token').waitFor();
+  });
+
+  it('one whose answer was lost is made once, and shown by the second press', async () => {
+    const { page, allow } = get();
+    allow(/ERR_FAILED/);
+    await page.getByRole('button', { name: 'New token' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'New token' });
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('asked twice');
+    let isLost = false;
+    await page.route('**/query_tokens', async (route) => {
+      if (isLost || route.request().method() !== 'POST') return await route.continue();
+      isLost = true;
+      await route.fetch();
+      await route.abort();
+    });
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('rowheader', { name: 'asked twice' }).waitFor();
+    assert.equal(await page.getByRole('rowheader', { name: 'asked twice' }).count(), 1);
+  });
+});
+
+async function namespaceId(ada: Account): Promise<string> {
+  const { body } = await ada.call('GET', '/namespaces');
+  return (body as { id: string }[])[0]?.id ?? '';
+}

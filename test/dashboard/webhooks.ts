@@ -1,0 +1,207 @@
+/**
+ * Webhooks: made, tested, delivered, disabled by failing, enabled, rotated. No setting lets a webhook reach a private address, so
+ * this runs in a network namespace of its own, as test/webhooks does. Needs root, or user namespaces.
+ */
+import assert from 'node:assert/strict';
+import { after, it } from 'node:test';
+import type { Locator } from 'playwright-core';
+import { browserTest } from '../support/browser/dashboard.ts';
+import { enterOwnNetwork } from '../support/own-network.ts';
+import { type Account, account } from '../support/server-process.ts';
+import { createHook, type Delivery, deliveriesOf, type Hook, until, verified } from '../webhooks/hooks.ts';
+import { ADDRESSES, openWorld } from '../webhooks/world.ts';
+
+enterOwnNetwork(ADDRESSES);
+const world = await openWorld(2);
+/** Ten attempts, all but the first so late that only the button `Redeliver` makes them. */
+const SCHEDULE = `0${',3600'.repeat(9)}`;
+const CANARY = '<img src=x onerror=alert(1)>';
+
+browserTest(
+  'webhooks',
+  (get) => {
+    let ada: Account;
+    let failing: Hook;
+    const secretDialog = (): Locator => get().page.getByRole('dialog', { name: 'Signing secret' });
+
+    after(() => world.close());
+
+    it('are none at first', async () => {
+      const { page, origin, server, signIn, axe, shot } = get();
+      ada = account(server, 'ada@example.net', 'pro');
+      await ada.call('POST', '/namespaces', { namespace: { name: 'acme' } });
+      await signIn();
+      await page.goto(`${origin}/webhooks`);
+      await page.getByRole('heading', { name: 'No webhooks' }).waitFor();
+      await axe('no webhooks');
+      await shot('webhooks-empty');
+    });
+
+    it('are made with all events ticked, and show their secret once', async () => {
+      const { page, axe, shot, allow } = get();
+      allow(/status of 422/);
+      await page.getByRole('button', { name: 'New webhook' }).click();
+      const form = page.getByRole('dialog', { name: 'New webhook' });
+      await form.getByRole('checkbox', { name: 'namespace.deleted' }).waitFor();
+      for (const event of ['record.upserted', 'record.deleted', 'namespace.upserted', 'namespace.deleted'])
+        assert.equal(await form.getByRole('checkbox', { name: event }).isChecked(), true, event);
+      await form.getByRole('textbox', { name: 'Name' }).fill(CANARY);
+      await form.getByRole('textbox', { name: 'URL' }).fill('https://127.0.0.1/hook');
+      await form.getByRole('button', { name: 'Create' }).click();
+      await form.getByRole('alert').waitFor();
+      await axe('a refused webhook');
+      await form.getByRole('textbox', { name: 'URL' }).fill(world.url('ok', 0));
+      await axe('the form of a webhook');
+      await form.getByRole('button', { name: 'Create' }).dblclick();
+      await secretDialog().waitFor();
+      const secret = (await secretDialog().locator('output').innerText()).trim();
+      assert.match(secret, /^[0-9a-f]{64}$/);
+      await page.keyboard.press('Escape');
+      assert.equal(await secretDialog().isVisible(), true);
+      await axe('a signing secret');
+      await secretDialog().getByRole('button', { name: 'I have stored it' }).click();
+      await page.getByRole('rowheader', { name: CANARY }).waitFor();
+      assert.equal(await page.getByRole('rowheader').count(), 1);
+      assert.doesNotMatch(await page.content(), new RegExp(secret));
+      await ada.call('POST', '/records', { record: { key: 'a.acme.v1', data: 'aGk=' } });
+      await page.getByRole('img', { name: /^1 of 1 succeeded$/ }).waitFor({ timeout: 25_000 });
+      const [arrival] = await world.take();
+      assert.equal(verified(arrival!, secret).event, 'record.upserted');
+      await axe('webhooks');
+      await shot('webhooks');
+    });
+
+    it('are tested, and the answer is shown at once', async () => {
+      const { page, axe } = get();
+      await page.getByRole('link', { name: CANARY }).click();
+      await page.getByRole('heading', { level: 1, name: CANARY }).waitFor();
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.getByText(/^The endpoint answered 204 after /).waitFor();
+      await page.getByRole('table', { name: 'Deliveries' }).getByText('webhook.test').waitFor();
+      const done = page.getByRole('button', { name: 'Redeliver' }).first();
+      assert.equal(await done.isDisabled(), true);
+      assert.match((await done.getAttribute('title')) ?? '', /erased/);
+      await axe('a webhook');
+    });
+
+    it('show events, a receiver and the secret, which is rotated', async () => {
+      const { page, axe, shot } = get();
+      await page.getByRole('tab', { name: 'Events' }).click();
+      await page.getByRole('rowheader', { name: 'data.key', exact: true }).waitFor();
+      await axe('events of a webhook');
+      await page.getByRole('tab', { name: 'Receiver' }).click();
+      for (const [name, words] of [
+        ['Express', "import express from 'express'"],
+        ['Fastify', "import Fastify from 'fastify'"],
+        ['Hono', "import { Hono } from 'hono'"],
+        ['Python', 'import hmac'],
+        ['Go', 'package main'],
+      ] as const) {
+        await page.getByRole('button', { name, exact: true }).click();
+        await page.getByRole('figure', { name, exact: true }).getByText(words).waitFor();
+      }
+      await axe('a receiver');
+      await shot('webhook-receiver');
+      await page.getByRole('tab', { name: 'Secret' }).click();
+      await page.getByRole('button', { name: 'Rotate' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Rotate the secret?' });
+      await dialog.getByText(/Old signatures stop at once/).waitFor();
+      await axe('a rotation');
+      await dialog.getByRole('button', { name: 'Rotate' }).click();
+      await secretDialog().waitFor();
+      const secret = (await secretDialog().locator('output').innerText()).trim();
+      await secretDialog().getByRole('button', { name: 'I have stored it' }).click();
+      await world.take();
+      await page.getByRole('button', { name: 'Send a test' }).click();
+      await page.getByText(/^The endpoint answered 204 after /).waitFor();
+      const [arrival] = await world.take();
+      assert.equal(verified(arrival!, secret).event, 'webhook.test');
+    });
+
+    it('show why a delivery failed, what to do, and when it is tried again', async () => {
+      const { page, origin, axe, shot } = get();
+      failing = await createHook(ada, world.url('fail', 0), ['record.upserted']);
+      for (const key of ['b.acme.v1', 'c.acme.v1'])
+        await ada.call('POST', '/records', { record: { key, data: 'aGk=' } });
+      await page.goto(`${origin}/webhooks/${failing.id}`);
+      const table = page.getByRole('table', { name: 'Deliveries' });
+      await table.getByText('The endpoint answered 500. Only 2xx is success.').first().waitFor();
+      await table
+        .getByText(/^in \d+:\d\d/)
+        .first()
+        .waitFor();
+      await axe('failing deliveries');
+      await shot('webhook-deliveries');
+      await table.getByText('record.upserted').first().click();
+      const details = page.getByRole('dialog', { name: 'Delivery' });
+      await details.getByText(/Look into the log of the endpoint/).waitFor();
+      await axe('a delivery');
+      await page.keyboard.press('Escape');
+      await details.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'pending', exact: true }).click();
+      assert.equal(new URL(page.url()).searchParams.get('status'), 'pending');
+      await page.getByRole('button', { name: 'pending', exact: true }).click();
+    });
+
+    it('are disabled by failing, and enabled in the page', async () => {
+      const { page, axe, shot } = get();
+      const attempts = async (): Promise<number> =>
+        (await deliveriesOf(ada, failing)).reduce((sum, one) => sum + one.attempts, 0);
+      await until('a first attempt', async () => (await attempts()) >= 1);
+      const before = await attempts();
+      await page
+        .getByRole('table', { name: 'Deliveries' })
+        .getByRole('button', { name: 'Redeliver' })
+        .last()
+        .click();
+      await until('the attempt of the page', async () => (await attempts()) > before);
+      // The rest of the twenty attempts, as fast as they end.
+      await until('it is disabled', async () => {
+        const waiting = (await deliveriesOf(ada, failing, '?status=pending')) as readonly Delivery[];
+        for (const { id } of waiting)
+          await ada.call('POST', `/webhooks/${failing.id}/deliveries/${id}/redeliver`);
+        const { body } = await ada.call('GET', `/webhooks/${failing.id}`);
+        return !(body as { enabled: boolean }).enabled;
+      });
+      const enable = page.getByRole('button', { name: 'Enable' });
+      await enable.waitFor();
+      await page.getByText('20 of 20').waitFor();
+      await page.getByText(/^This webhook is disabled/).waitFor();
+      await axe('a disabled webhook');
+      await shot('webhook-disabled');
+      await enable.dblclick();
+      await enable.waitFor({ state: 'detached' });
+      await page.getByText('0 of 20').waitFor();
+      const { body } = await ada.call('GET', `/webhooks/${failing.id}`);
+      assert.equal((body as { enabled: boolean }).enabled, true);
+    });
+
+    it('are changed and deleted', async () => {
+      const { page, axe } = get();
+      await page.getByRole('button', { name: 'Edit' }).click();
+      const form = page.getByRole('dialog', { name: 'Edit' });
+      assert.equal(await form.getByRole('checkbox', { name: 'record.deleted' }).isChecked(), false);
+      await form.getByRole('checkbox', { name: 'record.deleted' }).check();
+      await form.getByRole('textbox', { name: 'URL' }).fill(world.url('ok', 1));
+      await form.getByRole('button', { name: 'Save' }).click();
+      await form.waitFor({ state: 'detached' });
+      await page.getByText('record.upserted, record.deleted').waitFor();
+      await page.getByText(world.url('ok', 1)).waitFor();
+      await page.getByRole('button', { name: 'Delete' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Delete hook?' });
+      await axe('a webhook is deleted');
+      await dialog.getByRole('button', { name: 'Delete' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
+      await page.getByRole('rowheader', { name: 'hook', exact: true }).waitFor({ state: 'detached' });
+    });
+
+    it('that do not exist are said not to', async () => {
+      const { page, origin, axe, allow } = get();
+      allow(/status of 404/);
+      await page.goto(`${origin}/webhooks/01996c8b-3a40-7d15-b6f2-8e4a1c0d9b37`);
+      await page.getByRole('alert').waitFor();
+      await axe('no such webhook');
+    });
+  },
+  { ...world.env, UQRP_WEBHOOK_SCHEDULE: SCHEDULE },
+);

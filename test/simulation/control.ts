@@ -1,0 +1,132 @@
+import type { Bus } from '../../src/feed/bus/bus.ts';
+import { startMeter } from '../../src/feed/exchange/meter.ts';
+import { type Publisher, startPublisher } from '../../src/feed/publisher/publisher.ts';
+import { startResponder } from '../../src/feed/publisher/responder.ts';
+import {
+  type SnapshotMaker,
+  startSnapshotMaker,
+  type ViewCopy,
+} from '../../src/feed/snapshots/snapshot-maker.ts';
+import { createSnapshotWriter } from '../../src/feed/snapshots/snapshot-writer.ts';
+import type { UsageBatch, UsageSink } from '../../src/feed/usage-sink.ts';
+import type { TestLock } from '../support/feed/publisher-lock.ts';
+import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
+import type { Common } from './common.ts';
+import type { Database } from './database.ts';
+import { plainMeter } from './plain-meter.ts';
+import { whileAlive } from './process.ts';
+import type { ProcessTimers } from './scheduler.ts';
+import { controlEnd, controlKeys, type ProcessPorts } from './whole-secrets.ts';
+
+export interface ControlOptions extends Common {
+  readonly name: string;
+  readonly database: Database;
+  readonly lock: TestLock;
+  readonly nodes: readonly string[];
+  /** Of a view that is up to date; null: this process makes no snapshots. */
+  readonly copyView: (() => Promise<ViewCopy>) | null;
+}
+
+/** A control process: publisher, responder, keys, snapshots, and what takes the usage of nodes. */
+export interface SimulatedControl {
+  readonly name: string;
+  isRunning(): boolean;
+  publisher(): Publisher | null;
+  start(): void;
+  kill(): void;
+  makeSnapshot(): void;
+}
+
+interface Running {
+  readonly process: ProcessTimers;
+  readonly bus: Bus;
+  readonly publisher: Publisher;
+  readonly snapshots: SnapshotMaker | null;
+}
+
+/** Until the database notices that the connection of a dead process is gone. */
+const SESSION_MS = 200;
+
+export function createControl(options: ControlOptions): SimulatedControl {
+  const { name, scheduler, connect, plain, verifier, database, lock, nodes, counters, trace } = options;
+  let running: Running | null = null;
+  let starts = 0;
+
+  function start(): Running {
+    const process = scheduler.process();
+    const clock = (): number => scheduler.now();
+    const connected = connect(name);
+    const bus = whileAlive(connected, process);
+    const ports: ProcessPorts = { bus, process, random: options.random, clock, counters };
+    const keys = options.isWhole ? controlKeys(ports, whileAlive(database.keys(process), process)) : plain;
+    const source = whileAlive(database.source(process), process);
+    const secrets = () => keys.secrets();
+    const common = { source, bus, secrets, clock, timers: process };
+    starts++;
+    const publisher = startPublisher({
+      ...common,
+      lock: whileAlive(lock.of(`${name}-${starts}`), process),
+      verifier,
+      onEvent(event) {
+        counters.count(`publisher ${event}`);
+        trace(`${name}: ${event}`);
+      },
+    });
+    startResponder({ ...common, onError: () => counters.count('responder failed') });
+    const usage: UsageSink = {
+      add: (batch: UsageBatch) => whileAlive(database.usage(process), process).add(batch),
+    };
+    if (options.isWhole) {
+      startMeter({
+        end: controlEnd(ports, keys),
+        usage,
+        queryLog: { add: () => Promise.resolve() },
+        existing: (ids) => Promise.resolve(new Set(ids)),
+      });
+    } else plainMeter(bus, nodes, usage);
+    return { process, bus: connected, publisher, snapshots: snapshotMaker(ports, secrets) };
+  }
+
+  function snapshotMaker(
+    ports: ProcessPorts,
+    secrets: () => ReturnType<typeof plain.secrets>,
+  ): SnapshotMaker | null {
+    const { copyView } = options;
+    if (copyView === null) return null;
+    const { bus, process, clock } = ports;
+    return startSnapshotMaker({
+      writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
+      copyView,
+      format: FORMAT,
+      files: [],
+      timers: process,
+      onMade({ seq }) {
+        counters.count('snapshot made');
+        trace(`${name}: snapshot of ${seq}`);
+      },
+      onError: () => counters.count('snapshot not made'),
+    });
+  }
+
+  const control: SimulatedControl = {
+    name,
+    isRunning: () => running !== null,
+    publisher: () => running?.publisher ?? null,
+    start() {
+      trace(`${name} starts`);
+      running = start();
+    },
+    kill() {
+      if (running === null) return;
+      running.process.kill();
+      void running.bus.close();
+      running = null;
+      const dead = `${name}-${starts}`;
+      scheduler.after(SESSION_MS, () => lock.expire(dead));
+    },
+    makeSnapshot() {
+      running?.snapshots?.make().catch(() => {});
+    },
+  };
+  return control;
+}

@@ -1,0 +1,246 @@
+import { SUBJECTS } from '../../src/feed/bus/subjects.ts';
+import { CONTROLS, type World } from './world.ts';
+
+/** Something that goes wrong, and how it ends. */
+export interface Harm {
+  readonly name: string;
+  readonly weight: number;
+  /** @returns ends it; null: it has no end of its own */
+  begin(world: World): (() => void) | null;
+}
+
+const pickNode = (world: World) => world.random.pick(world.nodes);
+const pickControl = (world: World) => world.random.pick(world.controls);
+const HOUR_MS = 3_600_000;
+
+export const HARMS: readonly Harm[] = [
+  {
+    name: 'network: loses, repeats and delays',
+    weight: 6,
+    begin({ broker, random }) {
+      const chance = (most: number): number => random.next() * most;
+      broker.faults = {
+        drop: chance(0.4),
+        duplicate: chance(0.4),
+        delayMs: random.between(1, 400),
+        appendLost: chance(0.2),
+        ackLost: chance(0.2),
+      };
+      return () => {
+        broker.faults = { drop: 0, duplicate: 0, delayMs: 5, appendLost: 0, ackLost: 0 };
+      };
+    },
+  },
+  {
+    name: 'network: tears messages',
+    weight: 2,
+    begin(world) {
+      const { broker, random } = world;
+      broker.bend = (subject, data, to) => {
+        if (!random.chance(0.2) || data.length === 0) return data;
+        // A publisher that cannot read the stream's end goes on behind it, at the head of the log.
+        if (subject === SUBJECTS.log && CONTROLS.includes(to)) world.mayHaveGaps = true;
+        if (random.chance(0.5)) return data.subarray(0, random.between(0, data.length - 1));
+        const bent = Uint8Array.from(data);
+        bent[random.between(0, bent.length - 1)]! ^= 1 << random.between(0, 7);
+        return bent;
+      };
+      return () => {
+        broker.bend = (_subject, data) => data;
+      };
+    },
+  },
+  {
+    name: 'network: an end is cut off',
+    weight: 5,
+    begin({ broker, random, nodes, controls }) {
+      const { name } = random.pick([...nodes, ...controls]);
+      broker.cut(name);
+      return () => broker.heal(name);
+    },
+  },
+  {
+    name: 'broker: stops',
+    weight: 2,
+    begin({ broker }) {
+      broker.stop();
+      return () => broker.start();
+    },
+  },
+  {
+    name: 'stream: fails',
+    weight: 3,
+    begin({ broker }) {
+      broker.streamFails = true;
+      return () => {
+        broker.streamFails = false;
+      };
+    },
+  },
+  {
+    name: 'stream: old messages are removed',
+    weight: 1,
+    begin({ broker, random }) {
+      broker.purge((broker.stream.at(-1)?.seq ?? 0) - random.between(0, 5));
+      return null;
+    },
+  },
+  {
+    name: 'stream: is lost',
+    weight: 1,
+    begin(world) {
+      const { broker, controls } = world;
+      // Numbers begin again, so that the same one may be right for both.
+      if (controls.filter((control) => control.publisher()?.status().seq != null).length > 1)
+        world.mayOverlap = true;
+      broker.loseStream();
+      return null;
+    },
+  },
+  {
+    name: 'control: is killed',
+    weight: 4,
+    begin(world) {
+      const control = pickControl(world);
+      control.kill();
+      return () => {
+        if (!control.isRunning()) control.start();
+      };
+    },
+  },
+  {
+    name: 'control: makes a snapshot',
+    weight: 2,
+    begin({ controls }) {
+      for (const control of controls) control.makeSnapshot();
+      return null;
+    },
+  },
+  {
+    name: 'lock: is lost',
+    weight: 2,
+    begin({ lock }) {
+      lock.revoke();
+      return null;
+    },
+  },
+  {
+    name: 'lock: two hold it',
+    weight: 3,
+    begin({ lock }) {
+      lock.steal();
+      return null;
+    },
+  },
+  {
+    name: 'node: is killed',
+    weight: 5,
+    begin(world) {
+      const node = pickNode(world);
+      world.killed(node);
+      node.kill();
+      return () => {
+        if (!node.isRunning()) node.start();
+      };
+    },
+  },
+  {
+    name: 'node: loses power',
+    weight: 2,
+    begin(world) {
+      const node = pickNode(world);
+      world.killed(node, true);
+      node.kill();
+      node.disk.powerLoss();
+      return () => {
+        if (!node.isRunning()) node.start();
+      };
+    },
+  },
+  {
+    name: 'node: disk is full',
+    weight: 2,
+    begin(world) {
+      const { disk } = pickNode(world);
+      disk.isFull = true;
+      return () => {
+        disk.isFull = false;
+      };
+    },
+  },
+  {
+    name: 'node: files of the view are removed',
+    weight: 1,
+    begin(world) {
+      pickNode(world).loseView();
+      return null;
+    },
+  },
+  {
+    name: 'clock: of a node is wrong',
+    weight: 2,
+    begin(world) {
+      const node = pickNode(world);
+      node.clockError = world.random.pick([-HOUR_MS, -20_000, -3_000, 3_000, 20_000, HOUR_MS]);
+      return () => {
+        node.clockError = 0;
+      };
+    },
+  },
+  {
+    name: 'database: is down',
+    weight: 3,
+    begin({ database }) {
+      database.isDown = true;
+      return () => {
+        database.isDown = false;
+      };
+    },
+  },
+  {
+    name: 'database: announces nothing',
+    weight: 2,
+    begin({ database }) {
+      database.isMute = true;
+      return () => {
+        database.isMute = false;
+      };
+    },
+  },
+  {
+    name: 'database: log is pruned',
+    weight: 1,
+    begin({ database, random }) {
+      database.prune(database.head - random.between(0, 10));
+      return null;
+    },
+  },
+  {
+    name: 'database: is backed up',
+    weight: 1,
+    begin({ database }) {
+      database.backUp();
+      return null;
+    },
+  },
+  {
+    name: 'database: is restored',
+    weight: 0.7,
+    begin(world) {
+      // A database is restored while control is stopped.
+      for (const control of world.controls) control.kill();
+      world.database.restore();
+      return () => {
+        for (const control of world.controls) if (!control.isRunning()) control.start();
+      };
+    },
+  },
+  {
+    name: 'everything: is killed, for hours',
+    weight: 0.5,
+    begin(world) {
+      world.pauseHours();
+      return null;
+    },
+  },
+];

@@ -1,0 +1,71 @@
+/** What each thing of a database was after each change, so that every view can be compared with the log at any place. */
+
+/** Value of one thing from a `seq` on; null: it does not exist. */
+interface Version {
+  readonly seq: number;
+  readonly value: string | null;
+  /** The log does not have this payload any more: a view that reads it later goes on with the version before. */
+  isErased: boolean;
+}
+
+export interface History {
+  /** @param id of a namespace, token or record, with a prefix for the kind */
+  put(id: string, seq: number, value: string | null): void;
+  /** The payload of all versions but the last is no longer in the log. */
+  erase(id: string): void;
+  ids(): Iterable<string>;
+  /** Whether a view may have this value when it has every change up to `from`, and perhaps later ones. */
+  allows(id: string, value: string | null, from: number): boolean;
+  /** Whether it did not exist at some time from `seq` on. */
+  wasAway(id: string, seq: number): boolean;
+  last(id: string): string | null;
+  /** The history up to `seq`, as a backup has it. */
+  upTo(seq: number): History;
+}
+
+export function createHistory(versions = new Map<string, Version[]>()): History {
+  const ofId = (id: string): readonly Version[] => versions.get(id) ?? [];
+
+  function isLastAt(list: readonly Version[], at: number, from: number): boolean {
+    const next = list[at + 1];
+    return next === undefined || next.seq > from;
+  }
+
+  return {
+    put(id, seq, value) {
+      const list = versions.get(id) ?? [];
+      versions.set(id, list);
+      // Of two changes in one transaction of the model the later one counts.
+      list.push({ seq, value, isErased: false });
+    },
+    erase(id) {
+      for (const version of ofId(id).slice(0, -1)) if (version.value !== null) version.isErased = true;
+    },
+    ids: () => versions.keys(),
+    allows(id, value, from) {
+      const list = ofId(id);
+      const isThere = (all: readonly Version[]): boolean =>
+        (value === null && (all.length === 0 || all[0]!.seq > from)) ||
+        all.some((version, at) => version.value === value && isLastAt(all, at, from));
+      if (isThere(list)) return true;
+      // A view that skipped rows without a payload.
+      return isThere(list.filter((version) => !version.isErased || version.value === value));
+    },
+    wasAway: (id, seq) => {
+      const list = ofId(id);
+      return (
+        list.length === 0 || list.some((version, at) => version.value === null && isLastAt(list, at, seq))
+      );
+    },
+    last: (id) => ofId(id).at(-1)?.value ?? null,
+    upTo: (seq) =>
+      createHistory(
+        new Map(
+          [...versions].map(([id, list]) => [
+            id,
+            list.filter((version) => version.seq <= seq).map((version) => ({ ...version })),
+          ]),
+        ),
+      ),
+  };
+}

@@ -1,0 +1,218 @@
+import { encodeHandover } from '../../src/edge/accounting/handover.ts';
+import { type NodeAccounting, openNodeAccounting } from '../../src/edge/accounting/node-accounting.ts';
+import { spoolOver } from '../../src/edge/accounting/spool.ts';
+import type { Account } from '../../src/edge/accounting/tag.ts';
+import type { FeedRefusal } from '../../src/feed/batch/refusal.ts';
+import type { Bus } from '../../src/feed/bus/bus.ts';
+import { openBusSource } from '../../src/feed/bus-source/bus-source.ts';
+import type { ViewSource } from '../../src/feed/change-source.ts';
+import { busUsageSink } from '../../src/feed/exchange/bus-sinks.ts';
+import { type Follower, startFollower } from '../../src/feed/follower/follower.ts';
+import { createSnapshotReader } from '../../src/feed/snapshots/snapshot-reader.ts';
+import { snapshotSource } from '../../src/feed/snapshots/snapshot-source.ts';
+import type { ViewWriter } from '../../src/feed/view-writer.ts';
+import { createMemoryView, type MemoryView } from '../support/edge/view/memory-view.ts';
+import { memorySnapshotFiles } from '../support/feed/snapshots/memory-files.ts';
+import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
+import type { Common } from './common.ts';
+import { type Disk, emptyView } from './disk.ts';
+import type { MendedFault } from './mended-faults.ts';
+import { clearingView, sleepySource } from './mended-faults.ts';
+import { plainUsageSink } from './plain-meter.ts';
+import { whileAlive } from './process.ts';
+import type { Random } from './random.ts';
+import type { ProcessTimers } from './scheduler.ts';
+import { nodeExchange, nodeKeyring, type ProcessPorts } from './whole-secrets.ts';
+
+export interface NodeOptions extends Common {
+  readonly name: string;
+  readonly disk: Disk;
+  readonly fault: MendedFault | null;
+}
+
+/** A machine with a process that can be killed and started again. */
+export interface SimulatedNode {
+  readonly name: string;
+  readonly disk: Disk;
+  /** Milliseconds by which its clock is wrong. */
+  clockError: number;
+  /** Null while the process is dead, or has no view to serve. */
+  serving(): MemoryView | null;
+  follower(): Follower | null;
+  isRunning(): boolean;
+  start(): void;
+  kill(): void;
+  /** Private answers that it gave now. False: nobody counts them, because it is not running. */
+  answer(namespaceId: string, answers: number): boolean;
+  /** Its view's files are removed. */
+  loseView(): void;
+}
+
+interface Running {
+  readonly process: ProcessTimers;
+  readonly bus: Bus;
+  readonly view: MemoryView;
+  readonly follower: Follower;
+  accounting: NodeAccounting | null;
+}
+
+export function createNode(options: NodeOptions): SimulatedNode {
+  const { name, scheduler, connect, plain, verifier, disk, random, counters, fault, trace } = options;
+  let running: Running | null = null;
+  let boots = 0;
+
+  function start(): Running {
+    const process = scheduler.process();
+    const clock = (): number => scheduler.now() + node.clockError;
+    const connected = connect(name);
+    const bus = whileAlive(connected, process);
+    const ports: ProcessPorts = { bus, process, random, clock, counters };
+    const keys = options.isWhole ? nodeKeyring(ports, name, () => scheduler.now()) : plain;
+    const files = memorySnapshotFiles();
+    const view = createMemoryView(disk.view, files.whole);
+    const onRefused = (reason: FeedRefusal): void => counters.count(`refused ${reason}`);
+    const source = openBusSource({
+      node: name,
+      bus,
+      verifier,
+      keys: () => keys.ring(),
+      random: (octets) => random.octets(octets),
+      clock,
+      timers: process,
+      onRefused,
+      onRepair: (from) => counters.count(`repair from ${from}`),
+    });
+    const withFiles = snapshotSource({
+      source,
+      reader: createSnapshotReader({ bus, verifier, keys: () => keys.ring(), files, onRefused }),
+      format: FORMAT,
+      clock,
+      onRefused,
+      onDownloaded: () => counters.count('snapshot downloaded'),
+    });
+    const followed: ViewSource =
+      fault === 'sleep-through-wake-ups' ? sleepySource(withFiles, () => scheduler.now()) : withFiles;
+    const written: ViewWriter = fault === 'clear-while-serving' ? clearingView(view) : view;
+    const follower = startFollower({
+      source: followed,
+      view: whileAlive(
+        onDisk(written, process, disk, random, () => counters.count('snapshot adopted')),
+        process,
+      ),
+      clock,
+      timers: process,
+      onState: (state) => {
+        counters.count(`follower ${state}`);
+        trace(`${name} is ${state}`);
+      },
+      onFailing: (reason, _seconds, error) => {
+        counters.count(`follower fault ${reason}`);
+        trace(`${name} fails: ${reason}, ${String(error)}`);
+      },
+    });
+    follower.ready.catch(() => {});
+    const started: Running = { process, bus: connected, view, follower, accounting: null };
+    const usage = options.isWhole ? busUsageSink(nodeExchange(ports, name, keys)) : plainUsageSink(bus);
+    void openNodeAccounting({
+      node: name,
+      boot: `${name}-${++boots}`,
+      usage,
+      queryLog: null,
+      spool: spoolOver(whileAlive(disk.spool(process), process)),
+      onDropped: () => {},
+      onUsageRefused: () => {},
+      onUsageLost: () => counters.count('usage lost'),
+      clock,
+      onFailing: (part) => counters.count(`accounting fault ${part}`),
+      timers: process,
+    }).then((accounting) => {
+      started.accounting = accounting;
+    });
+    return started;
+  }
+
+  const node: SimulatedNode = {
+    name,
+    disk,
+    clockError: 0,
+    serving: () => (running?.follower.hasView() === true ? running.view : null),
+    follower: () => running?.follower ?? null,
+    isRunning: () => running !== null,
+    start() {
+      trace(`${name} starts`);
+      running = start();
+    },
+    kill() {
+      if (running === null) return;
+      if (running.view.isLost()) disk.view = emptyView();
+      running.process.kill();
+      void running.bus.close();
+      running = null;
+    },
+    answer(namespaceId, answers) {
+      if (running?.accounting == null) return false;
+      running.accounting.take(handover(scheduler.now(), namespaceId, answers));
+      return true;
+    },
+    loseView: () => running?.view.lose(),
+  };
+  return node;
+}
+
+/** Writes take time, in which the process may die, and fail while the disk is full. */
+function onDisk(
+  view: ViewWriter,
+  process: ProcessTimers,
+  disk: Disk,
+  random: Random,
+  onAdopted: () => void,
+): ViewWriter {
+  const write = (run: () => Promise<void>): Promise<void> =>
+    new Promise((resolve, reject) => {
+      process.after(random.between(1, 4), () => {
+        if (disk.isFull) reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }));
+        else resolve(run());
+      });
+    });
+  return {
+    cursor: () => view.cursor(),
+    epoch: () => view.epoch(),
+    isLost: () => view.isLost(),
+    apply: (changes, cursor) => write(() => view.apply(changes, cursor)),
+    async rebuild() {
+      const rebuild = await view.rebuild();
+      return {
+        load: (changes) => write(() => rebuild.load(changes)),
+        adopt: (file, has) =>
+          write(async () => {
+            await rebuild.adopt(file, has);
+            onAdopted();
+          }),
+        apply: (changes, cursor) => write(() => rebuild.apply(changes, cursor)),
+        finish: (changes, cursor, epoch) => write(() => rebuild.finish(changes, cursor, epoch)),
+        discard: () => rebuild.discard(),
+      };
+    },
+    close: () => view.close(),
+  };
+}
+
+function handover(since: number, namespaceId: string, answers: number): ArrayBuffer {
+  const account: Account = {
+    namespaceId,
+    isSomebody: true,
+    answers,
+    rows: 0,
+    tokenless: 0,
+    dropped: 0,
+    isListed: true,
+    place: 0,
+  };
+  const rows = {
+    tags: [],
+    times: new Float64Array(),
+    transports: new Uint8Array(),
+    durations: new Uint16Array(),
+  };
+  return encodeHandover({ since, accounts: [account], ...rows, rows: 0 });
+}

@@ -1,0 +1,28 @@
+import { mulberry } from '../support/feed/bus/feed-world.ts';
+
+/** Numbers that the seed alone decides. */
+export interface Random {
+  /** From 0 up to 1. */
+  next(): number;
+  /** Whole, from `low` to `high`, both included. */
+  between(low: number, high: number): number;
+  chance(probability: number): boolean;
+  pick<T>(values: readonly T[]): T;
+  octets(count: number): Uint8Array;
+}
+
+/** @param stream so that one part of the simulation takes no numbers from another */
+export function createRandom(seed: number, stream: number): Random {
+  const next = mulberry(Math.imul(seed, 0x9e3779b1) ^ Math.imul(stream, 0x85ebca6b));
+  return {
+    next,
+    between: (low, high) => low + Math.floor(next() * (high - low + 1)),
+    chance: (probability) => next() < probability,
+    pick: (values) => values[Math.floor(next() * values.length)]!,
+    octets(count) {
+      const octets = new Uint8Array(count);
+      for (let i = 0; i < count; i++) octets[i] = Math.floor(next() * 256);
+      return octets;
+    },
+  };
+}

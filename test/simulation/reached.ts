@@ -1,0 +1,19 @@
+import { HARMS } from './harms.ts';
+
+/** What a run of some hundred seeds reaches. Otherwise it proves nothing about it. */
+export const REACHED: readonly string[] = [
+  ...HARMS.map(({ name }) => `harm ${name}`),
+  ...['conflict', 'rewound', 'stream_failed', 'stepped_back', 'leading', 'failed'].map(
+    (event) => `publisher ${event}`,
+  ),
+  ...['rebuilding', 'following', 'failing'].map((state) => `follower ${state}`),
+  ...['source', 'disk_full'].map((fault) => `follower fault ${fault}`),
+  ...['signature', 'size', 'clock', 'replayed', 'epoch'].map((reason) => `refused ${reason}`),
+  'repair from control',
+  'repair from stream',
+  'usage batch repeated',
+  'spool read',
+  'snapshot made',
+  'snapshot adopted',
+  'keys delivered',
+];

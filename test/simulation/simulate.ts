@@ -1,0 +1,152 @@
+import { type Counters, createCounters } from './counters.ts';
+import { HARMS, type Harm } from './harms.ts';
+import { difference, InvariantError } from './invariants.ts';
+import type { MendedFault } from './mended-faults.ts';
+import { createRandom } from './random.ts';
+import { createWorkload, NAMESPACE_IDS } from './workload.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly fault?: MendedFault | null;
+  readonly trace?: (text: string) => void;
+  readonly counters?: Counters;
+}
+
+/** Steps of a simulation in which things go wrong. One seed in four is long: more meets, but it costs twice the time. */
+const STEPS = { short: 20, long: 40 } as const;
+const LONG = 4;
+/** After the last fault all views are equal within this time. */
+const REST_MS = 4_000;
+/** And usage has arrived. */
+const USAGE_MS = 40_000;
+const LOOK_MS = 250;
+
+/** Runs one seed to its end. @throws InvariantError */
+export async function simulate({
+  seed,
+  fault,
+  trace,
+  counters = createCounters(),
+}: SimulationOptions): Promise<void> {
+  const world = createWorld({ seed, counters, ...(fault ? { fault } : {}), ...(trace ? { trace } : {}) });
+  try {
+    await storm(world, seed, counters);
+    await rest(world, counters);
+  } finally {
+    world.stop();
+  }
+  counters.count('callbacks', world.scheduler.events);
+}
+
+async function storm(world: World, seed: number, counters: Counters): Promise<void> {
+  const { random, scheduler, database, nodes, controls, usage } = world;
+  const customers = createRandom(seed, 7);
+  const workload = createWorkload(database, customers);
+  const ends = new Map<string, () => void>();
+  for (const control of controls) control.start();
+  for (const node of nodes) node.start();
+  workload.write();
+  await scheduler.advance(1_000);
+  const steps = seed % LONG === 0 ? STEPS.long : STEPS.short;
+  for (let step = 0; step < steps; step++) {
+    if (customers.chance(0.45)) workload.write();
+    if (customers.chance(0.02)) workload.writeMany();
+    for (const node of nodes) {
+      if (node.disk.isFull) usage.diskWasFull(node.name);
+      const namespaceId = customers.pick(NAMESPACE_IDS);
+      const answers = customers.between(1, 5);
+      if (customers.chance(0.3) && node.answer(namespaceId, answers)) {
+        usage.answered(node.name, namespaceId, answers);
+      }
+    }
+    if (random.chance(0.25)) begin(world, ends, counters);
+    if (random.chance(0.2)) heal(world, ends);
+    const ms = random.chance(0.1) ? random.between(500, 3_000) : random.between(1, 300);
+    await scheduler.advance(ms);
+    const pause = world.takePause();
+    if (pause > 0) await sleep(world, ends, pause);
+    world.look();
+    usage.check();
+  }
+  for (const name of [...ends.keys()]) end(world, ends, name);
+}
+
+function begin(world: World, ends: Map<string, () => void>, counters: Counters): void {
+  const harm = pickHarm(world.random.next());
+  // One of a kind at once.
+  if (ends.has(harm.name)) return;
+  world.trace(`begins: ${harm.name}`);
+  counters.count(`harm ${harm.name}`);
+  const stop = harm.begin(world);
+  if (stop !== null) ends.set(harm.name, stop);
+}
+
+const WEIGHTS = HARMS.reduce((sum, { weight }) => sum + weight, 0);
+
+/** @param place from 0 up to 1 */
+function pickHarm(place: number): Harm {
+  let left = place * WEIGHTS;
+  for (const harm of HARMS) {
+    left -= harm.weight;
+    if (left < 0) return harm;
+  }
+  return HARMS[0]!;
+}
+
+function heal(world: World, ends: Map<string, () => void>): void {
+  const names = [...ends.keys()];
+  if (names.length > 0) end(world, ends, world.random.pick(names));
+}
+
+function end(world: World, ends: Map<string, () => void>, name: string): void {
+  world.trace(`ends: ${name}`);
+  ends.get(name)!();
+  ends.delete(name);
+}
+
+/** Everything is dead for hours: the stream forgets, keys are destroyed. */
+async function sleep(world: World, ends: Map<string, () => void>, ms: number): Promise<void> {
+  const { scheduler, broker, controls, nodes } = world;
+  await scheduler.advance(ms);
+  if (ms > 7_200_000) broker.purge(Number.POSITIVE_INFINITY);
+  for (const name of [...ends.keys()]) if (name.startsWith('clock')) end(world, ends, name);
+  for (const control of controls) if (!control.isRunning()) control.start();
+  for (const node of nodes) if (!node.isRunning()) node.start();
+}
+
+/** Without faults all views become equal, the stream is whole, and usage arrives. */
+async function rest(world: World, counters: Counters): Promise<void> {
+  const { scheduler, nodes, controls, database, usage } = world;
+  for (const control of controls) if (!control.isRunning()) control.start();
+  for (const node of nodes) if (!node.isRunning()) node.start();
+  world.trace('rest');
+  const began = scheduler.now();
+  for (;;) {
+    await scheduler.advance(LOOK_MS);
+    world.look();
+    const wrong = nodes.map((node) => differs(world, node)).find((text) => text !== null);
+    if (wrong === undefined) break;
+    if (scheduler.now() - began > REST_MS)
+      throw new InvariantError(`not at rest after ${REST_MS} ms: ${wrong}`);
+  }
+  const restMs = scheduler.now() - began;
+  counters.count(`at rest within ${Math.ceil(restMs / 1_000)} s`);
+  world.checkStream();
+  while (usage.missing() > 0) {
+    await scheduler.advance(LOOK_MS);
+    if (scheduler.now() - began > USAGE_MS)
+      throw new InvariantError(`usage: ${usage.missing()} answers are missing`);
+  }
+  usage.check();
+  world.look();
+  counters.count('usage batch repeated', database.repeats);
+  for (const { disk } of nodes) counters.count('spool read', disk.spoolsRead);
+}
+
+function differs(world: World, node: World['nodes'][number]): string | null {
+  const view = node.serving();
+  if (view === null) return `${node.name} does not serve`;
+  const found = difference(view.state, world.database);
+  return found === null ? null : `${node.name}: ${found}`;
+}

@@ -1,0 +1,59 @@
+import type { Database } from './database.ts';
+import { FOLDER_SYNC_MS } from './disk.ts';
+import { InvariantError } from './invariants.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** Every answer that a node counted, and how many of them a killed process may have lost. */
+export interface UsageLedger {
+  answered(node: string, namespaceId: string, answers: number): void;
+  killed(node: string, losesPower: boolean): void;
+  /** The node could not write its spool until now. */
+  diskWasFull(node: string): void;
+  /** Answers that no process lost and that the database lacks. */
+  missing(): number;
+  /** @throws InvariantError for an answer that was counted twice */
+  check(): void;
+}
+
+/** A killed process loses at most this (src/edge/accounting/README.md). An answer waits in memory for two looks at the outbox. */
+const SPOOLED_WITHIN_MS = 7_000;
+
+export function createUsageLedger(scheduler: Scheduler, database: Database): UsageLedger {
+  const given = new Map<string, number>();
+  const recent = new Map<string, { readonly at: number; readonly answers: number }[]>();
+  const unspooledSince = new Map<string, number>();
+  let total = 0;
+  let forgiven = 0;
+
+  return {
+    answered(node, namespaceId, answers) {
+      total += answers;
+      given.set(namespaceId, (given.get(namespaceId) ?? 0) + answers);
+      const list = recent.get(node) ?? [];
+      recent.set(node, list);
+      list.push({ at: scheduler.now(), answers });
+    },
+    killed(node, losesPower) {
+      const ms = SPOOLED_WITHIN_MS + (losesPower ? FOLDER_SYNC_MS : 0);
+      const since = Math.min(unspooledSince.get(node) ?? Number.POSITIVE_INFINITY, scheduler.now() - ms);
+      unspooledSince.delete(node);
+      for (const { at, answers } of recent.get(node) ?? []) if (at >= since) forgiven += answers;
+      recent.set(node, []);
+    },
+    diskWasFull(node) {
+      const since = scheduler.now() - SPOOLED_WITHIN_MS;
+      unspooledSince.set(node, Math.min(since, unspooledSince.get(node) ?? since));
+    },
+    missing() {
+      let added = 0;
+      for (const answers of database.sums().values()) added += answers;
+      return total - added - database.answersLost - forgiven;
+    },
+    check() {
+      for (const [namespaceId, answers] of database.sums()) {
+        const most = given.get(namespaceId) ?? 0;
+        if (answers > most) throw new InvariantError(`usage: ${answers} answers were counted of ${most}`);
+      }
+    },
+  };
+}

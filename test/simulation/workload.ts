@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { ChangeBody } from '../../src/core/change.ts';
+import type { Database } from './database.ts';
+import type { Random } from './random.ts';
+
+/** What customers do, by the seed. Names, keys and tokens are few, so that changes meet. */
+export interface Workload {
+  /** One transaction of some changes. */
+  write(): void;
+  /** A transaction that is larger than usual. */
+  writeMany(): void;
+}
+
+const NAMESPACES = ['alpha', 'beta', 'gamma'] as const;
+const KEYS = 6;
+const TOKENS = 4;
+const EXPIRES_AT = 4_000_000_000_000;
+
+export function namespaceId(name: string): string {
+  return `00000000-0000-4000-8000-${Buffer.from(name.padEnd(6, '0').slice(0, 6)).toString('hex')}`;
+}
+
+export const NAMESPACE_IDS: readonly string[] = NAMESPACES.map(namespaceId);
+
+export function createWorkload(database: Database, random: Random): Workload {
+  let payloads = 0;
+  const isThere = (id: string): boolean => database.history().last(id) === 'there';
+
+  function namespace(name: string): ChangeBody {
+    const id = namespaceId(name);
+    const flags = { publicRead: false, suspended: false, recordsCount: 0, createdAt: 0, updatedAt: 0 };
+    return { type: 'namespace.upserted', namespace: name, id, ...flags };
+  }
+
+  function* records(name: string): Generator<string> {
+    for (let key = 0; key < KEYS; key++) yield `k${key}.doc.${name}.v1`;
+  }
+
+  /** As the store does it: reads end first, then records go, then the namespace. */
+  function deleteNamespace(name: string): ChangeBody[] {
+    const id = namespaceId(name);
+    const there = [...records(name)].filter((key) => database.history().last(`record ${key}`) !== null);
+    return [
+      { type: 'namespace.closing', namespace: name, id },
+      ...there.map((key): ChangeBody => ({ type: 'record.deleted', key, namespace: name })),
+      { type: 'namespace.deleted', namespace: name, id },
+    ];
+  }
+
+  function upsert(name: string): ChangeBody {
+    const key = random.pick([...records(name)]);
+    const data = Buffer.from(`payload ${++payloads}`).toString('base64');
+    const labels = { namespace: name, resource: 'doc', version: 'v1' };
+    const rest = { contentType: 'text/plain', ttlSeconds: 300, expiresAt: null };
+    return { type: 'record.upserted', key, ...labels, data, ...rest };
+  }
+
+  function any(): ChangeBody[] {
+    const name = random.pick(NAMESPACES);
+    if (!isThere(`namespace ${name}`)) return [namespace(name)];
+    const kind = random.next();
+    if (kind < 0.03) return deleteNamespace(name);
+    if (kind < 0.5) return [upsert(name)];
+    if (kind < 0.65) {
+      const there = [...records(name)].filter((key) => database.history().last(`record ${key}`) !== null);
+      return there.length === 0
+        ? [upsert(name)]
+        : [{ type: 'record.deleted', key: random.pick(there), namespace: name }];
+    }
+    const digest = createHash('sha256')
+      .update(`${name} ${random.between(1, TOKENS)}`)
+      .digest('hex');
+    if (isThere(`token ${digest}`)) return [{ type: 'token.revoked', namespace: name, digest }];
+    return [{ type: 'token.minted', namespace: name, digest, expiresAt: EXPIRES_AT }];
+  }
+
+  return {
+    write() {
+      // Each change is chosen by what is there now, so they go one by one into the log and are announced with the last.
+      for (let left = random.between(1, 3); left > 0; left--) database.commit(any());
+    },
+    writeMany() {
+      const name = random.pick(NAMESPACES);
+      if (!isThere(`namespace ${name}`)) database.commit([namespace(name)]);
+      database.commit(Array.from({ length: random.between(20, 60) }, () => upsert(name)));
+    },
+  };
+}

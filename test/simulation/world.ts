@@ -1,0 +1,191 @@
+import { openBatch } from '../../src/feed/batch/batch.ts';
+import type { ViewCopy } from '../../src/feed/snapshots/snapshot-maker.ts';
+import { verifier as realVerifier } from '../support/feed/batch/messages.ts';
+import { createMemoryBroker, type MemoryBroker } from '../support/feed/bus/memory-bus.ts';
+import { createTestLock, type TestLock } from '../support/feed/publisher-lock.ts';
+import { inPieces } from '../support/feed/snapshots/snapshot-world.ts';
+import type { Common } from './common.ts';
+import { createControl, type SimulatedControl } from './control.ts';
+import type { Counters } from './counters.ts';
+import { createDatabase, type Database } from './database.ts';
+import { createDisk } from './disk.ts';
+import { checkedOnce, checksumVerifier, createPlainSecrets } from './feed-secrets.ts';
+import { createWitness, InvariantError, type Witness } from './invariants.ts';
+import type { MendedFault } from './mended-faults.ts';
+import { createNode, type SimulatedNode } from './node.ts';
+import { createRandom, type Random } from './random.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
+import { createUsageLedger, type UsageLedger } from './usage-ledger.ts';
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly counters: Counters;
+  readonly fault?: MendedFault | null;
+  readonly trace?: (text: string) => void;
+}
+
+/** Two control processes, a database, a broker and three nodes with their disks, on one simulated clock. */
+export interface World {
+  readonly scheduler: Scheduler;
+  /** Decides what goes wrong. */
+  readonly random: Random;
+  readonly database: Database;
+  readonly broker: MemoryBroker;
+  readonly lock: TestLock;
+  readonly controls: readonly SimulatedControl[];
+  readonly nodes: readonly SimulatedNode[];
+  readonly usage: UsageLedger;
+  readonly trace: (text: string) => void;
+  /** Every process that answers is compared with the log. @throws InvariantError */
+  look(): void;
+  /** A node is about to be killed: what it counted last may be lost. */
+  killed(node: SimulatedNode, losesPower?: boolean): void;
+  /** All processes are killed; hours later they start. Only the end of it runs. */
+  pauseHours(): void;
+  /** Hours that have passed with everything dead. */
+  takePause(): number;
+  /** The end of the stream was torn for a publisher: it may lack what control still answers. */
+  mayHaveGaps: boolean;
+  /** The stream was lost, its numbers too, while two published. */
+  mayOverlap: boolean;
+  /** @throws InvariantError for a gap or an overlap in the stream */
+  checkStream(): void;
+  stop(): void;
+}
+
+/** One seed in so many has keys, signatures and the exchange. */
+const WHOLE = 25;
+/** The control process that makes snapshots. */
+const SNAPSHOTS = 'a';
+/** Noon of a day: no seed depends on the real time. */
+const START = Date.UTC(2030, 0, 1, 12);
+const NODES = ['n1', 'n2', 'n3'];
+export const CONTROLS: readonly string[] = ['a', 'b'];
+
+export function createWorld({ seed, counters, fault = null, trace = () => {} }: WorldOptions): World {
+  const streams = { network: 1, faults: 2, keys: 3, disk: 4, database: 5, questions: 6 };
+  const randomOf = (stream: number): Random => createRandom(seed, stream);
+  const random = randomOf(streams.faults);
+  // Near the end of an hour for some seeds, so that keys change meanwhile.
+  const scheduler = createScheduler(START + (random.chance(0.3) ? 3_590_000 : 0));
+  const delays = randomOf(streams.database);
+  const database = createDatabase({
+    scheduler,
+    delay: () => delays.between(1, 6),
+    pageSize: 5,
+    deduplicates: fault !== 'usage-added-twice',
+    renews: fault !== 'same-epoch-after-restore',
+  });
+  const network = randomOf(streams.network);
+  const broker = createMemoryBroker(() => network.next(), scheduler);
+  broker.faults = { drop: 0, duplicate: 0, delayMs: 5, appendLost: 0, ackLost: 0 };
+  broker.checksSequence = fault !== 'append-without-sequence';
+  const lock = createTestLock();
+  const connect = (name: string) => broker.connect(name);
+  const say = (text: string): void => trace(`${scheduler.now() - START} ${text}`);
+  const isWhole = seed % WHOLE === 0;
+  const plain = createPlainSecrets(randomOf(streams.keys), () => scheduler.now());
+  const verifier = isWhole ? checkedOnce(realVerifier) : checksumVerifier;
+  const questions = randomOf(streams.questions);
+  const common: Common = {
+    scheduler,
+    connect,
+    isWhole,
+    plain,
+    verifier,
+    random: questions,
+    counters,
+    trace: say,
+  };
+  const copyView = (): Promise<ViewCopy> => copyOf(nodes, database.epoch);
+  const controls = CONTROLS.map((name) =>
+    createControl({
+      ...common,
+      name,
+      database,
+      lock,
+      nodes: NODES,
+      copyView: name === SNAPSHOTS ? copyView : null,
+    }),
+  );
+  const disks = randomOf(streams.disk);
+  const nodes: readonly SimulatedNode[] = NODES.map((name) => {
+    const disk = createDisk(disks, scheduler, () => disks.between(1, 8));
+    return createNode({ ...common, name, disk, fault });
+  });
+  const witnesses = new Map<string, Witness>(NODES.map((name) => [name, createWitness(name, database)]));
+  const usage = createUsageLedger(scheduler, database);
+  let pause = 0;
+  function killAll(): void {
+    for (const node of nodes) {
+      world.killed(node);
+      node.kill();
+    }
+    for (const control of controls) control.kill();
+  }
+
+  const world: World = {
+    scheduler,
+    random,
+    database,
+    broker,
+    lock,
+    controls,
+    nodes,
+    usage,
+    trace: say,
+    mayHaveGaps: false,
+    mayOverlap: false,
+    look() {
+      // With this fault the log changes under every view: what they are at rest decides.
+      if (fault === 'same-epoch-after-restore') return;
+      for (const node of nodes) {
+        const view = node.serving();
+        if (view !== null) witnesses.get(node.name)!.look(view.state);
+      }
+    },
+    killed: (node, losesPower = false) => usage.killed(node.name, losesPower),
+    pauseHours() {
+      killAll();
+      pause = random.between(1, 5) * 3_600_000 - random.between(0, 1_000_000);
+    },
+    takePause() {
+      // Also what another harm that ended has started since: for hours it would send heartbeats that nobody hears.
+      if (pause > 0) killAll();
+      const ms = pause;
+      pause = 0;
+      return ms;
+    },
+    checkStream() {
+      let last = { seq: 0, to: 0, epoch: '' };
+      for (const { seq, data } of broker.stream) {
+        const { epoch, from, to } = openBatch(data, verifier);
+        // The log was pruned meanwhile: what the stream lacks, the log lacks too.
+        const isExcused =
+          from > last.to ? world.mayHaveGaps || from <= database.prunedTo + 1 : world.mayOverlap;
+        if (epoch === last.epoch && seq === last.seq + 1 && from !== last.to + 1 && !isExcused) {
+          throw new InvariantError(`stream: ${from} follows ${last.to}`);
+        }
+        last = { seq, to, epoch };
+      }
+    },
+    stop() {
+      for (const node of nodes) node.kill();
+      for (const control of controls) control.kill();
+    },
+  };
+  return world;
+}
+
+/** As the process that makes snapshots has it: a view of its own that follows like a node's. */
+async function copyOf(nodes: readonly SimulatedNode[], epoch: string): Promise<ViewCopy> {
+  const views = nodes.map((node) => node.serving()).filter((view) => view?.epoch() === epoch);
+  const view = views[0];
+  if (view == null) throw new Error('there is no view to copy');
+  return {
+    epoch,
+    seq: view.cursor()!,
+    content: inPieces(view.copy()),
+    discard: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,208 @@
+/**
+ * Three brokers in a cluster. The leader of the stream is killed every 20 seconds; live changes must go on.
+ * Usage: node test/soak/brokers.ts [minutes, 10] ; "short" runs one minute.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { openNatsBus } from '../../src/feed/bus/nats/nats-bus.ts';
+import { STREAMS } from '../../src/feed/bus/subjects.ts';
+import { openBusSource } from '../../src/feed/bus-source/bus-source.ts';
+import { startFollower } from '../../src/feed/follower/follower.ts';
+import { startPublisher } from '../../src/feed/publisher/publisher.ts';
+import { startResponder } from '../../src/feed/publisher/responder.ts';
+import { createMemoryView } from '../support/edge/view/memory-view.ts';
+import { upserted } from '../support/edge/view/view-changes.ts';
+import { verifier } from '../support/feed/batch/messages.ts';
+import { freeLock, testKeys, testSecrets } from '../support/feed/bus/bus-source-world.ts';
+import { inState } from '../support/feed/bus/bus-suite.ts';
+import { freePort, type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
+import { createFakeSource } from '../support/feed/fake-source.ts';
+import { timesOf, waitFor } from '../support/nodes/measure.ts';
+
+const SERVERS = ['one', 'two', 'three'];
+const NODES = 3;
+const KILL_EVERY_MS = 20_000;
+/** Until the killed one is started again. */
+const DOWN_MS = 8_000;
+const WRITE_EVERY_MS = 10;
+const P99_MS = 250;
+
+const missing = natsMissing();
+if (missing !== null) {
+  process.stdout.write(`skipped: ${missing}\n`);
+  process.exit(0);
+}
+const minutes = process.argv[2] === 'short' ? 1 : Number(process.argv[2] ?? 10);
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+process.once('SIGTERM', () => process.exit(1));
+
+interface Broker {
+  readonly name: string;
+  readonly server: NatsServer;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'uqrp-brokers-'));
+const brokers = await startBrokers();
+const servers = brokers.map(({ server }) => server.address);
+const closing: (() => Promise<void> | void)[] = [];
+const late: number[] = [];
+const errors = new Map<string, number>();
+let kills = 0;
+
+try {
+  await waitFor('the leader of JetStream', async () => (await leader()) !== undefined, 60_000);
+  const { write, applied } = await startFeed();
+  const end = performance.now() + minutes * 60_000;
+  const writing = writeUntil(end, write, applied);
+  while (performance.now() < end) {
+    await sleep(Math.min(KILL_EVERY_MS - DOWN_MS, end - performance.now()));
+    if (performance.now() >= end) break;
+    const name = await leader().catch(() => undefined);
+    const broker = brokers.find((one) => one.name === name) ?? brokers[kills % brokers.length]!;
+    kills++;
+    await broker.server.kill();
+    await sleep(DOWN_MS);
+    await broker.server.start();
+  }
+  const written = await writing;
+  await waitFor('all changes at all nodes', async () => late.length === written * NODES, 60_000);
+  const times = timesOf(late);
+  say(
+    `${minutes} min, ${kills} kills, ${written} writes at ${NODES} nodes: p50 ${times.p50} ms, p99 ${times.p99} ms, most ${times.most} ms`,
+  );
+  for (const [what, count] of errors) say(`${count} times ${what}`);
+  if (times.p99 > P99_MS) {
+    say(`FAULT p99 is ${times.p99} ms, at most ${P99_MS} are allowed`);
+    process.exitCode = 1;
+  }
+} finally {
+  for (const close of closing.toReversed()) await close();
+  for (const { server } of brokers) await server.kill();
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit();
+
+/** One cluster, whose servers know each other by their routes. */
+async function startBrokers(): Promise<Broker[]> {
+  const ports = await Promise.all(
+    SERVERS.map(async () => ({ client: await freePort(), route: await freePort() })),
+  );
+  const routes = ports.map(({ route }) => `"nats://127.0.0.1:${route}"`).join(', ');
+  return Promise.all(
+    SERVERS.map(async (name, i) => {
+      const { client, route } = ports[i]!;
+      const file = join(folder, `${name}.conf`);
+      writeFileSync(
+        file,
+        `server_name: ${name}
+listen: "127.0.0.1:${client}"
+jetstream { store_dir: "${join(folder, name)}", max_file_store: 1GB }
+cluster { name: feed, listen: "127.0.0.1:${route}", routes: [${routes}] }
+`,
+      );
+      return { name, server: await runNats(file, `127.0.0.1:${client}`, join(folder, name)) };
+    }),
+  );
+}
+
+/** The server that leads the stream; before there is one, the account. */
+async function leader(): Promise<string | undefined> {
+  const connection = await connect({ servers, timeout: 2_000 });
+  try {
+    const manager = await jetstreamManager(connection, { timeout: 2_000 });
+    const info = await manager.streams.info(STREAMS.feed).catch(() => null);
+    return info === null ? 'none' : info.cluster?.leader;
+  } finally {
+    await connection.close();
+  }
+}
+
+function openBus(name: string, isControl: boolean) {
+  const bus = openNatsBus({
+    servers,
+    inboxPrefix: `_INBOX.${name}`,
+    streams: isControl ? { replicas: 3, feedOctets: 64 * 1_048_576, chunkOctets: 64 * 1_048_576 } : null,
+    onError: () => count(`${name}: an error of the broker`),
+  });
+  closing.push(() => bus.close());
+  return bus;
+}
+
+function count(what: string): void {
+  errors.set(what, (errors.get(what) ?? 0) + 1);
+}
+
+/** A publisher over a log in memory, and nodes that follow it. */
+async function startFeed() {
+  const clock = Date.now;
+  const origin = createFakeSource(0, clock);
+  const control = openBus('control', true);
+  await inState(control, 'connected');
+  const parts = { source: origin, bus: control, secrets: () => testSecrets, clock };
+  const leading = Promise.withResolvers<void>();
+  const publisher = startPublisher({
+    ...parts,
+    lock: freeLock,
+    verifier,
+    onEvent(event) {
+      count(`publisher: ${event}`);
+      if (event === 'leading') leading.resolve();
+    },
+  });
+  const stopAnswers = startResponder(parts);
+  closing.push(() => publisher.stop(), stopAnswers);
+  await leading.promise;
+  const applied = new Map<number, number>();
+  for (let i = 0; i < NODES; i++) {
+    const bus = openBus(`node${i}`, false);
+    await inState(bus, 'connected');
+    const source = openBusSource({
+      node: `node${i}`,
+      bus,
+      verifier,
+      keys: () => testKeys,
+      random: randomBytes,
+      clock,
+      onRefused: (reason) => count(`node ${i} refused: ${reason}`),
+      onRepair: (from) => count(`node ${i}: a repair from ${from}`),
+    });
+    const follower = startFollower({
+      source,
+      view: createMemoryView(),
+      clock,
+      onApplied(changes) {
+        for (const { seq } of changes) {
+          const writtenAt = applied.get(seq);
+          if (writtenAt !== undefined) late.push(performance.now() - writtenAt);
+        }
+      },
+    });
+    closing.push(
+      () => source.close(),
+      () => follower.stop(),
+    );
+    await follower.ready;
+  }
+  return { write: (key: string) => origin.write(upserted(key, 'x')), applied, origin };
+}
+
+/** @returns how many were written */
+async function writeUntil(
+  end: number,
+  write: (key: string) => void,
+  applied: Map<number, number>,
+): Promise<number> {
+  let written = 0;
+  const began = performance.now();
+  while (performance.now() < end) {
+    applied.set(++written, performance.now());
+    write(`key-${written % 1_000}.ns.v1`);
+    await sleep(Math.max(0, began + written * WRITE_EVERY_MS - performance.now()));
+  }
+  return written;
+}

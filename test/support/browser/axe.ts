@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+interface Violation {
+  readonly id: string;
+  readonly help: string;
+  readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
+}
+
+async function violations(page: Page): Promise<readonly Violation[]> {
+  await page.evaluate(`globalThis.axe === undefined && (() => { ${axe.source} })()`);
+  return await page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) => violations)`,
+  );
+}
+
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+
+/** The page as it is now, in both themes and as wide as a phone. @throws AssertionError with each violation */
+export async function assertAccessible(page: Page, name: string): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  const found: string[] = [];
+  const check = async (form: string): Promise<void> => {
+    for (const { id, help, nodes } of await violations(page)) {
+      for (const { html, failureSummary } of nodes)
+        found.push(`${name}, ${form}: ${id}: ${help}\n  ${html}\n  ${failureSummary ?? ''}`);
+    }
+  };
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await check(colorScheme);
+  }
+  await page.setViewportSize(PHONE);
+  await check('390 px');
+  const isCutOff = await page.evaluate(
+    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+  );
+  if (isCutOff) found.push(`${name}, 390 px: the page scrolls sideways`);
+  await page.setViewportSize(DESKTOP);
+  // What only wide pages show cannot take the focus before the page has its width again.
+  await page.waitForFunction(`innerWidth === ${DESKTOP.width}`);
+  assert.deepEqual(found, []);
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { after, before, describe } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { BrowserContext, Page } from 'playwright-core';
+import { browserMissing } from '../control/passkeys/browser.ts';
+import { startUqrp, type Uqrp } from '../server-process.ts';
+import { assertAccessible } from './axe.ts';
+import { launchChromium } from './chromium.ts';
+import { smallPng } from './small-png.ts';
+import { watchContext } from './watch-page.ts';
+
+const BUILD = fileURLToPath(new URL('../../../dashboard/build.ts', import.meta.url));
+const SCREENS = fileURLToPath(new URL('../../../docs/screens/', import.meta.url));
+const VIEWPORT = { width: 1280, height: 800 };
+const EMAIL = 'ada@example.net';
+/** Milliseconds that a step of a flow waits for what it expects. Busy machines need several seconds. */
+const STEP_MS = 15_000;
+
+export interface Dashboard {
+  readonly server: Uqrp;
+  /** `http://localhost:PORT` */
+  readonly origin: string;
+  readonly context: BrowserContext;
+  /** The first page, 1280 by 800. */
+  readonly page: Page;
+  /** Signs in with the code that the server prints, and waits for the overview. The account of the first sign-in is made by it. */
+  readonly signIn: (page?: Page, email?: string) => Promise<void>;
+  /** The code of a sign-in, as soon as the server has printed it. Ask before the code is sent. */
+  readonly nextCode: (email?: string) => Promise<string>;
+  /** A fault of a page that the test provokes. */
+  readonly allow: (pattern: RegExp) => void;
+  /** @throws AssertionError when axe finds something in light, dark or at 390 pixels */
+  readonly axe: (name: string, page?: Page) => Promise<void>;
+  /** Writes docs/screens/NAME.png where DASHBOARD_SCREENS is set. */
+  readonly shot: (name: string, page?: Page) => Promise<void>;
+  /** Ends the browser and the server. @throws AssertionError for faults of the pages */
+  readonly close: () => Promise<void>;
+}
+
+export async function openDashboard(env: NodeJS.ProcessEnv = {}): Promise<Dashboard> {
+  execFileSync(process.execPath, [BUILD], { stdio: 'ignore' });
+  const server = await startUqrp(env);
+  const codes = watchCodes(server);
+  const browser = await launchChromium();
+  const origin = `http://localhost:${server.ports.http}`;
+  const context = await browser.newContext({ viewport: VIEWPORT, colorScheme: 'light', locale: 'en-GB' });
+  context.setDefaultTimeout(STEP_MS);
+  const watch = await watchContext(context, origin);
+  const page = await context.newPage();
+  const nextCode = (email = EMAIL): Promise<string> => codes.next(email);
+  return {
+    server,
+    origin,
+    context,
+    page,
+    nextCode,
+    allow: (pattern) => watch.allow(pattern),
+    async signIn(on = page, email = EMAIL) {
+      await on.goto(`${origin}/sign-in`);
+      await on.getByRole('textbox', { name: 'E-mail' }).fill(email);
+      const code = nextCode(email);
+      await on.getByRole('button', { name: 'Send code' }).click();
+      await on.getByRole('textbox', { name: 'Code' }).fill(await code);
+      await on.getByRole('button', { name: 'Sign in', exact: true }).click();
+      const later = on.getByRole('button', { name: 'Not now' });
+      await on.getByRole('heading', { level: 1, name: 'Overview' }).or(later).first().waitFor();
+      if (await later.isVisible()) await later.click();
+      await on.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    },
+    axe: (name, on = page) => assertAccessible(on, name),
+    async shot(name, on = page) {
+      if (process.env.DASHBOARD_SCREENS === undefined) return;
+      mkdirSync(SCREENS, { recursive: true });
+      const png = await on.screenshot({ animations: 'disabled', caret: 'hide' });
+      writeFileSync(`${SCREENS}${name}.png`, smallPng(png));
+    },
+    async close() {
+      await browser.close();
+      await server.remove();
+      assert.deepEqual(watch.faults, []);
+    },
+  };
+}
+
+interface Codes {
+  readonly next: (email: string) => Promise<string>;
+}
+
+/** The six digits in the lines that the server prints for an address. */
+function watchCodes({ child }: Uqrp): Codes {
+  const waiting: { email: string; take: (code: string) => void }[] = [];
+  child.stdout?.on('data', (chunk: Buffer) => {
+    for (const line of chunk.toString().split('\n')) {
+      const code = /\b\d{6}\b/.exec(line)?.[0];
+      const at = waiting.findIndex(({ email }) => line.includes(email));
+      if (code !== undefined && at >= 0) waiting.splice(at, 1)[0]!.take(code);
+    }
+  });
+  return {
+    next: (email) =>
+      new Promise((take) => {
+        waiting.push({ email, take });
+      }),
+  };
+}
+
+/**
+ * A suite with one server and one browser, which is skipped where there is no chromium.
+ * @param tests gets a function that gives the dashboard inside of tests
+ */
+export function browserTest(
+  name: string,
+  tests: (get: () => Dashboard) => void,
+  env: NodeJS.ProcessEnv = {},
+): void {
+  const missing = browserMissing();
+  describe(`dashboard: ${name}`, { skip: missing ?? false }, () => {
+    let dashboard: Dashboard | null = null;
+    before(async () => {
+      dashboard = await openDashboard(env);
+    });
+    after(async () => {
+      await dashboard?.close();
+    });
+    tests(() => {
+      if (dashboard === null) throw new Error('the dashboard is not open yet');
+      return dashboard;
+    });
+  });
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../../../src/core/clock.ts';
+import { type FeedKeyRing, feedKeyRing } from '../../../../src/feed/batch/feed-key.ts';
+import { writeHead } from '../../../../src/feed/batch/head.ts';
+import type { Bus } from '../../../../src/feed/bus/bus.ts';
+import { SUBJECTS } from '../../../../src/feed/bus/subjects.ts';
+import { openBusSource } from '../../../../src/feed/bus-source/bus-source.ts';
+import type { LeaderLock } from '../../../../src/feed/publisher/leader-lock.ts';
+import { startPublisher } from '../../../../src/feed/publisher/publisher.ts';
+import { startResponder } from '../../../../src/feed/publisher/responder.ts';
+import { secrets, verifier } from '../batch/messages.ts';
+import { createFakeSource } from '../fake-source.ts';
+import type { SourceWorld } from '../source-suite.ts';
+
+export const testSecrets = { ...secrets, random: (octets: number) => randomBytes(octets) };
+
+export const testKeys: FeedKeyRing = feedKeyRing([secrets.key]);
+
+/** A lock that nobody else wants. */
+export const freeLock: LeaderLock = {
+  acquire: async () => ({ lost: new AbortController().signal, release: async () => {} }),
+};
+
+export interface Carrier {
+  readonly control: Bus;
+  readonly node: Bus;
+  /** Removes the whole stream. */
+  purge(): Promise<void>;
+  /** Ends the connection of the node. */
+  cut(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A source in memory, published and answered for over a bus, and read at its other end. */
+export async function busSourceWorld(carrier: Carrier, clock: Clock): Promise<SourceWorld> {
+  const { control, node } = carrier;
+  const origin = createFakeSource(50, clock);
+  // Heartbeats come when the test says so.
+  const heartbeatMs = 3_600_000;
+  // The tests' clock stands still; what control says later must have a later time.
+  let ticks = 0;
+  const controlClock: Clock = () => clock() + ++ticks;
+  const publisher = startPublisher({
+    source: origin,
+    bus: control,
+    lock: freeLock,
+    secrets: () => testSecrets,
+    verifier,
+    clock: controlClock,
+    heartbeatMs,
+    pollMs: 60_000,
+  });
+  const stopAnswers = startResponder({
+    source: origin,
+    bus: control,
+    secrets: () => testSecrets,
+    clock: controlClock,
+  });
+  const source = openBusSource({
+    node: 'fra1',
+    bus: node,
+    verifier,
+    keys: () => testKeys,
+    random: (octets) => randomBytes(octets),
+    clock,
+  });
+  await until(() => publisher.status().seq !== null);
+  // The broker handles the messages of a connection in order: it knows the subscriptions now.
+  await Promise.all([control.readLast(), node.readLast()]);
+
+  async function contact(): Promise<void> {
+    const bounds = await origin.bounds();
+    const heard = new Promise<void>((resolve) => {
+      const stop = node.subscribe(SUBJECTS.head, () => {
+        stop();
+        resolve();
+      });
+    });
+    await node.readLast();
+    control.publish(SUBJECTS.head, writeHead({ ...bounds, at: controlClock() }, secrets.signer));
+    await heard;
+  }
+
+  return {
+    source,
+    async write(...bodies) {
+      const { head } = await origin.bounds();
+      const last = head + bodies.length;
+      const heard = new Promise<void>((resolve) => {
+        const stop = source.onChange((seq) => {
+          if (seq < last) return;
+          stop();
+          resolve();
+        });
+      });
+      origin.write(...bodies);
+      await heard;
+      await until(() => publisher.status().unconfirmed === 0);
+    },
+    async prune(seq) {
+      origin.prune(seq);
+      await carrier.purge();
+      await contact();
+    },
+    contact,
+    cut: () => carrier.cut(),
+    async close() {
+      source.close();
+      stopAnswers();
+      await publisher.stop();
+      await carrier.close();
+    },
+  };
+}
+
+/** Resolves once it is so. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
+}

@@ -1,0 +1,123 @@
+/** Broker, PostgreSQL, two control processes and three edges, each a process that can be killed and started again. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type PostgresProcess, startPostgres } from '../control/store/postgres-process.ts';
+import { freePort, type NatsServer, runNats } from '../feed/bus/nats-server.ts';
+import { makeFeed } from '../feed/feed-folder.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../server-process.ts';
+
+/** A process on ports of its own, which stay the same. */
+export interface Member {
+  readonly name: string;
+  readonly httpPort: number;
+  readonly dnsPort: number;
+  readonly dataDir: string;
+  /** Resolves when everything listens. */
+  start(): Promise<void>;
+  /** SIGKILL. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Cluster {
+  readonly broker: NatsServer;
+  readonly database: PostgresProcess;
+  readonly controls: readonly Member[];
+  readonly edges: readonly Member[];
+  /** A customer, at each control process. */
+  readonly customers: readonly Account[];
+  /** Runs a command of `uqrp` on the database. */
+  cli(args: readonly string[]): string;
+  remove(): Promise<void>;
+}
+
+const EDGES = ['ams1', 'fra1', 'nyc1'];
+
+export async function startCluster(): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'uqrp-cluster-'));
+  const database = await startPostgres();
+  const address = `127.0.0.1:${await freePort()}`;
+  const feed = await makeFeed(join(folder, 'feed'), address);
+  const credentials: string[] = [];
+  // One command at a time changes the files of a feed.
+  for (const name of EDGES) credentials.push(await feed.addNode(name));
+  const broker = await runNats(feed.config, address, folder);
+  const shared = {
+    UQRP_FEED_URL: `nats://${address}`,
+    UQRP_WORKERS: '1',
+    UQRP_LOG_FORMAT: 'json',
+    UQRP_DNSSEC: 'off',
+  };
+  const control = {
+    ...shared,
+    UQRP_ROLE: 'control',
+    UQRP_DATABASE_URL: database.url,
+    UQRP_SECRET: 'a secret of more than 32 characters',
+    UQRP_FEED_CREDENTIALS: feed.control,
+  };
+  const controls: Member[] = [];
+  for (const name of ['first', 'second']) controls.push(await member(name, join(folder, name), control));
+  const edges: Member[] = [];
+  for (const [i, name] of EDGES.entries()) {
+    const env = { ...shared, UQRP_ROLE: 'edge', UQRP_FEED_CREDENTIALS: credentials[i] ?? '' };
+    edges.push(await member(name, join(folder, name), env));
+  }
+  // The first one makes the tables.
+  for (const one of controls) await one.start();
+  await Promise.all(edges.map((edge) => edge.start()));
+  const first = controls[0] as MemberProcess;
+  const customer = account(first.process());
+  return {
+    broker,
+    database,
+    controls,
+    edges,
+    customers: controls.map(({ httpPort }) => customer.at(`http://127.0.0.1:${httpPort}/api/v1`)),
+    cli: (args) => first.process().cli(args),
+    async remove() {
+      for (const one of [...edges, ...controls]) await one.kill();
+      await broker.remove();
+      await database.remove();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface MemberProcess extends Member {
+  process(): Uqrp;
+}
+
+async function member(name: string, dataDir: string, env: NodeJS.ProcessEnv): Promise<MemberProcess> {
+  const [httpPort, dnsPort] = [await freePort(), await freePort()];
+  const all = { ...env, UQRP_HTTP_PORT: String(httpPort), UQRP_DNS_PORT: String(dnsPort) };
+  let running: Uqrp | null = null;
+  let starting: Promise<Uqrp> | null = null;
+  return {
+    name,
+    httpPort,
+    dnsPort,
+    dataDir,
+    process: () => running!,
+    async start() {
+      starting = startUqrp(all, dataDir);
+      running = await starting;
+      // Nobody reads them: a full pipe would block the process.
+      running.child.stdout?.resume();
+      running.child.stderr?.resume();
+    },
+    async kill() {
+      const { child } = running ?? { child: null };
+      running = null;
+      if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    },
+    async stop() {
+      await running?.stop();
+      running = null;
+    },
+  };
+}
