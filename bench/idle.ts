@@ -1,7 +1,7 @@
 /**
  * What a server costs that nobody asks: CPU by thread, wake-ups, and memory with 1, 2 and 4 workers, with records, webhooks and metrics.
- * `node bench/idle.ts [seconds] [--against DIR] [--database URL] [--part cpu|memory]`. Both checkouts are measured in the same seconds, with the compile cache of
- * their `npm start`; each is started once before, so that the cache is filled.
+ * `node bench/idle.ts [seconds] [--against DIR] [--database URL] [--part cpu|memory]`. Both checkouts are measured in the same seconds, with the compile cache and
+ * the options of Node of their `npm start`; each is started once before, so that the cache is filled.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
 // Written for old versions of Node as well: it says which one is needed, or runs the one that was installed along.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -58,7 +58,8 @@ function installedNode() {
 }
 
 function runWith(node) {
-  const child = spawn(node, [fileURLToPath(program)].concat(process.argv.slice(2)), { stdio: 'inherit' });
+  const words = process.execArgv.concat(fileURLToPath(program), process.argv.slice(2));
+  const child = spawn(node, words, { stdio: 'inherit' });
   const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'];
   signals.forEach((signal) => {
     process.on(signal, () => child.kill(signal));

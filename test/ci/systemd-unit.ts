@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deployText, shellLine, unitValues } from '../support/deploy/unit-file.ts';
 import { requirePrograms } from '../support/process.ts';
+import { nodeOptions } from '../support/server-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CLI = join(ROOT, 'src/cli.ts');
@@ -82,7 +83,10 @@ function traced(command: readonly string[], name: string): { status: number | nu
 
 /** A start, a write, reads over UDP and TCP, a reload and a stop. */
 async function serve(): Promise<Trace> {
-  const [program = '', ...args] = wrapped([process.execPath, CLI, 'serve', '--json'], 'serve');
+  const [program = '', ...args] = wrapped(
+    [process.execPath, ...nodeOptions(), CLI, 'serve', '--json'],
+    'serve',
+  );
   const child = spawn(program, args, { cwd: '/', env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
   const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
   const ended = once(child, 'exit') as Promise<[number | null]>;

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { start, stop } from './process.ts';
 
@@ -28,7 +28,14 @@ export interface Uqrp {
   remove(): Promise<void>;
 }
 
-/** Starts the server on free ports with a new data directory. `cli`: the program of `Uqrp.cli`, of the same checkout as `program`. */
+/** Options of Node in `npm start` of a checkout, whose `src/cli.ts` is `cli`. */
+export function nodeOptions(cli: string = CLI): readonly string[] {
+  const manifest = readFileSync(join(dirname(cli), '../package.json'), 'utf8');
+  const { scripts } = JSON.parse(manifest) as { scripts: { start: string } };
+  return scripts.start.split(' ').filter((word) => word.startsWith('--'));
+}
+
+/** Starts the server on free ports with a new data directory, as `npm start` does. `cli`: the program of `Uqrp.cli`, of the same checkout as `program`. */
 export async function startUqrp(
   env: NodeJS.ProcessEnv = {},
   dataDir?: string,
@@ -47,7 +54,7 @@ export async function startUqrp(
     UQRP_DNS_RATE: '0',
     ...env,
   };
-  const child = start(process.execPath, [...program, ...options], all);
+  const child = start(process.execPath, [...nodeOptions(cli), ...program, ...options], all);
   const ports = await readPorts(child);
   return {
     child,
