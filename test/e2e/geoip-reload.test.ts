@@ -10,7 +10,7 @@ import { askSigned, type DnsKeys, servedKeys } from '../support/signed-answers.t
 import { eventually } from './client.ts';
 
 const PATIENCE_MS = 30_000;
-/** Milliseconds between two checks of the file by a worker. */
+/** Milliseconds between two checks of the file. */
 const LOOK_MS = 1000;
 const ADDRESS = 'ip-2001-4860-4860--8888';
 const [, inTheBox] = geoipPaths('', null);
@@ -87,7 +87,7 @@ describe('the database of addresses of a server under queries', {
     const damaged = join(server.dataDir, 'damaged');
     writeFileSync(damaged, 'walrus');
     take(damaged);
-    // At least two checks by each worker.
+    // At least two checks.
     for (const end = Date.now() + 2 * LOOK_MS; Date.now() < end; ) assert.equal(await told(), 'known');
     take(ipv4Only);
     await untilAll('unknown');

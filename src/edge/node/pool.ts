@@ -142,8 +142,7 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
   /** All other workers have accepted these settings: one that does not is replaced. */
   async function bringUpToDate(member: Member): Promise<void> {
     member.version = version;
-    const { tls, ticketKeys, keys, cookies } = settings;
-    const result = await member.thread.change({ tls, ticketKeys, keys, cookies });
+    const result = await member.thread.change(liveOf(settings));
     if (result === 'refused' || result === 'silent') await member.thread.terminate();
   }
 
@@ -152,9 +151,9 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     const asked = listening();
     const results = await Promise.all(asked.map(({ thread }) => thread.change(change)));
     if (results.includes('refused')) {
-      const { tls, ticketKeys, keys, cookies } = settings;
+      const earlier = liveOf(settings);
       const accepted = asked.filter((_, at) => results[at] === 'accepted');
-      await Promise.all(accepted.map(({ thread }) => thread.change({ tls, ticketKeys, keys, cookies })));
+      await Promise.all(accepted.map(({ thread }) => thread.change(earlier)));
       throw new RefusedError('a DNS worker refused new settings; the earlier ones are in use');
     }
     settings = { ...settings, ...change };
@@ -213,4 +212,8 @@ export async function startPool(options: PoolOptions): Promise<WorkerPool> {
     ask,
     stop,
   };
+}
+
+function liveOf({ tls, ticketKeys, keys, cookies, geoip }: LiveSettings): LiveSettings {
+  return { tls, ticketKeys, keys, cookies, geoip };
 }

@@ -6,6 +6,7 @@ import type { PeriodSecret } from '../../feed/node-keys.ts';
 import type { NodeKeySetData } from '../dnssec/keys/node-key-set.ts';
 import type { SigningMode } from '../dnssec/signing/signer.ts';
 import type { DatasetSettings } from '../query/operations/dataset-answers.ts';
+import type { LoadedDatabase } from '../services/geoip/files.ts';
 import type { FeedName } from '../services/providers/sources/feeds.ts';
 import type { HttpReply } from '../transport/doh/exchange.ts';
 import type { Ask } from './asks.ts';
@@ -37,8 +38,8 @@ export interface WorkerSettings {
   readonly btc: boolean;
   /** Null: the dataset registry is off. */
   readonly datasets: DatasetSettings | null;
-  /** Paths of the country database, in order of preference. */
-  readonly geoip: readonly string[];
+  /** See `loadDatabase`. */
+  readonly geoip: LoadedDatabase;
   /** See `loadPlaces`. */
   readonly places: SharedArrayBuffer;
   readonly viewPath: string;
@@ -64,7 +65,7 @@ export interface WorkerSettings {
 }
 
 /** Settings that change while a worker runs. */
-export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys' | 'cookies'>;
+export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys' | 'cookies' | 'geoip'>;
 
 export type ToWorker =
   /** Answered by `accepted` or `refused` with the same id: all settings are used, or none. */

@@ -13,7 +13,7 @@ import type { Services } from '../query/operations/operations.ts';
 import { makePacketHandler } from '../query/packet.ts';
 import { makeSchemaApi } from '../schema/http.ts';
 import { publish } from '../schema/publish.ts';
-import { watchDatabase } from '../services/geoip/files.ts';
+import { openLoaded } from '../services/geoip/files.ts';
 import { makeServices } from '../services/list.ts';
 import { openPlaces } from '../services/places/table.ts';
 import { openWorkerProviders } from '../services/providers/worker/worker-providers.ts';
@@ -78,16 +78,11 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       clock: host.clock,
     });
   let served = zonesOf(settings.keys);
-  const geoip = watchDatabase({
-    paths: settings.geoip,
-    // Cached replies made from the old file are invalid.
-    onSwap: () => handler.reload(served),
-    onFault() {},
-  });
+  let geoip = openLoaded(settings.geoip);
   const exchanges = watchExchangeMap(settings.dataDir);
   const services = makeServices({
     places: openPlaces(settings.places),
-    geoip,
+    geoip: { current: () => geoip },
     providers: openWorkerProviders({ port: settings.providers, offered: settings.feeds }),
     exchanges: exchanges.current,
     btc: settings.btc,
@@ -173,9 +168,10 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
     answer: (ask) => asks.answer(ask),
     udp: path,
     ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
-    change({ keys, tls, ticketKeys, cookies: newCookies }) {
+    change({ keys, tls, ticketKeys, cookies: newCookies, geoip: newGeoip }) {
       // First what can fail. Both listeners check the same certificate, so the first one refuses it.
-      const zones = keys === undefined ? null : zonesOf(keys);
+      const zones = keys === undefined ? served : zonesOf(keys);
+      const database = newGeoip === undefined ? geoip : openLoaded(newGeoip);
       if (tls !== undefined || ticketKeys !== undefined) {
         const next = { tls: tls ?? secured.tls, ticketKeys: Buffer.from(ticketKeys ?? secured.ticketKeys) };
         for (const listener of [dot, doh]) listener.reloadTls(next.tls, next.ticketKeys);
@@ -185,12 +181,13 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
         cookieSecrets = newCookies;
         cookies.renew();
       }
-      if (zones === null) return;
+      if (keys === undefined && newGeoip === undefined) return;
       served = zones;
+      geoip = database;
+      // Cached replies made from the old ones are invalid.
       handler.reload(served);
     },
     async stop() {
-      geoip.close();
       exchanges.stop();
       await Promise.all([
         asks.stop(GRACE_MS),

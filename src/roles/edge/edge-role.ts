@@ -9,7 +9,7 @@ import { keyTagsOf } from '../../edge/node/keys.ts';
 import { startPool } from '../../edge/node/pool.ts';
 import type { EdgePorts } from '../../edge/node/settings.ts';
 import { ticketKeys } from '../../edge/node/ticket-keys.ts';
-import { geoipPaths, isDatabase } from '../../edge/services/geoip/files.ts';
+import { geoipPaths, isDatabase, loadDatabase } from '../../edge/services/geoip/files.ts';
 import { loadPlaces } from '../../edge/services/places/table.ts';
 import type { ProviderClient } from '../../edge/services/providers/client/provider-client.ts';
 import { connectWorker } from '../../edge/services/providers/worker/connect-worker.ts';
@@ -148,6 +148,10 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
   const accounting = await openAccounting(options);
   if (accounting !== null) opened.push(() => accounting.stop());
   if (follower !== null) await firstView(follower, hasView.promise, options);
+  const geoip = await loadDatabase({
+    paths: geoipPaths(config.dataDir, config.geoipDb),
+    onFault() {},
+  });
   const connections = createConnectionMemory(config.workers);
   const rates = createRateMemory();
   const pool = await startPool({
@@ -166,7 +170,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       demo: config.demo,
       btc: config.btc,
       datasets: config.datasets ? { asOf: config.datasetsAsOf } : null,
-      geoip: geoipPaths(config.dataDir, config.geoipDb),
+      geoip: geoip.first,
       places: loadPlaces(),
       viewPath,
       dataDir: config.dataDir,
@@ -196,6 +200,8 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
     },
   });
   opened.push(() => pool.stop());
+  const database = geoip.watch((loaded) => pool.change({ geoip: loaded }));
+  opened.push(() => database.close());
   const watch = secrets.watch(({ keys, cookies }) => pool.change({ keys, cookies }));
   opened.push(() => watch.stop());
   const rotation = tickets.rotate(

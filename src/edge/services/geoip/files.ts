@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { every } from '../../../lifecycle/every.ts';
@@ -10,19 +10,29 @@ export interface AddressSource {
   current(): AddressDatabase | null;
 }
 
-export interface WatchedSource extends AddressSource {
-  /** Checks the files now, not after up to a second. */
-  check(): Promise<void>;
-  close(): void;
-}
+/** A database file in memory that all threads share, and checked; null without one. */
+export type LoadedDatabase = SharedArrayBuffer | null;
 
-export interface WatchOptions {
+export interface LoadOptions {
   /** In order of preference; the first that exists and opens is used. */
   readonly paths: readonly string[];
-  /** Called when another file, or none, is in use. */
-  readonly onSwap: () => void;
-  /** Called when a file exists but does not open. The previous one stays in use. */
+  /** Called when a file exists but does not open, and when `onSwap` fails. */
   readonly onFault: (fault: unknown) => void;
+}
+
+export interface WatchedDatabase {
+  readonly first: LoadedDatabase;
+  /**
+   * Checks every second whether the file was replaced. `onSwap` gets another file, or null when there is none any more; when it fails, the next check calls
+   * it again. A file that does not open changes nothing.
+   */
+  watch(onSwap: (loaded: LoadedDatabase) => void | Promise<void>): DatabaseWatch;
+}
+
+export interface DatabaseWatch {
+  /** Checks the files now, not after up to a second. */
+  check(): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** File in the data directory that `geoip update` writes. */
@@ -58,30 +68,41 @@ function packagedPath(): string | null {
   }
 }
 
-/** Opens the database and checks every second whether the file was replaced. */
-export function watchDatabase(options: WatchOptions): WatchedSource {
+/** Reads the database once for all threads. */
+export async function loadDatabase(options: LoadOptions): Promise<WatchedDatabase> {
   let seen = stateOf(options.paths);
-  let database = openFirst(options);
-  let checking: Promise<void> | null = null;
+  const first = (await read(options, 'next')) ?? null;
+  let inUse = first;
 
-  async function swap(): Promise<void> {
+  async function swap(onSwap: (loaded: LoadedDatabase) => void | Promise<void>): Promise<void> {
     const state = stateOf(options.paths);
     if (state === seen) return;
-    const next = await readFirst(options);
-    seen = state;
+    const next = await read(options, 'stop');
     // The new file is unreadable: keep the old one.
-    if (next === 'faulty') return;
-    if (next === null && database === null) return;
-    database = next;
-    options.onSwap();
+    if (next !== undefined && next !== inUse) {
+      await onSwap(next);
+      inUse = next;
+    }
+    seen = state;
   }
 
-  const check = (): Promise<void> =>
-    (checking ??= swap().finally(() => {
-      checking = null;
-    }));
-  const watching = every({ ms: PERIOD_MS, task: check, onError: options.onFault });
-  return { current: () => database, check, close: () => void watching.stop() };
+  return {
+    first,
+    watch(onSwap) {
+      let checking: Promise<void> | null = null;
+      const check = (): Promise<void> =>
+        (checking ??= swap(onSwap).finally(() => {
+          checking = null;
+        }));
+      const watching = every({ ms: PERIOD_MS, task: check, onError: options.onFault });
+      return { check, close: () => watching.stop() };
+    },
+  };
+}
+
+/** Opens what `loadDatabase` read, in any thread. */
+export function openLoaded(loaded: LoadedDatabase): AddressDatabase | null {
+  return loaded === null ? null : openDatabase(Buffer.from(loaded));
 }
 
 /** Changes when one of the files changes. */
@@ -94,28 +115,40 @@ function stateOf(paths: readonly string[]): string {
     .join(',');
 }
 
-function openFirst({ paths, onFault }: WatchOptions): AddressDatabase | null {
+/** @returns null when no file exists; undefined when `onDamage` is `stop` and the first that exists does not open */
+async function read(
+  { paths, onFault }: LoadOptions,
+  onDamage: 'next' | 'stop',
+): Promise<LoadedDatabase | undefined> {
   for (const path of paths) {
     try {
-      return openDatabase(readFileSync(path));
+      const loaded = await readShared(path);
+      openLoaded(loaded);
+      return loaded;
     } catch (fault) {
-      if (!isMissing(fault)) onFault(fault);
+      if (isMissing(fault)) continue;
+      onFault(fault);
+      if (onDamage === 'stop') return undefined;
     }
   }
   return null;
 }
 
-async function readFirst({ paths, onFault }: WatchOptions): Promise<AddressDatabase | 'faulty' | null> {
-  for (const path of paths) {
-    try {
-      return openDatabase(await readFile(path));
-    } catch (fault) {
-      if (isMissing(fault)) continue;
-      onFault(fault);
-      return 'faulty';
+async function readShared(path: string): Promise<SharedArrayBuffer> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const loaded = new SharedArrayBuffer(size);
+    const octets = new Uint8Array(loaded);
+    for (let at = 0; at < size; ) {
+      const { bytesRead } = await file.read(octets, at, size - at, at);
+      if (bytesRead === 0) throw new Error(`${path} became shorter while it was read`);
+      at += bytesRead;
     }
+    return loaded;
+  } finally {
+    await file.close();
   }
-  return null;
 }
 
 function isMissing(fault: unknown): boolean {

@@ -11,7 +11,14 @@ import {
   NOW,
 } from '../../../../test/support/edge/services/check-service.ts';
 import { type AddressDatabase, type AddressFacts, factsOf, openDatabase } from './database.ts';
-import { GEOIP_FILE, geoipPaths, isDatabase, watchDatabase } from './files.ts';
+import {
+  GEOIP_FILE,
+  geoipPaths,
+  isDatabase,
+  type LoadedDatabase,
+  loadDatabase,
+  openLoaded,
+} from './files.ts';
 import { parseIpLabel } from './ip-label.ts';
 import { GEOIP_ABOUT } from './schema.ts';
 import { makeGeoip } from './service.ts';
@@ -202,7 +209,7 @@ test('rows of either kind of database', () => {
 });
 
 test('the database that ships with the package knows both kinds of address', installed, async () => {
-  const service = makeGeoip(watch([inTheBox!]));
+  const service = makeGeoip(await watch([inTheBox!]));
   for (const [name, cc] of [
     ['geoip.ip-193-0-6-139.public.v1', 'NL'],
     ['geoip.ip-8-8-8-8.public.v1', 'US'],
@@ -215,15 +222,24 @@ test('the database that ships with the package knows both kinds of address', ins
 const faults: unknown[] = [];
 let swaps = 0;
 
-function watch(paths: readonly string[]) {
-  const source = watchDatabase({ paths, onSwap: () => swaps++, onFault: (fault) => faults.push(fault) });
-  after(() => source.close());
-  return source;
+async function watch(
+  paths: readonly string[],
+  onSwap: (loaded: LoadedDatabase) => void | Promise<void> = () => {},
+) {
+  const loaded = await loadDatabase({ paths, onFault: (fault) => faults.push(fault) });
+  let database = openLoaded(loaded.first);
+  const { check, close } = loaded.watch(async (next) => {
+    await onSwap(next);
+    swaps++;
+    database = openLoaded(next);
+  });
+  after(close);
+  return { check, current: () => database };
 }
 
 test('`geoip update` swaps the file under a running service', installed, async () => {
   const dataDir = join(dir, 'data');
-  const source = watch(geoipPaths(dataDir, null));
+  const source = await watch(geoipPaths(dataDir, null));
   const service = makeGeoip(source);
   const ipv6 = 'geoip.ip-2001-4860-4860--8888.public.v1';
   assert.equal(codeOf(await askName(service, ipv6)), null);
@@ -260,13 +276,43 @@ test('a database may come later, and is the one that was named', installed, asyn
   const [only, ...others] = geoipPaths(dir, named);
   assert.deepEqual([only, others], [named, []]);
   assert.equal(isDatabase(named), false);
-  const source = watch([named]);
+  const source = await watch([named]);
   const service = makeGeoip(source);
   assert.equal(codeOf(await askName(service, GEOIP_ABOUT.examples[0])), 'E013');
   copyFileSync(ipv4Only, named);
   await source.check();
   assert.equal(codeOf(await askName(service, GEOIP_ABOUT.examples[0])), null);
   assert.ok(isDatabase(named) && existsSync(named));
+});
+
+test('a swap that fails is tried again, and a database that is gone is none', installed, async () => {
+  const path = join(dir, 'retried.mmdb');
+  copyFileSync(ipv4Only, path);
+  let refusals = 1;
+  const given: LoadedDatabase[] = [];
+  const source = await watch([path], (next) => {
+    if (refusals-- > 0) throw new Error('refused');
+    given.push(next);
+  });
+  const first = source.current();
+  copyFileSync(inTheBox!, path);
+  await assert.rejects(source.check(), /^Error: refused$/);
+  assert.equal(source.current(), first);
+  await source.check();
+  assert.deepEqual([given.length, source.current()?.get('2001:4860:4860::8888')?.cc], [1, 'US']);
+  rmSync(path);
+  await source.check();
+  await source.check();
+  assert.deepEqual([given.length, given[1], source.current()], [2, null, null]);
+});
+
+test('a damaged database at the start leads to the next path', installed, async () => {
+  const damaged = join(dir, 'damaged.mmdb');
+  writeFileSync(damaged, 'no database');
+  const before = faults.length;
+  const source = await watch([damaged, ipv4Only]);
+  assert.equal(source.current()?.get('8.8.8.8')?.cc, 'US');
+  assert.equal(faults.length, before + 1);
 });
 
 test('damaged databases are refused', installed, async () => {
