@@ -1,3 +1,4 @@
+import { firstKeySearch } from '../lmdb/first-key.ts';
 import type { Bytes } from '../lmdb/key-space.ts';
 import type { Tree } from '../lmdb/tree.ts';
 import { isBelow, namespaceKey, recordKey, seekBelow, tokenKey } from './record-keys.ts';
@@ -15,6 +16,7 @@ export function hostedReader(current: { readonly tree: Tree }): Omit<HostedView,
     const bytes = key === null ? undefined : current.tree.getBinaryFast(key);
     return bytes === undefined ? null : decode(bytes);
   };
+  const firstKey = firstKeySearch();
   return {
     namespace(name) {
       const key = namespaceKey(name);
@@ -26,9 +28,8 @@ export function hostedReader(current: { readonly tree: Tree }): Omit<HostedView,
     token: (digest) => get(tokenKey(digest), decodeToken),
     record: (key) => get(recordKey(key), decodeRecord),
     anyBelow(suffix) {
-      for (const found of current.tree.getKeys({ start: seekBelow(suffix), limit: 1 }))
-        return isBelow(found, suffix);
-      return false;
+      const found = firstKey(current.tree, seekBelow(suffix));
+      return found !== null && isBelow(found, suffix);
     },
   };
 }
