@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { firstKeySearch } from './first-key.ts';
+import type { Bytes } from './key-space.ts';
 import { createNew, openForReading, type Tree } from './tree.ts';
 
-const octets = (text: string): Uint8Array => Buffer.from(text, 'latin1');
+const octets = (text: string): Bytes => Buffer.from(text, 'latin1');
 
 describe('the first key at or after another', () => {
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-first-key-'));
