@@ -7,12 +7,14 @@ import {
   type Dialect,
   type Driver,
   type KyselyProps,
+  type LimitNode,
   type QueryResult,
   type SelectModifierNode,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
+import { NO_PEEK } from '../engine/statement.ts';
 
 /** Prepared statements per connection; the oldest is dropped. Lists of varying length make many texts of one statement. */
 const PREPARED_MAX = 512;
@@ -25,8 +27,11 @@ const BURST_MS = 5;
 
 interface Prepared {
   readonly statement: StatementSync;
-  readonly givesRows: boolean;
+  /** Names of its columns; empty: it gives no rows. */
+  columns: readonly string[];
 }
+
+type Row = Record<string, unknown>;
 
 /** A connection of `node:sqlite`, which is synchronous, with the statements that it has prepared. */
 export class SqliteConnection {
@@ -44,17 +49,17 @@ export class SqliteConnection {
 
   /** Runs one statement without parameters, such as BEGIN, and returns its rows. */
   run(sql: string): unknown[] {
-    return this.#prepare(sql).statement.all();
+    return rowsOf(this.#prepare(sql), []);
   }
 
   execute<R>(query: CompiledQuery): QueryResult<R> {
-    const { statement, givesRows } = this.#prepare(query.sql);
+    const prepared = this.#prepare(query.sql);
     const parameters = query.parameters as SQLInputValue[];
-    if (givesRows) {
-      const rows = statement.all(...parameters) as R[];
+    if (prepared.columns.length > 0) {
+      const rows = rowsOf(prepared, parameters) as R[];
       return { rows, numAffectedRows: BigInt(rows.length) };
     }
-    const { changes } = statement.run(...parameters);
+    const { changes } = prepared.statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
 
@@ -67,7 +72,8 @@ export class SqliteConnection {
     const known = this.#prepared.get(sql);
     if (known !== undefined) return known;
     const statement = this.#db.prepare(sql);
-    const prepared = { statement, givesRows: statement.columns().length > 0 };
+    const prepared = { statement, columns: columnsOf(statement) };
+    if (prepared.columns.length > 0) statement.setReturnArrays(true);
     if (this.#prepared.size >= PREPARED_MAX) {
       for (const oldest of this.#prepared.keys()) {
         this.#prepared.delete(oldest);
@@ -79,12 +85,38 @@ export class SqliteConnection {
   }
 }
 
+function columnsOf(statement: StatementSync): readonly string[] {
+  return statement.columns().map(({ name }) => name);
+}
+
+/**
+ * The rows as objects of one shape. Those that Node makes are dictionaries: making and reading a row of five columns takes 1.7 us with
+ * them and 0.95 us so.
+ */
+function rowsOf(prepared: Prepared, parameters: readonly SQLInputValue[]): Row[] {
+  const rows = prepared.statement.all(...parameters) as unknown as unknown[][];
+  // After a migration by another process, SQLite compiles `select *` again.
+  if (rows[0] !== undefined && rows[0].length !== prepared.columns.length)
+    prepared.columns = columnsOf(prepared.statement);
+  const { columns } = prepared;
+  return rows.map((values) => {
+    const row: Row = {};
+    for (let i = 0; i < columns.length; i++) row[columns[i]!] = values[i];
+    return row;
+  });
+}
+
 /** Leaves out row locks such as `for update`: SQLite has none, since it has one writer at a time. */
 class Compiler extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier?.startsWith('For') || node.modifier === 'SkipLocked' || node.modifier === 'NoWait')
       return;
     super.visitSelectModifier(node);
+  }
+
+  protected override visitLimit(node: LimitNode): void {
+    super.visitLimit(node);
+    this.append(NO_PEEK);
   }
 }
 
