@@ -117,7 +117,11 @@ export function createApi(deps: ApiDeps): FastifyInstance {
         await guard(request, guardDeps);
         refuseCoding(request);
       });
-      api.addHook('preHandler', (request) => guardAfterBody(request, deps));
+      api.addHook('preHandler', (request, _reply, done) => {
+        const renewal = guardAfterBody(request, deps);
+        if (renewal === null) done();
+        else void renewal.then(() => done(), done);
+      });
       const routes = collectRoutes(api);
       for (const routesOf of RESOURCES) routesOf(api, deps);
       if (deps.organizations) organizationRoutes(api, deps);

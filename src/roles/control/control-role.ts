@@ -32,6 +32,7 @@ import { oldestDueSeconds } from '../../control/webhooks/dispatch/dispatcher.ts'
 import { runWebhookLoops } from '../../control/webhooks/webhook-loops.ts';
 import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { randomPool } from '../../core/random-pool.ts';
 import { aesGcmEncryption } from '../../core/secret-encryption.ts';
 import { every } from '../../lifecycle/every.ts';
 import { backgroundTimers } from '../../lifecycle/timers.ts';
@@ -80,6 +81,15 @@ const DASHBOARD = fileURLToPath(new URL('../../../dashboard/dist', import.meta.u
 function portOf(app: FastifyInstance): number {
   const address = app.server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Asks for a port until there is one: Node asks the system each time, and each request that makes a resource needs it. */
+function onceListening(ask: () => number): () => number {
+  let port = 0;
+  return () => {
+    if (port === 0) port = ask();
+    return port;
+  };
 }
 
 /** DNS over HTTP, then the dashboard. */
@@ -151,7 +161,8 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
       mailer,
       onLost: (reason, error) => log.event('invitation.mail_lost', { reason }, error),
     });
-  const publicUrl = (): string => config.publicUrl ?? `http://localhost:${portOf(app)}`;
+  const port = onceListening(() => portOf(app));
+  const publicUrl = (): string => config.publicUrl ?? `http://localhost:${port()}`;
   const app: FastifyInstance = createApi({
     ...deps,
     codes: openSignInCodes(deps, secret),
@@ -178,7 +189,9 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     billing: config.billing,
     serveOther: otherPaths(options, publicUrl),
     nodes,
-    positions: openPositions(aesGcmEncryption(deriveKey(secret, 'feed-position', 32), randomBytes, 0)),
+    positions: openPositions(
+      aesGcmEncryption(deriveKey(secret, 'feed-position', 32), randomPool(randomBytes), 0),
+    ),
     observe: (observation) => metrics.http(observation),
     onError: (error, requestId) => {
       if (isDiskFull(error)) log.event('store.full', {}, error);

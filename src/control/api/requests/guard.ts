@@ -104,12 +104,16 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
 
 /**
  * A client may take 30 seconds to send a body. When the session or the key has ended meanwhile, or acts for another customer, the request
- * must not begin. @throws AppError 401
+ * must not begin.
+ * @returns null: nothing to wait for. Rejects with AppError 401
  */
-export async function guardAfterBody(request: FastifyRequest, { clock }: ApiDeps): Promise<void> {
+export function guardAfterBody(request: FastifyRequest, { clock }: ApiDeps): Promise<void> | null {
   const { actor, checkedAt } = request;
-  if (actor === null || request.routeOptions.config.public === true) return;
-  if (clock() - checkedAt < BODY_MS) return;
+  if (actor === null || request.routeOptions.config.public === true) return null;
+  return clock() - checkedAt < BODY_MS ? null : renewAfterBody(request, actor);
+}
+
+async function renewAfterBody(request: FastifyRequest, actor: Actor): Promise<void> {
   const renewed = await request.renewActor();
   if (renewed?.customerId !== actor.customerId) throw unauthenticated('Credentials are not valid');
   request.actor = renewed;
@@ -141,7 +145,13 @@ async function credentialOf(request: FastifyRequest, deps: GuardDeps): Promise<A
 
 /** Whether a header was sent more than once. @param name in lower case */
 export function isRepeated({ raw }: FastifyRequest, name: string): boolean {
-  return raw.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length > 1;
+  const { rawHeaders } = raw;
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const text = rawHeaders[i]!;
+    if (text.length === name.length && text.toLowerCase() === name) count++;
+  }
+  return count > 1;
 }
 
 /** Reverses the count of a write that was refused with 403: it does not use the write budget. */

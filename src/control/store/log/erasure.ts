@@ -56,7 +56,12 @@ export async function eraseSuperseded(tx: Tx, limit: number): Promise<number> {
   if (last === undefined) return 0;
   const latest = new Map<string, number>();
   for (const { key, seq } of changes) if (key !== null) latest.set(key, seq);
-  if (latest.size > 0) await ERASE_BEFORE(tx, { latest: JSON.stringify(Object.fromEntries(latest)) });
+  if (latest.size > 0) await ERASE_BEFORE(tx, { latest: jsonObject(latest) });
   await MOVE_CURSOR(tx, { seq: last.seq });
   return changes.length;
+}
+
+/** The map as an object of JSON. An object with a member for each key would cost more than the statement. */
+function jsonObject(map: ReadonlyMap<string, number>): string {
+  return `{${Array.from(map, ([key, value]) => `${JSON.stringify(key)}:${value}`).join(',')}}`;
 }
