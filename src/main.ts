@@ -12,6 +12,7 @@ import { serveDns } from './edge/node/dns-over-rest.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
 import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';
+import { collectGarbage } from './lifecycle/collect-garbage.ts';
 import { unlessCancelled } from './lifecycle/unless-cancelled.ts';
 import type { ControlFeed } from './roles/control/control-feed.ts';
 import { type ControlSide, openControlSide } from './roles/control/control-side.ts';
@@ -198,6 +199,7 @@ export async function serve(
       await unlessCancelled(isUp, cancel);
     }
     cancel.throwIfAborted();
+    collectGarbage();
     state = 'running';
     const workers = hasEdge ? config.workers : 0;
     log.event('server.started', {

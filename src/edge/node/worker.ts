@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { DATASETS_RESOURCE } from '../../core/names/labels.ts';
 import type { Transport, UdpPath } from '../../core/network/transport.ts';
 import { type PeriodSecret, secretOf } from '../../feed/node-keys.ts';
+import { collectGarbage } from '../../lifecycle/collect-garbage.ts';
 import { every } from '../../lifecycle/every.ts';
 import { edgeStatsWriter } from '../../telemetry/edge-stats.ts';
 import { createRecorder } from '../accounting/recorder.ts';
@@ -124,6 +125,7 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
   const streams = { limits, connections, meter: rates?.meter ?? null };
   let secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
 
+  collectGarbage();
   const [{ listener: udp, path }, tcp] = await listenBoth(settings.ports.dns, async (port) => {
     const limiter = rates?.udp ?? null;
     const either = await listenOn({ transport: 'udp', port }, () =>
