@@ -1,5 +1,8 @@
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
+
+// No import: see `lifecycle/README.md`.
+const { request: requestHttp } = process.getBuiltinModule('node:http');
 
 export interface RestReply {
   readonly status: number;

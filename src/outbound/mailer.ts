@@ -1,5 +1,3 @@
-import { createTransport } from 'nodemailer';
-
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -44,13 +42,13 @@ export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOp
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === 'smtps:';
   const hasPassword = username !== '';
-  const transport = createTransport({
+  const settings = {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port === '' ? (secure ? 465 : 25) : Number(port),
     secure,
     ...(hasPassword && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
     tls: {
-      minVersion: 'TLSv1.2',
+      minVersion: 'TLSv1.2' as const,
       rejectUnauthorized: secure || hasPassword,
       ...(ca !== undefined && { ca }),
     },
@@ -61,12 +59,17 @@ export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOp
     // Else a text could make nodemailer attach a file or a page.
     disableFileAccess: true,
     disableUrlAccess: true,
-  });
+  };
+  // With the first mail: it loads Node's fetch, which the server does not use otherwise.
+  const open = async () => (await import('nodemailer')).createTransport(settings);
+  let opening: ReturnType<typeof open> | null = null;
   return {
     async send({ to, subject, text }, outer) {
       const deadline = AbortSignal.timeout(deadlineMs);
       const signal = outer === undefined ? deadline : AbortSignal.any([deadline, outer]);
       try {
+        opening ??= open();
+        const transport = await opening;
         await transport.sendMail({
           from: { name: '', address: from },
           // As an object: in a string, a comma in the address would add a recipient.

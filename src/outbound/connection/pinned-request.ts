@@ -1,8 +1,11 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { OutboundFault, OutboundRequest, OutboundResult } from '../request.ts';
 import { connectPinned, type PinnedTarget, sessionKey, storeSession } from './tls-connection.ts';
+
+// No import: see `lifecycle/README.md`.
+const { request: httpRequest } = process.getBuiltinModule('node:http');
 
 export interface PinnedOptions extends PinnedTarget {
   /** Milliseconds until the TCP connection must be established. */

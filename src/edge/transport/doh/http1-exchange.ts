@@ -1,9 +1,12 @@
 /** Requests and replies of HTTP/1.1 as exchanges. */
 
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { COMMON_HEADERS, errorResponse } from './answer.ts';
 import type { Exchange, HttpReply } from './exchange.ts';
 import { readBody } from './request-body.ts';
+
+// No import: see `lifecycle/README.md`.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 const NO_CONTENT = 204;
 const TOO_LARGE = 413;

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../../core/clock.ts';
@@ -6,6 +6,9 @@ import { LIMITS } from '../../../core/limits.ts';
 import type { IdleConnection } from '../connections/admission.ts';
 import type { Exchange } from './exchange.ts';
 import { http1ErrorText, http1Exchange } from './http1-exchange.ts';
+
+// No import: see `lifecycle/README.md`.
+const { createServer } = process.getBuiltinModule('node:http');
 
 export interface Http1Options {
   /** Milliseconds without a request after which a connection is closed. */
