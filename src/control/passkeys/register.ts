@@ -1,7 +1,4 @@
-import {
-  generateRegistrationOptions,
-  type PublicKeyCredentialCreationOptionsJSON,
-} from '@simplewebauthn/server';
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import { AppError, invalid, notFound } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
 import { LIMITS } from '../../core/limits.ts';
@@ -15,6 +12,7 @@ import { NEW_PASSKEY, NOT_A_REGISTRATION } from './input.ts';
 import { type PasskeyResource, passkeyResource, userIdOf } from './passkeys.ts';
 import { type HasChallenges, type HasRelyingParty, relyingParty } from './relying-party.ts';
 import { ALGORITHMS, verifyRegistration } from './verification.ts';
+import { webauthn } from './webauthn.ts';
 
 type RegisterDeps = HasStore & HasClock & HasChallenges & HasRelyingParty;
 
@@ -36,6 +34,7 @@ export async function passkeyCreationOptions(
   const passkeys = await listPasskeys(deps.store.read, userId);
   requireRoom(passkeys.length);
   const { name, id } = relyingParty(deps);
+  const { generateRegistrationOptions } = await webauthn();
   return generateRegistrationOptions({
     rpName: name,
     rpID: id,

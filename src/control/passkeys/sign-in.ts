@@ -1,7 +1,6 @@
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  type PublicKeyCredentialRequestOptionsJSON,
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/server';
 import { unauthenticated } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
@@ -12,6 +11,7 @@ import { CHALLENGE_LIFE, type CheckedChallenge, useChallenge } from './challenge
 import { userHandle } from './register.ts';
 import { type HasChallenges, type HasRelyingParty, relyingParty } from './relying-party.ts';
 import { type VerifiedUse, verifySignIn } from './verification.ts';
+import { webauthn } from './webauthn.ts';
 import { readAuthentication, readClientData } from './webauthn-json.ts';
 
 type SignInDeps = HasStore & HasClock & HasChallenges & HasRelyingParty;
@@ -42,9 +42,10 @@ interface Checked {
  * POST /auth/passkeys/options: the options of `navigator.credentials.get()` in their JSON form. They name no passkey, so they
  * are the same for every user, and the authenticator offers those that it has. Nothing is stored.
  */
-export function passkeySignInOptions(
+export async function passkeySignInOptions(
   deps: HasChallenges & HasRelyingParty,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const { generateAuthenticationOptions } = await webauthn();
   return generateAuthenticationOptions({
     rpID: relyingParty(deps).id,
     challenge: deps.challenges.issue({ kind: 'sign_in' }),

@@ -1,13 +1,8 @@
-import {
-  type AuthenticationResponseJSON,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
-import { decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers';
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { LIMITS } from '../../core/limits.ts';
 import type { PasskeyRow } from '../store/tables/passkeys.ts';
 import type { RelyingParty } from './relying-party.ts';
+import { webauthn } from './webauthn.ts';
 
 /** COSE algorithms: EdDSA, ES256, RS256. */
 export const ALGORITHMS = [-8, -7, -257];
@@ -28,10 +23,11 @@ export async function verifyRegistration(
   challenge: string,
   { id, origin }: RelyingParty,
 ): Promise<NewCredential | null> {
+  const library = await webauthn();
   const result = await orNull(async () => {
     // Statements with certificates are refused unread: the library would fetch the revocation lists that they name.
-    if (!hasNoCertificates(response.response.attestationObject)) return null;
-    return verifyRegistrationResponse({
+    if (!hasNoCertificates(library, response.response.attestationObject)) return null;
+    return library.verifyRegistrationResponse({
       response,
       expectedChallenge: challenge,
       expectedOrigin: origin,
@@ -61,6 +57,7 @@ export async function verifySignIn(
   challenge: string,
   { id, origin }: RelyingParty,
 ): Promise<VerifiedUse | null> {
+  const { verifyAuthenticationResponse } = await webauthn();
   const result = await orNull(() =>
     verifyAuthenticationResponse({
       response,
@@ -81,7 +78,10 @@ export async function verifySignIn(
 }
 
 /** WebAuthn §8.7 and §8.2 (self attestation): all that a browser passes on when it was asked for no attestation. */
-function hasNoCertificates(attestationObject: string): boolean {
+function hasNoCertificates(
+  { decodeAttestationObject, isoBase64URL }: Awaited<ReturnType<typeof webauthn>>,
+  attestationObject: string,
+): boolean {
   const decoded = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject));
   const format = decoded.get('fmt');
   return format === 'none' || (format === 'packed' && decoded.get('attStmt').get('x5c') === undefined);

@@ -1,7 +1,6 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.ts';
-import { openPostgresStore } from './postgres/postgres-store.ts';
 import { openSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store } from './store.ts';
 
@@ -19,7 +18,10 @@ interface StoreOptions {
 
 /** Opens the store that the configuration asks for, with its tables up to date. */
 export async function openStore({ dataDir, databaseUrl, clock, mayMigrate }: StoreOptions): Promise<Store> {
-  if (databaseUrl !== null) return openPostgresStore(databaseUrl, clock, mayMigrate);
+  if (databaseUrl !== null) {
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts');
+    return openPostgresStore(databaseUrl, clock, mayMigrate);
+  }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   return openSqliteStore(join(dataDir, SQLITE_FILE), clock);
 }

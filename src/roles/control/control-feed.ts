@@ -6,7 +6,6 @@ import { type Config, ConfigError } from '../../config/config.ts';
 import type { FeedSettings } from '../../config/feed-settings.ts';
 import { deriveKey, type Secret } from '../../config/secrets.ts';
 import type { NodeProgress } from '../../control/propagation/propagation.ts';
-import { postgresLeaderLock } from '../../control/store/postgres/leader-lock.ts';
 import type { Store } from '../../control/store/store.ts';
 import { FEED_KEYS_LABEL, feedKeyStore } from '../../control/store/tables/feed-keys.ts';
 import type { Clock } from '../../core/clock.ts';
@@ -20,6 +19,7 @@ import { type WatchedNodes, watchNodes } from '../../feed/identity/watch-nodes.t
 import { startKeyService } from '../../feed/keys/key-service.ts';
 import { startSecretsService } from '../../feed/keys/secrets-service.ts';
 import type { NodeKeys } from '../../feed/node-keys.ts';
+import type { LeaderLock } from '../../feed/publisher/leader-lock.ts';
 import { processLock } from '../../feed/publisher/process-lock.ts';
 import { type PublisherEvent, startPublisher } from '../../feed/publisher/publisher.ts';
 import { startResponder } from '../../feed/publisher/responder.ts';
@@ -94,7 +94,7 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
   const publisher = startPublisher({
     source: store.changes,
     bus,
-    lock: databaseUrl === null ? processLock() : postgresLeaderLock(databaseUrl),
+    lock: await lockOf(databaseUrl),
     secrets,
     verifier,
     clock,
@@ -192,4 +192,10 @@ function reportPublisher(
     if (event === 'leading' || event === 'stepped_back') log.event('feed.publishing', { state: event });
     else if (isDue(event)) log.event('feed.publisher_failing', { reason: event }, error);
   };
+}
+
+async function lockOf(databaseUrl: string | null): Promise<LeaderLock> {
+  if (databaseUrl === null) return processLock();
+  const { postgresLeaderLock } = await import('../../control/store/postgres/leader-lock.ts');
+  return postgresLeaderLock(databaseUrl);
 }
