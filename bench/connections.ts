@@ -1,17 +1,20 @@
 /**
  * Memory of idle connections: opens N over DoT and DoH from a process of its own, asks one question on each, and reads the
  * server's resident memory before, with all of them open, and after they closed. Ours, BIND, and the checkout of a path alternate.
+ * Ours has a longer idle time, so that it closes none while others are opened. Over DoT a bare TLS server of Node runs too: the floor.
  *
  *   node bench/connections.ts [connections] [rounds] [dot,doh] [path of another checkout]
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { requirePrograms } from '../test/support/process.ts';
-import type { Uqrp } from '../test/support/server-process.ts';
+import { requirePrograms, start, stop } from '../test/support/process.ts';
+import { startUqrp, type Uqrp } from '../test/support/server-process.ts';
+import { ROOT, withLongIdle } from './lib/changed-server.ts';
 import { waitFor } from './lib/compare.ts';
 import { FIRST_NAME, startFilled, ZONE, zoneText } from './lib/dataset.ts';
 import { median, print, row } from './lib/figures.ts';
@@ -24,15 +27,17 @@ const PARTS = process.argv[4]?.split(',') ?? ['dot', 'doh'];
 const OTHER = process.argv[5];
 /** Connections that come before the measured ones: code is compiled and pools exist then. */
 const FIRST = 200;
-/** Milliseconds from the last question to the reading, less than an idle connection lives on a crowded listener. */
+/** Milliseconds from the last answer to the reading. */
 const SETTLE_MS = 800;
 const CLOSED_MS = 3000;
 const BIND_PORT = 5431;
 const MIB = 1024;
 const CLIENT = fileURLToPath(new URL('./lib/connection-client.ts', import.meta.url));
+const BARE = fileURLToPath(new URL('./lib/bare-tls-server.ts', import.meta.url));
 
 interface Server {
   readonly name: string;
+  readonly parts: readonly string[];
   /** A new process of the server: memory of an earlier round would hide that of the next one. */
   readonly start: () => Promise<Running>;
 }
@@ -81,21 +86,57 @@ const running = (server: Uqrp): Running => ({
 });
 
 requirePrograms({ named: 'bind9', dig: 'bind9-dnsutils' });
-const env = { UQRP_DNS_RATE: '0' };
+const BOTH = ['dot', 'doh'];
+const envOf = (root: string): NodeJS.ProcessEnv => ({ UQRP_DNS_RATE: '0', ...withLongIdle(root) });
 const signed = signZone(ZONE, zoneText());
-const servers: Server[] = [{ name: 'uqrp', start: async () => running(await startFilled(env)) }];
+const certificate = await makeCertificate();
+const servers: Server[] = [
+  { name: 'uqrp', parts: BOTH, start: async () => running(await startFilled(envOf(ROOT))) },
+];
 if (OTHER !== undefined) {
   const other = (await import(join(OTHER, 'bench/lib/dataset.ts'))) as { startFilled: typeof startFilled };
-  servers.push({ name: 'other checkout', start: async () => running(await other.startFilled(env)) });
+  servers.push({
+    name: 'other checkout',
+    parts: BOTH,
+    start: async () => running(await other.startFilled(envOf(OTHER))),
+  });
 }
-servers.push({ name: 'BIND', start: startBind });
+servers.push(
+  { name: 'bare TLS of Node', parts: ['dot'], start: startBare },
+  { name: 'BIND', parts: BOTH, start: startBind },
+);
+
+/** A certificate as our server makes it. */
+async function makeCertificate(): Promise<{ cert: string; key: string }> {
+  const server = await startUqrp();
+  const read = (file: string): string => readFileSync(join(server.dataDir, 'tls', file), 'utf8');
+  const tls = { cert: read('cert.pem'), key: read('key.pem') };
+  await server.remove();
+  return tls;
+}
+
+async function startBare(): Promise<Running> {
+  const dir = mkdtempSync(join(tmpdir(), 'uqrp-bare-'));
+  for (const [file, text] of Object.entries(certificate)) writeFileSync(join(dir, file), text);
+  const child = start(process.execPath, [
+    '--max-semi-space-size=4',
+    BARE,
+    join(dir, 'cert'),
+    join(dir, 'key'),
+  ]);
+  const [port] = (await once(child.stdout!, 'data')) as [Buffer];
+  return {
+    pid: child.pid!,
+    ports: { dot: Number(port), doh: 0 },
+    async remove() {
+      await stop(child);
+      rmSync(dir, { recursive: true });
+    },
+  };
+}
 
 async function startBind(): Promise<Running> {
-  const files = await startFilled(env);
-  const read = (file: string): string => readFileSync(join(files.dataDir, 'tls', file), 'utf8');
-  const tls = { cert: read('cert.pem'), key: read('key.pem') };
-  await files.remove();
-  const bind: Peer = startSecureBind(ZONE, signed, BIND_PORT, tls, CONNECTIONS + FIRST);
+  const bind: Peer = startSecureBind(ZONE, signed, BIND_PORT, certificate, CONNECTIONS + FIRST);
   await waitFor({ name: 'BIND', port: BIND_PORT, pid: bind.child.pid! }, FIRST_NAME);
   return {
     pid: bind.child.pid!,
@@ -107,9 +148,10 @@ async function startBind(): Promise<Running> {
 for (const part of PARTS) {
   print('');
   print(row([`${CONNECTIONS} over ${part}`, 'before MiB', 'open MiB', 'closed MiB', 'KiB each', 'open']));
-  const each = new Map<string, number[]>(servers.map(({ name }) => [name, []]));
+  const measured = servers.filter(({ parts }) => parts.includes(part));
+  const each = new Map<string, number[]>(measured.map(({ name }) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const { name, start } of round % 2 === 0 ? servers : servers.toReversed()) {
+    for (const { name, start } of round % 2 === 0 ? measured : measured.toReversed()) {
       const server = await start();
       try {
         const [before, during, after, open] = await measure(

@@ -20,6 +20,10 @@ export const withoutPacketCache = (root: string): NodeJS.ProcessEnv =>
     octets: 8192,
   });
 
+/** Environment of a server that keeps idle connections over TCP and DoT for ten minutes, two and a half when it is crowded. */
+export const withLongIdle = (root: string): NodeJS.ProcessEnv =>
+  changed(root, 'src/core/limits.ts', 'LIMITS', { tcpIdleMs: 600_000 });
+
 function changed(
   root: string,
   file: string,

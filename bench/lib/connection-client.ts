@@ -14,16 +14,12 @@ const query = encodeQuery(nameFromText(name)!, TXT, {
   edns: { payload: 1232, dnssecOk: true },
 });
 const target = `/dns-query?dns=${Buffer.from(query).toString('base64url')}`;
-/** Milliseconds between two questions of a connection while others are being opened: idle ones are closed. */
-const AGAIN_MS = 1200;
-
 interface Connection {
   ask(): Promise<unknown>;
   readonly socket: TLSSocket;
 }
 
 const connections: Connection[] = [];
-let opening = false;
 
 async function connectOne(index: number): Promise<Connection> {
   const options: ConnectionOptions & { localAddress: string } = {
@@ -72,7 +68,6 @@ function overHttp2(socket: TLSSocket): Connection {
 }
 
 async function open(count: number): Promise<void> {
-  opening = true;
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < count) {
@@ -81,23 +76,7 @@ async function open(count: number): Promise<void> {
       connections.push(connection);
     }
   };
-  const opened = Promise.all(Array.from({ length: AT_ONCE }, worker));
-  void keepOpen();
-  await opened;
-  opening = false;
-  await Promise.all(connections.map((one) => one.ask()));
-}
-
-/** Asks on every connection once in `AGAIN_MS`. */
-async function keepOpen(): Promise<void> {
-  while (opening) {
-    const step = Math.ceil(connections.length / 20) + 1;
-    for (let i = 0; i < connections.length && opening; i += step) {
-      for (const one of connections.slice(i, i + step)) if (!one.socket.destroyed) one.ask().catch(() => {});
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS / 20));
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
 async function obey(message: { open?: number; close?: boolean; count?: boolean }): Promise<void> {
