@@ -75,7 +75,8 @@ async function measure(port: number, pid: number, part: string): Promise<[number
 
 async function tell(client: ChildProcess, message: object): Promise<number> {
   client.send(message);
-  const [count] = (await once(client, 'message')) as [number];
+  const ended = once(client, 'exit').then(() => [0]);
+  const [count] = (await Promise.race([once(client, 'message'), ended])) as [number];
   return count;
 }
 

@@ -9,6 +9,7 @@ import {
 } from '../connections/connection-limit.ts';
 import type { ConnectionTable } from '../connections/connection-table.ts';
 import { ReplyDecorator } from '../edns/decorator.ts';
+import { readClientHelloFirst } from '../shared/client-hello.ts';
 import { type ListenOptions, once } from '../shared/listener.ts';
 import {
   closeFailedHandshakes,
@@ -84,6 +85,8 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
       ? new NodeHttp2Server({ ...shared, common: COMMON_HEADERS })
       : new Http2Server({ ...shared, common: commonHeaders(COMMON_HEADERS) });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
+  // nghttp2 ends a flood of PINGs by what one read brings: more than 1,000, which need reads of 64 KiB.
+  if (options.http2 !== 'node') readClientHelloFirst(server);
   closeFailedHandshakes(server);
   const guarded = admitConnections(server, {
     transport: 'doh',

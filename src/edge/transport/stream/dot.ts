@@ -1,4 +1,5 @@
 import { createServer } from 'node:tls';
+import { readClientHelloFirst } from '../shared/client-hello.ts';
 import {
   closeFailedHandshakes,
   handshakeLimits,
@@ -18,6 +19,7 @@ export async function listenDot(options: StreamOptions & TlsListenOptions): Prom
     allowHalfOpen: true,
     highWaterMark: WRITE_BUFFER_OCTETS,
   });
+  readClientHelloFirst(server);
   closeFailedHandshakes(server);
   const listener = await serveStreams(server, 'dot', options, handshakeLimits(options));
   return { ...listener, reloadTls: tlsReloader(server, options) };
