@@ -1,5 +1,5 @@
 /**
- * The library of WebAuthn and its parsers of certificates, loaded with the first request about passkeys: 10 MB that a process without passkeys does not
+ * The library of WebAuthn and its parsers of certificates, loaded with the first request about passkeys: 7 MB that a process without passkeys does not
  * need.
  */
 export async function webauthn() {
