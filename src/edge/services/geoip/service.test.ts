@@ -228,13 +228,13 @@ async function watch(
 ) {
   const loaded = await loadDatabase({ paths, onFault: (fault) => faults.push(fault) });
   let database = openLoaded(loaded.first);
-  const { check, close } = loaded.watch(async (next) => {
+  const watching = loaded.watch(async (next) => {
     await onSwap(next);
     swaps++;
     database = openLoaded(next);
   });
-  after(close);
-  return { check, current: () => database };
+  after(() => watching.close());
+  return { check: () => watching.check(), current: () => database };
 }
 
 test('`geoip update` swaps the file under a running service', installed, async () => {

@@ -33,7 +33,7 @@ export function readClientHelloFirst(server: Server): void {
 
 /** TLS calls `read` until it returns null, then reads the handle itself. */
 function readInPieces(socket: Socket): void {
-  const { read } = socket;
+  const read = Reflect.get(socket, 'read') as (this: Socket, octets?: number) => Buffer | null;
   socket.read = function readPiece(octets = Math.min(PIECE_OCTETS, socket.readableLength)) {
     // A destroyed TLS socket has no handle that could take another piece.
     const piece = socket.destroyed ? null : read.call(socket, octets);
