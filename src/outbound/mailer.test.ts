@@ -41,6 +41,20 @@ async function codeOf(sent: Promise<void>): Promise<string> {
 }
 
 describe('the mailer', () => {
+  it('loads its library again when that failed for the first mail', () =>
+    withServer({}, async (server, open) => {
+      let failures = 1;
+      const mailer = open('smtp://127.0.0.1:PORT', {
+        load: () =>
+          failures-- > 0
+            ? Promise.reject(Object.assign(new Error('no file handle'), { code: 'EMFILE' }))
+            : import('nodemailer'),
+      });
+      assert.equal(await codeOf(mailer.send(MAIL)), 'EMFILE');
+      assert.equal(await codeOf(mailer.send(MAIL)), 'sent');
+      assert.equal(server.mails.length, 1);
+    }));
+
   it('hands a mail to the server', () =>
     withServer({}, async (server, open) => {
       await open('smtp://127.0.0.1:PORT').send(MAIL);

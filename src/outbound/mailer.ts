@@ -28,17 +28,27 @@ export interface MailerOptions {
   readonly deadlineMs?: number;
   /** Certificates trusted in place of the system's, PEM: for tests. */
   readonly ca?: string;
+  /** Loads the library, with the first mail: it loads Node's fetch, which the server does not use otherwise. */
+  readonly load?: typeof nodemailer;
 }
 
 const DEADLINE_MS = 30_000;
 /** Timeout of each of: DNS, connection, greeting, silence. */
 const STEP_MS = 10_000;
 
+const nodemailer = () => import('nodemailer');
+
 /**
  * `smtps://`: TLS from the first octet. `smtp://`: STARTTLS if the server offers it, else clear text (RFC 7435 §3). The
  * certificate must be valid with `smtps://` and with a password; otherwise it is not checked.
  */
-export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOptions): Mailer {
+export function openMailer({
+  url,
+  from,
+  deadlineMs = DEADLINE_MS,
+  ca,
+  load = nodemailer,
+}: MailerOptions): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
   const secure = protocol === 'smtps:';
   const hasPassword = username !== '';
@@ -60,15 +70,18 @@ export function openMailer({ url, from, deadlineMs = DEADLINE_MS, ca }: MailerOp
     disableFileAccess: true,
     disableUrlAccess: true,
   };
-  // With the first mail: it loads Node's fetch, which the server does not use otherwise.
-  const open = async () => (await import('nodemailer')).createTransport(settings);
+  const open = async () => (await load()).createTransport(settings);
   let opening: ReturnType<typeof open> | null = null;
   return {
     async send({ to, subject, text }, outer) {
       const deadline = AbortSignal.timeout(deadlineMs);
       const signal = outer === undefined ? deadline : AbortSignal.any([deadline, outer]);
       try {
-        opening ??= open();
+        opening ??= open().catch((error: unknown) => {
+          // The next mail tries again: there may have been no file handle.
+          opening = null;
+          throw error;
+        });
         const transport = await opening;
         await transport.sendMail({
           from: { name: '', address: from },

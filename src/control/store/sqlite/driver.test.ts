@@ -12,7 +12,7 @@ import { handleProps, SqliteConnection } from './driver.ts';
 const ALL = CompiledQuery.raw('select * from t order by a');
 
 describe('a connection of node:sqlite', () => {
-  it('gives rows with the columns that the table has now, after another process added and dropped some', () => {
+  it('gives rows with as many columns as the table has now, after another process added and dropped some', () => {
     const dir = mkdtempSync(join(tmpdir(), 'uqrp-driver-'));
     try {
       const file = join(dir, 'x.db');
