@@ -1,7 +1,10 @@
 import { backgroundTimers, type Timers } from './timers.ts';
 
 export interface EveryOptions {
-  /** Milliseconds from the end of one run to the start of the next. A function is asked after each run. */
+  /**
+   * Milliseconds from the end of one run to the start of the next. A function is asked after each run. From a second on they may be half a second
+   * more or less (`onWholeSeconds`).
+   */
   readonly ms: number | (() => number);
   readonly task: () => void | Promise<void>;
   /** Must not throw. After an error the task runs again at its next time. */
@@ -13,6 +16,8 @@ export interface Repeating {
   /** Starts no further run. Resolves when a run under way has ended. */
   stop(): Promise<void>;
 }
+
+const SECOND_MS = 1000;
 
 /** Runs a task at an interval, never twice at once. It does not keep the process alive. The first run is after `ms`. */
 export function every({ ms, task, onError, timers = backgroundTimers }: EveryOptions): Repeating {
@@ -30,9 +35,13 @@ export function every({ ms, task, onError, timers = backgroundTimers }: EveryOpt
   }
 
   function schedule(): void {
-    cancel = timers.after(typeof ms === 'number' ? ms : ms(), () => {
-      running = run();
-    });
+    const wait = typeof ms === 'number' ? ms : ms();
+    cancel = timers.after(
+      timers === backgroundTimers ? onWholeSeconds(wait, performance.now()) : wait,
+      () => {
+        running = run();
+      },
+    );
   }
 
   schedule();
@@ -43,4 +52,13 @@ export function every({ ms, task, onError, timers = backgroundTimers }: EveryOpt
       await running;
     },
   };
+}
+
+/**
+ * Milliseconds of a wait of about `ms` that ends on a whole second, so that tasks of an idle process share their wake-ups. A wait of less than
+ * a second stays as it is. @param now milliseconds
+ */
+export function onWholeSeconds(ms: number, now: number): number {
+  if (ms < SECOND_MS) return ms;
+  return Math.round((now + ms) / SECOND_MS) * SECOND_MS - now;
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { createManualTimers } from '../../test/support/lifecycle/manual-timers.ts';
 import { backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
 import { closeAll, closeTogether } from './close-all.ts';
-import { every } from './every.ts';
+import { every, onWholeSeconds } from './every.ts';
 import { loop } from './loop.ts';
 import { createWaker } from './waker.ts';
 
@@ -123,6 +123,19 @@ describe('loop', () => {
 });
 
 describe('every', () => {
+  it('ends waits of a second or more on whole seconds, and no others', () => {
+    for (const [ms, now, wait] of [
+      [999, 1234, 999],
+      [1000, 5000, 1000],
+      [1000, 5001, 999],
+      [1000, 5499, 501],
+      [1000, 5500, 1500],
+      [10_000, 700.25, 10_299.75],
+    ] as const) {
+      assert.equal(onWholeSeconds(ms, now), wait, `${ms} from ${now}`);
+    }
+  });
+
   it('never runs a task twice at once, and goes on after an error', async () => {
     const timers = createManualTimers();
     const errors: unknown[] = [];
