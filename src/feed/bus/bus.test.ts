@@ -23,8 +23,8 @@ busSuite(
       await inState(bus, 'connected');
       return bus;
     };
-    // The first end makes the streams.
-    await connect();
+    // The first end makes the streams. The broker names a stream before it listens on its subject, so another end could append too early.
+    await (await connect()).readLast();
     return { ...world, connect };
   },
   natsMissing(),
