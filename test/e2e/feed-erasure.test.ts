@@ -22,10 +22,16 @@ import { eventually, read } from './client.ts';
 const SKIP = natsMissing() ?? false;
 const SECRET = 'the deleted payload '.repeat(20);
 
+/** The broker removes files and folders meanwhile: then all are read again. */
 function filesOf(dir: string): Buffer[] {
-  return readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+  try {
+    return readdirSync(dir, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name)));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return filesOf(dir);
+  }
 }
 
 const holds = (dir: string, octets: Uint8Array | string): boolean =>
