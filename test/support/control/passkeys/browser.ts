@@ -21,11 +21,16 @@ export function browserMissing(): string | null {
   return existsSync(CHROMIUM) ? null : `${CHROMIUM} is not installed (Debian package chromium)`;
 }
 
-/** Gives the page a virtual authenticator that verifies its user. */
-export async function addAuthenticator(page: Page): Promise<void> {
+export interface Authenticator {
+  /** Whether it answers at once, as if somebody touched it. Otherwise it leaves questions open. */
+  answers(enabled: boolean): Promise<void>;
+}
+
+/** Gives the page a virtual authenticator that verifies its user and answers at once. */
+export async function addAuthenticator(page: Page): Promise<Authenticator> {
   const devTools = await page.context().newCDPSession(page);
   await devTools.send('WebAuthn.enable');
-  await devTools.send('WebAuthn.addVirtualAuthenticator', {
+  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport: 'internal',
@@ -35,6 +40,11 @@ export async function addAuthenticator(page: Page): Promise<void> {
       automaticPresenceSimulation: true,
     },
   });
+  return {
+    async answers(enabled) {
+      await devTools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
+    },
+  };
 }
 
 /**
