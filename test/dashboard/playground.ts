@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core';
 import { EXPERIMENT_IDS } from '../../dashboard/src/screens/playground/experiments.ts';
 import en from '../../dashboard/src/text/en.json' with { type: 'json' };
 import { Uqrp } from '../../sdk/src/uqrp-sdk.ts';
+import { eventually } from '../e2e/client.ts';
 import { browserTest } from '../support/browser/dashboard.ts';
 
 const UNITS = 'get.5-km-to-mi.units.public.v1.uqrp.net';
@@ -153,8 +154,10 @@ browserTest('playground', (get) => {
     await page.getByRole('button', { name: 'Public services' }).click();
     await page.getByLabel('Service', { exact: true }).selectOption('moon');
     await page.getByText('moon', { exact: true }).first().waitFor();
-    await page.waitForFunction(
-      `[...document.querySelectorAll('input')].some((input) => input.value.includes('.moon.public.v1'))`,
+    await eventually(() =>
+      page.evaluate<boolean>(
+        `[...document.querySelectorAll('input')].some((input) => input.value.includes('.moon.public.v1'))`,
+      ),
     );
     await name.fill('get.100-km-to-mi.units.public.v1.uqrp.net');
     await page.getByRole('button', { name: 'Build a name' }).click();

@@ -16,7 +16,7 @@ browserTest('shell', (get) => {
     await palette.press('Enter');
     const heading = page.getByRole('heading', { level: 1, name: 'Account' });
     await heading.waitFor();
-    await page.waitForFunction("document.activeElement?.localName === 'h1'");
+    await page.locator('h1:focus').waitFor();
     assert.equal(await page.title(), 'Account · uqrp');
   });
 
@@ -31,7 +31,7 @@ browserTest('shell', (get) => {
     await shot('shortcuts');
     await page.keyboard.press('Escape');
     await help.waitFor({ state: 'detached' });
-    await page.waitForFunction("document.activeElement?.ariaLabel === 'Keyboard shortcuts'");
+    await page.locator('[aria-label="Keyboard shortcuts"]:focus').waitFor();
   });
 
   it('the history goes back and forth, and an unknown page says so', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../e2e/client.ts';
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
@@ -42,6 +43,6 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
   if (isCutOff) found.push(`${name}, 390 px: the page scrolls sideways`);
   await page.setViewportSize(DESKTOP);
   // What only wide pages show cannot take the focus before the page has its width again.
-  await page.waitForFunction(`innerWidth === ${DESKTOP.width}`);
+  await eventually(async () => (await page.evaluate('innerWidth')) === DESKTOP.width);
   assert.deepEqual(found, []);
 }
