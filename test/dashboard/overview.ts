@@ -31,4 +31,38 @@ browserTest('overview', (get) => {
     await axe('overview');
     await shot('overview');
   });
+
+  it('says which answers the chart has when there are more than it reads', async () => {
+    const { page, axe } = get();
+    const AT = Date.now();
+    const row = (n: number) => ({
+      ...{ namespace: 'acme', resource: 'greeting', version: 'v1', operation: 'get', qtype: 'TXT' },
+      ...{ status: n % 2 === 0 ? 'hit' : 'refused', rcode: 'NOERROR', transport: 'udp', node: 'fra1' },
+      ...{ id: String(9_000_000 - n), duration_ms: 0, timestamp: new Date(AT - n * 1_000).toISOString() },
+    });
+    let pages = 0;
+    await page.route('**/api/v1/query_logs**', async (route) => {
+      const rows = Array.from({ length: 100 }, (_, n) => row(pages * 100 + n));
+      pages += 1;
+      const counts = { total: 52_310, dropped: 7, total_window_hours: 24, limit: 100 };
+      const meta = { ...counts, next_cursor: `page${pages}`, has_more: true };
+      await route.fulfill({ json: { query_logs: rows, meta } });
+    });
+    await page.reload();
+    const traffic = page.getByRole('region', { name: 'Answers of the last 24 hours' });
+    const text = traffic.getByText('52,310 answers over UDP, TCP and DoT in 24 hours.').last();
+    await text.waitFor();
+    assert.match(
+      (await text.textContent()) ?? '',
+      /The chart has the newest 1,000, those since .+\. Nodes were overloaded and kept no rows of 7 queries\./,
+    );
+    assert.equal(pages, 10);
+    // 1,000 seconds in steps of a minute: no hour stands there as if nothing had been asked in it.
+    const bars = new Set(
+      await traffic.locator('rect').evaluateAll((all) => all.map((bar) => bar.getAttribute('x'))),
+    );
+    assert.ok(bars.size >= 16 && bars.size <= 18, `${bars.size} bars`);
+    await axe('a chart of the newest answers');
+    await page.unroute('**/api/v1/query_logs**');
+  });
 });

@@ -2,12 +2,12 @@ import { useMemo } from 'preact/hooks';
 import type { QueryLogRow } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useResource } from '../../data/resource.ts';
-import { count } from '../../format/format.ts';
+import { count, dateTime } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
 import { Chart, type ChartData } from '../../ui/chart.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { hoursOf, STATUSES } from './hours.ts';
+import { STATUSES, stepsOf } from './traffic-steps.ts';
 
 const PAGE = 100;
 /** Rows that the chart is made of at most: ten requests. */
@@ -17,32 +17,44 @@ const TONES = { hit: 'good', miss: 'info', expired: 'warn', error: 'bad', refuse
 
 interface Newest {
   readonly rows: readonly QueryLogRow[];
+  /** Of 24 hours, as the server has counted them. */
   readonly total: number;
+  /** Queries whose rows a node could not keep. */
+  readonly dropped: number;
+  /** Time of the oldest row when there are older ones. */
+  readonly since: string | null;
 }
 
 async function newestRows(signal: AbortSignal): Promise<Newest> {
   const rows: QueryLogRow[] = [];
-  let total = 0;
+  let counts = { total: 0, dropped: 0 };
   for await (const page of api.queryLogs.list({}, { limit: PAGE, signal }).pages()) {
-    total = page.meta.total;
+    counts = page.meta;
     rows.push(...page.items);
-    if (rows.length >= ROWS_MAX) break;
+    if (page.next !== null && rows.length >= ROWS_MAX)
+      return { ...counts, rows, since: rows.at(-1)?.timestamp ?? null };
   }
-  return { rows, total };
+  return { ...counts, rows, since: null };
 }
 
-/** Answers of the last 24 hours by status. */
+/** Answers of the last 24 hours by status. The API has no sums by hour: of many answers, the chart has the newest alone. */
 export function Traffic() {
   const newest = useResource('query-log newest', newestRows, { freshMs: FRESH_MS });
+  const { value } = newest;
   const data = useMemo<ChartData>(() => {
-    const { starts, counts } = hoursOf(newest.value?.rows ?? [], Date.now());
+    const since = value?.since ?? null;
+    const { starts, counts } = stepsOf(
+      value?.rows ?? [],
+      Date.now(),
+      since === null ? null : Date.parse(since),
+    );
     const series = STATUSES.map((status, at) => ({
       name: t(`overview.status_${status}`),
       tone: TONES[status],
       values: counts[at] ?? [],
     }));
     return { times: starts, series, isStacked: true };
-  }, [newest.value]);
+  }, [value]);
   return (
     <section class="card stack" aria-labelledby="traffic">
       <h2 id="traffic">{t('overview.traffic')}</h2>
@@ -53,22 +65,21 @@ export function Traffic() {
       ) : null}
       {newest.state === 'ready' && newest.value.total > 0 ? (
         <>
-          <Chart
-            label={t('overview.traffic')}
-            summary={tn('overview.trafficSummary', newest.value.total)}
-            data={data}
-          />
+          <Chart label={t('overview.traffic')} summary={coverageOf(newest.value)} data={data} />
           <p class="dim">
-            {newest.value.rows.length < newest.value.total
-              ? t('overview.trafficSome', {
-                  shown: count(newest.value.rows.length),
-                  total: count(newest.value.total),
-                })
-              : tn('overview.trafficSummary', newest.value.total)}{' '}
-            <a href="/query-log">{t('overview.toQueryLog')}</a>
+            {coverageOf(newest.value)} <a href="/query-log">{t('overview.toQueryLog')}</a>
           </p>
         </>
       ) : null}
     </section>
   );
+}
+
+/** How many answers there were, and which of them the chart has. */
+function coverageOf({ rows, total, dropped, since }: Newest): string {
+  const sentences = [tn('overview.trafficSummary', total)];
+  if (since !== null)
+    sentences.push(t('overview.trafficSome', { shown: count(rows.length), since: dateTime(since) }));
+  if (dropped > 0) sentences.push(tn('queryLog.dropped', dropped));
+  return sentences.join(' ');
 }

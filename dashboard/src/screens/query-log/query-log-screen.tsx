@@ -106,11 +106,10 @@ function LogTable({ log, rows }: { readonly log: Log; readonly rows: readonly Qu
 function RowCount(props: { readonly log: Log; readonly shown: number; readonly isPartly: boolean }) {
   const { log, shown, isPartly } = props;
   const loaded = log.rows.length;
+  const counts = { shown: count(shown), loaded: count(loaded), total: count(Math.max(loaded, log.total)) };
   return (
     <p class="dim">
-      {isPartly
-        ? t('queryLog.countPartly', { shown: count(shown), loaded: count(loaded) })
-        : t('queryLog.count', { loaded: count(loaded), total: count(Math.max(loaded, log.total)) })}{' '}
+      {t(isPartly ? 'queryLog.countPartly' : 'queryLog.count', counts)}{' '}
       {log.dropped > 0 ? tn('queryLog.dropped', log.dropped) : ''}
     </p>
   );
