@@ -120,7 +120,7 @@ async function startBare(): Promise<Running> {
   const dir = mkdtempSync(join(tmpdir(), 'uqrp-bare-'));
   for (const [file, text] of Object.entries(certificate)) writeFileSync(join(dir, file), text);
   const child = start(process.execPath, [
-    '--max-semi-space-size=4',
+    '--max-semi-space-size=8',
     BARE,
     join(dir, 'cert'),
     join(dir, 'key'),

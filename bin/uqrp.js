@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=4
+#!/usr/bin/env -S node --max-semi-space-size=8
 // Written for old versions of Node as well: it says which one is needed, or runs the one that was installed along.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';

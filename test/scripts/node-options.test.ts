@@ -60,7 +60,7 @@ describe('the options of Node', () => {
 
   it('bound the young generation of the main thread, and of workers that set a greater limit', () => {
     // Two semi-spaces, and for a while the pages of a third.
-    for (const bounded of youngGenerations(options)) assert.ok(bounded <= 4 * size, `${bounded} MB`);
-    for (const unbounded of youngGenerations([])) assert.ok(unbounded > 4 * size, `${unbounded} MB`);
+    for (const bounded of youngGenerations(options)) assert.ok(bounded <= 3 * size, `${bounded} MB`);
+    for (const unbounded of youngGenerations([])) assert.ok(unbounded > 3 * size, `${unbounded} MB`);
   });
 });
