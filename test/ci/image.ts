@@ -19,7 +19,7 @@ import {
   type Stage,
 } from '../support/deploy/dockerfile.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
-import { freePort } from '../support/feed/bus/nats-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { requirePrograms } from '../support/process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -8,7 +8,8 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort, natsMissing } from '../support/feed/bus/nats-server.ts';
+import { natsMissing } from '../support/feed/bus/nats-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { requirePrograms } from '../support/process.ts';
 
 const LIMIT_MS = 280_000;

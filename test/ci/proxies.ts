@@ -12,7 +12,7 @@ import packet from 'dns-packet';
 import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
-import { freePort } from '../support/feed/bus/nats-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { requirePrograms } from '../support/process.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 

@@ -19,7 +19,8 @@ import {
 } from '../support/control/store/postgres.ts';
 import { only, parseDockerfile } from '../support/deploy/dockerfile.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
-import { freePort, type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
+import { type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
+import { freePort } from '../support/free-port.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));

@@ -20,8 +20,9 @@ import { upserted } from '../support/edge/view/view-changes.ts';
 import { verifier } from '../support/feed/batch/messages.ts';
 import { freeLock, testKeys, testSecrets } from '../support/feed/bus/bus-source-world.ts';
 import { inState } from '../support/feed/bus/bus-suite.ts';
-import { freePort, type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
+import { type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
 import { createFakeSource } from '../support/feed/fake-source.ts';
+import { freePort } from '../support/free-port.ts';
 import { timesOf, waitFor } from '../support/nodes/measure.ts';
 
 const SERVERS = ['one', 'two', 'three'];

@@ -1,8 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +11,7 @@ import { CLASS, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { encodeQuery } from '../../src/edge/wire/message/query.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
+import { freePort } from '../support/free-port.ts';
 import { start, stop } from '../support/process.ts';
 import type { Daemon, Setup } from './daemons.ts';
 
@@ -98,33 +96,6 @@ async function tryDaemon(daemon: Daemon, where: Parameters<typeof startDaemon>[1
   }
   const { port } = setup;
   return { port, ask: (name, type) => resultOf(name, type, port), stop: end };
-}
-
-/** Ports that are assigned to resolvers, which may not have opened them yet. */
-const given = new Set<number>();
-
-/** A port that is free on UDP and on TCP. */
-async function freePort(): Promise<number> {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1');
-  await once(socket, 'listening');
-  const { port } = socket.address() as AddressInfo;
-  socket.close();
-  await once(socket, 'close');
-  if (given.has(port) || !(await isFreeOnTcp(port))) return freePort();
-  given.add(port);
-  return port;
-}
-
-async function isFreeOnTcp(port: number): Promise<boolean> {
-  const server = createServer().listen(port, '127.0.0.1');
-  try {
-    await once(server, 'listening');
-  } catch {
-    return false;
-  }
-  server.close();
-  await once(server, 'close');
-  return true;
 }
 
 /**

@@ -8,7 +8,8 @@ import { openNatsBus } from '../../../src/feed/bus/nats/nats-bus.ts';
 import { type FeedCredentials, parseCredentials, serversOf } from '../../../src/feed/identity/credentials.ts';
 import { inboxPrefix } from '../../../src/feed/identity/names.ts';
 import { runCli } from '../command.ts';
-import { freePort, type NatsServer, runNats } from './bus/nats-server.ts';
+import { freePort } from '../free-port.ts';
+import { type NatsServer, runNats } from './bus/nats-server.ts';
 import { SMALL_STREAMS } from './bus/nats-world.ts';
 
 /** A broker that runs with the files of `uqrp feed init` and `uqrp node add`. */

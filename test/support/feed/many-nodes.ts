@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../free-port.ts';
 import { startUqrp, type Uqrp } from '../server-process.ts';
-import { freePort, type NatsServer, runNats } from './bus/nats-server.ts';
+import { type NatsServer, runNats } from './bus/nats-server.ts';
 import { type FeedFolder, makeFeed } from './feed-folder.ts';
 
 export interface ManyNodes {

@@ -4,8 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PostgresProcess, startPostgres } from '../control/store/postgres-process.ts';
-import { freePort, type NatsServer, runNats } from '../feed/bus/nats-server.ts';
+import { type NatsServer, runNats } from '../feed/bus/nats-server.ts';
 import { makeFeed } from '../feed/feed-folder.ts';
+import { freePort } from '../free-port.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../server-process.ts';
 
 /** A process on ports of its own, which stay the same. */

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../free-port.ts';
 
 /** Debian's place first: it is not on the path of every user. */
 const BINARIES = ['/usr/sbin/nats-server', 'nats-server'];
@@ -108,13 +108,4 @@ function lines(child: ChildProcess, text: string, atExit: string): Promise<strin
     stream.on('data', read);
     child.once('exit', ended);
   });
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
 }
