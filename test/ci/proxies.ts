@@ -293,9 +293,12 @@ function addresses(curl: Curl): void {
   ]);
   // One process for all: each request of curl has its own options after --next.
   const args = requests.flatMap((each, i) => (i === 0 ? each : ['--next', ...each]));
-  const statuses = execFileSync('curl', args, { encoding: 'utf8' }).trim().split('\n').map(Number);
+  const ask = (): number[] => execFileSync('curl', args, { encoding: 'utf8' }).trim().split('\n').map(Number);
+  const statuses = ask();
   assert.equal(statuses.length, requests.length);
   assert.equal(statuses[0], 404);
-  assert.equal(statuses.at(-1), 429, 'a forged address got a budget of its own');
+  // A minute that began with an earlier request may end within these, but not within the next ones, too.
+  const last = statuses.at(-1) === 429 ? 429 : ask().at(-1);
+  assert.equal(last, 429, 'a forged address got a budget of its own');
   assert.equal(curl('/api/v1/nothing', '--interface', '127.0.0.2').status, 404, 'clients share one budget');
 }
