@@ -9,15 +9,20 @@ LIMIT=180 # seconds for all examples; they take about 10
 command -v curl >/dev/null || { echo 'skipped: curl is not installed'; exit 0; }
 
 work=$(mktemp -d)
-ports=$(node -e "
-const net = require('node:net');
-const servers = [1, 2, 3, 4].map(() => net.createServer().listen(0, '127.0.0.1'));
-setTimeout(() => { console.log(servers.map((s) => s.address().port).join(' ')); process.exit(); }, 50);")
-read -r http dns dot doh <<<"$ports"
-export UQRP_DATA_DIR="$work/data" UQRP_HTTP_PORT="$http" UQRP_DNS_PORT="$dns" UQRP_DOT_PORT="$dot" UQRP_DOH_PORT="$doh"
-node src/cli.ts serve >"$work/server.log" 2>&1 &
+export UQRP_DATA_DIR="$work/data" UQRP_HTTP_PORT=0 UQRP_DNS_PORT=0 UQRP_DOT_PORT=0 UQRP_DOH_PORT=0
+node src/cli.ts serve --json >"$work/ports" 2>"$work/server.log" &
 server=$!
 trap 'kill -TERM "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
+# The server chooses its ports, and prints them when it listens: nobody else can take them in between.
+for _ in $(seq 300); do
+  grep -q '"ports"' "$work/ports" && break
+  sleep 0.2
+done
+grep -q '"ports"' "$work/ports" || { echo 'the server did not listen within 60 s:'; cat "$work/server.log"; exit 1; }
+port() { sed -nE "1s/.*\"$1\":([0-9]+).*/\1/p" "$work/ports"; }
+http=$(port http)
+# The commands of the page ask the server at these ports.
+export UQRP_HTTP_PORT="$http" UQRP_DNS_PORT="$(port dns)" UQRP_DOT_PORT="$(port dot)" UQRP_DOH_PORT="$(port doh)"
 for _ in $(seq 300); do
   curl -fsS --max-time 5 "http://127.0.0.1:$http/readyz" >/dev/null 2>&1 && break
   sleep 0.2
