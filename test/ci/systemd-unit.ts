@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { deployText, shellLine, unitValues } from '../support/deploy/unit-file.ts';
 import { requirePrograms } from '../support/process.ts';
@@ -90,7 +91,10 @@ async function serve(): Promise<Trace> {
   const child = spawn(program, args, { cwd: '/', env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
   const timer = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
   const ended = once(child, 'exit') as Promise<[number | null]>;
-  const [line] = (await once(child.stdout.setEncoding('utf8'), 'data')) as [string];
+  // A chunk may have less than the first line, or more.
+  const lines = createInterface({ input: child.stdout });
+  const [line] = (await Promise.race([once(lines, 'line'), ended])) as [string | number | null];
+  if (typeof line !== 'string') throw new Error(`the server ended with ${line} before it listened`);
   const { ports } = JSON.parse(line) as { ports: { http: number; dns: number } };
   const response = await fetch(`http://127.0.0.1:${ports.http}/api/v1/auth/sign_in`, {
     method: 'POST',
