@@ -1,8 +1,8 @@
 /**
  * A flood of unique queries with DO over UDP against one DNS worker; each costs a signature. 6,000 per second come from
  * one source, then from 200 networks. Meanwhile a client at another address asks for a cached name. Exit code 1 when
- * that client loses more than 1 % of its answers or its 95th percentile is above 20 ms, in all of three tries: the
- * machine may be busy. Sources are addresses of 127.0.0.0/8, which Linux accepts on loopback.
+ * that client loses more than 1 % of its answers or its 95th percentile is above 20 ms, in all of five tries: other
+ * work on the machine makes a try worse, never better. Sources are addresses of 127.0.0.0/8, which Linux accepts on loopback.
  *
  * Arguments: queries per second, seconds per try.
  */
@@ -17,7 +17,7 @@ import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const LOST_SHARE = 0.01;
 const P95_MS = 20;
-const TRIES = 3;
+const TRIES = 5;
 /** Milliseconds between two queries of the client: half the rate limit of its network. */
 const CLIENT_PACE_MS = 10;
 const CLIENT_ADDRESS = '127.250.0.1';
