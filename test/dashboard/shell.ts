@@ -1,12 +1,13 @@
 /** What is around every screen: navigation, palette, shortcuts, focus, offline. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { browserTest } from '../support/browser/dashboard.ts';
+import { browserTest, effectsRan } from '../support/browser/dashboard.ts';
 
 browserTest('shell', (get) => {
   it('the palette goes to a page, and the focus to its heading', async () => {
     const { page, signIn, axe, shot } = get();
     await signIn();
+    await effectsRan(page);
     await page.keyboard.press('Control+k');
     const palette = page.getByRole('combobox', { name: 'Page, namespace, webhook or action' });
     await palette.waitFor();

@@ -88,11 +88,23 @@ interface Codes {
   readonly next: (email: string) => Promise<string>;
 }
 
+/**
+ * Waits until the effects of what is drawn have run: Preact runs them in a task after the next frame. Before that no shortcut of a new
+ * screen is known, and no scroll event has come.
+ */
+export async function effectsRan(page: Page): Promise<void> {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+}
+
 /** The six digits in the lines that the server prints for an address. */
 function watchCodes({ child }: Uqrp): Codes {
   const waiting: { email: string; take: (code: string) => void }[] = [];
+  let rest = '';
   child.stdout?.on('data', (chunk: Buffer) => {
-    for (const line of chunk.toString().split('\n')) {
+    const lines = (rest + chunk.toString()).split('\n');
+    // A chunk may end within a line.
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
       const code = /\b\d{6}\b/.exec(line)?.[0];
       const at = waiting.findIndex(({ email }) => line.includes(email));
       if (code !== undefined && at >= 0) waiting.splice(at, 1)[0]!.take(code);
