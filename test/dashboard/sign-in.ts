@@ -106,6 +106,9 @@ browserTest('sign-in', (get) => {
     await context.clearCookies();
     await page.clock.runFor(300_000);
     await page.getByRole('dialog', { name: 'Sign in' }).waitFor();
+    // What the dialog asks for when it opens.
+    await page.clock.runFor(1000);
+    await settled();
     asked.length = 0;
     await page.clock.runFor(300_000);
     await settled();

@@ -139,7 +139,7 @@ browserTest(
       await page.keyboard.press('Escape');
       await details.waitFor({ state: 'detached' });
       await page.getByRole('button', { name: 'pending', exact: true }).click();
-      assert.equal(new URL(page.url()).searchParams.get('status'), 'pending');
+      await page.waitForURL((url) => url.searchParams.get('status') === 'pending');
       await page.getByRole('button', { name: 'pending', exact: true }).click();
     });
 
