@@ -21,16 +21,11 @@ export function browserMissing(): string | null {
   return existsSync(CHROMIUM) ? null : `${CHROMIUM} is not installed (Debian package chromium)`;
 }
 
-export interface Authenticator {
-  /** Whether it answers at once, as if somebody touched it. Otherwise it leaves questions open. */
-  answers(enabled: boolean): Promise<void>;
-}
-
-/** Gives the page a virtual authenticator that verifies its user and answers at once. */
-export async function addAuthenticator(page: Page): Promise<Authenticator> {
+/** Gives the page a virtual authenticator that verifies its user. */
+export async function addAuthenticator(page: Page): Promise<void> {
   const devTools = await page.context().newCDPSession(page);
   await devTools.send('WebAuthn.enable');
-  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
+  await devTools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
       transport: 'internal',
@@ -40,11 +35,6 @@ export async function addAuthenticator(page: Page): Promise<Authenticator> {
       automaticPresenceSimulation: true,
     },
   });
-  return {
-    async answers(enabled) {
-      await devTools.send('WebAuthn.setAutomaticPresenceSimulation', { authenticatorId, enabled });
-    },
-  };
 }
 
 /**
