@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, bytesOf, type Meta, type NamespaceResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
-import { milliseconds } from '../../format/format.ts';
-import { t } from '../../text/text.ts';
 import { type Arrival, type Views, watchArrival } from './arrival.ts';
+import { arrivalParts } from './arrival-text.ts';
 import { askDns, mayPass, pageReader, showsWrite } from './ask-dns.ts';
 import { dropToken, firstTokenFor } from './page-tokens.ts';
 import type { Saved } from './save-record.ts';
@@ -30,29 +29,9 @@ export function ArrivalLine({ saved, meta, namespace }: ArrivalLineProps) {
   if (arrival === null) return null;
   return (
     <p class="note arrival" role="status">
-      <span class="code">{saved.record.key}</span> {partsOf(arrival).join(' · ')}
+      <span class="code">{saved.record.key}</span> {arrivalParts(arrival).join(' · ')}
     </p>
   );
-}
-
-function partsOf({ written, inView, answered, ended }: Arrival): readonly string[] {
-  const parts = [
-    written === null ? t('records.writing') : t('records.written', { ms: milliseconds(written) }),
-  ];
-  for (const { node, ms, late } of inView) {
-    if (ms === null) {
-      if (late) parts.push(t('records.inViewLate', { node }));
-      continue;
-    }
-    const values = { node, ms: milliseconds(ms) };
-    parts.push(inView.length > 1 ? t('records.inViewOf', values) : t('records.inView', values));
-  }
-  if (answered !== null) parts.push(t('records.answered', { ms: milliseconds(answered) }));
-  else if (ended === null) parts.push(t('records.asking'));
-  if (ended === 'late') parts.push(t('records.arrivalLate'));
-  if (ended === 'refused') parts.push(t('records.arrivalRefused'));
-  if (ended === 'no-dns') parts.push(t('records.arrivalNoDns'));
-  return parts;
 }
 
 async function watch(

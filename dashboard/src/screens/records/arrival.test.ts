@@ -40,9 +40,9 @@ describe('where is my write', () => {
     assert.deepEqual(end, {
       written: 12,
       inView: [
-        { node: 'fra1', ms: 9, late: false },
-        { node: 'lon1', ms: 45, late: false },
-        { node: 'old1', ms: null, late: true },
+        { node: 'fra1', ms: 9, isAtMost: false, late: false },
+        { node: 'lon1', ms: 45, isAtMost: true, late: false },
+        { node: 'old1', ms: null, isAtMost: false, late: true },
       ],
       answered: 60,
       ended: 'done',
@@ -81,7 +81,7 @@ describe('where is my write', () => {
         ? ('unknown' as const)
         : { applied: true, nodes: [{ name: 'fra1', applied: true, ms: 9, late: false }] };
     const end = await watchArrival({ ...ports, views }, 1000, 1010);
-    assert.deepEqual(end.inView, [{ node: 'fra1', ms: 9, late: false }]);
+    assert.deepEqual(end.inView, [{ node: 'fra1', ms: 9, isAtMost: false, late: false }]);
     assert.equal(end.ended, 'done');
     const silent = await watchArrival({ ...ports, views: async () => 'unknown' }, 1000, 1010);
     assert.equal(silent.ended, 'late');

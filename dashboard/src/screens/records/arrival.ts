@@ -1,10 +1,19 @@
 /** Where is my write: the times at which a write was stored, was in the view of each node, and was answered over DNS. */
 
+export interface NodeArrival {
+  readonly node: string;
+  /** Null: the node does not have it yet. */
+  readonly ms: number | null;
+  /** The time is the one at which this page saw it: a node of another process tells how far it is every five seconds. */
+  readonly isAtMost: boolean;
+  readonly late: boolean;
+}
+
 /** Milliseconds since the request left. Null: not yet. */
 export interface Arrival {
   readonly written: number | null;
-  /** Empty while nothing is known of the nodes. `ms` null: the node does not have it yet. */
-  readonly inView: readonly { readonly node: string; readonly ms: number | null; readonly late: boolean }[];
+  /** Empty while nothing is known of the nodes. */
+  readonly inView: readonly NodeArrival[];
   readonly answered: number | null;
   /** Why no more is known: the watch gave up, or the answer was refused. */
   readonly ended: 'done' | 'late' | 'refused' | 'no-dns' | null;
@@ -81,10 +90,10 @@ export async function watchArrival(ports: ArrivalPorts, started: number, written
 
 /** The figure of the server where it has one; else the time at which this page saw it first. */
 function viewsAt({ nodes }: Views, { inView }: Arrival, ms: number): Arrival['inView'] {
-  const before = new Map(inView.map((one) => [one.node, one.ms]));
-  return nodes.map(({ name, applied, late, ms: known }) => ({
-    node: name,
-    ms: applied ? (before.get(name) ?? known ?? ms) : null,
-    late,
-  }));
+  const before = new Map(inView.map((one) => [one.node, one]));
+  return nodes.map(({ name, applied, late, ms: known }) => {
+    const first = before.get(name);
+    if (applied && first !== undefined && first.ms !== null) return { ...first, late };
+    return { node: name, ms: applied ? (known ?? ms) : null, isAtMost: applied && known === null, late };
+  });
 }
