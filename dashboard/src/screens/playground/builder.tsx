@@ -1,27 +1,18 @@
 import { useState } from 'preact/hooks';
 import { buildName, NameError, type Operation, parseName } from '../../../../sdk/src/dns.ts';
 import { t } from '../../text/text.ts';
-import { Button } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
-import { encodeLabel, type LabelEncoding } from './label-encoding.ts';
+import { KeyFields, type KeyParts, labelsOf } from './key-fields.tsx';
+import type { LabelEncoding } from './label-encoding.ts';
 import { MASK, type MaskedName, maskName, unmaskName } from './masked-name.ts';
 import { zoneOf } from './name-parts.ts';
 
 const OPERATIONS: readonly Operation[] = ['get', 'info', 'geoip', 'manifest', 'identity'];
 const ENCODINGS: readonly LabelEncoding[] = ['plain', 'b32', 'hex', 'b64'];
 
-interface Param {
-  readonly text: string;
-  readonly encoding: LabelEncoding;
-}
-
-interface Parts {
+interface Parts extends KeyParts {
   readonly operation: Operation;
   readonly token: string;
-  readonly params: readonly Param[];
-  readonly resource: string;
-  readonly namespace: string;
-  readonly version: string;
   readonly zone: string;
 }
 
@@ -42,83 +33,42 @@ export function Builder({ masked, zones, onBuilt }: BuilderProps) {
     setFault(typeof built === 'string' ? null : built.message);
     if (typeof built === 'string') onBuilt(maskName(built, null));
   };
-  const changeParam = (at: number, changes: Partial<Param>): void =>
-    change({ params: parts.params.map((param, index) => (index === at ? { ...param, ...changes } : param)) });
   return (
-    <fieldset class="builder stack" aria-label={t('playground.builder')}>
-      <div class="cards">
-        <Select
-          label={t('playground.partOperation')}
-          help={t('playground.ruleOperation')}
-          value={parts.operation}
-          options={OPERATIONS.map((value) => ({ value, text: value }))}
-          onChange={(operation) => change({ operation })}
-        />
-        <TextField
-          label={t('playground.partToken')}
-          help={t('playground.ruleToken')}
-          type="password"
-          value={parts.token}
-          onInput={(token) => change({ token })}
-          isCode
-        />
-        {parts.params.map((param, at) => (
-          <div key={at} class="stack">
-            <TextField
-              label={`${t('playground.partParam')} ${at + 1}`}
-              help={t('playground.ruleParam')}
-              error={encodeLabel(param.text, param.encoding) === null ? t('playground.notALabel') : null}
-              value={param.text}
-              onInput={(text) => changeParam(at, { text })}
-              isCode
-            />
-            <Select
-              label={`${t('playground.encoding')} ${at + 1}`}
-              help={param.encoding === 'b64' ? t('playground.warnB64') : undefined}
-              value={param.encoding}
-              options={ENCODINGS.map((value) => ({ value, text: value === 'plain' ? value : `${value}-` }))}
-              onChange={(encoding) => changeParam(at, { encoding })}
-            />
-            <Button
-              label={`${t('playground.removeParam')} ${at + 1}`}
-              onClick={() => change({ params: parts.params.filter((_, index) => index !== at) })}
-            >
-              {t('playground.removeParam')}
-            </Button>
-          </div>
-        ))}
-        {(['resource', 'namespace', 'version'] as const).map((field) => (
+    <KeyFields
+      label={t('playground.builder')}
+      parts={parts}
+      encodings={ENCODINGS}
+      fault={fault}
+      onChange={change}
+      before={
+        <>
+          <Select
+            label={t('playground.partOperation')}
+            help={t('playground.ruleOperation')}
+            value={parts.operation}
+            options={OPERATIONS.map((value) => ({ value, text: value }))}
+            onChange={(operation) => change({ operation })}
+          />
           <TextField
-            key={field}
-            label={t(FIELD_TEXTS[field].label)}
-            help={t(FIELD_TEXTS[field].rule)}
-            value={parts[field]}
-            onInput={(value) => change({ [field]: value })}
+            label={t('playground.partToken')}
+            help={t('playground.ruleToken')}
+            type="password"
+            value={parts.token}
+            onInput={(token) => change({ token })}
             isCode
           />
-        ))}
-        <Select
-          label={t('playground.partZone')}
-          value={parts.zone}
-          options={zones.map((value) => ({ value, text: value }))}
-          onChange={(zone) => change({ zone })}
-        />
-      </div>
-      {fault === null ? null : <p class="field-error">{fault}</p>}
-      <div class="actions">
-        <Button onClick={() => change({ params: [...parts.params, { text: 'a', encoding: 'plain' }] })}>
-          {t('playground.addParam')}
-        </Button>
-      </div>
-    </fieldset>
+        </>
+      }
+    >
+      <Select
+        label={t('playground.partZone')}
+        value={parts.zone}
+        options={zones.map((value) => ({ value, text: value }))}
+        onChange={(zone) => change({ zone })}
+      />
+    </KeyFields>
   );
 }
-
-const FIELD_TEXTS = {
-  resource: { label: 'playground.partResource', rule: 'playground.ruleResource' },
-  namespace: { label: 'playground.partNamespace', rule: 'playground.ruleNamespace' },
-  version: { label: 'playground.partVersion', rule: 'playground.ruleVersion' },
-} as const;
 
 /** The parts of the present name, where it has them. */
 function partsOf(masked: MaskedName, zones: readonly string[]): Parts {
@@ -135,8 +85,7 @@ function partsOf(masked: MaskedName, zones: readonly string[]): Parts {
 
 function nameOf({ params, token, zone, ...parts }: Parts): string | NameError {
   try {
-    const labels = params.map(({ text, encoding }) => encodeLabel(text, encoding) ?? '');
-    return buildName({ ...parts, params: labels, token: token === '' ? null : token }, zone);
+    return buildName({ ...parts, params: labelsOf(params), token: token === '' ? null : token }, zone);
   } catch (error) {
     if (error instanceof NameError) return error;
     throw error;

@@ -9,6 +9,7 @@ import { Select, TextField } from '../../ui/field.tsx';
 import { DataField } from './data-field.tsx';
 import { EnvelopePreview } from './envelope-preview.tsx';
 import { faultText } from './fault-text.ts';
+import { KeyBuilder } from './key-builder.tsx';
 import { type Draft, type ExpiryMode, type ReadDraft, readDraft, type TimeUnit } from './record-draft.ts';
 import { type Fault, limitsOf } from './record-rules.ts';
 
@@ -65,6 +66,12 @@ export function RecordForm({ meta, initial, isNew, namespaces, onSave, onCancel 
         isCode
         hasFocus={isNew}
       />
+      {isNew ? (
+        <details>
+          <summary>{t('records.builder')}</summary>
+          <KeyBuilder value={draft.key} namespaces={namespaces} onBuilt={(key) => change({ key })} />
+        </details>
+      ) : null}
       <DataField
         draft={draft}
         read={read}
