@@ -4,16 +4,16 @@ import { api } from '../../app/client.ts';
 import { useResource } from '../../data/resource.ts';
 import { count, dateTime } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
-import { Chart, type ChartData } from '../../ui/chart.tsx';
+import { Chart } from '../../ui/chart.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
-import { STATUSES, stepsOf } from './traffic-steps.ts';
+import { chartOf } from '../query-log/time-buckets.ts';
+import { stepsOf } from './traffic-steps.ts';
 
 const PAGE = 100;
 /** Rows that the chart is made of at most: ten requests. */
 const ROWS_MAX = 1000;
 const FRESH_MS = 30_000;
-const TONES = { hit: 'good', miss: 'info', expired: 'warn', error: 'bad', refused: 'dim' } as const;
 
 interface Newest {
   readonly rows: readonly QueryLogRow[];
@@ -41,19 +41,9 @@ async function newestRows(signal: AbortSignal): Promise<Newest> {
 export function Traffic() {
   const newest = useResource('query-log newest', newestRows, { freshMs: FRESH_MS });
   const { value } = newest;
-  const data = useMemo<ChartData>(() => {
+  const data = useMemo(() => {
     const since = value?.since ?? null;
-    const { starts, counts } = stepsOf(
-      value?.rows ?? [],
-      Date.now(),
-      since === null ? null : Date.parse(since),
-    );
-    const series = STATUSES.map((status, at) => ({
-      name: t(`overview.status_${status}`),
-      tone: TONES[status],
-      values: counts[at] ?? [],
-    }));
-    return { times: starts, series, isStacked: true };
+    return chartOf(stepsOf(value?.rows ?? [], Date.now(), since === null ? null : Date.parse(since)));
   }, [value]);
   return (
     <section class="card stack" aria-labelledby="traffic">

@@ -5,7 +5,8 @@ import { time } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { Chips } from '../../ui/chips.tsx';
 import { Select, Switch } from '../../ui/field.tsx';
-import { type Filters, STATUSES, TRANSPORTS } from './filters.ts';
+import { type Filters, TRANSPORTS } from './filters.ts';
+import { STATUSES } from './time-buckets.ts';
 
 export interface FilterBarProps {
   readonly filters: Filters;

@@ -1,6 +1,6 @@
 import type { QueryLogFilter, QueryLogRow, QueryStatus, StreamFilter } from '../../../../sdk/src/uqrp-sdk.ts';
+import { STATUSES } from './time-buckets.ts';
 
-export const STATUSES: readonly QueryStatus[] = ['hit', 'miss', 'expired', 'error', 'refused'];
 export const TRANSPORTS: readonly QueryLogRow['transport'][] = ['udp', 'tcp', 'dot'];
 
 /** What is shown. Every field stands in the address of the page, so that a link shows the same. */

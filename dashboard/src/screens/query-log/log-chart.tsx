@@ -1,19 +1,10 @@
 import { useCallback, useMemo, useRef } from 'preact/hooks';
-import type { QueryLogRow, QueryStatus } from '../../../../sdk/src/uqrp-sdk.ts';
+import type { QueryLogRow } from '../../../../sdk/src/uqrp-sdk.ts';
 import { dateTime } from '../../format/format.ts';
 import { t, tn } from '../../text/text.ts';
-import { Chart, type ChartData } from '../../ui/chart.tsx';
-import { STATUSES } from './filters.ts';
-import { bucketRows, windowOf } from './time-buckets.ts';
+import { Chart } from '../../ui/chart.tsx';
+import { bucketRows, chartOf, windowOf } from './time-buckets.ts';
 import { useSeconds } from './use-seconds.ts';
-
-const TONES: Readonly<Record<QueryStatus, ChartData['series'][number]['tone']>> = {
-  hit: 'good',
-  miss: 'info',
-  expired: 'warn',
-  error: 'bad',
-  refused: 'dim',
-};
 
 export interface LogChartProps {
   readonly rows: readonly QueryLogRow[];
@@ -28,18 +19,7 @@ export function LogChart({ rows, isLive, onWindow }: LogChartProps) {
   latest.current = rows;
   const isEmpty = rows.length === 0;
   const buckets = useMemo(() => bucketRows(latest.current), [isLive ? seconds : rows, isLive, isEmpty]);
-  const data = useMemo<ChartData>(
-    () => ({
-      times: buckets.starts,
-      series: STATUSES.map((status, at) => ({
-        name: status,
-        tone: TONES[status],
-        values: buckets.counts[at] ?? [],
-      })),
-      isStacked: true,
-    }),
-    [buckets],
-  );
+  const data = useMemo(() => chartOf(buckets), [buckets]);
   const choose = useCallback(
     (from: number, to: number) => onWindow(windowOf(from, to, buckets.width)),
     [buckets.width, onWindow],

@@ -1,5 +1,8 @@
 import type { QueryLogRow, QueryStatus } from '../../../../sdk/src/uqrp-sdk.ts';
-import { STATUSES } from './filters.ts';
+import type { ChartData } from '../../ui/chart.tsx';
+
+export const STATUSES: readonly QueryStatus[] = ['hit', 'miss', 'expired', 'error', 'refused'];
+const TONES = { hit: 'good', miss: 'info', expired: 'warn', error: 'bad', refused: 'dim' } as const;
 
 export interface TimeBuckets {
   /** Seconds in one. */
@@ -16,28 +19,39 @@ const BUCKETS_MAX = 120;
 
 /** Counts rows over their own span, in at most 120 steps. */
 export function bucketRows(rows: readonly QueryLogRow[]): TimeBuckets {
-  const times = rows.map((row) => Date.parse(row.timestamp) / 1000);
-  if (times.length === 0) return { width: 1, starts: [], counts: STATUSES.map(() => []) };
+  if (rows.length === 0) return { width: 1, starts: [], counts: STATUSES.map(() => []) };
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
-  for (const time of times) {
+  for (const { timestamp } of rows) {
+    const time = Date.parse(timestamp) / 1000;
     if (time < first) first = time;
     if (time > last) last = time;
   }
-  const width = WIDTHS.find((one) => (last - first) / one < BUCKETS_MAX - 1) ?? 3_600;
-  const from = Math.floor(first / width);
-  const length = Math.min(BUCKETS_MAX, Math.floor(last / width) - from + 1);
-  const counts = STATUSES.map(() => new Array<number>(length).fill(0));
-  for (const [index, time] of times.entries()) {
-    const line = counts[STATUSES.indexOf(statusOf(rows[index]))];
-    const at = Math.floor(time / width) - from;
-    if (line !== undefined && at < length) line[at] = (line[at] ?? 0) + 1;
-  }
-  return { width, starts: Array.from({ length }, (_, index) => (from + index) * width), counts };
+  return countRows(rows, first, last, BUCKETS_MAX);
 }
 
-function statusOf(row: QueryLogRow | undefined): QueryStatus {
-  return row?.status ?? 'error';
+/** Counts rows between two times, in Unix seconds, in the shortest steps of which `most` are enough. Others are left out. */
+export function countRows(
+  rows: readonly Pick<QueryLogRow, 'timestamp' | 'status'>[],
+  from: number,
+  until: number,
+  most: number,
+): TimeBuckets {
+  const width = WIDTHS.find((one) => (until - from) / one < most - 1) ?? 3_600;
+  const first = Math.floor(from / width);
+  const length = Math.min(most, Math.floor(until / width) - first + 1);
+  const counts = STATUSES.map(() => new Array<number>(length).fill(0));
+  for (const { timestamp, status } of rows) {
+    const line = counts[STATUSES.indexOf(status)];
+    const at = Math.floor(Date.parse(timestamp) / 1000 / width) - first;
+    if (line?.[at] !== undefined) line[at] += 1;
+  }
+  return { width, starts: Array.from({ length }, (_, index) => (first + index) * width), counts };
+}
+
+export function chartOf({ starts, counts }: TimeBuckets): ChartData {
+  const series = STATUSES.map((name, at) => ({ name, tone: TONES[name], values: counts[at] ?? [] }));
+  return { times: starts, series, isStacked: true };
 }
 
 /** The selected seconds as a window: whole buckets, at least one. */

@@ -6,13 +6,12 @@ import { count, date } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { CopyAs } from '../../ui/copy-as.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { Gauge } from '../../ui/gauge.tsx';
 import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { DeliveryRates } from './delivery-rates.tsx';
+import { LimitGauges } from './limit-gauges.tsx';
 import { TierTable } from './tier-table.tsx';
 import { deletedReads, namespaceBars } from './usage-parts.ts';
-import { WriteBudget } from './write-budget.tsx';
 
 const POLL_MS = 10_000;
 
@@ -30,33 +29,12 @@ export function UsageScreen() {
 }
 
 function UsageParts({ usage }: { readonly usage: Usage }) {
-  const { records, webhooks, namespaces, api_keys: keys, metered, tier } = usage;
-  const { total_authenticated_queries: reads, tier_allowance: allowance } = metered;
-  const of = (used: number, limit: number): string =>
-    t('usage.of', { used: count(used), limit: count(limit) });
+  const { namespaces, api_keys: keys, metered, tier } = usage;
+  const reads = metered.total_authenticated_queries;
   return (
     <>
       <section class="cards" aria-label={t('usage.limits')}>
-        <Gauge
-          label={t('usage.records')}
-          value={records.used}
-          max={records.limit}
-          text={of(records.used, records.limit)}
-        />
-        <Gauge
-          label={t('usage.webhooks')}
-          value={webhooks.used}
-          max={webhooks.limit}
-          text={of(webhooks.used, webhooks.limit)}
-        />
-        <Gauge
-          label={t('usage.reads')}
-          value={reads}
-          max={allowance}
-          text={of(reads, allowance)}
-          note={t('usage.estimated')}
-        />
-        <WriteBudget writes={usage.writes} />
+        <LimitGauges usage={usage} />
       </section>
       <p class="dim">{t('usage.others', { namespaces: count(namespaces.used), keys: count(keys.used) })}</p>
       <section class="stack" aria-labelledby="usage-reads">
