@@ -39,12 +39,12 @@ export interface DataTableProps<Row> {
   readonly actions?: (row: Row) => ComponentChildren;
   /** Width of the column of `actions`. Default `10rem`. */
   readonly actionsWidth?: string;
-  /** Most visible rows before it scrolls. Default 15. */
+  /** Most visible rows before it scrolls. Default 15, and more in a tall window. */
   readonly visibleRows?: number;
 }
 
-/** Pixels; the style sheet has the same in `--row`. */
-const ROW_HEIGHT = 40;
+/** Rems; the style sheet has the same in `--row`. */
+const ROW_REMS = 2.5;
 /** Rows before the end at which the next page is asked for. */
 const AHEAD = 30;
 /** Elements in a row that take clicks for themselves. */
@@ -55,29 +55,43 @@ const INTERACTIVE = 'a, button, input, select, label, summary';
  * selects. Rows have one height: long text is cut with an ellipsis.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { columns, rows, rowKey, onEnd, onOpen, onSelect, selected, visibleRows = 15 } = props;
+  const { columns, rows, rowKey, onEnd, onOpen, onSelect, selected, visibleRows } = props;
   const body = useRef<HTMLDivElement>(null);
-  const [shown, setShown] = useState<RowWindow>({ from: 0, until: Math.min(rows.length, visibleRows + 9) });
+  const [shown, setShown] = useState<RowWindow>({
+    from: 0,
+    until: Math.min(rows.length, (visibleRows ?? 15) + 9),
+  });
   const [current, setCurrent] = useState(-1);
+  const rowHeight = ROW_REMS * rem();
   const measure = (): void => {
     const element = body.current;
     if (element === null) return;
     const { scrollTop: top, clientHeight: height } = element;
-    const next = rowWindow({ top, height, rowHeight: ROW_HEIGHT, rows: rows.length });
+    const next = rowWindow({ top, height, rowHeight, rows: rows.length });
     setShown((before) => (before.from === next.from && before.until === next.until ? before : next));
     if (next.until > rows.length - AHEAD) onEnd?.();
   };
   useEffect(measure, [rows, onEnd]);
+  const measureNow = useRef(measure);
+  measureNow.current = measure;
+  useEffect(() => {
+    const element = body.current;
+    if (element === null) return;
+    // A taller window shows more rows.
+    const observer = new ResizeObserver(() => measureNow.current());
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
   const goTo = (to: number): void => {
     const at = Math.max(0, Math.min(rows.length - 1, to));
     const element = body.current;
     if (element === null || rows.length === 0) return;
     setCurrent(at);
     props.onCurrent?.(rows[at] ?? null);
-    const top = at * ROW_HEIGHT;
-    const height = element.clientHeight - ROW_HEIGHT;
+    const top = at * rowHeight;
+    const height = element.clientHeight - rowHeight;
     if (top < element.scrollTop) element.scrollTop = top;
-    else if (top + ROW_HEIGHT > element.scrollTop + height) element.scrollTop = top + ROW_HEIGHT - height;
+    else if (top + rowHeight > element.scrollTop + height) element.scrollTop = top + rowHeight - height;
     measure();
     requestAnimationFrame(() => element.querySelector<HTMLElement>(`[aria-rowindex="${at + 2}"]`)?.focus());
   };
@@ -99,7 +113,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.target instanceof Element && event.target.matches(INTERACTIVE) && event.key !== 'Escape')
       return;
-    const page = Math.max(1, Math.floor((body.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2);
+    const page = Math.max(1, Math.floor((body.current?.clientHeight ?? 0) / rowHeight) - 2);
     const to = {
       ArrowDown: current + 1,
       ArrowUp: current - 1,
@@ -127,11 +141,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     <div
       ref={body}
       role="table"
-      class="data-table"
+      class={`data-table ${visibleRows === undefined ? 'tall' : ''}`}
       aria-label={props.label}
       aria-rowcount={props.total === -1 ? -1 : (props.total ?? rows.length) + 1}
       tabIndex={0}
-      style={{ '--tracks': tracks, '--least': least, '--visible': String(visibleRows) }}
+      style={{ '--tracks': tracks, '--least': least, '--visible': String(visibleRows ?? 15) }}
       onScroll={measure}
       onKeyDown={onKeyDown}
     >
@@ -162,8 +176,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <div
         role="rowgroup"
         style={{
-          paddingTop: `${shown.from * ROW_HEIGHT}px`,
-          paddingBottom: `${Math.max(0, rows.length - shown.until) * ROW_HEIGHT}px`,
+          paddingTop: `${shown.from * rowHeight}px`,
+          paddingBottom: `${Math.max(0, rows.length - shown.until) * rowHeight}px`,
         }}
       >
         {rows.slice(shown.from, shown.until).map((row, offset) => {
@@ -213,6 +227,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </div>
     </div>
   );
+}
+
+/** Pixels. */
+function rem(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
 
 interface RowActs {
