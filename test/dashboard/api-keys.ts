@@ -41,7 +41,7 @@ browserTest('API keys', (get) => {
     key = (await dialog.locator('output').innerText()).trim();
     assert.match(key, /^[0-9a-f]{64}$/);
     await dialog
-      .getByText(/\$UQRP_KEY/)
+      .getByText(/\$UQRP_TOKEN/)
       .first()
       .waitFor();
     await axe('a new key');

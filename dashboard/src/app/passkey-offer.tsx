@@ -31,13 +31,19 @@ function takeBackOffer(): void {
   offeredTo.value = null;
 }
 
+/** The button that had the focus goes with the offer. */
+function close(): void {
+  takeBackOffer();
+  document.querySelector('h1')?.focus();
+}
+
 /** A region above the screen: it does not keep anyone from working. */
 export function PasskeyOffer({ user }: { readonly user: string }) {
   const { isBusy, error, run } = useAction();
   if (offeredTo.value !== user) return null;
   const add = async (): Promise<void> => {
     await addPasskey();
-    takeBackOffer();
+    close();
     toast(t('account.passkeyAdded'));
   };
   return (
@@ -54,7 +60,7 @@ export function PasskeyOffer({ user }: { readonly user: string }) {
           tone="quiet"
           onClick={() => {
             writeSetting('passkey-offer', 'no');
-            takeBackOffer();
+            close();
           }}
         >
           {t('signIn.offerLater')}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { t } from '../text/text.ts';
 import { CodeBlock } from './code-block.tsx';
 
 export interface EmptyStateProps {
@@ -20,6 +21,11 @@ export function EmptyState({ title, text, children, command }: EmptyStateProps) 
       <p>{text}</p>
       {children === undefined ? null : <div class="actions">{children}</div>}
       {command === undefined ? null : <CodeBlock code={command} label="curl" />}
+      {command?.includes('$UQRP_TOKEN') && !command.includes('UQRP_TOKEN=') ? (
+        <p class="dim">
+          {t('ui.tokenIs')} <a href="/api-keys">{t('nav.apiKeys')}</a>
+        </p>
+      ) : null}
     </div>
   );
 }

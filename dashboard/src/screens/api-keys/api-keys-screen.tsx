@@ -86,7 +86,11 @@ export function ApiKeysScreen() {
       {keys.error === undefined ? null : <ErrorNote error={keys.error} again={keys.again} />}
       {keys.state === 'loading' ? <Loading /> : null}
       {keys.state === 'ready' && list.length === 0 ? (
-        <EmptyState title={t('apiKeys.emptyTitle')} text={t('apiKeys.emptyText')} command={curlCreate()} />
+        <EmptyState
+          title={t('apiKeys.emptyTitle')}
+          text={t('apiKeys.emptyText')}
+          command={`${OWN_TOKEN}\n${curlCreate()}`}
+        />
       ) : null}
       {list.length > 0 ? (
         <>
@@ -148,6 +152,9 @@ function WhyForbidden() {
 }
 
 const TOKEN = '-H "Authorization: Bearer $UQRP_TOKEN"';
+
+/** No key can make keys. */
+const OWN_TOKEN = 'UQRP_TOKEN=$(npx uqrp user token EMAIL)';
 
 function curlList(): string {
   return `curl -s ${location.origin}/api/v1/api_keys ${TOKEN}`;

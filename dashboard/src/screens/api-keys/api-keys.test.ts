@@ -21,11 +21,11 @@ describe('what an API key can do', () => {
   it('is tried by a command that it may do, with the key in a variable', () => {
     assert.equal(
       keyCommand(API, { operations: [], namespaces: [] }),
-      `curl -s "${API}/records?limit=10" -H "Authorization: Bearer $UQRP_KEY"`,
+      `curl -s "${API}/records?limit=10" -H "Authorization: Bearer $UQRP_TOKEN"`,
     );
     assert.match(keyCommand(API, { operations: ['read'], namespaces: ['acme'] }), /&namespace=acme"/);
     const write = keyCommand(API, { operations: ['write'], namespaces: ['acme'] });
-    assert.match(write, /\$UQRP_KEY.*\n.*-d '\{"record":\{"key":"greeting\.acme\.v1"/);
+    assert.match(write, /\$UQRP_TOKEN.*\n.*-d '\{"record":\{"key":"greeting\.acme\.v1"/);
   });
 });
 

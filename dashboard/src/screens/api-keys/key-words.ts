@@ -27,7 +27,7 @@ function mayDo(operations: readonly ApiOperation[], one: ApiOperation): boolean 
 
 /** A first request with the key, which stands in a variable of the shell. A key that only writes cannot list. */
 export function keyCommand(api: string, { operations, namespaces }: Scopes): string {
-  const head = `-H "Authorization: Bearer $UQRP_KEY"`;
+  const head = `-H "Authorization: Bearer $UQRP_TOKEN"`;
   const namespace = namespaces[0];
   if (mayDo(operations, 'read')) {
     const filter = namespace === undefined ? '' : `&namespace=${encodeURIComponent(namespace)}`;

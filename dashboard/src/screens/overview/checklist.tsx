@@ -1,6 +1,6 @@
 /** The first steps of an account, with a tick for each that is done. */
 import { signal } from '@preact/signals';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { NamespaceResource, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
 import { api } from '../../app/client.ts';
 import { useMeta } from '../../app/meta.ts';
@@ -11,6 +11,7 @@ import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import type { DnsAnswer } from '../records/ask-dns.ts';
 import { stateOf, useTokens } from '../tokens/use-tokens.ts';
+import { NoTier } from '../webhooks/no-tier.tsx';
 import { doneSteps, nextStep, STEPS, type StepName } from './first-steps.ts';
 import { FirstAnswer, NamespaceStep, ReadStep, RecordStep } from './step-forms.tsx';
 
@@ -43,17 +44,29 @@ export function Checklist({ usage, namespaces }: ChecklistProps) {
     invalidate('usage');
     invalidate('namespaces');
   });
+  const section = useRef<HTMLElement>(null);
+  const before = useRef(next);
+  useEffect(() => {
+    if (before.current === next) return;
+    const first = section.current?.querySelector<HTMLElement>('[aria-current] :is(a, button, input)');
+    // The form of the next step may still be read.
+    if (first === null || first === undefined) return;
+    before.current = next;
+    // The form of the step before had the focus, and is gone.
+    if (document.activeElement === document.body) first.focus();
+  });
   if ((next === null || isHidden.value) && answer === null) return null;
   const form = (step: StepName) => {
     if (step === 'namespace') return <NamespaceStep />;
     if (step === 'record' && namespace !== undefined)
       return <RecordStep key={namespace.id} namespace={namespace} />;
+    if (step === 'webhook' && usage.webhooks.limit === 0) return <NoTier />;
     if (step === 'webhook') return <a href="/webhooks">{t('overview.toWebhooks')}</a>;
     if (meta === undefined || withRecords === undefined || first === null) return null;
     return <ReadStep meta={meta} namespace={withRecords} recordKey={first} onAnswer={setAnswer} />;
   };
   return (
-    <section class="card stack checklist" aria-labelledby="first-steps">
+    <section ref={section} class="card stack checklist" aria-labelledby="first-steps">
       <header>
         <h2 id="first-steps">{t('overview.firstSteps')}</h2>
         {usage.records.used === 0 ? null : (

@@ -119,7 +119,13 @@ export function RecordsView({ namespace }: RecordsViewProps) {
       {isEmpty ? (
         <Nothing namespace={texts.namespace} filters={filters} onClear={clear}>
           {create}
-          {importLink}
+          {namespaces.value?.length === 0 ? (
+            <span>
+              {t('import.noNamespaceText')} <a href="/namespaces">{t('import.toNamespaces')}</a>
+            </span>
+          ) : (
+            importLink
+          )}
         </Nothing>
       ) : null}
       {pages.rows.length > 0 ? (

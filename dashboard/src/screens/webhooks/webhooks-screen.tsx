@@ -15,6 +15,7 @@ import { Loading } from '../../ui/loading.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Time } from '../../ui/time.tsx';
 import { NewWebhook } from './new-webhook.tsx';
+import { NoTier } from './no-tier.tsx';
 import { OutcomeBar } from './outcome-bar.tsx';
 import { FailureCount, StateBadge } from './state-badge.tsx';
 
@@ -71,7 +72,7 @@ export function WebhooksScreen() {
   const list = webhooks.value ?? [];
   const limit = usage.value?.webhooks.limit;
   const make = (
-    <Button tone="primary" onClick={() => setMaking(true)}>
+    <Button tone="primary" onClick={() => setMaking(true)} isDisabled={limit === 0}>
       {t('webhooks.new')}
     </Button>
   );
@@ -85,7 +86,7 @@ export function WebhooksScreen() {
         </>
       }
     >
-      {limit === 0 ? <p class="note warn">{t('webhooks.noTier')}</p> : null}
+      {limit === 0 ? <NoTier /> : null}
       {webhooks.error === undefined ? null : <ErrorNote error={webhooks.error} again={webhooks.again} />}
       {webhooks.state === 'loading' ? <Loading /> : null}
       {webhooks.state === 'ready' && list.length === 0 ? (
