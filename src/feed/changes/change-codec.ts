@@ -4,7 +4,7 @@
  * The reader checks types, bounds and the form of names, on which a view relies. It checks no product rules: a row may
  * be older than a rule.
  */
-import type { Change, ChangeCause } from '../../core/change.ts';
+import type { Change, ChangeBody, ChangeCause } from '../../core/change.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { PUBLIC_NAMESPACE } from '../../core/names/labels.ts';
 import {
@@ -62,11 +62,27 @@ export class ChangeFormatError extends Error {
   }
 }
 
+type NewChange = { readonly owner: string | null; readonly cause: ChangeCause } & ChangeBody;
+
 /** @throws ChangeFormatError when `decodeChange` would refuse the row: one bad row would stop every view */
 export function encodeChange(change: Change): EncodedChange {
-  const { seq, at, owner, cause, type, namespace, ...rest } = change;
-  const { key = null, data = null, ...fields } = rest as { key?: string; data?: string | null };
-  const body = isDatasetChange(change) ? datasetBody(change) : fields;
+  return encodeNewChange(change, change.seq, change.at).row;
+}
+
+/**
+ * Numbers and encodes a change.
+ * @param at milliseconds since the epoch
+ * @returns the row, and what `decodeChange` makes of it
+ * @throws ChangeFormatError as `encodeChange`
+ */
+export function encodeNewChange(
+  made: NewChange,
+  seq: number,
+  at: number,
+): { readonly row: EncodedChange; readonly change: Change } {
+  const { owner, cause, type, namespace } = made;
+  const { key = null, data = null } = made as { key?: string; data?: string | null };
+  const body = membersOf(made);
   const row: EncodedChange = {
     seq,
     at,
@@ -79,8 +95,29 @@ export function encodeChange(change: Change): EncodedChange {
     data: data === null ? null : Buffer.from(data, 'base64'),
   };
   // The members as they are: what was just written need not be parsed.
-  checked(row, () => body);
-  return row;
+  return { row, change: checked(row, () => body) };
+}
+
+/** Members of a change that the body does not have. */
+const OUTSIDE: ReadonlySet<string> = new Set([
+  'seq',
+  'at',
+  'owner',
+  'cause',
+  'type',
+  'namespace',
+  'key',
+  'data',
+]);
+
+/** The members of the body that is stored. */
+function membersOf(made: NewChange): Body {
+  if (isDatasetChange(made)) return datasetBody(made);
+  if (made.type === 'record.upserted') {
+    const { resource, version, contentType, ttlSeconds, expiresAt } = made;
+    return { resource, version, contentType, ttlSeconds, expiresAt };
+  }
+  return Object.fromEntries(Object.entries(made).filter(([name]) => !OUTSIDE.has(name)));
 }
 
 /**

@@ -2,7 +2,7 @@
  * Dataset changes as JSON. Items travel as lists, `[item, [from, to, issuer, brand, cc, type], …]`: named members would
  * double the log.
  */
-import type { Change, DatasetChange } from '../../core/change.ts';
+import type { ChangeBody, DatasetChange } from '../../core/change.ts';
 import { EARLIEST, LATEST } from '../../core/datasets/as-of.ts';
 import { attestationKeyId, PUBLIC_KEY_OCTETS } from '../../core/datasets/attestation.ts';
 import type { DatasetItem, ItemFacts } from '../../core/datasets/item.ts';
@@ -30,7 +30,7 @@ export function isDatasetType(type: string): type is DatasetChange['type'] {
   return TYPES.has(type);
 }
 
-export function isDatasetChange<C extends Change>(change: C): change is C & DatasetChange {
+export function isDatasetChange<C extends ChangeBody>(change: C): change is C & DatasetChange {
   return isDatasetType(change.type);
 }
 

@@ -1,4 +1,4 @@
-import type { Marks } from './unit-marks.ts';
+import { type Marks, NO_MARKS } from './unit-marks.ts';
 import { WORK_TOPICS, type WorkTopic } from './work-topics.ts';
 
 /**
@@ -33,6 +33,11 @@ export class StoreSignals {
     return this.#add(this.#committed, () => listener());
   }
 
+  /** Whether somebody listens to changes. */
+  get isHeard(): boolean {
+    return this.#changed.size > 0;
+  }
+
   /** The `seq` of the last call of `tell` with one; null before. */
   get lastSeq(): number | null {
     return this.#lastSeq;
@@ -50,7 +55,7 @@ export class StoreSignals {
   /** Tells of everything when a reader found a head of the log of which no notice came. */
   found(head: number): void {
     if (this.#lastSeq === null) this.#lastSeq = head;
-    else if (head > this.#lastSeq) this.tell({ seq: head, work: new Set(WORK_TOPICS) });
+    else if (head > this.#lastSeq) this.tell({ ...NO_MARKS, seq: head, work: new Set(WORK_TOPICS) });
   }
 
   /** Stops watching other processes. */

@@ -1,5 +1,5 @@
-import type { ChangeBody, ChangeCause } from '../../../core/change.ts';
-import { encodeChange } from '../../../feed/changes/change-codec.ts';
+import type { Change, ChangeBody, ChangeCause } from '../../../core/change.ts';
+import { encodeNewChange } from '../../../feed/changes/change-codec.ts';
 import { rowInsert } from '../engine/insert-rows.ts';
 import { statement } from '../engine/statement.ts';
 import { markChange } from '../engine/unit-marks.ts';
@@ -41,26 +41,37 @@ const APPEND = rowInsert('change_log', {
  * @throws ChangeFormatError when a view could not read one of them; none is written
  */
 export function appendChanges(tx: Tx, changes: readonly NewChange[], at: number): Promise<number> {
-  return appendEncoded(tx, changes.length, (first) =>
-    changes.map((change, index) => encodeChange({ ...change, seq: first + index, at })),
+  const appended: Change[] = [];
+  return appendEncoded(
+    tx,
+    changes.length,
+    (first) =>
+      changes.map((body, index) => {
+        const { row, change } = encodeNewChange(body, first + index, at);
+        appended.push(change);
+        return row;
+      }),
+    appended,
   );
 }
 
 /**
  * As `appendChanges`, for rows that are encoded already.
  * @param rowsOf makes the rows, given the `seq` of the first; may throw
+ * @param appended has them as changes once the rows are made; null: only the database can read them
  */
 export async function appendEncoded(
   tx: Tx,
   count: number,
   rowsOf: (first: number) => readonly ChangeLogTable[],
+  appended: readonly Change[] | null = null,
 ): Promise<number> {
   const { rows: heads } = await TAKE_SEQ(tx, { changes: count });
   const last = heads[0]?.seq;
   if (last === undefined) throw new Error('the database has lost its sequence number (table feed_head)');
   const rows = rowsOf(last - count + 1);
   await APPEND(tx, rows.map(valuesOf));
-  if (count > 0) markChange(tx, last);
+  if (count > 0) markChange(tx, last, appended);
   return last;
 }
 

@@ -9,12 +9,21 @@ import { statement } from '../engine/statement.ts';
 import type { ChangeLogTable } from '../schema.ts';
 import type { Reader } from '../store.ts';
 import { base64 } from './change-log.ts';
+import type { RecentChanges } from './recent-changes.ts';
 
 /** Rows of a page of the snapshot. */
 const PAGE = 500;
 
-/** The log and the tables as the follower sees them. */
-export function changeSource(read: Reader, signals: StoreSignals, clock: Clock): ChangeSource {
+/**
+ * The log and the tables as the follower sees them.
+ * @param recent changes of this process that need not be read again
+ */
+export function changeSource(
+  read: Reader,
+  signals: StoreSignals,
+  clock: Clock,
+  recent: Pick<RecentChanges, 'take'> | null = null,
+): ChangeSource {
   let heardAt: number | null = null;
   /** Every answer of the database is current at the moment when it comes. */
   const heard = <T>(answer: T): T => {
@@ -27,7 +36,12 @@ export function changeSource(read: Reader, signals: StoreSignals, clock: Clock):
       signals.found(found.head);
       return found;
     },
-    since: async (seq, limit) => heard(await since(read, seq, limit)),
+    async since(seq, limit) {
+      const taken = recent?.take(seq, limit, signals.lastSeq) ?? null;
+      if (taken === null) return heard(await since(read, seq, limit));
+      heardAt = Math.max(heardAt ?? 0, taken.at);
+      return taken.changes;
+    },
     async openSnapshot(): Promise<Snapshot> {
       // First: what changes while the pages are read comes after this head in the log.
       const { epoch, head } = heard(await bounds(read));

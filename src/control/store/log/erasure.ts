@@ -1,4 +1,5 @@
 import { statement } from '../engine/statement.ts';
+import { markErasure } from '../engine/unit-marks.ts';
 import type { Db, Tx } from '../store.ts';
 
 const IS_DUE = statement<object, { seq: number }>(
@@ -56,7 +57,10 @@ export async function eraseSuperseded(tx: Tx, limit: number): Promise<number> {
   if (last === undefined) return 0;
   const latest = new Map<string, number>();
   for (const { key, seq } of changes) if (key !== null) latest.set(key, seq);
-  if (latest.size > 0) await ERASE_BEFORE(tx, { latest: jsonObject(latest) });
+  if (latest.size > 0) {
+    const { numAffectedRows = 0n } = await ERASE_BEFORE(tx, { latest: jsonObject(latest) });
+    if (numAffectedRows > 0n) markErasure(tx);
+  }
   await MOVE_CURSOR(tx, { seq: last.seq });
   return changes.length;
 }

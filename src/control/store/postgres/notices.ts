@@ -65,7 +65,7 @@ function readNotice(text: string | undefined, self: string): Marks | null {
   try {
     const [origin, seq, work] = JSON.parse(text ?? '') as Notice;
     if (origin === self) return null;
-    return { seq, work: new Set(WORK_TOPICS.filter((topic) => work.includes(topic))) };
+    return { ...NO_MARKS, seq, work: new Set(WORK_TOPICS.filter((topic) => work.includes(topic))) };
   } catch {
     return null;
   }
@@ -116,7 +116,7 @@ async function listen(
     await client.connect();
     await client.query(`listen ${CHANNEL}`);
     const { rows } = await client.query<{ seq: number }>('select seq from feed_head where id = 1');
-    if (!signal.aborted) heard({ seq: rows[0]?.seq ?? 0, work: new Set(WORK_TOPICS) });
+    if (!signal.aborted) heard({ ...NO_MARKS, seq: rows[0]?.seq ?? 0, work: new Set(WORK_TOPICS) });
     await lost;
     return RECONNECT.firstMs;
   } finally {

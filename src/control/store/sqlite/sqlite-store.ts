@@ -5,8 +5,10 @@ import { Kysely } from 'kysely';
 import type { Clock } from '../../../core/clock.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { StoreSignals } from '../engine/signals.ts';
+import { NO_MARKS } from '../engine/unit-marks.ts';
 import { WORK_TOPICS } from '../engine/work-topics.ts';
 import { changeSource } from '../log/change-reader.ts';
+import { createRecentChanges } from '../log/recent-changes.ts';
 import { migrate } from '../migrations/migrate.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
@@ -44,15 +46,23 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
       version: () => JSON.stringify(writer.run('pragma data_version')),
       onCommit() {
         const seq = (reader.run('select seq from feed_head') as { seq: number }[])[0]?.seq ?? null;
-        signals.tell({ seq: seq === signals.lastSeq ? null : seq, work: new Set(WORK_TOPICS) });
+        signals.tell({
+          ...NO_MARKS,
+          seq: seq === signals.lastSeq ? null : seq,
+          work: new Set(WORK_TOPICS),
+        });
       },
     }),
   );
+  const recent = createRecentChanges({ isHeard: () => signals.isHeard, clock });
   try {
     await whileBusy(() => writer.run('pragma journal_mode = WAL'));
     for (const pragma of PRAGMAS) writer.run(`pragma ${pragma}`);
     writer.run(`pragma busy_timeout = ${WRITER_BUSY_TIMEOUT}`);
-    commits = new GroupCommit(writer, (marks) => signals.tell(marks));
+    commits = new GroupCommit(writer, (marks) => {
+      recent.committed(marks);
+      signals.tell(marks);
+    });
     await commits.write((tx) => migrate(tx, 'sqlite'));
     writer.run('pragma foreign_keys = ON');
     reader = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
@@ -66,7 +76,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     engine: 'sqlite',
     read,
     write: (work) => commits.write(work),
-    changes: changeSource(read, signals, clock),
+    changes: changeSource(read, signals, clock, recent),
     onWork: (topic, listener) => signals.onWork(topic, listener),
     onCommit: (listener) => signals.onCommit(listener),
     scrub: () => commits.between(() => scrub(writer, file)),
@@ -78,6 +88,7 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
     close: async () => {
       signals.stop();
       await commits.close();
+      recent.forget();
       reader.close();
       writer.close();
     },

@@ -48,6 +48,19 @@ export function erasureConformance(create: () => Promise<TestDatabase>): void {
       assert.equal(await isErasureDue(store.read), false);
     });
 
+    scenario('a payload that was erased is not read any more, however new it is', async (store) => {
+      const home = await settle(store);
+      const stop = store.changes.onChange(() => {});
+      await store.write((tx) => putRecord(tx, home, 'a'));
+      await replace(store, home, 'a', 'second');
+      await passTo(store, 2);
+      await erase(store);
+      const found = await store.changes.since(0, 10);
+      const payloadsRead = found.map((change) => (change.type === 'record.upserted' ? change.data : ''));
+      assert.deepEqual(payloadsRead, [null, Buffer.from('second').toString('base64')]);
+      stop();
+    });
+
     scenario('a deleted record leaves no payload, a new one under its key keeps its own', async (store) => {
       const home = await settle(store);
       const key = 'a.doc.acme.v1';

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
 import { appendChanges, type NewChange, pruneLog } from '../../../../../src/control/store/log/change-log.ts';
+import type { Store } from '../../../../../src/control/store/store.ts';
 import { advanceCursor } from '../../../../../src/control/store/webhooks/fan-out.ts';
+import type { Change } from '../../../../../src/core/change.ts';
 import { putRecord, settle, type TestDatabase, withStore } from '../fixtures.ts';
 
 /** One of each type, as it goes in and has to come out. */
@@ -65,6 +67,30 @@ export function logConformance(create: () => Promise<TestDatabase>): void {
       const expected = EVERY_TYPE.map((change, index) => ({ seq: index + 1, at: 42, ...change }));
       assert.deepEqual(await store.changes.since(0, 100), expected);
     });
+
+    scenario(
+      'a store that is told of commits reads what the database has, whichever process wrote it',
+      async (store, open) => {
+        const other = await open();
+        const stop = store.changes.onChange(() => {});
+        const write = (by: Store) => by.write((tx) => appendChanges(tx, EVERY_TYPE, 42));
+        let read = 0;
+        for (const writers of [[store], [store, store], [other], [store, other], [other, store], [store]]) {
+          for (const by of writers) await write(by);
+          const expected = await other.changes.since(read, 100);
+          assert.equal(expected.length, writers.length * EVERY_TYPE.length);
+          // The two stores need not agree before one has heard of the other.
+          const found: Change[] = [];
+          for (let more = await store.changes.since(read, 5); more.length > 0; ) {
+            found.push(...more);
+            more = await store.changes.since(found.at(-1)!.seq, 5);
+          }
+          assert.deepEqual(found, expected);
+          read = found.at(-1)!.seq;
+        }
+        stop();
+      },
+    );
 
     scenario('a large unit is numbered without a gap', async (store) => {
       const many = Array.from({ length: 1_001 }, (_, index) => ({
