@@ -13,6 +13,9 @@
 #define NAPI_VERSION 8
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <netdb.h>
 #include <netinet/in.h>
 #include <node_api.h>
@@ -27,7 +30,7 @@
 #include <uv.h>
 
 /* Raised whenever JavaScript has to know. */
-#define ABI 2
+#define ABI 3
 
 #define SLOTS 64
 /* No UDP datagram is longer, so none is ever cut. Only pages that were written to take memory. */
@@ -438,6 +441,16 @@ static napi_value close_endpoint(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* trim(): pages in which the C library holds only free memory go back to the kernel, those of all threads. */
+static napi_value trim(napi_env env, napi_callback_info info) {
+  (void)env;
+  (void)info;
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  return NULL;
+}
+
 static bool describe_layout(napi_env env, napi_value exports) {
   static const struct {
     const char *name;
@@ -469,7 +482,7 @@ NAPI_MODULE_INIT() {
   static const struct {
     const char *name;
     napi_callback body;
-  } FUNCTIONS[] = {{"open", open_endpoint}, {"send", send_one}, {"flush", flush}, {"close", close_endpoint}};
+  } FUNCTIONS[] = {{"open", open_endpoint}, {"send", send_one}, {"flush", flush}, {"close", close_endpoint}, {"trim", trim}};
   for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS; i++) {
     napi_value function;
     if (napi_create_function(env, FUNCTIONS[i].name, NAPI_AUTO_LENGTH, FUNCTIONS[i].body, NULL, &function) !=

@@ -215,6 +215,7 @@ export const COMPOSITION: readonly ModuleRow[] = [
       'config',
       'telemetry',
       'edge/node',
+      'edge/transport/udp',
     ],
   },
 ];

@@ -1,4 +1,7 @@
-/** Composition root of the process: open, connect, run, close. `edge-worker.ts` is its counterpart in a DNS thread. */
+/**
+ * Composition root of the process: open, connect, run, close. `edge-worker.ts` is its counterpart in a DNS thread. Modules of a role are imported when the process
+ * has that role: each module costs memory.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,15 +13,16 @@ import { programVersion } from './config/version.ts';
 import type { Clock } from './core/clock.ts';
 import { serveDns } from './edge/node/dns-over-rest.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
+import { loadUdpAddon } from './edge/transport/udp/addon.ts';
 import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';
 import { collectGarbage } from './lifecycle/collect-garbage.ts';
 import { unlessCancelled } from './lifecycle/unless-cancelled.ts';
 import type { ControlFeed } from './roles/control/control-feed.ts';
-import { type ControlSide, openControlSide } from './roles/control/control-side.ts';
+import type { ControlSide } from './roles/control/control-side.ts';
 import { aloneUpstream } from './roles/edge/alone-upstream.ts';
-import { type EdgeFeed, openEdgeFeed } from './roles/edge/edge-feed.ts';
-import { type EdgeRole, openEdgeRole } from './roles/edge/edge-role.ts';
+import type { EdgeFeed } from './roles/edge/edge-feed.ts';
+import type { EdgeRole } from './roles/edge/edge-role.ts';
 import { checkOpenFiles, checkPorts, portUses, takeServerLock } from './start-checks.ts';
 import { createEdgeStats } from './telemetry/edge-stats.ts';
 import type { FeedLag } from './telemetry/feed-metrics.ts';
@@ -143,11 +147,13 @@ export async function serve(
         };
       };
       const options = { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, cancel };
+      const { openControlSide } = await import('./roles/control/control-side.ts');
       control = await openControlSide(options, opened);
       feed = control.feed;
     }
     let upstream = control?.upstream ?? null;
     if (config.feed?.end === 'node') {
+      const { openEdgeFeed } = await import('./roles/edge/edge-feed.ts');
       const opening = await openEdgeFeed({
         feed: config.feed,
         config,
@@ -177,6 +183,7 @@ export async function serve(
       metricsPort = await listen(ops, config.metrics);
     }
     if (stats !== null) {
+      const { openEdgeRole } = await import('./roles/edge/edge-role.ts');
       const role = await openEdgeRole({
         config,
         upstream: upstream ?? aloneUpstream(config, clock),
@@ -200,6 +207,7 @@ export async function serve(
     }
     cancel.throwIfAborted();
     collectGarbage();
+    if (config.udp === 'auto') loadUdpAddon()?.trim();
     state = 'running';
     const workers = hasEdge ? config.workers : 0;
     log.event('server.started', {

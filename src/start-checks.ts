@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import type { Config } from './config/config.ts';
 import { type Secret, secretFingerprint } from './config/secrets.ts';
 import { StartError } from './config/start-error.ts';
-import { openStore } from './control/store/open.ts';
-import { isSecretOfStore } from './control/store/secret-check.ts';
 import { lockDataDir, type ServerLock } from './control/store/sqlite/server-lock.ts';
 import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
@@ -27,6 +25,11 @@ export function takeServerLock(dataDir: string): ServerLock {
 /** Opens the store and compares its secret. @throws StartError when the database is unusable or has another secret */
 export async function openCheckedStore(config: StoreSettings, secret: Secret, clock: Clock): Promise<Store> {
   const { dataDir, databaseUrl } = config;
+  // Not loaded in an edge node, which has no store.
+  const [{ openStore }, { isSecretOfStore }] = await Promise.all([
+    import('./control/store/open.ts'),
+    import('./control/store/secret-check.ts'),
+  ]);
   const store = await openStore({ dataDir, databaseUrl, clock }).catch((error: unknown) => {
     throw storeFault(error, config) ?? error;
   });

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyRequest } from 'fastify';
 import { addressSet } from '../core/network/address.ts';
+import { NO_ROUTE_SCHEMAS } from '../lifecycle/no-route-schemas.ts';
 import type { Metrics } from './metrics.ts';
 import type { UnreadyReason } from './vocabulary.ts';
 
@@ -66,6 +67,7 @@ export function createOpsApp(): FastifyInstance {
   const { body, headers, request, keepAlive, idle, check } = LIMITS_OF_APP;
   return fastify({
     logger: false,
+    schemaController: NO_ROUTE_SCHEMAS,
     bodyLimit: body,
     requestTimeout: request,
     keepAliveTimeout: keepAlive,

@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import Fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
 import { malformed } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
+import { NO_ROUTE_SCHEMAS } from '../../lifecycle/no-route-schemas.ts';
 import { openApiKeys } from '../keys/authenticate.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
@@ -136,6 +137,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
 function options(onError: OnFailure): FastifyHttpOptions<Server> {
   return {
     logger: false,
+    schemaController: NO_ROUTE_SCHEMAS,
     // Never the client's id: it would appear in logs with any content.
     genReqId: () => randomUUID(),
     requestIdHeader: false,

@@ -22,7 +22,7 @@ import { openZoneKeys } from '../../zone-keys/open.ts';
 import { refuseSecret } from '../../zone-keys/refuse-secret.ts';
 import type { EdgeUpstream } from '../edge-upstream.ts';
 import { openCallingProviders } from '../providers.ts';
-import { type ControlFeed, openControlFeed } from './control-feed.ts';
+import type { ControlFeed } from './control-feed.ts';
 import { type ControlRoleOptions, openControlRole } from './control-role.ts';
 
 export interface ControlSide {
@@ -98,6 +98,7 @@ async function openFeed(
   const calling = await openCallingProviders({ config, clock, metrics });
   opened.push(() => calling.stop());
   const providers = calling.client;
+  const { openControlFeed } = await import('./control-feed.ts');
   const feed = await openControlFeed({
     feed: settings,
     config,

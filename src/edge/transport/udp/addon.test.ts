@@ -5,9 +5,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { setting } from '../../../../test/support/edge/transport/fakes.ts';
 import { udpSuite } from '../../../../test/support/edge/transport/udp/udp-suite.ts';
+import { collectGarbage } from '../../../lifecycle/collect-garbage.ts';
 import { loadUdpAddon, type UdpAddon } from './addon.ts';
 import { listenUdpBatch } from './batch-listener.ts';
 import { listenUdpEither } from './listen.ts';
@@ -37,6 +39,22 @@ test('a missing file, a file that is no addon and a binary with another ABI are 
   assert.equal(loadUdpAddon(join(NATIVE, 'prebuilt/none/udp-batch.node')), null);
   assert.equal(loadUdpAddon(join(NATIVE, 'udp-batch.c')), null);
   assert.equal(loadUdpAddon(fileURLToPath(new URL('../../../../package.json', import.meta.url))), null);
+});
+
+test('trim gives free memory between allocations back to the kernel', {
+  skip: loadUdpAddon() === null,
+}, async () => {
+  const pieces = Array.from({ length: 1000 }, () => Buffer.allocUnsafeSlow(60_000).fill(1));
+  // The C library returns free memory at the end of its heap by itself. This piece is behind all others.
+  const last = pieces.at(-1);
+  pieces.length = 0;
+  await setImmediate();
+  collectGarbage();
+  const before = process.memoryUsage.rss();
+  loadUdpAddon()?.trim();
+  const freed = before - process.memoryUsage.rss();
+  assert.ok(freed > 30_000_000, `${freed} octets of 60 MB`);
+  assert.equal(last?.[0], 1);
 });
 
 test('the sockets of Node serve where batches are off or unavailable', async () => {

@@ -61,7 +61,7 @@ export function fakeUdpAddon(): FakeUdpAddon {
       flush(messages.length);
     },
     addon: {
-      abi: 2,
+      abi: 3,
       layout: LAYOUT,
       open(_host, port, _reusePort, callback) {
         onBatch = callback;
@@ -70,6 +70,7 @@ export function fakeUdpAddon(): FakeUdpAddon {
       flush: (_endpoint, count) => flush(count),
       send: (_endpoint, _peer, reply) => left.push([labelOf(reply)]),
       close() {},
+      trim() {},
     },
   };
 }
