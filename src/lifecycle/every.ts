@@ -1,9 +1,9 @@
-import { backgroundTimers, type Timers } from './timers.ts';
+import { type Timers, wholeSecondTimers } from './timers.ts';
 
 export interface EveryOptions {
   /**
    * Milliseconds from the end of one run to the start of the next. A function is asked after each run. From a second on they may be half a second
-   * more or less (`onWholeSeconds`).
+   * more or less (`wholeSecondTimers`).
    */
   readonly ms: number | (() => number);
   readonly task: () => void | Promise<void>;
@@ -17,10 +17,8 @@ export interface Repeating {
   stop(): Promise<void>;
 }
 
-const SECOND_MS = 1000;
-
 /** Runs a task at an interval, never twice at once. It does not keep the process alive. The first run is after `ms`. */
-export function every({ ms, task, onError, timers = backgroundTimers }: EveryOptions): Repeating {
+export function every({ ms, task, onError, timers = wholeSecondTimers }: EveryOptions): Repeating {
   let isStopped = false;
   let cancel = (): void => {};
   let running: Promise<void> = Promise.resolve();
@@ -35,13 +33,9 @@ export function every({ ms, task, onError, timers = backgroundTimers }: EveryOpt
   }
 
   function schedule(): void {
-    const wait = typeof ms === 'number' ? ms : ms();
-    cancel = timers.after(
-      timers === backgroundTimers ? onWholeSeconds(wait, performance.now()) : wait,
-      () => {
-        running = run();
-      },
-    );
+    cancel = timers.after(typeof ms === 'number' ? ms : ms(), () => {
+      running = run();
+    });
   }
 
   schedule();
@@ -52,13 +46,4 @@ export function every({ ms, task, onError, timers = backgroundTimers }: EveryOpt
       await running;
     },
   };
-}
-
-/**
- * Milliseconds of a wait of about `ms` that ends on a whole second, so that tasks of an idle process share their wake-ups. A wait of less than
- * a second stays as it is. @param now milliseconds
- */
-export function onWholeSeconds(ms: number, now: number): number {
-  if (ms < SECOND_MS) return ms;
-  return Math.round((now + ms) / SECOND_MS) * SECOND_MS - now;
 }

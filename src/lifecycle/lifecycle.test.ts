@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { createManualTimers } from '../../test/support/lifecycle/manual-timers.ts';
 import { backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
 import { closeAll, closeTogether } from './close-all.ts';
-import { every, onWholeSeconds } from './every.ts';
+import { every } from './every.ts';
 import { loop } from './loop.ts';
+import { toWholeSecond, withinWholeSecond } from './timers.ts';
 import { createWaker } from './waker.ts';
 
 describe('backoff', () => {
@@ -122,8 +123,8 @@ describe('loop', () => {
   });
 });
 
-describe('every', () => {
-  it('ends waits of a second or more on whole seconds, and no others', () => {
+describe('timers that share wake-ups', () => {
+  it('of tasks: waits of a second or more end on the nearest whole second, others as they are', () => {
     for (const [ms, now, wait] of [
       [999, 1234, 999],
       [1000, 5000, 1000],
@@ -132,10 +133,26 @@ describe('every', () => {
       [1000, 5500, 1500],
       [10_000, 700.25, 10_299.75],
     ] as const) {
-      assert.equal(onWholeSeconds(ms, now), wait, `${ms} from ${now}`);
+      assert.equal(toWholeSecond(ms, now), wait, `${ms} from ${now}`);
     }
   });
 
+  it('of loops: waits of a second or more end on the last whole second within them, others as they are', () => {
+    for (const [ms, now, wait] of [
+      [999, 1234, 999],
+      [1000, 5000, 1000],
+      [1000, 5001, 999],
+      [1000, 5949, 51],
+      [1000, 5950, 1050],
+      [1000, 4999.7, 1000.3],
+      [10_000, 700.25, 9299.75],
+    ] as const) {
+      assert.ok(Math.abs(withinWholeSecond(ms, now) - wait) < 1e-9, `${ms} from ${now}`);
+    }
+  });
+});
+
+describe('every', () => {
   it('never runs a task twice at once, and goes on after an error', async () => {
     const timers = createManualTimers();
     const errors: unknown[] = [];

@@ -1,4 +1,4 @@
-import { realTimers, type Timers } from './timers.ts';
+import { loopTimers, type Timers } from './timers.ts';
 
 /** Lets one loop sleep until it is woken. Several wake-ups during a pass count as one. */
 export interface Waker {
@@ -13,7 +13,7 @@ export interface Waker {
 }
 
 /** @param signal ends the present wait and every later one at once */
-export function createWaker(signal: AbortSignal, timers: Timers = realTimers): Waker {
+export function createWaker(signal: AbortSignal, timers: Timers = loopTimers): Waker {
   let isWoken = false;
   let isWakeable = false;
   let endWait = (): void => {};

@@ -1,7 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import { every, type Repeating } from '../lifecycle/every.ts';
-import { backgroundTimers, type Timers } from '../lifecycle/timers.ts';
+import { type Timers, wholeSecondTimers } from '../lifecycle/timers.ts';
 
 const PREFIX = 'uqrp_';
 const LAG = `${PREFIX}nodejs_eventloop_lag_`;
@@ -22,7 +22,7 @@ export function registerNodeMetrics(registry: Registry): void {
 /** Measures by how much a timer of a second is late: prom-client's lag includes the length of the timer. */
 export function sampleLag(
   record: (seconds: number) => void,
-  timers: Timers = backgroundTimers,
+  timers: Timers = wholeSecondTimers,
   now: () => number = () => performance.now(),
 ): Repeating {
   let due = now() + SAMPLE_MS;

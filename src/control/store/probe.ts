@@ -1,5 +1,5 @@
 import { every } from '../../lifecycle/every.ts';
-import { backgroundTimers, type Timers } from '../../lifecycle/timers.ts';
+import { type Timers, wholeSecondTimers } from '../../lifecycle/timers.ts';
 import type { Store } from './store.ts';
 
 /** Milliseconds. A ping that takes longer has failed. */
@@ -19,7 +19,7 @@ export interface StoreProbe {
 export function startStoreProbe(
   store: Pick<Store, 'ping'>,
   onChange: (isUp: boolean, error?: unknown) => void,
-  timers: Timers = backgroundTimers,
+  timers: Timers = wholeSecondTimers,
 ): StoreProbe {
   let failures = 0;
   const pinging = every({

@@ -1,6 +1,6 @@
 import type { Backoff } from '../../lifecycle/backoff.ts';
 import { loop } from '../../lifecycle/loop.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
+import { loopTimers, type Timers } from '../../lifecycle/timers.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
 import type { Store } from './store.ts';
 
@@ -28,7 +28,7 @@ export const QUIET_MS = 10_000;
  * Resolves when it has ended; never rejects.
  */
 export async function storeLoop(options: StoreLoopOptions): Promise<void> {
-  const { store, signal, pass, busyMs, timers = realTimers, ...rest } = options;
+  const { store, signal, pass, busyMs, timers = loopTimers, ...rest } = options;
   const waker = createWaker(signal, timers);
   const unlisten = store.onCommit(() => waker.wake());
   await loop({

@@ -1,6 +1,6 @@
 /** A node's side: tells control how it is, every five seconds and at once after a connection. */
 import { every } from '../../lifecycle/every.ts';
-import { backgroundTimers, type Timers } from '../../lifecycle/timers.ts';
+import { type Timers, wholeSecondTimers } from '../../lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Exchange } from './node-end.ts';
 import { type NodeState, stateBody } from './state-body.ts';
@@ -20,7 +20,7 @@ export const STATE_MS = 5_000;
 
 /** @returns ends the reports */
 export function startStateReports(options: StateReportsOptions): () => Promise<void> {
-  const { bus, exchange, state, onKeys, onError, timers = backgroundTimers } = options;
+  const { bus, exchange, state, onKeys, onError, timers = wholeSecondTimers } = options;
   const tell = (): void => exchange.tell('state', stateBody(state()));
   const stopListening = bus.onState((now) => {
     if (now === 'connected') tell();

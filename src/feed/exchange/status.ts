@@ -1,6 +1,6 @@
 /** What a control process tells the command line: how the nodes are, and how the feed is. */
 import { every } from '../../lifecycle/every.ts';
-import { backgroundTimers, type Timers } from '../../lifecycle/timers.ts';
+import { type Timers, wholeSecondTimers } from '../../lifecycle/timers.ts';
 import { openBatch } from '../batch/batch.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
 import type { FeedVerifier } from '../batch/signature.ts';
@@ -70,7 +70,7 @@ export function startStatus(options: StatusOptions): () => Promise<void> {
     publisher,
     bounds,
     snapshots,
-    timers = backgroundTimers,
+    timers = wholeSecondTimers,
   } = options;
   let told: { readonly report: PublisherReport; readonly at: number; readonly heardAt: number } | null = null;
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { isSuccessor } from '../../core/epoch.ts';
 import type { Backoff } from '../../lifecycle/backoff.ts';
 import { loop } from '../../lifecycle/loop.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
+import { loopTimers, type Timers } from '../../lifecycle/timers.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
 import type { LogBounds, ViewSource } from '../change-source.ts';
 import type { ViewWriter } from '../view-writer.ts';
@@ -78,7 +78,7 @@ const CHECK_MS = 1_000;
  */
 export function startFollower(options: FollowerOptions): Follower {
   const { source, view, clock, onApplied, onState, onFailing, pollMs = POLL_MS, batch = 1000 } = options;
-  const { timers = realTimers } = options;
+  const { timers = loopTimers } = options;
   const ending = new AbortController();
   const { signal } = ending;
   const waker = createWaker(signal, timers);

@@ -2,7 +2,7 @@
 import { createPublicKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { every } from '../../lifecycle/every.ts';
-import { backgroundTimers, type Timers } from '../../lifecycle/timers.ts';
+import { type Timers, wholeSecondTimers } from '../../lifecycle/timers.ts';
 import { CredentialsError } from './credentials.ts';
 import { type FeedNode, type FeedNodes, parseNodes } from './nodes.ts';
 
@@ -30,7 +30,7 @@ const POLL_MS = 1_000;
 
 /** @throws CredentialsError when the file cannot be used at the start */
 export function watchNodes(options: WatchNodesOptions): WatchedNodes {
-  const { path, onDamaged, timers = backgroundTimers, read = readText } = options;
+  const { path, onDamaged, timers = wholeSecondTimers, read = readText } = options;
   const listeners = new Set<() => void>();
   let mark = markOf(path);
   /** Reported once, however often it fails. */

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { backgroundTimers, type Timers } from '../../../lifecycle/timers.ts';
+import { type Timers, wholeSecondTimers } from '../../../lifecycle/timers.ts';
 
 export interface WatchCommitsOptions {
   /** Path of the database. */
@@ -23,7 +23,7 @@ const QUIET_MS = 1_000;
 
 /** Tells of commits of other processes until the function that it returns is called. */
 export function watchCommits(options: WatchCommitsOptions): () => void {
-  const { file, version, onCommit, timers = backgroundTimers, watchFile = watchForWrites } = options;
+  const { file, version, onCommit, timers = wholeSecondTimers, watchFile = watchForWrites } = options;
   let last: unknown = null;
   let watcher: { close(): void } | null = null;
   let cancel = (): void => {};
