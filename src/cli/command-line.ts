@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 const HELP = new Set(['-h', '--help']);
 
 /**
- * Corrects two cases for commander: `help user create` means `user create --help`, and an unknown command with `--help`
- * is an error.
+ * Corrects two cases for commander: `help user create` means `user create --help`, and an unknown command with `--help` is an error.
  */
 export function commandLine(program: Command, args: readonly string[]): readonly string[] {
   const line = args[0] === 'help' ? [...args.slice(1), '--help'] : args;

@@ -42,9 +42,7 @@ export function goOnWithoutReader(): void {
 /** Control characters, and marks that change the direction of text (Unicode UAX #9). */
 const UNSAFE = /\p{Cc}|\p{Bidi_Control}/gu;
 
-/**
- * Escapes untrusted text for a terminal as `\u{1b}`: characters that move the cursor, set the title or reorder letters.
- */
+/** Escapes untrusted text for a terminal as `\u{1b}`: characters that move the cursor, set the title or reorder letters. */
 export function escapeControls(text: string): string {
   return text.replace(UNSAFE, (character) =>
     character === '\n' || character === '\t' ? character : `\\u{${character.codePointAt(0)!.toString(16)}}`,

@@ -1,9 +1,6 @@
 import type { Change, ChangeBody } from '../core/change.ts';
 
-/**
- * Ends of the log that a source still holds. `oldest` is the first seq that `since` can give, head + 1 when it is
- * empty.
- */
+/** Ends of the log that a source still holds. `oldest` is the first seq that `since` can give, head + 1 when it is empty. */
 export interface LogBounds {
   /** Identifies the log's database. A cursor is invalid in the log of another epoch. */
   readonly epoch: string;
@@ -38,9 +35,8 @@ export interface SnapshotFile {
 }
 
 /**
- * The source of a view's changes, implemented by the store.
- * Calls reject when the source cannot be reached, and with `ChangeFormatError` for an unreadable change. The follower
- * retries.
+ * The source of a view's changes, implemented by the store. Calls reject when the source cannot be reached, and with `ChangeFormatError`
+ * for an unreadable change. The follower retries.
  */
 export interface ChangeSource {
   bounds(): Promise<LogBounds>;

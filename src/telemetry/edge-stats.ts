@@ -10,10 +10,9 @@ import { QUERY_STATUSES } from '../core/query/query-status.ts';
 import { SIGNING_EVENTS, type SigningEvent } from './vocabulary.ts';
 
 /**
- * Counters of the DNS workers, in memory that the main thread shares. Each worker has a row of its own and is the only one
- * to write it, so a count is a plain increment; rows begin at a cache line, so that workers do not slow each other. The
- * main thread reads while they write: a 64-bit number is read whole on the machines that Node runs on, and a scrape may
- * be a few replies behind.
+ * Counters of the DNS workers, in memory that the main thread shares. Each worker has a row of its own and is the only one to write it, so
+ * a count is a plain increment; rows begin at a cache line, so that workers do not slow each other. The main thread reads while they write:
+ * a 64-bit number is read whole on the machines that Node runs on, and a scrape may be a few replies behind.
  */
 
 /** Rcodes that are counted by name (IANA DNS RCODEs); all others share the last place. */

@@ -55,8 +55,7 @@ export async function patchMember(
 }
 
 /**
- * An owner removes a member, or a member leaves. The sessions in which that user acts for the organization end in the same
- * unit of work.
+ * An owner removes a member, or a member leaves. The sessions in which that user acts for the organization end in the same unit of work.
  * @throws AppError 403 for an API key, or a user who is no owner and removes another; 404; 422 for the last owner
  */
 export async function removeMember(

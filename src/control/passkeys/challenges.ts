@@ -81,8 +81,7 @@ export function openChallenges({ clock, random }: ChallengeDeps, key: Uint8Array
 }
 
 /**
- * Marks a challenge as used, in the unit of work of what it allows. Of two units with one challenge, in any process, one
- * gets true.
+ * Marks a challenge as used, in the unit of work of what it allows. Of two units with one challenge, in any process, one gets true.
  * @returns false when it was used before or has ended since it was checked
  * @throws AppError 429 when the user has used too many
  */

@@ -15,9 +15,8 @@ const SHORTEST_SLEEP = 5;
 const BACKOFF = { firstMs: 100, capMs: 1_000 };
 
 /**
- * Deletes expired records with counts and `record.deleted` changes, in one unit. Several processes may sweep: each
- * record is deleted once. It also deletes records of closed namespaces: they would stay first in the index of expiry
- * times, and each sweep would read them.
+ * Deletes expired records with counts and `record.deleted` changes, in one unit. Several processes may sweep: each record is deleted once.
+ * It also deletes records of closed namespaces: they would stay first in the index of expiry times, and each sweep would read them.
  * @returns how many were deleted; `limit`: more may be due
  */
 export async function sweepExpired(store: Store, now: number, limit: number): Promise<number> {

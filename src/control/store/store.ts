@@ -14,10 +14,9 @@ export interface Store {
   /** A connection that never waits for writers. Sees every acknowledged write. */
   readonly read: Reader;
   /**
-   * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects.
-   * `work` must only await statements on `tx`. It may run again after a deadlock, so it must not change state outside. It must let
-   * a failed statement throw: PostgreSQL runs nothing more in that transaction. The listeners of `changes` are called after a
-   * unit that appended changes.
+   * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects. `work` must only
+   * await statements on `tx`. It may run again after a deadlock, so it must not change state outside. It must let a failed statement throw:
+   * PostgreSQL runs nothing more in that transaction. The listeners of `changes` are called after a unit that appended changes.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   readonly changes: ChangeSource;

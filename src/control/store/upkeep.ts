@@ -42,9 +42,7 @@ interface UpkeepOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /**
-   * Milliseconds that the log is kept; longer where the fan-out lags. A follower that is further behind reads a snapshot.
-   */
+  /** Milliseconds that the log is kept; longer where the fan-out lags. A follower that is further behind reads a snapshot. */
   readonly keepLog: number;
   /** Called after a round that failed. The loop retries it. */
   readonly onError?: (error: unknown) => void;

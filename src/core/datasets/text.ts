@@ -4,8 +4,7 @@ const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 const MARK_FIRST = /^\p{M}/u;
 
 /**
- * What is wrong with a text of a TXT answer, or null. `;` separates fields there, and a line feed ends a line of the text
- * that is signed.
+ * What is wrong with a text of a TXT answer, or null. `;` separates fields there, and a line feed ends a line of the text that is signed.
  * @param text in normal form C. @param max octets of its UTF-8
  */
 export function textFault(text: string, max: number): string | null {

@@ -17,8 +17,7 @@ const SETTLED_TTL = 604_800;
 export const SETTLED_MS = 3_600_000;
 
 /**
- * Selects the one window that contains the instant and has begun. More than one gives none: an ambiguous fact is not
- * served.
+ * Selects the one window that contains the instant and has begun. More than one gives none: an ambiguous fact is not served.
  * @param asOf unix seconds; null is now. @param nowMs milliseconds since the epoch
  */
 export function selectWindow<W extends Window>(

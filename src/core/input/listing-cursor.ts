@@ -7,8 +7,7 @@ const BASE64URL = /^[A-Za-z0-9_-]{1,512}$/;
 export const CURSOR_SCHEMA = { type: 'string', pattern: BASE64URL.source } as const;
 
 /**
- * Encodes the position after which the next page begins. A cursor is bound to its listing: with other filters it
- * would skip rows.
+ * Encodes the position after which the next page begins. A cursor is bound to its listing: with other filters it would skip rows.
  * @param position the sort key of the last row, under short names other than `f`
  * @param listing identifies the listing, filters included
  */

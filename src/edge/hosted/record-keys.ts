@@ -1,11 +1,10 @@
 import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
 
 /**
- * Keys of hosted records, namespaces and tokens in the view. A record's key is its labels in reverse, namespace before version, joined by zero bytes
- * (`b.a.res.ns.v1` is `ns v1 res a b`). Zero sorts below every letter, so a name and all names below it are adjacent,
- * without neighbours such as `res-2`.
- * Other keys start with a byte that no label starts with. Namespaces and tokens sort after all records: a rebuild in
- * key order makes records reachable only once they are complete.
+ * Keys of hosted records, namespaces and tokens in the view. A record's key is its labels in reverse, namespace before version, joined by
+ * zero bytes (`b.a.res.ns.v1` is `ns v1 res a b`). Zero sorts below every letter, so a name and all names below it are adjacent, without
+ * neighbours such as `res-2`. Other keys start with a byte that no label starts with. Namespaces and tokens sort after all records: a
+ * rebuild in key order makes records reachable only once they are complete.
  */
 
 const DIGEST_BYTES = 32;

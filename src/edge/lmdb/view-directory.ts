@@ -27,8 +27,7 @@ export function generationPath(directory: string, generation: number): string {
 }
 
 /**
- * Makes the directory with mode 0700, whatever the umask. Removes a view of an earlier release, which was a single
- * file.
+ * Makes the directory with mode 0700, whatever the umask. Removes a view of an earlier release, which was a single file.
  * @param what `empty` removes everything that is in it
  * @returns whether there was such a file
  */
@@ -94,10 +93,7 @@ export function writeState(directory: string, generation: number, use: 'open' | 
   syncDirectory(directory);
 }
 
-/**
- * Removes files of earlier generations and interrupted rebuilds. Threads that read a removed file keep it until they
- * close it.
- */
+/** Removes files of earlier generations and interrupted rebuilds. Threads that read a removed file keep it until they close it. */
 export function removeOthers(directory: string, generation: number): void {
   const keep = `${generation}.mdb`;
   for (const name of readdirSync(directory)) {

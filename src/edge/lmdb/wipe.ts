@@ -62,10 +62,9 @@ function fillingKey(index: number): Bytes {
 }
 
 /**
- * Overwrites free pages with zeros. LMDB copies a page before it changes, so the old copy keeps erased data on disk,
- * though no reader sees it.
- * Best effort: a large erasure leaves some pages to later transactions, and the unused part of a page in use may hold a
- * record that moved. Only a rebuild leaves nothing.
+ * Overwrites free pages with zeros. LMDB copies a page before it changes, so the old copy keeps erased data on disk, though no reader sees
+ * it. Best effort: a large erasure leaves some pages to later transactions, and the unused part of a page in use may hold a record that
+ * moved. Only a rebuild leaves nothing.
  */
 function wipeFreePages(tree: Tree): void {
   // Pages held for a killed reader count as free, but cannot be taken.

@@ -12,9 +12,8 @@ export interface Service {
   readonly enabled: boolean;
   readonly about: ServiceDescription;
   /**
-   * `params`: labels before the resource, decoded, so with any character; for `geoip` the `ip-` label. `now`:
-   * milliseconds since the epoch. Returns `malformed` for labels outside the grammar. If it throws or rejects, the
-   * reply is SERVFAIL.
+   * `params`: labels before the resource, decoded, so with any character; for `geoip` the `ip-` label. `now`: milliseconds since the epoch.
+   * Returns `malformed` for labels outside the grammar. If it throws or rejects, the reply is SERVFAIL.
    */
   answer(params: readonly string[], now: number): Outcome | Promise<Outcome>;
 }

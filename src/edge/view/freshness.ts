@@ -3,14 +3,12 @@ import { FNV_START, fnvEnd, fnvStep } from '../../core/fnv.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../core/names/labels.ts';
 
 /**
- * Freshness counters in shared memory: two atomic loads tell a worker whether a cached reply is still valid.
- * A worker (1) reads the counters of key and namespace, (2) refreshes its view, (3) reads the view, (4) caches the
- * reply with the counters of step 1. It serves the reply while both are unchanged. The follower, once a commit is
- * visible, (a) bumps the count of commits, then (b) the counter of the change. Both orders matter: a worker that sees
- * (b) also sees (a) and takes a new snapshot; a worker that read the counter earlier caches a value that (b) makes
- * invalid.
- * Names share counters: a change may invalidate other replies, never too few. Counters wrap; only equality counts. A
- * reply to a name of fewer than four labels depends on the namespace through its NSEC bitmap: its cache entry needs the
+ * Freshness counters in shared memory: two atomic loads tell a worker whether a cached reply is still valid. A worker (1) reads the
+ * counters of key and namespace, (2) refreshes its view, (3) reads the view, (4) caches the reply with the counters of step 1. It serves
+ * the reply while both are unchanged. The follower, once a commit is visible, (a) bumps the count of commits, then (b) the counter of the
+ * change. Both orders matter: a worker that sees (b) also sees (a) and takes a new snapshot; a worker that read the counter earlier caches
+ * a value that (b) makes invalid. Names share counters: a change may invalidate other replies, never too few. Counters wrap; only equality
+ * counts. A reply to a name of fewer than four labels depends on the namespace through its NSEC bitmap: its cache entry needs the
  * namespace's counter and an expiry time.
  */
 export interface FreshnessCounters {

@@ -1,6 +1,4 @@
-/**
- * Domain names in wire form without compression (RFC 1035 §3.1). Case is kept; comparison folds ASCII only (RFC 4343).
- */
+/** Domain names in wire form without compression (RFC 1035 §3.1). Case is kept; comparison folds ASCII only (RFC 4343). */
 
 import { copyOctets } from './octets.ts';
 import { afterName, HEADER_OCTETS } from './skim.ts';

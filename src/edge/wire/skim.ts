@@ -93,9 +93,7 @@ export function optOfReply(reply: Uint8Array, length: number): number {
   return at >= HEADER_OCTETS && isOptBetween(reply, at, length) ? at : 0;
 }
 
-/**
- * Largest UDP reply in octets (RFC 6891 §6.2.3, RFC 9715). `payload`: the client's, null without EDNS. `most`: ours.
- */
+/** Largest UDP reply in octets (RFC 6891 §6.2.3, RFC 9715). `payload`: the client's, null without EDNS. `most`: ours. */
 export function udpLimit(payload: number | null, most: number): number {
   return payload === null || payload < MIN_UDP_PAYLOAD ? MIN_UDP_PAYLOAD : Math.min(payload, most);
 }

@@ -42,8 +42,7 @@ export interface Recipient {
 }
 
 /**
- * What makes a message a new one: it is later than the last one, or it answers this question. An answer needs no clocks that
- * agree.
+ * What makes a message a new one: it is later than the last one, or it answers this question. An answer needs no clocks that agree.
  */
 export type Freshness = { readonly last: number } | { readonly question: Uint8Array };
 

@@ -1,8 +1,7 @@
 /**
- * The Change protocol between control side and edge side, version 1. A Change travels as a row: searched fields have a
- * column, the rest is JSON (`body`), and the payload is bytes, so that it can be erased alone.
- * The reader checks types, bounds and the form of names, on which a view relies. It checks no product rules: a row may
- * be older than a rule.
+ * The Change protocol between control side and edge side, version 1. A Change travels as a row: searched fields have a column, the rest is
+ * JSON (`body`), and the payload is bytes, so that it can be erased alone. The reader checks types, bounds and the form of names, on which
+ * a view relies. It checks no product rules: a row may be older than a rule.
  */
 import type { Change, ChangeBody, ChangeCause } from '../../core/change.ts';
 import { LIMITS } from '../../core/limits.ts';

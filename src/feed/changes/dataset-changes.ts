@@ -1,6 +1,5 @@
 /**
- * Dataset changes as JSON. Items travel as lists, `[item, [from, to, issuer, brand, cc, type], …]`: named members would
- * double the log.
+ * Dataset changes as JSON. Items travel as lists, `[item, [from, to, issuer, brand, cc, type], …]`: named members would double the log.
  */
 import type { ChangeBody, DatasetChange } from '../../core/change.ts';
 import { EARLIEST, LATEST } from '../../core/datasets/as-of.ts';

@@ -2,9 +2,8 @@ import type { Clock } from '../../core/clock.ts';
 import { ChangeFormatError } from '../changes/change-codec.ts';
 
 /**
- * Why a view does not follow. `source`: unreachable or failing. `view`: cannot be written. `disk_full`: its disk is
- * full. `other_store`: the view was built from another database. `format`: this release cannot read a change of the
- * log.
+ * Why a view does not follow. `source`: unreachable or failing. `view`: cannot be written. `disk_full`: its disk is full. `other_store`:
+ * the view was built from another database. `format`: this release cannot read a change of the log.
  */
 export type FeedFault = 'source' | 'view' | 'disk_full' | 'other_store' | 'format';
 

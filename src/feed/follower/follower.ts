@@ -46,8 +46,7 @@ export interface FollowerOptions {
 
 export interface Follower {
   /**
-   * Resolves once the view is up to date for the first time. Rejects when the follower stops before, or the source is
-   * another database.
+   * Resolves once the view is up to date for the first time. Rejects when the follower stops before, or the source is another database.
    */
   readonly ready: Promise<void>;
   /** Resolves when the first attempt has ended, successful or not. */

@@ -1,7 +1,6 @@
 /**
  * One part of a snapshot: some octets of the content, compressed by themselves and encrypted under an hourly key. A nonce of 12 octets,
- * then AES-256-GCM. The associated data are the id of the snapshot and the number of the part, so that a broker cannot
- * exchange parts.
+ * then AES-256-GCM. The associated data are the id of the snapshot and the number of the part, so that a broker cannot exchange parts.
  */
 import { LIMITS } from '../../core/limits.ts';
 import { compress, decompress } from '../batch/compression.ts';

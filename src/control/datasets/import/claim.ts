@@ -46,8 +46,7 @@ export async function isServed(db: Db, manifest: SignedManifest): Promise<boolea
 }
 
 /**
- * Makes the version of a checked import, or goes on with the one that an ended import left. Waits while another import may be
- * running.
+ * Makes the version of a checked import, or goes on with the one that an ended import left. Waits while another import may be running.
  * @returns null when it is served by now
  * @throws DatasetFault when another process imports it
  */

@@ -21,10 +21,9 @@ const BUSY_TIMEOUT = 5_000;
 const WRITER_BUSY_TIMEOUT = 5;
 
 /**
- * FULL: a commit is on disk before it is acknowledged. secure_delete: deleted bytes are overwritten with zeros.
- * foreign_keys: off while the tables are migrated, because a step that replaces a table would otherwise delete the rows that reference
- * it. SQLite ignores this pragma inside a transaction.
- * temp_store: what a rollback would need stays in memory, so that no payload lands in a temporary file.
+ * FULL: a commit is on disk before it is acknowledged. secure_delete: deleted bytes are overwritten with zeros. foreign_keys: off while the
+ * tables are migrated, because a step that replaces a table would otherwise delete the rows that reference it. SQLite ignores this pragma
+ * inside a transaction. temp_store: what a rollback would need stays in memory, so that no payload lands in a temporary file.
  */
 const PRAGMAS = ['synchronous = FULL', 'foreign_keys = OFF', 'secure_delete = ON', 'temp_store = MEMORY'];
 

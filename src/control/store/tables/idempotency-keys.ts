@@ -23,8 +23,7 @@ const TAKE = statement<Omit<IdempotencyKeysTable, 'octets'>, { id: string }>(
 );
 
 /**
- * Takes a key, with an empty answer, before the work of the same unit. On PostgreSQL a second unit waits here until the
- * first has ended.
+ * Takes a key, with an empty answer, before the work of the same unit. On PostgreSQL a second unit waits here until the first has ended.
  * @param before keys taken at this time or earlier are free again
  * @returns false when the key is taken
  */

@@ -76,8 +76,7 @@ const ADD_RECORDS = statement<{ name: string; customerId: string; delta: number 
 );
 
 /**
- * Adds to the record count of the customer's namespace and holds its row until the unit ends: it cannot be deleted
- * meanwhile.
+ * Adds to the record count of the customer's namespace and holds its row until the unit ends: it cannot be deleted meanwhile.
  * @returns null when the customer has no such namespace
  */
 export async function addToNamespaceCount(

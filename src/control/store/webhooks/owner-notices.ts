@@ -27,8 +27,7 @@ export async function nextNoticeAt(db: Db): Promise<number | null> {
 }
 
 /**
- * Takes a due notice and postpones it to `until`, so that no other process sends it before. If this process dies, the
- * notice is sent then.
+ * Takes a due notice and postpones it to `until`, so that no other process sends it before. If this process dies, the notice is sent then.
  */
 export async function takeNotice(tx: Tx, now: number, until: number): Promise<DueNotice | null> {
   const row = await tx

@@ -1,9 +1,7 @@
 /**
- * Key sets with private keys encrypted by AES-256-GCM, for the database and the copy on a node's disk. States and times
- * stay readable, since public answers show them; they are authenticated with the key, so a change to them fails
- * decryption.
- * Format 1, of earlier releases, authenticated zone and key tag alone. The control side replaces it when it loads a
- * set.
+ * Key sets with private keys encrypted by AES-256-GCM, for the database and the copy on a node's disk. States and times stay readable,
+ * since public answers show them; they are authenticated with the key, so a change to them fails decryption. Format 1, of earlier releases,
+ * authenticated zone and key tag alone. The control side replaces it when it loads a set.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';

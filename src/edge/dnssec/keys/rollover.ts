@@ -74,10 +74,7 @@ interface Plan extends NextStep {
   readonly apply: (keys: readonly ZoneKey[], now: number) => readonly ZoneKey[];
 }
 
-/**
- * Takes the next step of a rollover if it is due, or starts a rollover. Safe to repeat: too early, it returns the same
- * set.
- */
+/** Takes the next step of a rollover if it is due, or starts a rollover. Safe to repeat: too early, it returns the same set. */
 export function advance(
   keySet: KeySet,
   role: KeyRole,

@@ -36,9 +36,8 @@ interface Entry {
 const ENTRY_OVERHEAD = 512;
 
 /**
- * Signatures by owner, type and TTL. There are two generations: when the younger is full, the elder is dropped and the
- * younger becomes the elder. A hit moves to the younger, so a flood of names asked once drops only what no query used
- * meanwhile.
+ * Signatures by owner, type and TTL. There are two generations: when the younger is full, the elder is dropped and the younger becomes the
+ * elder. A hit moves to the younger, so a flood of names asked once drops only what no query used meanwhile.
  */
 export class RrsigCache {
   private young = new Map<string, Entry>();

@@ -79,8 +79,7 @@ export function signRrsetWith(
 }
 
 /**
- * The signed octets (RFC 4034 §3.1.8.1): RRSIG rdata up to the signature, then the records. Algorithm and tag are
- * written for each key.
+ * The signed octets (RFC 4034 §3.1.8.1): RRSIG rdata up to the signature, then the records. Algorithm and tag are written for each key.
  */
 function signedOctets(rrset: SignableRrset, { signer, inception, expiration }: SignatureParams): Buffer {
   const { owner } = rrset;

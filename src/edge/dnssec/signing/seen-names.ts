@@ -1,10 +1,7 @@
 import { FNV_START, fnvEnd, fnvStep } from '../../../core/fnv.ts';
 import { SeenHashes } from '../../../core/seen-hashes.ts';
 
-/**
- * Whether a name was asked before, by hash in fixed memory. Both answers may rarely be wrong: it decides only what to
- * cache.
- */
+/** Whether a name was asked before, by hash in fixed memory. Both answers may rarely be wrong: it decides only what to cache. */
 export class SeenNames {
   private readonly hashes = new SeenHashes();
 

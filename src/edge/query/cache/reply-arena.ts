@@ -9,9 +9,7 @@ const WORD_OCTETS = 4;
 /** Records that one `place` passes at most, so that a store stays short. */
 const PASS_MAX = 64;
 
-/**
- * Asked when the hand passes a record: whether its octets may be taken. If so, the owner has forgotten them when it returns.
- */
+/** Asked when the hand passes a record: whether its octets may be taken. If so, the owner has forgotten them when it returns. */
 type ReleaseRow = (row: number) => boolean;
 
 /**

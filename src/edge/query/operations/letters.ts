@@ -2,9 +2,7 @@ import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../../core/names/labels.
 import { isCaseSensitive } from '../../../core/query/params.ts';
 import type { Query } from '../../../core/query/query.ts';
 
-/**
- * Whether the answer depends on letter case (`b64-` labels). The packet cache ignores case, so it must not store these.
- */
+/** Whether the answer depends on letter case (`b64-` labels). The packet cache ignores case, so it must not store these. */
 export function dependsOnLetters({ namespace, resource, params }: Query): boolean {
   // Slugs and item keys have no capitals; a slug may begin like an encoded label.
   if (resource === DATASETS_RESOURCE) return false;

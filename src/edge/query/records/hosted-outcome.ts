@@ -8,9 +8,7 @@ const OPEN_TTL = 60;
 const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
 const EXPIRED: Outcome = { kind: 'empty', reason: 'expired', until: FOREVER };
 
-/**
- * The outcome for a stored record. An expired record is NODATA even before its erasure arrives. `isPrivate`: RR TTL 0.
- */
+/** The outcome for a stored record. An expired record is NODATA even before its erasure arrives. `isPrivate`: RR TTL 0. */
 export function hostedOutcome(record: HostedRecord | null, isPrivate: boolean, now: number): Outcome {
   if (record === null) return MISSING;
   const { expiresAt } = record;

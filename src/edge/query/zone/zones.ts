@@ -28,9 +28,7 @@ export interface Zone {
 const NEGATIVE_TTL = 60;
 const STABLE_TTL = 3600;
 
-/**
- * Makes the zone `text`. The serial is constant because transfers are refused. `keys`: DNSKEY, CDS and CDNSKEY rrsets.
- */
+/** Makes the zone `text`. The serial is constant because transfers are refused. `keys`: DNSKEY, CDS and CDNSKEY rrsets. */
 export function makeZone(text: string, servers: readonly NameServer[], keys: readonly Rrset[] = []): Zone {
   const apex = wireName(text);
   const hosts = servers.map(({ label }) => wireName(`${label}.${text}`));

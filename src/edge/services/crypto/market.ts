@@ -38,10 +38,7 @@ export function coinOf(key: string): Coin {
   return { sym, quote };
 }
 
-/**
- * A market from the numbers of a source; null when one is missing or impossible. `dayBefore`: price 24 hours ago, or
- * null.
- */
+/** A market from the numbers of a source; null when one is missing or impossible. `dayBefore`: price 24 hours ago, or null. */
 export function marketOf(last: unknown, dayBefore: unknown, volume: unknown): Market | null {
   const price = positive(last);
   const traded = within(volume, 0, Number.MAX_VALUE);

@@ -40,9 +40,7 @@ export const GEOIP_FILE = 'geoip.mmdb';
 const IN_THE_BOX = '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb';
 const PERIOD_MS = 1000;
 
-/**
- * Paths to try: only `named` if it is set; else the file of `geoip update`, then the one that ships with the package.
- */
+/** Paths to try: only `named` if it is set; else the file of `geoip update`, then the one that ships with the package. */
 export function geoipPaths(dataDir: string, named: string | null): readonly string[] {
   if (named !== null) return [named];
   const inTheBox = packagedPath();

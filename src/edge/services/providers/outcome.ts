@@ -7,9 +7,7 @@ import type { Reading } from './reading.ts';
 const PAST_TTL = 30;
 /** Least RR TTL of a fresh value, seconds. */
 const FRESH_TTL_MIN = 5;
-/**
- * Steps in which the TTL falls during a lifetime, at least a second each. A popular name costs one signature per step.
- */
+/** Steps in which the TTL falls during a lifetime, at least a second each. A popular name costs one signature per step. */
 const STEPS = 120;
 
 /** The outcome of a query from a reading (docs/SERVICES.md, Providers). `ttl`: of a value fetched just now, seconds. */

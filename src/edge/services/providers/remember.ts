@@ -4,10 +4,7 @@ import type { Service } from '../service.ts';
 /** Labels with a cached answer. */
 const LABELS_MAX = 4096;
 
-/**
- * Caches the answers of a service by label. Questions that miss the packet cache (case, EDNS, zone) reuse place and
- * envelope.
- */
+/** Caches the answers of a service by label. Questions that miss the packet cache (case, EDNS, zone) reuse place and envelope. */
 export function remembered(service: Service): Service {
   const kept = new Map<string, Extract<Outcome, { kind: 'answer' }>>();
 

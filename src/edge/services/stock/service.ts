@@ -11,10 +11,7 @@ import { parseStockLabel, type StockLabel } from './ticker.ts';
 /** Milliseconds. An import may fix the fault at any moment. */
 const FAULT_MS = 1000;
 
-/**
- * `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so it does not reveal its
- * cause.
- */
+/** `get.<TICKER>[-x-<MIC>].stock`. Every fault of a pinned exchange is the same FORMERR, so it does not reveal its cause. */
 export function makeStock(providers: Providers, exchanges: () => ExchangeMap | null): Service {
   return {
     resource: 'stock',

@@ -57,10 +57,7 @@ export function parseTwelveData(data: unknown): Fetched<Quote> {
   return { kind: 'value', value, time: quoteTime(data) };
 }
 
-/**
- * `last_quote_at` is the time of the last quote. `timestamp` is the start of the trading day; some plans send only
- * that.
- */
+/** `last_quote_at` is the time of the last quote. `timestamp` is the start of the trading day; some plans send only that. */
 function quoteTime(data: unknown): number | undefined {
   const times = [secondsOf(at(data, 'timestamp')), secondsOf(at(data, 'last_quote_at'))];
   const given = times.filter((time) => time !== undefined);

@@ -52,10 +52,7 @@ export interface Forecast {
   readonly time: number;
 }
 
-/**
- * The current step is the last one that has started. Days are UTC, because the source has no time zones. Null if
- * invalid.
- */
+/** The current step is the last one that has started. Days are UTC, because the source has no time zones. Null if invalid. */
 export function parseMetno(data: unknown, now: number): Forecast | null {
   const series = at(data, 'properties', 'timeseries');
   if (!Array.isArray(series)) return null;

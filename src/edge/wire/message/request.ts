@@ -206,10 +206,7 @@ function lowerText(bytes: Uint8Array, nameEnd: number): string | null {
   return lower.toString('latin1', 0, written);
 }
 
-/**
- * Copies the QNAME. Long names share slabs (0.1 instead of 0.4 microseconds); requests are too short-lived to keep many
- * slabs.
- */
+/** Copies the QNAME. Long names share slabs (0.1 instead of 0.4 microseconds); requests are too short-lived to keep many slabs. */
 function copyQname(bytes: Uint8Array, nameEnd: number): Uint8Array {
   const octets = nameEnd - HEADER_OCTETS;
   if (octets <= INLINE_OCTETS) return copyOctets(bytes, HEADER_OCTETS, nameEnd);

@@ -102,9 +102,7 @@ export function makeProviderClient(options: ProviderClientOptions): ProviderClie
   };
 }
 
-/**
- * Upper limit of `notBefore`, in lifetimes: two hours for weather. The value itself becomes stale after one lifetime.
- */
+/** Upper limit of `notBefore`, in lifetimes: two hours for weather. The value itself becomes stale after one lifetime. */
 const NOT_BEFORE_MAX = 12;
 
 function entryOf(

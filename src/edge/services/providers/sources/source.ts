@@ -49,9 +49,6 @@ export interface SourceContext {
 export interface Source<T> {
   readonly name: SourceName;
   readonly limits: readonly RateLimit[];
-  /**
-   * `key` in the spelling of the feed; `validator` of the cached value, if from this source; `now` in ms since the
-   * epoch.
-   */
+  /** `key` in the spelling of the feed; `validator` of the cached value, if from this source; `now` in ms since the epoch. */
   load(key: string, validator: string | null, now: number): Promise<Fetched<T>>;
 }

@@ -5,10 +5,7 @@ import type { FeedName, FeedValues } from '../sources/feeds.ts';
 /** Interface of the services to provider data, in their thread. */
 export interface Providers {
   has(feed: FeedName): boolean;
-  /**
-   * Returns at once when this thread has the value. Never rejects. `key` in the spelling of the feed: one key per
-   * thing.
-   */
+  /** Returns at once when this thread has the value. Never rejects. `key` in the spelling of the feed: one key per thing. */
   ask<F extends FeedName>(
     feed: F,
     key: string,
