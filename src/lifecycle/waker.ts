@@ -8,11 +8,14 @@ export interface Waker {
   woken(): boolean;
   /** Resolves at the next wake-up (true), at once when there was one since `reset`, or after `ms` (false). */
   wait(ms: number): Promise<boolean>;
-  /** Resolves after `ms` milliseconds. Wake-ups do not end it; the signal does. */
+  /** Resolves after `ms` milliseconds, as `timers` count them. Wake-ups do not end it; the signal does. */
   sleep(ms: number): Promise<void>;
 }
 
-/** @param signal ends the present wait and every later one at once */
+/**
+ * @param signal ends the present wait and every later one at once
+ * @param timers without them a pause of a second or more may end up to a second early, on a whole second (`loopTimers`)
+ */
 export function createWaker(signal: AbortSignal, timers: Timers = loopTimers): Waker {
   let isWoken = false;
   let isWakeable = false;

@@ -13,7 +13,7 @@ import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { LIMITS } from '../../src/core/limits.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
 import { freePort } from '../support/free-port.ts';
-import { requirePrograms } from '../support/process.ts';
+import { requirePrograms, stop } from '../support/process.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 
 /** Bounds a check that hangs; no time is asserted. */
@@ -103,7 +103,7 @@ async function tryProxy(proxy: Proxy): Promise<void> {
     UQRP_TRUSTED_PROXIES: '127.0.0.1',
     UQRP_PUBLIC_URL: `https://localhost:${https}`,
   });
-  const started: ChildProcess[] = [];
+  let child: ChildProcess | null = null;
   try {
     const { cert, key } = makeSelfSigned({ hosts: ['localhost', '127.0.0.1'], now: Date.now() });
     writeFileSync(join(folder, 'cert.pem'), cert);
@@ -111,10 +111,9 @@ async function tryProxy(proxy: Proxy): Promise<void> {
     mkdirSync(join(folder, 'home'));
     const args = proxy.configure(folder, { https, rest: server.ports.http });
     const env = { ...process.env, HOME: join(folder, 'home'), XDG_DATA_HOME: join(folder, 'home') };
-    const child = spawn(proxy.program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
-    started.push(child);
+    child = spawn(proxy.program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
-    child.stderr.on('data', (chunk: Buffer) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
       said += chunk.toString();
     });
     const curl = curlTo(folder, `https://localhost:${https}`);
@@ -126,11 +125,7 @@ async function tryProxy(proxy: Proxy): Promise<void> {
       throw error;
     }
   } finally {
-    for (const child of started.filter((each) => each.exitCode === null)) {
-      const ended = once(child, 'exit');
-      child.kill('SIGTERM');
-      await ended;
-    }
+    if (child !== null) await stop(child);
     await server.remove();
     rmSync(folder, { recursive: true, force: true });
   }
