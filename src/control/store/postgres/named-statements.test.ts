@@ -93,7 +93,8 @@ describe('named statements on PostgreSQL', { skip: postgresMissing() ?? false },
         await page(db);
       });
       await assert.rejects(lost);
-      assert.deepEqual(await page(), first);
+      // The pool may not have heard yet that its other connection ended.
+      assert.deepEqual(await page().catch(() => page()), first);
     }));
 
   it('no connection compiles statements or starts processes for them', () =>
