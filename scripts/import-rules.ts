@@ -129,7 +129,10 @@ export const MODULES: readonly ModuleRow[] = [
       ...EDGE.filter((module) => module !== 'edge/node'),
     ],
   },
-  { module: 'zone-keys', may: ['core', 'config', 'feed/node-keys.ts', 'control/store', 'edge/dnssec'] },
+  {
+    module: 'zone-keys',
+    may: ['core', 'lifecycle', 'config', 'feed/node-keys.ts', 'control/store', 'edge/dnssec'],
+  },
   { module: 'client', may: ['core', 'edge/wire'] },
   { module: 'outbound-worker.ts', may: ['core', 'outbound'] },
   { module: 'edge-worker.ts', may: ['core', 'lifecycle', 'telemetry', ...EDGE] },

@@ -95,6 +95,7 @@ export async function serve(
     databaseUp: () => control?.isStoreUp() ?? null,
     unsentUsage: () => edge?.unsentUsage() ?? null,
     version,
+    keys: () => control?.keys() ?? [],
     certificateEnd: () => edge?.certificateEnd() ?? null,
     process: true,
   });

@@ -52,6 +52,7 @@ describe('loadConfig', () => {
         { label: 'ns2', addresses: ['192.0.2.2'] },
       ],
       dnssec: 'full',
+      keyDays: null,
       nodeName: 'uqrp',
       udp: 'auto',
       http2: 'own',

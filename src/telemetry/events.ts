@@ -6,7 +6,10 @@ import {
   FEED_FAULTS,
   FEED_MENDS,
   FEED_STATES,
+  KEY_ROLES,
   PUBLISHER_FAULTS,
+  ROLLOVER_STEPS,
+  ROLLOVER_WAITS,
   VIEW_DISCARDS,
 } from './vocabulary.ts';
 
@@ -89,6 +92,23 @@ export const EVENTS = {
   'keys.failing': {
     level: 'error',
     message: 'changed signing keys could not be loaded. The earlier ones stay in use',
+    fields: {},
+  },
+  'keys.rolled': {
+    level: 'info',
+    message:
+      'a step of a key rollover was taken. Make a backup: an older one lacks the new key, or signs with one that is gone',
+    fields: { role: KEY_ROLES, step: ROLLOVER_STEPS, key_tag: 'number' },
+  },
+  'keys.rollover_waiting': {
+    level: 'warn',
+    message:
+      'a step of a key rollover is due and waits. parent: set the DS records that "uqrp dnssec ds" prints, and no others. resolvers: none of UQRP_RESOLVERS answers. nodes: start the nodes that "uqrp node status" calls late, or remove them',
+    fields: { role: KEY_ROLES, step: ROLLOVER_STEPS, reason: ROLLOVER_WAITS },
+  },
+  'keys.rollover_failing': {
+    level: 'error',
+    message: 'the keys of a zone could not be looked at or rolled. It is tried again within an hour',
     fields: {},
   },
   'listener.failing': {

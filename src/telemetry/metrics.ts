@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObservation } from '../core/network/http-observation.ts';
 import { registerEdgeMetrics } from './edge-metrics.ts';
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
+import { type KeysNow, registerKeyMetrics } from './key-metrics.ts';
 import { registerNodeMetrics } from './node-metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 import { type ProviderCalled, registerProviderMetrics } from './provider-metrics.ts';
@@ -24,6 +25,8 @@ export interface MetricSources {
   readonly unsentUsage?: () => UnsentUsage | null;
   /** Whether the database answers; null in a process that does not ask it. */
   readonly databaseUp?: () => boolean | null;
+  /** The signing keys; empty in a process that does not hold them. */
+  readonly keys?: () => readonly KeysNow[];
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
 }
@@ -41,6 +44,8 @@ export interface Metrics {
   text(): Promise<string>;
   http(observation: HttpObservation): void;
   readonly feed: FeedMetrics;
+  /** A step of a key rollover was taken. */
+  readonly keyRolled: ReturnType<typeof registerKeyMetrics>;
   /** Expired records that the sweeper deleted. */
   swept(records: number): void;
   /** Rows of the query log that this node dropped. */
@@ -110,6 +115,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   );
   const webhooks = registerWebhookMetrics(registry, sources.webhookOldestDue ?? (() => null));
   const providerCalled = registerProviderMetrics(registry);
+  const keyRolled = registerKeyMetrics(registry, sources.keys ?? (() => []));
   const routeLabel = createRouteLabel();
 
   return {
@@ -121,6 +127,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       requestSeconds.observe(labels, seconds);
     },
     feed,
+    keyRolled,
     swept: (records) => swept.inc(records),
     queryLogDropped: (rows) => logDropped.inc(rows),
     usageRefused: (answers) => usageRefused.inc(answers),

@@ -31,6 +31,13 @@ export type FeedMend = (typeof FEED_MENDS)[number];
 /** What of the accounting failed: counts, rows of the query log, or the file of counts that were not sent. */
 export const ACCOUNTING_PARTS = ['usage', 'query_log', 'spool'] as const;
 
+/** The keys of a zone: `zsk` signs answers, `ksk` the keys. */
+export const KEY_ROLES = ['zsk', 'ksk'] as const;
+/** Steps of a key rollover (`edge/dnssec/keys/rollover.ts`). */
+export const ROLLOVER_STEPS = ['publish', 'ds-added', 'switch', 'withdraw', 'remove'] as const;
+/** What a due step of a rollover waits for (`zone-keys/automatic-rollover.ts`). */
+export const ROLLOVER_WAITS = ['parent', 'resolvers', 'nodes'] as const;
+
 /** Why a view is thrown away at start. */
 export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;
 

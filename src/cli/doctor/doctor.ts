@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
-import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { ask } from '../../client/ask.ts';
+import { askResolver, dsSeenBy, resolversOf } from '../../client/resolvers.ts';
 import type { Config } from '../../config/config.ts';
 import { neededNode } from '../../config/version.ts';
 import { readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
@@ -10,8 +9,6 @@ import type { Clock } from '../../core/clock.ts';
 import { dsLines } from '../../edge/dnssec/keys/ds.ts';
 import { keyFile, loadKeys } from '../../edge/dnssec/keys/key-files.ts';
 import { RRTYPE } from '../../edge/wire/codes.ts';
-import { nameFromText } from '../../edge/wire/name.ts';
-import { rdataToText } from '../../edge/wire/rdata/present.ts';
 import { checkPorts, portUses } from '../../start-checks.ts';
 import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';
@@ -21,13 +18,11 @@ import { checkClock, checkDisk, checkNode, checkRights, checkView } from './mach
 import { checkStore } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';
 
-const RESOLVER_DEADLINE_MS = 3000;
-
 /** Looks at everything that most often goes wrong, changes nothing, and ends with 1 when something is wrong. */
 export async function doctor(clock: Clock, json: boolean): Promise<void> {
   const config = configWithData();
   const files = filesOf(config.dataDir);
-  const resolvers = config.resolvers.length > 0 ? config.resolvers : systemResolvers();
+  const resolvers = resolversOf(config.resolvers);
   const findings = [
     checkNode(process.versions.node, neededNode()),
     checkDisk(freeBytes(config.dataDir)),
@@ -96,7 +91,7 @@ function isUsable(path: string): boolean {
 async function checkResolver(server: string): Promise<Finding> {
   const check = `resolver ${server}`;
   try {
-    const reply = await askResolver(server, '.', RRTYPE.SOA);
+    const reply = await askResolver(server, '.', RRTYPE.SOA, 'udp');
     return reply.rcode === 0 ? ok(check, 'answers') : wrong(check, `answers with rcode ${reply.rcode}`);
   } catch (error) {
     return wrong(check, `does not answer: ${(error as Error).message}. Set UQRP_RESOLVERS to one that does.`);
@@ -114,28 +109,8 @@ async function checkZone(
     return note(`ds ${zone}`, 'there are no keys in the data directory');
   const own = dsLines(loadKeys(config.dataDir, zone, clock)).map((line) => line.split(' IN DS ')[1] ?? '');
   const [resolver] = resolvers;
-  if (resolver === undefined) return checkDs(zone, own, null);
-  const reply = await askResolver(resolver, zone, RRTYPE.DS).catch(() => null);
-  const parent = reply?.answer
-    .filter((rr) => rr.type === RRTYPE.DS)
-    .map((rr) => rdataToText(rr.type, rr.rdata));
-  return checkDs(zone, own, parent ?? null);
-}
-
-/** @param server a literal address, with `:port` or `[v6]:port` where the port is not 53 */
-function askResolver(server: string, name: string, type: number) {
-  const [, inBrackets, bare, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(server) ?? [];
-  const host = inBrackets ?? bare ?? server;
-  const target = { host, port: Number(port ?? 53), ca: null };
-  const qname = name === '.' ? Uint8Array.of(0) : nameFromText(name)!;
-  return ask(qname, type, { server: target, transport: 'udp', deadlineMs: RESOLVER_DEADLINE_MS });
-}
-
-function systemResolvers(): string[] {
-  if (!existsSync('/etc/resolv.conf')) return [];
-  return [...readFileSync('/etc/resolv.conf', 'utf8').matchAll(/^nameserver\s+(\S+)/gm)]
-    .map(([, address]) => address!)
-    .filter((address) => !(isIPv6(address) && address.includes('%')));
+  const parent = resolver === undefined ? null : await dsSeenBy(resolver, zone);
+  return checkDs(zone, own, parent);
 }
 
 function certificatePaths({ tls, dataDir }: Config): { cert: string; key: string } {

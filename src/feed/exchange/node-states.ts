@@ -16,6 +16,15 @@ export interface NodeReport {
   readonly late: boolean;
 }
 
+/** Whether a node may answer without this key of the zone in DNSKEY: it has not reported the key, or it is late. */
+export function isBehind(
+  { state, late }: Pick<NodeReport, 'state' | 'late'>,
+  zone: string,
+  keyTag: number,
+): boolean {
+  return late || !state?.keyTags[zone]?.includes(keyTag);
+}
+
 export interface NodeStates {
   /** The nodes of the feed at present, in their order: removed ones are not among them. */
   list(): readonly NodeReport[];

@@ -13,7 +13,7 @@ import { databaseOf } from '../../core/epoch.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../core/secret-encryption.ts';
 import type { ProviderClient } from '../../edge/services/providers/client/provider-client.ts';
 import { identityOf } from '../../feed/exchange/control-identity.ts';
-import type { NodeReport } from '../../feed/exchange/node-states.ts';
+import { isBehind, type NodeReport } from '../../feed/exchange/node-states.ts';
 import { CredentialsError } from '../../feed/identity/credentials.ts';
 import { type WatchedNodes, watchNodes } from '../../feed/identity/watch-nodes.ts';
 import { startKeyService } from '../../feed/keys/key-service.ts';
@@ -53,6 +53,8 @@ export interface ControlFeed {
   now(): FeedNow;
   /** How far each node is, as it told last. */
   nodes(): readonly NodeProgress[];
+  /** Nodes that have not reported this signing key, or are late. */
+  nodesBehind(zone: string, keyTag: number): number;
   stop(): Promise<void>;
 }
 
@@ -140,6 +142,8 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
       };
     },
     nodes: () => exchange.states.list().map(progressOf),
+    nodesBehind: (zone, keyTag) =>
+      exchange.states.list().filter((node) => isBehind(node, zone, keyTag)).length,
     stop: () =>
       closeAll([
         ...exchange.stops,
