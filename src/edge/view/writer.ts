@@ -40,6 +40,8 @@ export interface LmdbWriterOptions {
   readonly onDiscarded?: (reason: DiscardReason) => void;
   /** Milliseconds without a change after an erasure until its pages are overwritten; 0 never does. */
   readonly wipeAfterMs?: number;
+  /** Resolves with false when the disk refused the pages. */
+  readonly syncToDisk?: (tree: Tree) => Promise<boolean>;
   /** Memory for the sorting of a rebuild, bytes. */
   readonly sortBytes?: number;
 }
@@ -162,7 +164,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       await copied;
       serving.wiper.cancel();
       serving.sweeper.cancel();
-      const isSynced = await syncToDisk(serving.tree);
+      const isSynced = await (options.syncToDisk ?? syncToDisk)(serving.tree);
       await serving.tree.close();
       if (isSynced) writeState(directory, serving.generation, 'clean');
     },

@@ -82,6 +82,40 @@ export const idempotencyScenarios: Scenarios = {
     await world.close();
   },
 
+  'another precondition is another request (I02)': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    const body = { record: { key: `r.${name}.v1`, data: '' } };
+    const send = (headers: Readonly<Record<string, string>>) =>
+      customer.send('POST', '/records', body, { 'idempotency-key': 'k', ...headers });
+    const first = await send({ 'if-none-match': '*' });
+    assert.equal(first.status, 201);
+    assert.equal((await send({ 'if-none-match': '*' })).text, first.text);
+    assertFailure(await send({}), 422, 'validation_error', OTHER);
+    await world.close();
+  },
+
+  'an answer with a secret is not given to a key with another list of namespaces (I01)': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const { name: second } = await customer.namespace();
+    const [one, both] = [
+      await customer.key({ operations: ['write'], namespaces: [name] }),
+      await customer.key({ operations: ['write'], namespaces: [name, second] }),
+    ];
+    const path = `/namespaces/${id}/query_tokens`;
+    const [first, other] = [
+      await post(one, path, { name: 't' }, 'k'),
+      await post(both, path, { name: 't' }, 'k'),
+    ];
+    assert.deepEqual([first.status, other.status], [201, 201]);
+    assert.notEqual(other.json.id, first.json.id);
+    assert.equal((await post(one, path, { name: 't' }, 'k')).text, first.text);
+    await world.close();
+  },
+
   'of many at once with one key, one is done and all get its answer': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
