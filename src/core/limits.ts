@@ -114,7 +114,8 @@ export const LIMITS = {
   queryLogRowsWaiting: 10_000, // that a node could not pass on yet
   usageWaitingCounts: 100_000, // of a node; above it answers join an earlier hour of their namespace
   usageSpoolOctets: 16_777_216, // that a node takes over from the file of an earlier process; the oldest are lost above it
-  usageSpoolDays: 6, // how long a batch is sent; control knows its id for seven
+  usageSpoolDays: 6, // how long a node sends a batch, and how old its counts may be; `usageBatchDays`: how long control knows its id
+  usageBatchDays: 7, // longer than `usageSpoolDays`: else a batch would be counted twice
   accountingNamespaces: 16_384, // whose counters one worker keeps at hand between two hand-overs
   queryLogDurationMs: 60_000, // longest time shown; a query that took longer shows it
   datasetSlug: 40,

@@ -44,6 +44,20 @@ describe('LMDB view and erasure', () => {
     await writer.close();
   });
 
+  it('leaves nothing of a replaced value in the pages that are in use, whatever the lengths (E08)', async () => {
+    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    let seq = 0;
+    for (const length of [1, 30, 299, 301, 900]) {
+      const secret = `the-secret-of-${length}-`;
+      const key = `k${length}.res.ns.v1`;
+      await writer.apply([upserted(key, secret.repeat(300 / secret.length))], ++seq);
+      await writer.apply([upserted(key, 'x'.repeat(length))], ++seq);
+      writer.wipe();
+      assert.equal(readFileSync(file, 'latin1').includes(secret), false, `${length}`);
+    }
+    await writer.close();
+  });
+
   it('wipes by itself some time after an erasure', async () => {
     const writer = openLmdbWriter({ path, wipeAfterMs: 1 });
     await writer.apply([upserted('res.ns.v1', 'the secret')], 1);

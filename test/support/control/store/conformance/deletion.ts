@@ -36,7 +36,7 @@ export function deletionConformance(create: () => Promise<TestDatabase>): void {
         const home = await settle(store);
         await fillNamespace(store, home, MANY);
         await deleteNamespace(testDeps(store), testActor(home), home.namespaceId);
-        const { pages } = await store.changes.openSnapshot(signal);
+        const { pages } = await store.changes.openSnapshot();
         const spaces = [];
         for await (const page of pages) {
           spaces.push(...page.filter((change) => change.type === 'namespace.upserted'));
