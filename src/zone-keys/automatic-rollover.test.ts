@@ -29,9 +29,9 @@ interface World {
   parent: (() => readonly string[] | null)[];
   behind: number;
   /** The keys of one role: `active published`. */
-  states(role: 'zsk' | 'ksk'): Promise<string>;
+  readonly states: (role: 'zsk' | 'ksk') => Promise<string>;
   /** All DS that the zone wants, as a parent that follows CDS has them. */
-  wanted(): Promise<readonly string[]>;
+  readonly wanted: () => Promise<readonly string[]>;
 }
 
 async function inWorld(

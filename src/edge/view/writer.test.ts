@@ -79,7 +79,7 @@ describe('a view that is replaced', () => {
     await rebuild.discard();
   }
 
-  it('is named before it is announced: a reader that wakes in between would read the old file for ever (E01)', async () => {
+  it('is named before it is announced: a reader that wakes in between would keep the old file (E01)', async () => {
     const freshness = createFreshness();
     const order: string[] = [];
     const watched: FreshnessCounters = {
