@@ -42,10 +42,18 @@ export interface BrokerUser {
   readonly nkey: string;
 }
 
+/** A node, and which of the accounts is its own: 0, 1, 2 and so on. */
+export interface NodeUser extends BrokerUser {
+  readonly account: number;
+}
+
 /** Holds the streams. */
 const CONTROL_ACCOUNT = 'UQRP_CONTROL';
-/** A name of a node has no underscore, so no two nodes share an account, and none has control's. */
-const NODE_ACCOUNT = 'UQRP_NODE_';
+/**
+ * Accounts without a node. When nats-server reads the file again, an account that is new gets what it imports as a service only at the next
+ * time (all releases up to 2.12); one that was there gets it at once. So a node is put into an account that was there.
+ */
+export const SPARE_ACCOUNTS = 64;
 
 /**
  * `nodes.conf`: control first, then an account for each node. "SIGHUP" makes nats-server read it again.
@@ -54,7 +62,9 @@ const NODE_ACCOUNT = 'UQRP_NODE_';
  * subject that it wants its answer at. An empty answer at `$JS.API.STREAM.DELETE.…` would delete the stream, and genuine batches at
  * `uqrp.v1.live` would drown what the other nodes hear. Answers to another account stay in that account.
  */
-export function usersConfig(control: BrokerUser, nodes: readonly BrokerUser[]): string {
+export function usersConfig(control: BrokerUser, nodes: readonly NodeUser[]): string {
+  const byAccount = new Map(nodes.map((node) => [node.account, node]));
+  const accounts = Math.max(-1, ...byAccount.keys()) + 1 + SPARE_ACCOUNTS;
   return `# Made by "uqrp node add" and "uqrp node remove". After a change: kill -HUP nats-server
 accounts {
   ${CONTROL_ACCOUNT} {
@@ -69,11 +79,14 @@ ${sharedSubjects()
       { nkey: ${control.nkey} }
     ]
   }
-${nodes.map(nodeAccount).join('')}}
+${Array.from({ length: accounts }, (_, i) => nodeAccount(i, byAccount.get(i))).join('')}}
 `;
 }
 
-function nodeAccount({ name, nkey }: BrokerUser): string {
+function nodeAccount(index: number, node: BrokerUser | undefined): string {
+  const account = `UQRP_NODE_${index}`;
+  if (node === undefined) return `  ${account} {}\n`;
+  const { name, nkey } = node;
   const { publish, subscribe } = nodePermissions(name);
   const list = (subjects: readonly string[]): string =>
     subjects.map((subject) => JSON.stringify(subject)).join(', ');
@@ -82,7 +95,7 @@ function nodeAccount({ name, nkey }: BrokerUser): string {
       `      { ${kind}: { account: ${CONTROL_ACCOUNT}, subject: ${JSON.stringify(subject)} } }`,
   );
   return `  # ${name}
-  "${NODE_ACCOUNT}${name}" {
+  ${account} {
     users: [
       { nkey: ${nkey}, permissions: {
         publish: { allow: [${list(publish)}] }
