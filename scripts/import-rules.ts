@@ -36,7 +36,7 @@ export const MODULES: readonly ModuleRow[] = [
     may: ['core', 'lifecycle', 'feed/changes', 'feed/change-source.ts', 'feed/view-writer.ts'],
   },
   { module: 'feed/batch', may: ['core', 'feed/changes', 'feed/change-source.ts'] },
-  { module: 'feed/bus', may: ['lifecycle'] },
+  { module: 'feed/bus', may: ['core', 'lifecycle'] },
   { module: 'feed/identity', may: ['lifecycle', 'feed/bus'] },
   {
     module: 'feed/keys',

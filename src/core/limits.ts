@@ -114,6 +114,8 @@ export const LIMITS = {
   queryLogRowsWaiting: 10_000, // that a node could not pass on yet
   usageWaitingCounts: 100_000, // of a node; above it answers join an earlier hour of their namespace
   usageSpoolOctets: 16_777_216, // that a node takes over from the file of an earlier process; the oldest are lost above it
+  feedNodeMessages: 200, // a second that control hears of one node; `feedNodeOctets`: of questions and answers. Five times as much at once
+  feedNodeOctets: 4_194_304,
   usageSpoolDays: 6, // how long a node sends a batch, and how old its counts may be; `usageBatchDays`: how long control knows its id
   usageBatchDays: 7, // longer than `usageSpoolDays`: else a batch would be counted twice
   accountingNamespaces: 16_384, // whose counters one worker keeps at hand between two hand-overs

@@ -15,10 +15,17 @@ import {
 
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
- * given closed set. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
+ * given closed set. `node` is the name that the operator gave to a node. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
  * Other text is impossible.
  */
-export type FieldKind = 'number' | 'boolean' | 'variable' | 'version' | 'request' | readonly string[];
+export type FieldKind =
+  | 'number'
+  | 'boolean'
+  | 'variable'
+  | 'version'
+  | 'node'
+  | 'request'
+  | readonly string[];
 
 interface EventRow {
   readonly level: 'info' | 'warn' | 'error';
@@ -219,6 +226,12 @@ export const EVENTS = {
     message: 'a message of the feed was not used. The edge view stays as it is and serves on',
     fields: { reason: FEED_REFUSALS, mend: FEED_MENDS },
   },
+  'feed.node_flooding': {
+    level: 'error',
+    message:
+      'a node sends more than an honest one does, and what is beyond its budget is dropped. Its machine or credentials may be stolen: see "A node was stolen" in docs/NODES.md',
+    fields: { node: 'node' },
+  },
   'feed.exchange_failing': {
     level: 'error',
     message:
@@ -282,7 +295,7 @@ type ValueOfKind<K> = K extends 'number'
   ? number
   : K extends 'boolean'
     ? boolean
-    : K extends 'variable' | 'version'
+    : K extends 'variable' | 'version' | 'node'
       ? string
       : K extends 'request'
         ? string | null

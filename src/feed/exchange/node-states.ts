@@ -1,9 +1,9 @@
 /** Control's side: the newest state of each node, in memory. Every control process hears them all. */
 import type { Clock } from '../../core/clock.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
+import { createRequestRate } from '../bus/request-rate.ts';
 import { type ControlEnd, opened, signedOf } from './control-end.ts';
 import { subjectOf } from './node-end.ts';
-import { createRequestRate } from './request-rate.ts';
 import { type NodeState, nodeStateOf } from './state-body.ts';
 
 export interface NodeReport {
