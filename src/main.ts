@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import { prepareDataDir } from './config/data-dir.ts';
+import { isOpenToAll } from './config/feed-settings.ts';
 import type { HostPort } from './config/parsers.ts';
 import { programVersion } from './config/version.ts';
 import type { Clock } from './core/clock.ts';
@@ -75,6 +76,8 @@ export async function serve(
   const hasEdge = config.role !== 'control';
   const version = programVersion();
   for (const variable of config.unknown) log.event('config.unknown', { variable });
+
+  if (config.feed !== null && isOpenToAll(config.feed.file)) log.event('credentials.open', {});
 
   const opened: CloseStep[] = [];
   // HTTP and DNS close at the same time: each may take seconds, and a stop has ten.

@@ -42,6 +42,12 @@ export const EVENTS = {
     message: 'a variable that begins with UQRP_ is not a variable of this program. Look for a misspelling',
     fields: { variable: 'variable' },
   },
+  'credentials.open': {
+    level: 'warn',
+    message:
+      'every user of this machine can read the file in UQRP_FEED_CREDENTIALS, and be this end of the feed. Set its mode to 0600',
+    fields: {},
+  },
   'data.narrowed': {
     level: 'warn',
     message: 'files of the data directory were open to other users. Their modes were set to 0600 and 0700',

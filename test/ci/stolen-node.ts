@@ -19,7 +19,7 @@ const LIMIT_MS = 1_000;
 const LIVE_MS = 250;
 /** Of a case that is over a limit: the machine that runs it may be busy with other things. */
 const TRIES = 3;
-const seconds = Number(process.argv[2] ?? 5);
+const seconds = Number(process.argv[2] ?? 2);
 const FLOODER = fileURLToPath(new URL('../support/feed/flood-node.ts', import.meta.url));
 const GET = '$JS.API.DIRECT.GET.UQRP_FEED';
 

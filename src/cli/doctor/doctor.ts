@@ -14,7 +14,7 @@ import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';
 import { checkBroker } from './feed-broker.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
-import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
+import { checkClock, checkCredentials, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';
 
@@ -28,6 +28,7 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
     checkDisk(freeBytes(config.dataDir)),
     checkClock(clock(), newestOf(files)),
     checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
+    ...(config.feed === null ? [] : [checkCredentials(config.feed.file, statSync(config.feed.file).mode)]),
     await checkServer(config),
     await checkStore(config, clock),
     ...(await checkBroker(config.feed, clock)),
