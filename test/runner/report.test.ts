@@ -51,6 +51,24 @@ describe('the report of npm test', () => {
     ]);
   });
 
+  it('names what stood still in one line, and counts what did not run behind it', () => {
+    const still = ended(
+      {},
+      {},
+      { test: 'two', outcome: 'stood still', ms: 120_000 },
+      { test: 'three', outcome: 'not run' },
+      { test: 'four', outcome: 'not run' },
+    );
+    const { lines, passed } = report([still]);
+    assert.equal(passed, false);
+    assert.deepEqual(lines.slice(2), [
+      'failed: two (a.test.ts:1): stood still, 120 s',
+      'not run: 2 tests of share src behind it',
+      '\n\n  Error: because',
+      '\n1 passed, 1 failed, 0 skipped, 2 not run',
+    ]);
+  });
+
   it('fails when the second try fails, when a share fails beside its tests, and when nothing ran', () => {
     assert.equal(report([ended({ first: BAD }, {}, { outcome: 'failed' })]).passed, false);
     assert.equal(report([ended({ fault: 'stood still' }, {})]).passed, false);
