@@ -62,11 +62,11 @@ function outcomeOf(data: Completed): TestEnd['outcome'] {
   };
   const cause = error?.failureType;
   const isCancelled = cause === 'cancelledByParent';
+  if (cause === 'testTimeoutFailure') return 'stood still';
   // A suite fails by its tests, which are counted, or by a hook.
   if (type === 'suite') return passed || isCancelled || cause === 'subtestsFailed' ? 'suite' : 'failed';
-  if (passed) return 'passed';
   if (isCancelled) return open.has(keyOf(data)) ? 'stood still' : 'not run';
-  return cause === 'testTimeoutFailure' ? 'stood still' : 'failed';
+  return passed ? 'passed' : 'failed';
 }
 
 function endOf(data: Completed): TestEnd {

@@ -25,7 +25,7 @@ export interface ShareLimits {
   readonly exitMs: number;
 }
 
-export const SHARE_LIMITS: ShareLimits = { testMs: 120_000, silentMs: 180_000, exitMs: 30_000 };
+export const SHARE_LIMITS: ShareLimits = { testMs: 120_000, silentMs: 300_000, exitMs: 30_000 };
 
 export interface ShareOutcome {
   readonly output: string;

@@ -128,11 +128,17 @@ function limiterSuite(
       }
     });
 
-    scenario('200 hits at once, over two handles: exactly 60 pass', async ({ handles }) => {
-      const waits = await Promise.all(
-        Array.from({ length: 200 }, async (_, i) => handles[i % 2 === 0 ? 0 : 1].take('writes', 'a')),
-      );
-      assert.equal(waits.filter((wait) => wait === 0).length, 60);
+    // As many at once as the pools of two stores have connections: on a busy machine more would wait for one longer than a pool lets them
+    // (part 3 of the review of the tests).
+    scenario('200 hits of 20 clients at once, over two handles: exactly 60 pass', async ({ handles }) => {
+      let passed = 0;
+      const client = async (_: unknown, i: number): Promise<void> => {
+        for (let hit = 0; hit < 10; hit++) {
+          if ((await handles[i % 2 === 0 ? 0 : 1].take('writes', 'a')) === 0) passed++;
+        }
+      };
+      await Promise.all(Array.from({ length: 20 }, client));
+      assert.equal(passed, 60);
     });
   });
 }
