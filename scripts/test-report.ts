@@ -32,13 +32,18 @@ export function report(ended: readonly Ended[]): Report {
   const failed = badOf(ended).length + ended.filter(({ fault }) => fault !== null).length;
   const lost = endsOf(ended, 'not run').length;
   const passed = endsOf(ended, 'passed').length;
+  const again = ended.filter((each) => each.first !== null && !failedIn(each)).length;
+  const remarks = [
+    lost === 0 ? '' : `, ${lost} not run`,
+    again === 0 ? '' : `, ${again} of the shares at the second try only: mend what failed at first`,
+  ];
   const lines = [
     '\nshares:',
     ...ended.map((each) => `  ${rowOf(each)}`),
     ...skipped.map(({ test, reason }) => `skipped: ${test}${reason && ` (${reason})`}`),
     ...ended.flatMap(({ first }) => (first === null ? [] : failuresOf(first, 'failed at first'))),
     ...ended.flatMap((each) => (failedIn(each) ? failuresOf(each, 'failed') : [])),
-    `\n${passed} passed, ${failed} failed, ${skipped.length} skipped${lost === 0 ? '' : `, ${lost} not run`}`,
+    `\n${passed} passed, ${failed} failed, ${skipped.length} skipped${remarks.join('')}`,
   ];
   return { lines, passed: passed > 0 && failed === 0 };
 }

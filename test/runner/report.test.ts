@@ -47,7 +47,7 @@ describe('the report of npm test', () => {
       '     2 s  src, 40 MB: second try',
       'failed at first: two (a.test.ts:1)',
       '\n\n  Error: because',
-      '\n2 passed, 0 failed, 0 skipped',
+      '\n2 passed, 0 failed, 0 skipped, 1 of the shares at the second try only: mend what failed at first',
     ]);
   });
 

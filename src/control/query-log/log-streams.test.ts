@@ -72,13 +72,13 @@ function holding(store: Store, part: string) {
   return {
     store: { ...store, read },
     /** @returns resolves when a read waits */
-    hold(): Promise<void> {
+    hold: (): Promise<void> => {
       held = Promise.withResolvers();
       return new Promise((resolve) => {
         onWaiting = resolve;
       });
     },
-    release(): void {
+    release: (): void => {
       held?.resolve();
       held = null;
     },

@@ -43,7 +43,7 @@ describe('edges ask control for data of providers', () => {
       control,
       /** Names of the edges, in the order in which they asked control. */
       asked,
-      edge(name: string): ProviderClient {
+      edge: (name: string): ProviderClient => {
         const ask = providerAsks(nodeEnd(broker.connect(name), name));
         return makeRemoteClient({
           ask(feed, key) {
