@@ -31,6 +31,7 @@ const OURS: Readonly<Record<string, string>> = {
   Member: 'MemberResource',
   Meta: 'Meta',
   Metered: 'MeteredUsage',
+  Maker: 'Maker',
   MintedQueryToken: 'MintedQueryToken',
   Namespace: 'NamespaceResource',
   NamespaceDeletedData: 'NamespaceDeleted',
@@ -60,6 +61,7 @@ const OURS: Readonly<Record<string, string>> = {
   Session: 'SessionResource',
   // The token is absent where the session is a cookie.
   SignedIn: 'CookieSession & Partial<IssuedToken>',
+  SignInFlow: 'SignInFlow',
   SoftCapState: 'SoftCapState',
   Tier: 'TierLimits',
   Usage: 'Usage',

@@ -15,6 +15,7 @@ export const LIMITS = {
   queryTokenName: 100,
   queryTokenDaysMax: 365,
   queryTokenDaysDefault: 30,
+  queryTokenDaysOfMember: 30, // minted by a member of an organization who is no owner
   queryTokensPerNamespace: 100,
   namespacesPerCustomer: 1000,
   apiKeysPerCustomer: 100,
@@ -62,8 +63,11 @@ export const LIMITS = {
   passkeyResponsesPerMinute: 10,
   invitationsPerHour: 20, // of one user
   signInsPerMinute: 5, // of one IPv4 address or IPv6 /64
-  signInsPerQuarterHour: 3, // for one mail address
-  verificationsPerMinute: 10, // of one IPv4 address or IPv6 /64
+  signInsPerQuarterHour: 3, // for one mail address, from one IPv4 address or IPv6 /48, or from one browser that it has signed in from
+  signInsPerDay: 10, // the same, of a network alone: else one network takes all of `signInCodesPerDay`
+  signInCodesPerQuarterHour: 12, // for one mail address, from all networks; a browser that it has signed in from does not count
+  signInCodesPerDay: 30, // the same, and for each such browser
+  verificationsPerMinute: 10, // of one IPv4 address or IPv6 /64, without a flow that is open
   failedSignInsPerHour: 20, // of one IPv4 address or IPv6 /64
   failedSignInsPerDay: 100,
   passkeyOptionsPer48: 100, // of one IPv6 /48, and so are the others: ten times that of a /64
@@ -72,10 +76,14 @@ export const LIMITS = {
   verificationsPer48: 100,
   failedSignInsPerHourPer48: 200,
   failedSignInsPerDayPer48: 1000,
-  failedCodesPerHour: 10, // for one mail address
-  failedCodesPerDay: 30,
+  triesWithoutFlowPerHour: 10, // of one IPv4 address or IPv6 /64
+  triesWithoutFlowPerHourPer48: 100,
+  triesWithoutFlowPerDay: 30, // for one mail address
   signInCodeMinutes: 10,
-  signInCodeTries: 5, // wrong ones, then the code is void
+  signInCodeTries: 5, // wrong ones with its flow, then the code is void
+  signInCodes: 3, // of one mail address, side by side
+  signInBrowsers: 20, // of one user, remembered; above it the oldest is forgotten
+  signInBrowserDays: 400, // that a browser is remembered: the longest life of a cookie (RFC 6265bis §5.5)
   codeMails: 8, // mails with codes sent at once, of one process
   codeMailsWaiting: 1000, // above it new ones are dropped
   sessionsPerUser: 100, // above it the oldest ends

@@ -51,6 +51,13 @@ export interface NamespaceResource {
   readonly suspended?: true;
 }
 
+/** Who made a query token or a webhook. */
+export interface Maker {
+  readonly user_id: string;
+  /** Null unless you are an owner, and when the account was deleted. */
+  readonly email: string | null;
+}
+
 export interface QueryTokenResource {
   readonly id: string;
   readonly name: string;
@@ -58,6 +65,8 @@ export interface QueryTokenResource {
   readonly expires_at: string;
   readonly revoked_at: string | null;
   readonly created_at: string;
+  /** Null: an API key or the operator. */
+  readonly created_by: Maker | null;
 }
 
 export interface MintedQueryToken extends QueryTokenResource {
@@ -94,6 +103,8 @@ export interface WebhookResource {
   readonly last_triggered_at: string | null;
   readonly scopes: { readonly namespaces: readonly string[] };
   readonly created_at: string;
+  /** Null: an API key. */
+  readonly created_by: Maker | null;
 }
 
 export interface WebhookWithSecrets extends WebhookResource {

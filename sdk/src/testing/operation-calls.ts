@@ -22,7 +22,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
     auth.verifyPasskey({ ...CREDENTIAL, response: SIGNED }, { cookie: true }),
   signOut: ({ auth }) => auth.signOut(),
   signIn: ({ auth }) => auth.signIn('a@example.net'),
-  verifyCode: ({ auth }) => auth.verify('a@example.net', '123456', { cookie: true }),
+  verifyCode: ({ auth }) => auth.verify('a@example.net', '123456', { cookie: true, flow: 'A'.repeat(22) }),
   acceptInvitation: ({ organizations }) => organizations.acceptInvitation('a'.repeat(64)),
   getMe: (uqrp) => uqrp.me(),
   deleteMe: (uqrp) => uqrp.deleteAccount('a@example.net'),

@@ -238,13 +238,13 @@ test('memory is bounded: periods that are over leave first, then the oldest', ()
 
 test('a flood of keys that are used once resets no key that is at its limit', () => {
   const limiter = memoryLimiter(() => 1_700_000_000_000, 100);
-  const { limit } = BUDGETS.failedCodes[0];
-  for (let i = 0; i < limit; i++) assert.equal(limiter.take('failedCodes', 'attacked'), 0);
-  for (let i = 0; i < 1000; i++) assert.equal(limiter.take('failedCodes', `flood ${i}`), 0);
-  assert.equal(limiter.take('failedCodes', 'attacked'), 3600);
+  const { limit } = BUDGETS.triesWithoutFlow[0];
+  for (let i = 0; i < limit; i++) assert.equal(limiter.take('triesWithoutFlow', 'attacked'), 0);
+  for (let i = 0; i < 1000; i++) assert.equal(limiter.take('triesWithoutFlow', `flood ${i}`), 0);
+  assert.equal(limiter.take('triesWithoutFlow', 'attacked'), 3600);
   // Nothing but keys at their limit: the oldest is deleted all the same.
-  for (let i = 0; i < 100; i++) for (let n = 0; n < limit; n++) limiter.take('failedCodes', `full ${i}`);
-  assert.equal(limiter.take('failedCodes', 'attacked'), 0);
+  for (let i = 0; i < 100; i++) for (let n = 0; n < limit; n++) limiter.take('triesWithoutFlow', `full ${i}`);
+  assert.equal(limiter.take('triesWithoutFlow', 'attacked'), 0);
 });
 
 test('a limiter that is off admits everything', () => {

@@ -10,6 +10,7 @@ export interface Database {
   users: UsersTable;
   memberships: MembershipsTable;
   sign_in_codes: SignInCodesTable;
+  sign_in_browsers: SignInBrowsersTable;
   jwt_keys: JwtKeysTable;
   sessions: SessionsTable;
   api_keys: ApiKeysTable;
@@ -108,10 +109,24 @@ export type SignInMethod = 'code' | 'passkey' | 'cli';
 export interface SignInCodesTable {
   /** Keyed hash of the mail address. */
   address: string;
+  /** 0 to `LIMITS.signInCodes` - 1: the key of the table bounds how many codes of an address live side by side. */
+  slot: number;
+  /** Keyed hash of the flow that asked for the code. */
+  flow: string;
   /** Keyed hash of the address and the code: six digits could be guessed from a plain hash. */
   digest: string;
-  /** Counted before the code is compared. */
+  /** Keyed hash of the network that asked; null: a browser that the address has signed in from. */
+  network: string | null;
+  /** Of the flow. Counted before the code is compared. */
   tries: number;
+  expires_at: number;
+}
+
+/** Browsers from which a user has signed in by code. Strangers cannot use up what such a browser may ask for. */
+export interface SignInBrowsersTable {
+  /** Keyed hash of the mail address and the secret in the browser's cookie. */
+  digest: string;
+  user_id: string;
   expires_at: number;
 }
 
@@ -164,6 +179,8 @@ export interface QueryTokensTable {
   expires_at: number;
   revoked_at: number | null;
   created_at: number;
+  /** The user whose session minted it; null: an API key or the operator. */
+  created_by: string | null;
 }
 
 export interface RecordsTable {
@@ -251,6 +268,8 @@ export interface WebhooksTable {
   /** What is left to do in small units: end its waiting deliveries, or delete it. Null: nothing. */
   cleanup: 'end_waiting' | 'delete' | null;
   created_at: number;
+  /** The user whose session made it; null: an API key. */
+  created_by: string | null;
 }
 
 export interface WebhookDeliveriesTable {

@@ -59,7 +59,13 @@ export interface MetaResource {
 const SHOWN_LIMITS = [
   ...(['recordData', 'contentType', 'ttlSecondsMax', 'ttlSecondsDefault', 'label', 'queryName'] as const),
   ...(['namespaceNameMin', 'namespaceNameMax', 'namespacesPerCustomer'] as const),
-  ...(['queryTokenName', 'queryTokenDaysMax', 'queryTokenDaysDefault', 'queryTokensPerNamespace'] as const),
+  ...([
+    'queryTokenName',
+    'queryTokenDaysMax',
+    'queryTokenDaysDefault',
+    'queryTokenDaysOfMember',
+    'queryTokensPerNamespace',
+  ] as const),
   ...(['apiKeyName', 'apiKeyNamespaces', 'apiKeysPerCustomer'] as const),
   ...(['requestBody', 'bulkBody', 'bulkItems', 'pageRecordsMax', 'pageMax'] as const),
   ...(['listingsPerCustomer', 'pagesPerCustomer', 'listingIdleMs', 'listingMs', 'pageMs'] as const),

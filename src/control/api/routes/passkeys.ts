@@ -12,7 +12,7 @@ import { addressBudgets, takeAll } from '../requests/address-budgets.ts';
 import { actorOf } from '../requests/guard.ts';
 import { runOnce } from '../requests/idempotency.ts';
 import { jsonBody, pathId, refuseFields, refuseParameters } from '../requests/input.ts';
-import { slowingFailures } from '../requests/slow-failures.ts';
+import { failureBudgets, slowingFailures } from '../requests/slow-failures.ts';
 
 export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.post('/passkeys/options', describe(PASSKEY_OPERATIONS.creationOptions), async (request) => {
@@ -48,8 +48,7 @@ function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
     await takeAll(deps, addressBudgets(request, 'passkeyResponses'));
     const { response, cookie = false } = PASSKEY_SIGN_IN.parse(jsonBody(request), {});
     requireCookieAllowed(reply, deps, cookie);
-    const budgets = addressBudgets(request, 'failedSignIns');
-    const session = await slowingFailures(deps, budgets, () =>
+    const session = await slowingFailures(deps, failureBudgets(request), () =>
       signInWithPasskey(deps, response, (tx, userId) => deps.sessions.begin(tx, userId, 'passkey')),
     );
     return answerSession(deps, reply, session, cookie);

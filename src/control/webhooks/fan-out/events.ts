@@ -79,3 +79,10 @@ export function deliveryBody({ event, data }: CustomerEvent, seq: number, at: nu
   };
   return Buffer.from(JSON.stringify(body));
 }
+
+/** The namespace that a body tells of. An empty body, which no delivery has, is of none. */
+export function namespaceOfBody(body: Uint8Array): string {
+  if (body.length === 0) return '';
+  const { data } = JSON.parse(Buffer.from(body).toString()) as CustomerEvent;
+  return 'namespace' in data ? data.namespace : data.name;
+}

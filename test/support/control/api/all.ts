@@ -4,6 +4,7 @@ import { apiKeyScenarios } from './accounts/api-keys.ts';
 import { authenticationScenarios } from './accounts/authentication.ts';
 import { cookieScenarios } from './accounts/cookies.ts';
 import { accountDeletionScenarios } from './accounts/deletion.ts';
+import { lockoutScenarios } from './accounts/lockout.ts';
 import { networkScenarios } from './accounts/networks.ts';
 import { sessionScenarios } from './accounts/sessions.ts';
 import { signInScenarios } from './accounts/sign-in.ts';
@@ -15,6 +16,7 @@ import { namespaceScenarios } from './namespaces/namespaces.ts';
 import { queryTokenScenarios } from './namespaces/query-tokens.ts';
 import { suspensionScenarios } from './namespaces/suspension.ts';
 import { attackScenarios } from './openapi/attacks.ts';
+import { madeByScenarios } from './organizations/made-by.ts';
 import { memberScenarios } from './organizations/members.ts';
 import { organizationScenarios } from './organizations/organizations.ts';
 import { passkeyScenarios } from './passkeys/passkeys.ts';
@@ -53,6 +55,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   'API keys': apiKeyScenarios,
   authentication: authenticationScenarios,
   organizations: organizationScenarios,
+  'organizations, what members made': madeByScenarios,
   'organizations, members': memberScenarios,
   passkeys: passkeyScenarios,
   'passkeys, registration': passkeyRegistrationScenarios,
@@ -62,6 +65,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   propagation: propagationScenarios,
   'query log': queryLogScenarios,
   'sign-in': signInScenarios,
+  'sign-in, lockout': lockoutScenarios,
   'sign-in, networks': networkScenarios,
   sessions: sessionScenarios,
   'tiers of customers': tierScenarios,
