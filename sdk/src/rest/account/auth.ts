@@ -35,7 +35,8 @@ export interface CookieOptions extends VerifyOptions {
 /** Sign-in by a mailed code or a passkey. */
 export class Auth {
   readonly #http: Http;
-  #asked: readonly [email: string, flow: string | undefined] = ['', undefined];
+  /** Of the last `signIn`, by its address. */
+  #flow = new Map<string, string>();
 
   constructor(http: Http) {
     this.#http = http;
@@ -45,17 +46,19 @@ export class Auth {
   async signIn(email: string, options: CallOptions = {}): Promise<SignInFlow> {
     const answer = await this.#post<SignInFlow>('/auth/sign_in', { email }, options);
     // Servers before flows answer nothing.
-    this.#asked = [email, answer?.flow];
+    this.#flow = new Map([[email, answer?.flow]]);
     return answer;
   }
 
   /** The token for `uqrp.withToken`. A wrong or expired code is 401. */
   verify(email: string, code: string, options?: VerifyOptions): Promise<IssuedToken>;
   verify(email: string, code: string, options: CookieOptions): Promise<CookieSession>;
-  verify(email: string, code: string, { flow, ...options }: VerifyOptions = {}): Promise<CookieSession> {
-    const [asked, known] = this.#asked;
-    const given = flow ?? (asked === email ? known : undefined);
-    return this.#session('/auth/verify', { email, code, flow: given }, options);
+  verify(
+    email: string,
+    code: string,
+    { flow = this.#flow.get(email), ...options }: VerifyOptions = {},
+  ): Promise<CookieSession> {
+    return this.#session('/auth/verify', { email, code, flow }, options);
   }
 
   /** For `navigator.credentials.get()`. The challenge works once. */
