@@ -8,6 +8,7 @@ import { lockoutScenarios } from './accounts/lockout.ts';
 import { networkScenarios } from './accounts/networks.ts';
 import { sessionScenarios } from './accounts/sessions.ts';
 import { signInScenarios } from './accounts/sign-in.ts';
+import { signInLimitScenarios } from './accounts/sign-in-limits.ts';
 import { tierScenarios } from './accounts/tiers.ts';
 import { changeScenarios } from './changes/changes.ts';
 import { wakeUpScenarios } from './changes/wake-ups.ts';
@@ -65,6 +66,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   propagation: propagationScenarios,
   'query log': queryLogScenarios,
   'sign-in': signInScenarios,
+  'sign-in, limits': signInLimitScenarios,
   'sign-in, lockout': lockoutScenarios,
   'sign-in, networks': networkScenarios,
   sessions: sessionScenarios,
