@@ -34,7 +34,7 @@ function world() {
     answersWith: (octets: number) => {
       answerOctets = octets;
     },
-    async send(name: string, messages: number, octets = 10) {
+    send: async (name: string, messages: number, octets = 10) => {
       for (let i = 0; i < messages; i++) {
         node.publish(subjectOfNode(SUBJECTS.state, name), new Uint8Array(octets));
       }
