@@ -38,6 +38,7 @@ const OURS: Readonly<Record<string, string>> = {
   NamespaceDeletedEvent: "Of<'namespace.deleted'>",
   NamespaceUpsertedData: 'NamespaceUpserted',
   NamespaceUpsertedEvent: "Of<'namespace.upserted'>",
+  NamespacePatch: 'NamespacePatch',
   NodePropagation: 'NodePropagation',
   NewApiKey: 'NewApiKey',
   NewInvitation: 'NewInvitation',

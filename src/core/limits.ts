@@ -31,6 +31,8 @@ export const LIMITS = {
   invitationDays: 7,
   ttlSecondsMax: 2_147_483_647, // 31 bits (RFC 2181 §8)
   ttlSecondsDefault: 300,
+  openTtlMax: 86_400, // seconds that caches may keep an answer of an open namespace; its owner chooses
+  openTtlDefault: 60,
   expiresAtMax: 253_402_300_799_999, // 9999-12-31T23:59:59.999Z
   pageRecordsMax: 500,
   pageMax: 100,
@@ -142,6 +144,8 @@ export const LIMITS = {
   datasetVersions: 100, // served, of one dataset
   datasetChangeItems: 100, // items of one change
   datasetChange: 65_536, // JSON of one change: one item with all its windows fits
+  expiredKeys: 1_000_000, // of the records that expired within `expiredMinutes` whose queries a view shows as `expired`
+  expiredMinutes: 10,
   queryLogHours: 24, // how long rows are listed
   queryLogStreamsPerCustomer: 3, // open at once, of one customer; `queryLogStreams`: in one process
   queryLogStreams: 256,

@@ -43,6 +43,8 @@ export interface NamespaceResource {
   readonly id: string;
   readonly name: string;
   readonly records_count: number;
+  /** Seconds: the longest TTL of an answer while everyone may read the namespace. */
+  readonly max_ttl: number;
   readonly created_at: string;
   readonly updated_at: string;
   /** Only while reads over DNS need no query token: the operator has opened the namespace. */

@@ -30,6 +30,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
   listNamespaces: ({ namespaces }) => namespaces.list(),
   createNamespace: ({ namespaces }) => namespaces.create('acme'),
   getNamespace: ({ namespaces }) => namespaces.get(ID),
+  updateNamespace: ({ namespaces }) => namespaces.update(ID, { max_ttl: 3600 }),
   deleteNamespace: ({ namespaces }) => namespaces.delete(ID),
   exportRecords: ({ namespaces }) => namespaces.export(ID).next(),
   listQueryTokens: ({ queryTokens }) => queryTokens.list(ID),

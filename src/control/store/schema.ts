@@ -170,6 +170,8 @@ export interface NamespacesTable {
   suspended: number;
   /** 1: it is being deleted. Its name is still taken; nothing else but the deletion sees it. */
   closing: Generated<number>;
+  /** Seconds that caches may keep an answer while the namespace is open. */
+  max_ttl: Generated<number>;
   records_count: number;
   created_at: number;
   updated_at: number;

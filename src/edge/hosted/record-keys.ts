@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
 
 /**
@@ -68,6 +69,41 @@ export function namespaceKey(name: string): Bytes | null {
   if (name.length > 63) return null;
   scratch[0] = FIRST.namespace;
   return scratch.subarray(0, putText(scratch, 1, name, 0, name.length));
+}
+
+/** @param name lower case, at most 63 letters; null when longer */
+export function maxTtlKey(name: string): Bytes | null {
+  const key = namespaceKey(name);
+  if (key !== null) key[0] = FIRST.maxTtl;
+  return key;
+}
+
+/** Octets of a digest of an expired record: enough that no two records of one period share one. */
+const EXPIRED_DIGEST_BYTES = 16;
+
+/** A digest of a record that has expired: of its key, and of its namespace's id. */
+export function expiredDigest(key: string, namespaceId: string): Buffer {
+  return hash('sha256', `${namespaceId} ${key}`, 'buffer').subarray(0, EXPIRED_DIGEST_BYTES);
+}
+
+/** @param period number of a period of `LIMITS.expiredMinutes` */
+export function expiredKey(period: number, digest: Uint8Array): Bytes {
+  const at = putPeriod(scratch, period);
+  scratch.set(digest, at);
+  return scratch.subarray(0, at + digest.length);
+}
+
+/** Keys of all records that expired before a period. */
+export function expiredBefore(period: number): KeyRange {
+  const from = putPeriod(scratch, 0);
+  const to = putPeriod(scratchEnd, period);
+  return { start: scratch.subarray(0, from), end: scratchEnd.subarray(0, to) };
+}
+
+function putPeriod(out: Uint8Array, period: number): number {
+  out[0] = FIRST.expired;
+  for (let i = 0; i < 4; i++) out[1 + i] = period >>> (24 - 8 * i);
+  return 5;
 }
 
 /** @param digest 64 hexadecimal letters; null when it has another length */

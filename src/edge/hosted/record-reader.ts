@@ -1,8 +1,25 @@
+import { LIMITS } from '../../core/limits.ts';
 import { firstKeySearch } from '../lmdb/first-key.ts';
 import type { Bytes } from '../lmdb/key-space.ts';
 import type { Tree } from '../lmdb/tree.ts';
-import { isBelow, namespaceKey, recordKey, seekBelow, tokenKey } from './record-keys.ts';
-import { decodeNamespace, decodeRecord, decodeToken, encodeNamespace } from './record-values.ts';
+import { periodOf } from './expired-records.ts';
+import {
+  expiredDigest,
+  expiredKey,
+  isBelow,
+  maxTtlKey,
+  namespaceKey,
+  recordKey,
+  seekBelow,
+  tokenKey,
+} from './record-keys.ts';
+import {
+  decodeMaxTtl,
+  decodeNamespace,
+  decodeRecord,
+  decodeToken,
+  encodeNamespace,
+} from './record-values.ts';
 import type { HostedView } from './view.ts';
 
 /** The value of no namespace: as long as that of any. */
@@ -27,6 +44,15 @@ export function hostedReader(current: { readonly tree: Tree }): Omit<HostedView,
     },
     token: (digest) => get(tokenKey(digest), decodeToken),
     record: (key) => get(recordKey(key), decodeRecord),
+    hasExpired(key, namespaceId, now) {
+      const digest = expiredDigest(key, namespaceId);
+      const period = periodOf(now);
+      // Both are looked up, whatever the first one gives: the time must not tell.
+      const isOfThis = current.tree.getBinaryFast(expiredKey(period, digest)) !== undefined;
+      const isOfLast = current.tree.getBinaryFast(expiredKey(period - 1, digest)) !== undefined;
+      return isOfThis || isOfLast;
+    },
+    maxTtl: (name) => get(maxTtlKey(name), decodeMaxTtl) ?? LIMITS.openTtlDefault,
     anyBelow(suffix) {
       const found = firstKey(current.tree, seekBelow(suffix));
       return found !== null && isBelow(found, suffix);

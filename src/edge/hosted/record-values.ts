@@ -110,3 +110,11 @@ export function encodeToken({ namespace, expiresAt }: HostedToken): Buffer {
 export function decodeToken(bytes: Buffer): HostedToken {
   return { namespace: bytes.toString('latin1', 8, bytes.length), expiresAt: bytes.readDoubleBE(0) };
 }
+
+export function encodeMaxTtl(seconds: number): Buffer {
+  return scratch.subarray(0, scratch.writeUInt32BE(seconds, 0));
+}
+
+export function decodeMaxTtl(bytes: Buffer): number {
+  return bytes.readUInt32BE(0);
+}

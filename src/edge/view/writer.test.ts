@@ -19,6 +19,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { describeDatasets } from '../../../test/support/edge/datasets/view-suite.ts';
 import { describeAdoption } from '../../../test/support/edge/view/adopt-suite.ts';
+import { describeExpired } from '../../../test/support/edge/view/expired-suite.ts';
 import { minted, namespaceUpserted, upserted } from '../../../test/support/edge/view/view-changes.ts';
 import { describeView, type ViewFixture } from '../../../test/support/edge/view/view-suite.ts';
 import type { ChangeBody } from '../../core/change.ts';
@@ -62,6 +63,7 @@ const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'view-test-'));
 
 describeView('LMDB view', async () => fixture(newDirectory()));
 describeAdoption('LMDB view', async () => fixture(newDirectory()));
+describeExpired('LMDB view', async () => fixture(newDirectory()));
 describeDatasets('LMDB view', async () => fixture(newDirectory()));
 
 describe('a view that is replaced', () => {

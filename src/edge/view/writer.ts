@@ -1,6 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ViewRebuild, ViewWriter } from '../../feed/view-writer.ts';
+import { deleteWithdrawn } from '../datasets/dataset-table.ts';
+import { EXPIRED_KEPT_MS, forgetAllExpired } from '../hosted/expired-records.ts';
 import { copyAsView } from '../lmdb/copy.ts';
 import { CURSOR_KEY, encodeCursor } from '../lmdb/key-space.ts';
 import {
@@ -42,6 +44,8 @@ export interface LmdbWriterOptions {
   readonly wipeAfterMs?: number;
   /** Resolves with false when the disk refused the pages. */
   readonly syncToDisk?: (tree: Tree) => Promise<boolean>;
+  /** Milliseconds without an expiry after which no expired record is remembered. */
+  readonly expiredKeptMs?: number;
   /** Memory for the sorting of a rebuild, bytes. */
   readonly sortBytes?: number;
 }
@@ -65,7 +69,10 @@ interface Serving {
   readonly tree: Tree;
   readonly inode: number | null;
   readonly wiper: Wiper;
+  /** Deletes items of withdrawn dataset versions. */
   readonly sweeper: Sweeper;
+  /** Deletes what is known of records that expired long ago. */
+  readonly forgetter: Sweeper;
   readonly target: ReturnType<typeof treeTarget>;
 }
 
@@ -75,6 +82,7 @@ interface Serving {
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   const { path: directory, freshness, wipeAfterMs = 1000, sortBytes } = options;
+  const { expiredKeptMs = EXPIRED_KEPT_MS } = options;
   if (prepareDirectory(directory)) options.onDiscarded?.('layout');
   const opened = openServing(directory, options);
   removeOthers(directory, opened.generation);
@@ -88,9 +96,12 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   function servingOf(tree: Tree, generation: number): Serving {
     const wiper = createWiper(tree, wipeAfterMs);
     const inode = inodeOf(generationPath(directory, generation));
-    const sweeper = createSweeper(tree);
+    const sweeper = createSweeper(tree, { sweep: deleteWithdrawn });
+    const forgetter = createSweeper(tree, { sweep: forgetAllExpired, afterMs: expiredKeptMs });
+    // The process before may have left some of both.
     sweeper.later();
-    return { generation, tree, inode, wiper, sweeper, target: treeTarget(tree, wiper.erased) };
+    forgetter.later();
+    return { generation, tree, inode, wiper, sweeper, forgetter, target: treeTarget(tree, wiper.erased) };
   }
 
   /** The order matters: state on disk, then the generation that readers read, then the bump that makes them read it. */
@@ -102,6 +113,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     freshness?.bumpAll();
     old.wiper.cancel();
     old.sweeper.cancel();
+    old.forgetter.cancel();
     // Threads that still read the old file keep it until they have switched.
     void copied.then(() => old.tree.close());
     removeGeneration(directory, old.generation);
@@ -125,7 +137,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       );
     },
     async apply(changes, next) {
-      const { tree, target, wiper, sweeper } = serving;
+      const { tree, target, wiper, sweeper, forgetter } = serving;
       withDiskFault(() =>
         tree.transactionSync(() => {
           for (const change of changes) applyChange(target, change);
@@ -134,6 +146,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       );
       wiper.later();
       if (changes.some(({ type }) => type === 'dataset.withdrawn')) sweeper.later();
+      if (changes.some(({ cause }) => cause === 'expiry')) forgetter.later();
     },
     async rebuild() {
       await rebuild?.discard();
@@ -164,6 +177,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       await copied;
       serving.wiper.cancel();
       serving.sweeper.cancel();
+      serving.forgetter.cancel();
       const isSynced = await (options.syncToDisk ?? syncToDisk)(serving.tree);
       await serving.tree.close();
       if (isSynced) writeState(directory, serving.generation, 'clean');

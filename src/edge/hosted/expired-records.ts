@@ -1,0 +1,67 @@
+/**
+ * Which records expired a short time ago, so that the query log can say why a query found nothing. Of a record nothing is kept but a
+ * digest, in the period of `LIMITS.expiredMinutes` in which it was deleted: a reader looks into two periods, older ones go.
+ */
+import { LIMITS } from '../../core/limits.ts';
+import type { Tree } from '../lmdb/tree.ts';
+import { expiredBefore, expiredDigest, expiredKey } from './record-keys.ts';
+import type { HostedTarget } from './view.ts';
+
+const PERIOD_MS = LIMITS.expiredMinutes * 60_000;
+/** LMDB stores no empty value; the key holds everything. */
+const PRESENT = Buffer.from([1]);
+/** Old ones that one transaction deletes: below a millisecond. */
+const FORGOTTEN_AT_ONCE = 200;
+
+/** After this time without another record that expired, none that the view knows is shown any more. */
+export const EXPIRED_KEPT_MS = 2 * PERIOD_MS;
+
+/** Number of the period that a time is in. @param at milliseconds since the epoch */
+export function periodOf(at: number): number {
+  return Math.floor(at / PERIOD_MS);
+}
+
+/**
+ * @param idOf the namespace's id in the view, or null
+ * @param most of one period, so that a flood of them does not fill the disk
+ */
+export function expiredTarget(
+  tree: Tree,
+  idOf: (namespace: string) => string | null,
+  most: number = LIMITS.expiredKeys,
+): Pick<HostedTarget, 'rememberExpired' | 'forgetExpired'> {
+  let period = 0;
+  let known = 0;
+  return {
+    rememberExpired(key, namespace, at) {
+      const id = idOf(namespace);
+      if (id === null) return;
+      const now = periodOf(at);
+      if (now !== period) known = 0;
+      period = now;
+      forgetOld(tree, period - 1, FORGOTTEN_AT_ONCE);
+      if (known >= most) return;
+      known++;
+      tree.putSync(expiredKey(period, expiredDigest(key, id)), PRESENT);
+    },
+    forgetExpired(key, namespace, at) {
+      const id = idOf(namespace);
+      if (id === null) return;
+      const digest = expiredDigest(key, id);
+      for (const made of [periodOf(at), periodOf(at) - 1]) tree.removeSync(expiredKey(made, digest));
+    },
+  };
+}
+
+/** Deletes some of the records that expired before a period. @returns whether there may be more */
+function forgetOld(tree: Tree, before: number, most: number): boolean {
+  const { start, end } = expiredBefore(before);
+  const old = [...tree.getKeys({ start: start.slice(), end: end.slice(), limit: most })];
+  for (const key of old) tree.removeSync(key as Uint8Array<ArrayBuffer>);
+  return old.length === most;
+}
+
+/** Deletes some of all. @returns whether there may be more */
+export function forgetAllExpired(tree: Tree, most: number): boolean {
+  return forgetOld(tree, 0xffff_ffff, most);
+}
