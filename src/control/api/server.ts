@@ -47,6 +47,9 @@ const PREFIX = '/api/v1';
 /** Milliseconds. The server closes a connection that sends its request, or reads its answer, too slowly. */
 const TIMES = { headers: 10_000, request: 30_000, keepAlive: 72_000, idle: 120_000, check: 5_000 };
 
+/** Characters. Node refuses request heads of more than 16 KiB. */
+const LONGEST_PATH = 16_384;
+
 const RESOURCES = [
   recordRoutes,
   namespaceRoutes,
@@ -142,6 +145,8 @@ function options(onError: OnFailure): FastifyHttpOptions<Server> {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: LIMITS.requestBody,
+    // Longer than any path: an id of whatever length is one that nothing has.
+    routerOptions: { maxParamLength: LONGEST_PATH },
     requestTimeout: TIMES.request,
     keepAliveTimeout: TIMES.keepAlive,
     connectionTimeout: TIMES.idle,

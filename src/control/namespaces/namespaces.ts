@@ -4,7 +4,7 @@ import { integerOf } from '../../core/input/readers.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../core/input/schema.ts';
 import { optional, required, shape } from '../../core/input/shape.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { NAMESPACE_NAME_SCHEMA, namespaceNameFault } from '../../core/names/namespace-name.ts';
+import { NAMESPACE_NAME_SCHEMA, namespaceNameFaults } from '../../core/names/namespace-name.ts';
 import { formatTime } from '../../core/text/time.ts';
 import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
@@ -59,10 +59,9 @@ export const NEW_NAMESPACE = shape('NewNamespace', {
     schema: NAMESPACE_NAME_SCHEMA,
     read(fields, name) {
       const text = fields.text(name);
-      const fault = text === undefined ? null : namespaceNameFault(text);
-      if (fault === null) return text;
-      fields.fault(name, fault.replace(/^name /, ''));
-      return undefined;
+      const faults = text === undefined ? [] : namespaceNameFaults(text);
+      for (const fault of faults) fields.fault(name, fault.replace(/^name /, ''));
+      return faults.length === 0 ? text : undefined;
     },
   }),
 });
@@ -78,7 +77,7 @@ export const NAMESPACE_PATCH = shape(
       }),
     ),
   },
-  { atLeastOneOf: 'namespace' },
+  { atLeastOneOf: 'namespace', fixed: ['id', 'name'] },
 );
 
 export function namespaceResource(row: NamespaceRow): NamespaceResource {

@@ -71,7 +71,10 @@ export const MINTED_TOKEN_SCHEMA = resourceSchema<MintedToken>('MintedQueryToken
 export const MINT = shape('NewQueryToken', {
   name: required(nameOf(LIMITS.queryTokenName, 'office')),
   expires_in_days: optional(
-    integerOf(1, LIMITS.queryTokenDaysMax, { default: LIMITS.queryTokenDaysDefault, examples: [90] }),
+    integerOf(1, LIMITS.queryTokenDaysMax, {
+      description: `${LIMITS.queryTokenDaysDefault} unless given`,
+      examples: [90],
+    }),
   ),
 });
 

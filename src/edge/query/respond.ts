@@ -9,6 +9,7 @@ import { askedByName, askedOf, askedOfType } from './asked.ts';
 import { type DenialMemory, denialMemory } from './denial/denial-memory.ts';
 import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial/name-state.ts';
 import { dependsOnLetters } from './operations/letters.ts';
+import { causeOfMisfit } from './operations/operations.ts';
 import { chaosRdata } from './reply/chaos.ts';
 import {
   chaosBody,
@@ -147,7 +148,7 @@ function look(
   switch (text.kind) {
     case 'malformed':
       return {
-        body: malformedBody(causeOfCode(text.code)),
+        body: malformedBody(text.query === undefined ? causeOfCode(text.code) : causeOfMisfit(text.query)),
         state: closed,
         asked: askedByName(text, 'error', context.view),
       };

@@ -53,6 +53,7 @@ export function sendError(reply: FastifyReply, error: unknown, onError: OnFailur
   if (told.status === 415) reply.header('accept-encoding', 'identity');
   // Headers of the answer that failed. A body with a length takes no trailer.
   reply.removeHeader('trailer').removeHeader('content-disposition').removeHeader('x-service-seq');
+  reply.removeHeader('etag');
   return reply
     .code(told.status)
     .header('x-request-id', reply.request.id)

@@ -55,6 +55,11 @@ export interface MetaResource {
   readonly features: Features;
 }
 
+/** Letters of the longest key that can be queried with a token in every zone of the server. */
+export function longestRecordKey(zones: readonly string[]): number {
+  return recordKeyMax(Math.max(...zones.map(({ length }) => length)));
+}
+
 /** The limits that a client can meet, under their names of `core/limits.ts` in snake case. */
 const SHOWN_LIMITS = [
   ...(['recordData', 'contentType', 'ttlSecondsMax', 'ttlSecondsDefault', 'label', 'queryName'] as const),
@@ -104,7 +109,7 @@ export function metaOf(
       schema: doh && `${doh}/schema`,
     },
     limits: {
-      record_key: recordKeyMax(Math.max(...zones.map(({ length }) => length))),
+      record_key: longestRecordKey(zones),
       ...Object.fromEntries(SHOWN_LIMITS.map((name) => [snakeCase(name), LIMITS[name]])),
     },
     tiers: TIERS,

@@ -11,7 +11,7 @@ import {
   ORGANIZATION_SCHEMA,
   SESSION_SWITCH,
 } from '../../organizations/input.ts';
-import { createdResponse, DELETED, type Operation } from '../openapi/operation.ts';
+import { createdResponse, DELETED, madeResponse, type Operation } from '../openapi/operation.ts';
 
 const tag = 'Organizations';
 const auth = 'session';
@@ -124,7 +124,7 @@ const INVITATIONS = {
     auth,
     headers,
     request: enveloped('invitation', NEW_INVITATION.schema),
-    responses: createdResponse(INVITATION_SCHEMA, 'The invitation'),
+    responses: madeResponse(INVITATION_SCHEMA, 'The invitation'),
   },
   listInvitations: {
     operationId: 'listInvitations',

@@ -20,13 +20,15 @@ export const EMAIL: Reader<string> = {
   },
 };
 
-const CODE_FORM = /^[0-9]{6}$/;
+/** Mail programs copy white space around the digits, and people write it between them. */
+const CODE_FORM = /^\s*[0-9](?:\s*[0-9]){5}\s*$/;
 
 const CODE: Reader<string> = {
   schema: { type: 'string', pattern: CODE_FORM.source, examples: ['428913'] },
   read(fields, name) {
     const text = textOf().read(fields, name, undefined);
-    if (text === undefined || CODE_FORM.test(text)) return text;
+    if (text === undefined) return undefined;
+    if (CODE_FORM.test(text)) return text.replaceAll(/\s/g, '');
     fields.fault(name, 'must be six digits');
     return undefined;
   },

@@ -86,8 +86,7 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
     return;
   }
   if (actor === null) {
-    const isMissing = request.headers.authorization === undefined;
-    throw unauthenticated(isMissing ? 'Credentials are missing' : 'Credentials are not valid');
+    throw unauthenticated(faultOfCredentials(request.headers.authorization));
   }
   // Without the header, the credential was a cookie.
   if (request.headers.authorization === undefined) requireOwnOrigin(request, deps.publicUrl());
@@ -100,6 +99,13 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
   if (operation === 'read' || unmetered === true) return;
   await take(deps.limiter, 'writes', actor.customerId);
   request.countedAt = now;
+}
+
+function faultOfCredentials(header: string | undefined): string {
+  if (header === undefined) return 'Credentials are missing';
+  return /^Bearer( |$)/i.test(header)
+    ? 'Credentials are not valid'
+    : 'Authorization must be Bearer and a token';
 }
 
 /**

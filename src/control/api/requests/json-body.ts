@@ -21,12 +21,23 @@ export function jsonParser(app: FastifyInstance) {
     else if (text === '') done(null, undefined);
     else {
       void parse(request, text, (error, body) => {
-        if (error !== null) done(malformed(400, 'Body is not valid JSON'));
+        if (error !== null) done(malformed(400, isJson(text) ? FORBIDDEN_FIELD : 'Body is not valid JSON'));
         else if (membersWritten(text) !== membersOf(body)) done(malformed(400, 'Body has a field twice'));
         else done(null, body);
       });
     }
   };
+}
+
+const FORBIDDEN_FIELD = 'Body must not have a field __proto__, or constructor with prototype';
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function decodeUtf8(utf8: TextDecoder, bytes: Buffer): string | null {

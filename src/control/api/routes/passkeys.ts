@@ -3,7 +3,6 @@ import { PASSKEY_SIGN_IN } from '../../passkeys/input.ts';
 import { deleteOwnPasskey, listOwnPasskeys } from '../../passkeys/passkeys.ts';
 import { addPasskey, passkeyCreationOptions } from '../../passkeys/register.ts';
 import { passkeySignInOptions, signInWithPasskey } from '../../passkeys/sign-in.ts';
-import { created } from '../answers/links.ts';
 import { answerSession, requireCookieAllowed } from '../answers/session.ts';
 import type { ApiDeps } from '../deps.ts';
 import { describe } from '../openapi/operation.ts';
@@ -29,7 +28,7 @@ export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const passkey = await runOnce(deps, request, (own) =>
       addPasskey(own, actorOf(request), jsonBody(request)),
     );
-    return created(deps, request, reply, passkey);
+    return reply.code(201).send(passkey);
   });
   app.delete('/passkeys/:id', describe(PASSKEY_OPERATIONS.delete), async (request, reply) => {
     await deleteOwnPasskey(deps, actorOf(request), pathId(request, 'id', 'Passkey'));

@@ -72,7 +72,7 @@ describe('delivery bodies, byte for byte', () => {
       `${start('record.deleted', 4)}{"key":"berlin.doc.acme.v1","namespace":"acme"}}`,
     ],
     [
-      'a namespace',
+      'finding M6 of the audit: a namespace that everyone may read, and that is suspended',
       change(NAMESPACE),
       9_007_199_254_740_991,
       `${start('namespace.upserted', 9_007_199_254_740_991)}{"id":"7d6f3c3e-3f0b-4c1e-8f3c-0d7f8a1b2c3d","name":"acme",` +

@@ -35,6 +35,7 @@ import { headerScenarios } from './requests/headers.ts';
 import { idempotencyScenarios } from './requests/idempotency.ts';
 import { limitScenarios } from './requests/limits.ts';
 import { messageScenarios } from './requests/messages.ts';
+import { plainAnswerScenarios } from './requests/plain-answers.ts';
 import { serviceScenarios } from './service.ts';
 import { propagationScenarios } from './usage/propagation.ts';
 import { usageScenarios } from './usage/usage.ts';
@@ -79,6 +80,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   errors: errorScenarios,
   headers: headerScenarios,
   messages: messageScenarios,
+  'plain answers': plainAnswerScenarios,
   'idempotency keys': idempotencyScenarios,
   preconditions: preconditionScenarios,
   suspension: suspensionScenarios,

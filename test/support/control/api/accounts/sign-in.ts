@@ -91,7 +91,9 @@ export const signInScenarios: Scenarios = {
     const other = newEmail();
     await codeFor(world, other);
     world.advance(10 * MINUTE - 1);
-    assert.equal((await verify(world, email, one.code, { flow: one.flow })).status, 200);
+    // Finding L10 of the audit: mail programs and people put white space into it.
+    const spaced = ` ${one.code.slice(0, 3)} ${one.code.slice(3)}\n`;
+    assert.equal((await verify(world, email, spaced, { flow: one.flow })).status, 200);
     const late = await askFor(world, email);
     world.advance(10 * MINUTE);
     refused(await verify(world, email, late.code));
@@ -298,6 +300,7 @@ export const signInScenarios: Scenarios = {
       await bad('/auth/verify', { email, code: '123456', [field]: 'x' }, `${field} is not a known field`);
     }
     await bad('/auth/verify', { email, code: '12345' }, 'code must be six digits');
+    await bad('/auth/verify', { email, code: '12 34 5 ' }, 'code must be six digits');
     await bad('/auth/verify', { email, code: '１２３４５６' }, 'code must be six digits');
     await bad('/auth/verify', { email, code: 123456 }, 'code must be a string');
     await bad('/auth/verify', { email, code: '123456', cookie: 'yes' }, 'cookie must be true or false');

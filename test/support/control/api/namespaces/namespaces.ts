@@ -98,7 +98,7 @@ export const namespaceScenarios: Scenarios = {
     const customer = await world.customer();
     const { id } = await customer.namespace();
     const answer = await customer.patch(`/namespaces/${id}`, { namespace: { name: newName() } });
-    assertFailure(answer, 422, 'validation_error', ['name is not a known field']);
+    assertFailure(answer, 422, 'validation_error', ['name cannot be changed']);
     await world.close();
   },
 

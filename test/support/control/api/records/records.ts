@@ -165,8 +165,8 @@ export const recordScenarios: Scenarios = {
       before = answer.json;
     }
     for (const [fields, ...messages] of [
-      [{ key: `x.${name}.v1` }, 'key is not a known field'],
-      [{ content_type: 'text/html' }, 'content_type is not a known field'],
+      [{ key: `x.${name}.v1` }, 'key cannot be changed'],
+      [{ content_type: 'text/html' }, 'content_type cannot be changed'],
       [{ data: 'x' }, 'data is not strict Base64'],
       [{ ttl_seconds: '1' }, 'ttl_seconds must be an integer'],
       [{ expires_in: 1, expires_at: null }, 'expires_in and expires_at must not be given together'],

@@ -7,6 +7,7 @@ import { assertFailure, openWorld, type Scenarios } from '../world.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const NOT_JSON = 'Body is not valid JSON';
+const FORBIDDEN = 'Body must not have a field __proto__, or constructor with prototype';
 const NO_RECORD = 'Body must have an object record';
 
 /** Bodies of POST /records that have the wrong shape: 400 or 413 or 415. */
@@ -16,12 +17,12 @@ const SHAPES: readonly (readonly [string, Pick<InjectOptions, 'headers' | 'paylo
   ['half of a body', { headers: JSON_TYPE, payload: '{"record":' }, 400, NOT_JSON],
   ['a trailing comma', { headers: JSON_TYPE, payload: '{"record":{},}' }, 400, NOT_JSON],
   ['bad UTF-8', { headers: JSON_TYPE, payload: Buffer.from('7b22c328223a317d', 'hex') }, 400, NOT_JSON],
-  ['__proto__', { headers: JSON_TYPE, payload: '{"record":{"__proto__":{"key":"x"}}}' }, 400, NOT_JSON],
+  ['__proto__', { headers: JSON_TYPE, payload: '{"record":{"__proto__":{"key":"x"}}}' }, 400, FORBIDDEN],
   [
     'constructor.prototype',
     { headers: JSON_TYPE, payload: '{"record":{"constructor":{"prototype":{}}}}' },
     400,
-    NOT_JSON,
+    FORBIDDEN,
   ],
   ['an array', { headers: JSON_TYPE, payload: '[]' }, 400, 'Body must be a JSON object'],
   ['null', { headers: JSON_TYPE, payload: 'null' }, 400, 'Body must be a JSON object'],
