@@ -39,6 +39,7 @@ export function packedManifest(checkout: Manifest): Manifest {
   const optional = Object.entries(checkout.optionalDependencies).filter(([name]) => !OWN_NODE.test(name));
   return {
     ...(Object.fromEntries(kept) as Manifest),
+    overrides: versionsOf(checkout.overrides),
     engines: { node: checkout.config.node },
     // npm takes no overrides from an installed package. As dependencies of its own, the versions are shared by what depends on them.
     optionalDependencies: { ...Object.fromEntries(optional), ...versionsOf(checkout.overrides) },

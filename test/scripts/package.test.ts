@@ -123,6 +123,8 @@ describe('the manifest of the package', () => {
     for (const [name, version] of Object.entries(manifest.overrides)) {
       const kept = typeof version === 'string' ? version : undefined;
       assert.equal(packed.optionalDependencies[name], kept, name);
+      // One that names a tool of developers could not be resolved in the package.
+      assert.equal(packed.overrides[name], kept, name);
     }
   });
 

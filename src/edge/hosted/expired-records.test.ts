@@ -45,7 +45,7 @@ describe('records that expired', () => {
       assert.equal(known(tree), 3);
       rememberExpired('k3.res.ns.v1', 'ns', AT + PERIOD - 1);
       assert.equal(known(tree), 3);
-      for (let i = 0; i < 4; i++) rememberExpired(`k${i}.res.ns.v1`, 'ns', AT + PERIOD);
+      for (let i = 0; i < 4; i++) rememberExpired(`later${i}.res.ns.v1`, 'ns', AT + PERIOD);
       assert.equal(known(tree), 6);
     }));
 
@@ -65,7 +65,7 @@ describe('records that expired', () => {
     withTree((tree) => {
       expiredTarget(tree, () => 'an id').rememberExpired('secret-key.res.ns.v1', 'ns', AT);
       const [key] = tree.getKeys({ start: Uint8Array.of(FIRST.expired), limit: 1 });
-      assert.equal(key?.length, 21);
+      assert.equal(key?.length, 17);
       assert.doesNotMatch(Buffer.from(key).toString('latin1'), /secret|res|an id/);
     }));
 

@@ -1,10 +1,11 @@
 /**
  * Which records expired a short time ago, so that the query log can say why a query found nothing. Of a record nothing is kept but a
- * digest, in the period of `LIMITS.expiredMinutes` in which it was deleted: a reader looks into two periods, older ones go.
+ * digest, with the period of `LIMITS.expiredMinutes` in which it was deleted: a reader looks into two periods, older ones go.
  */
 import { LIMITS } from '../../core/limits.ts';
 import type { Tree } from '../lmdb/tree.ts';
-import { expiredBefore, expiredDigest, expiredKey } from './record-keys.ts';
+import { expiredBefore, expiredDigest, expiredInKey, expiredInParts, expiredKey } from './record-keys.ts';
+import { decodeNumber, encodeNumber } from './record-values.ts';
 import type { HostedTarget } from './view.ts';
 
 const PERIOD_MS = LIMITS.expiredMinutes * 60_000;
@@ -32,32 +33,46 @@ export function expiredTarget(
 ): Pick<HostedTarget, 'rememberExpired' | 'forgetExpired'> {
   let period = 0;
   let known = 0;
+  // The process before may have left some.
+  let mayHaveOld = true;
   return {
     rememberExpired(key, namespace, at) {
       const id = idOf(namespace);
       if (id === null) return;
       const now = periodOf(at);
-      if (now !== period) known = 0;
+      if (now !== period) {
+        known = 0;
+        mayHaveOld = true;
+      }
       period = now;
-      forgetOld(tree, period - 1, FORGOTTEN_AT_ONCE);
+      if (mayHaveOld) mayHaveOld = forgetOld(tree, period - 1, FORGOTTEN_AT_ONCE);
       if (known >= most) return;
       known++;
-      tree.putSync(expiredKey(period, expiredDigest(key, id)), PRESENT);
-    },
-    forgetExpired(key, namespace, at) {
-      const id = idOf(namespace);
-      if (id === null) return;
       const digest = expiredDigest(key, id);
-      for (const made of [periodOf(at), periodOf(at) - 1]) tree.removeSync(expiredKey(made, digest));
+      forget(tree, digest);
+      tree.putSync(expiredKey(digest), encodeNumber(period));
+      tree.putSync(expiredInKey(period, digest), PRESENT);
+    },
+    forgetExpired(key, namespace) {
+      const id = idOf(namespace);
+      if (id !== null) forget(tree, expiredDigest(key, id));
     },
   };
+}
+
+function forget(tree: Tree, digest: string): void {
+  const bytes = tree.getBinaryFast(expiredKey(digest));
+  if (bytes === undefined) return;
+  const period = decodeNumber(bytes);
+  tree.removeSync(expiredKey(digest));
+  tree.removeSync(expiredInKey(period, digest));
 }
 
 /** Deletes some of the records that expired before a period. @returns whether there may be more */
 function forgetOld(tree: Tree, before: number, most: number): boolean {
   const { start, end } = expiredBefore(before);
   const old = [...tree.getKeys({ start: start.slice(), end: end.slice(), limit: most })];
-  for (const key of old) tree.removeSync(key as Uint8Array<ArrayBuffer>);
+  for (const key of old) forget(tree, expiredInParts(key).digest);
   return old.length === most;
 }
 

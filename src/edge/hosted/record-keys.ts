@@ -78,22 +78,32 @@ export function maxTtlKey(name: string): Bytes | null {
   return key;
 }
 
-/** Octets of a digest of an expired record: enough that no two records of one period share one. */
+/** Octets of a digest of an expired record: enough that no two records share one. */
 const EXPIRED_DIGEST_BYTES = 16;
 
-/** A digest of a record that has expired: of its key, and of its namespace's id. */
-export function expiredDigest(key: string, namespaceId: string): Buffer {
-  return hash('sha256', `${namespaceId} ${key}`, 'buffer').subarray(0, EXPIRED_DIGEST_BYTES);
+/** A digest of a record that has expired: of its key, and of its namespace's id. One character for each octet. */
+export function expiredDigest(key: string, namespaceId: string): string {
+  return hash('sha256', `${namespaceId} ${key}`, 'latin1').slice(0, EXPIRED_DIGEST_BYTES);
+}
+
+export function expiredKey(digest: string): Bytes {
+  scratch[0] = FIRST.expired;
+  return scratch.subarray(0, putText(scratch, 1, digest, 0, digest.length));
 }
 
 /** @param period number of a period of `LIMITS.expiredMinutes` */
-export function expiredKey(period: number, digest: Uint8Array): Bytes {
+export function expiredInKey(period: number, digest: string): Bytes {
   const at = putPeriod(scratch, period);
-  scratch.set(digest, at);
-  return scratch.subarray(0, at + digest.length);
+  return scratch.subarray(0, putText(scratch, at, digest, 0, digest.length));
 }
 
-/** Keys of all records that expired before a period. */
+/** Period and digest of a key made by `expiredInKey`. */
+export function expiredInParts(key: Uint8Array): { readonly period: number; readonly digest: string } {
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+  return { period: bytes.readUInt32BE(1), digest: bytes.toString('latin1', 5) };
+}
+
+/** Keys, in order of time, of all records that expired before a period. */
 export function expiredBefore(period: number): KeyRange {
   const from = putPeriod(scratch, 0);
   const to = putPeriod(scratchEnd, period);
@@ -101,7 +111,7 @@ export function expiredBefore(period: number): KeyRange {
 }
 
 function putPeriod(out: Uint8Array, period: number): number {
-  out[0] = FIRST.expired;
+  out[0] = FIRST.expiredIn;
   for (let i = 0; i < 4; i++) out[1 + i] = period >>> (24 - 8 * i);
   return 5;
 }

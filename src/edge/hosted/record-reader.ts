@@ -14,8 +14,8 @@ import {
   tokenKey,
 } from './record-keys.ts';
 import {
-  decodeMaxTtl,
   decodeNamespace,
+  decodeNumber,
   decodeRecord,
   decodeToken,
   encodeNamespace,
@@ -45,14 +45,12 @@ export function hostedReader(current: { readonly tree: Tree }): Omit<HostedView,
     token: (digest) => get(tokenKey(digest), decodeToken),
     record: (key) => get(recordKey(key), decodeRecord),
     hasExpired(key, namespaceId, now) {
-      const digest = expiredDigest(key, namespaceId);
-      const period = periodOf(now);
-      // Both are looked up, whatever the first one gives: the time must not tell.
-      const isOfThis = current.tree.getBinaryFast(expiredKey(period, digest)) !== undefined;
-      const isOfLast = current.tree.getBinaryFast(expiredKey(period - 1, digest)) !== undefined;
-      return isOfThis || isOfLast;
+      const bytes = current.tree.getBinaryFast(expiredKey(expiredDigest(key, namespaceId)));
+      if (bytes === undefined) return false;
+      const age = periodOf(now) - decodeNumber(bytes);
+      return age === 0 || age === 1;
     },
-    maxTtl: (name) => get(maxTtlKey(name), decodeMaxTtl) ?? LIMITS.openTtlDefault,
+    maxTtl: (name) => get(maxTtlKey(name), decodeNumber) ?? LIMITS.openTtlDefault,
     anyBelow(suffix) {
       const found = firstKey(current.tree, seekBelow(suffix));
       return found !== null && isBelow(found, suffix);

@@ -18,8 +18,8 @@ import {
 import {
   decodeNamespace,
   decodeToken,
-  encodeMaxTtl,
   encodeNamespace,
+  encodeNumber,
   encodeRecord,
   encodeToken,
 } from './record-values.ts';
@@ -53,7 +53,7 @@ export function hostedEntriesTo(emit: Emit): Pick<HostedTarget, 'putRecord' | 'p
       if (at === null) return;
       emit(at, encodeNamespace(namespace));
       // Also where it is the default: of two upserts in a rebuild the later counts.
-      emit(maxTtlKey(name)!, encodeMaxTtl(maxTtl));
+      emit(maxTtlKey(name)!, encodeNumber(maxTtl));
     },
     putToken(digest, token) {
       const at = tokenKey(digest);

@@ -111,10 +111,11 @@ export function decodeToken(bytes: Buffer): HostedToken {
   return { namespace: bytes.toString('latin1', 8, bytes.length), expiresAt: bytes.readDoubleBE(0) };
 }
 
-export function encodeMaxTtl(seconds: number): Buffer {
-  return scratch.subarray(0, scratch.writeUInt32BE(seconds, 0));
+/** Seconds of a TTL, or the number of a period of time. */
+export function encodeNumber(number: number): Buffer {
+  return scratch.subarray(0, scratch.writeUInt32BE(number, 0));
 }
 
-export function decodeMaxTtl(bytes: Buffer): number {
+export function decodeNumber(bytes: Buffer): number {
   return bytes.readUInt32BE(0);
 }

@@ -28,7 +28,7 @@ export interface HostedTarget {
   /** The record of this key was deleted because it had expired, at this time in milliseconds since the epoch. */
   rememberExpired(key: string, namespace: string, at: number): void;
   /** The record of this key was deleted by its owner: a query of it is no longer `expired`. */
-  forgetExpired(key: string, namespace: string, at: number): void;
+  forgetExpired(key: string, namespace: string): void;
   /** @param maxTtl seconds that caches may keep an open answer of the namespace */
   putNamespace(name: string, namespace: HostedNamespace, maxTtl: number): void;
   /** Removes the namespace, its tokens and every record in it. */

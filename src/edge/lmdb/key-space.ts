@@ -28,8 +28,10 @@ export const FIRST = {
   datasetItem: 0x85,
   /** Version id: a version that was withdrawn, whose items are still to be deleted. */
   datasetWithdrawn: 0x86,
-  /** Period of time, digest: a record that has expired. */
+  /** Digest: the period of time in which a record expired. */
   expired: 0x87,
+  /** Period, digest: the same in order of time. */
+  expiredIn: 0x88,
   /** Filling of freed pages, see `wipe.ts`. */
   filling: 0xff,
 } as const;

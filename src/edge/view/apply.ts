@@ -65,9 +65,8 @@ function noteExpiry(
   target: ViewTarget,
   { key, namespace, at, cause }: Extract<AppliedChange, { type: 'record.deleted' }>,
 ): void {
-  if (at === undefined) return;
-  if (cause === 'expiry') target.rememberExpired(key, namespace, at);
-  else if (cause === 'direct') target.forgetExpired(key, namespace, at);
+  if (cause === 'expiry' && at !== undefined) target.rememberExpired(key, namespace, at);
+  else if (cause === 'direct') target.forgetExpired(key, namespace);
 }
 
 type Deletion =
