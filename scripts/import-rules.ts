@@ -61,7 +61,7 @@ export const MODULES: readonly ModuleRow[] = [
   },
   { module: 'feed/snapshots', may: ['core', 'lifecycle', 'feed/batch', 'feed/bus', 'feed/change-source.ts'] },
   { module: 'control/store', may: ['core', 'lifecycle', ...CONTROL_PORTS] },
-  { module: 'control/limits', may: ['core', 'control/store'] },
+  { module: 'control/limits', may: ['core', 'lifecycle', 'control/store'] },
   { module: 'control/accounts', may: ['core', 'lifecycle', 'outbound', 'control/store'] },
   { module: 'control/keys', may: ['core', 'control/store', 'control/accounts'] },
   { module: 'control/namespaces', may: ['core', 'lifecycle', 'control/store', 'control/accounts'] },

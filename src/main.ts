@@ -117,6 +117,11 @@ export async function serve(
     return { ready: reasons.length === 0, reasons, feed: lag && { ...lag, stale: lag.isStale } };
   }
 
+  function freeMemory(): void {
+    collectGarbage();
+    if (config.udp === 'auto') loadUdpAddon()?.trim();
+  }
+
   async function close(): Promise<void> {
     state = 'stopping';
     // Deliveries under way get their five seconds while connections close.
@@ -150,7 +155,7 @@ export async function serve(
           appliedAt: (of: number) => own.appliedAt(of),
         };
       };
-      const options = { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, cancel };
+      const options = { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, freeMemory, cancel };
       const { openControlSide } = await import('./roles/control/control-side.ts');
       control = await openControlSide(options, opened);
       feed = control.feed;
@@ -210,8 +215,7 @@ export async function serve(
       await unlessCancelled(isUp, cancel);
     }
     cancel.throwIfAborted();
-    collectGarbage();
-    if (config.udp === 'auto') loadUdpAddon()?.trim();
+    freeMemory();
     state = 'running';
     const workers = hasEdge ? config.workers : 0;
     log.event('server.started', {

@@ -40,6 +40,15 @@ export const LIMITS = {
   importLine: 8192, // a line of `uqrp import`: twice a full record in Base64
   requestBody: 65_536, // the bulk route has `bulkBody`: 500 full records
   bulkBody: 4_194_304,
+  bodyDepth: 32, // objects and arrays within each other; `bulkDepth`: in a bulk body
+  bulkDepth: 8,
+  bodyValues: 20_000, // JSON values of a body
+  bodyOctets: 67_108_864, // of request bodies that a process holds; above it bodies wait unread
+  bodyOctetsPerPerson: 8_388_608, // the same, of one person with all organizations
+  bulks: 4, // at work at once; `bulksPerPerson`: of one person
+  bulksPerPerson: 1,
+  bodiesWaiting: 16, // of one person; above it, and after `bodyWaitMs`: 429
+  bodyWaitMs: 10_000,
   discardedBody: 8_388_608, // announced length of a refused body that is still read: else a proxy may lose the answer
   listingPage: 65_536, // JSON of one batch: what a listing holds while its client does not read
   restConnections: 1024, // above it the server closes new connections
@@ -61,6 +70,7 @@ export const LIMITS = {
   authenticatedPerMinute: 1000,
   writesPerMinute: 60,
   writesPerHour: 600,
+  writeOctets: 262_144, // of a body: each part of this size that has begun is one write
   passkeyOptionsPerMinute: 10, // of one IPv4 address or IPv6 /64, and so are `passkeyResponsesPerMinute`
   passkeyResponsesPerMinute: 10,
   invitationsPerHour: 20, // of one user

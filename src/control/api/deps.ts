@@ -42,6 +42,8 @@ export interface ApiDeps
   readonly trustedProxies: readonly string[];
   /** What else the port serves. */
   readonly serveOther?: ServeOther;
+  /** Called at rest after large bodies: frees what they have left. */
+  readonly onRest?: () => void;
   readonly observe?: (observation: HttpObservation) => void;
   /** Called for faults of the server: the client reads only `Server error`. */
   readonly onError?: OnFailure;

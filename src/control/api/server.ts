@@ -5,12 +5,14 @@ import { malformed } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { NO_ROUTE_SCHEMAS } from '../../lifecycle/no-route-schemas.ts';
 import { openApiKeys } from '../keys/authenticate.ts';
+import { createBodyBudget } from '../limits/body-budget.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
 import { refusalOf, shadowedBy } from './answers/routing.ts';
 import type { ApiDeps } from './deps.ts';
 import { collectRoutes } from './openapi/collect-routes.ts';
 import {
+  chargeBody,
   decorateAddress,
   decorateRenewal,
   type GuardDeps,
@@ -20,7 +22,7 @@ import {
   isRepeated,
   uncountRefusedWrite,
 } from './requests/guard.ts';
-import { jsonParser, refuseCoding } from './requests/json-body.ts';
+import { readJsonBodies, refuseCoding } from './requests/json-body.ts';
 import { accountRoutes } from './routes/account.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { datasetRoutes } from './routes/datasets.ts';
@@ -71,14 +73,17 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const guardDeps: GuardDeps = { ...deps, apiKeys };
 
   app.decorateRequest('actor', null);
-  app.decorateRequest('countedAt', null);
+  app.decorateRequest('counted', null);
   app.decorateRequest('checkedAt', 0);
   app.decorateRequest('otherRoute', null);
   decorateAddress(app, clientAddress(deps.trustedProxies));
   decorateRenewal(app, guardDeps);
   app.server.maxConnections = LIMITS.restConnections;
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, jsonParser(app));
+  readJsonBodies(app, PREFIX, {
+    budget: createBodyBudget({ timers: deps.timers, ...(deps.onRest && { onRest: deps.onRest }) }),
+    charge: (request, octets) => chargeBody(request, octets, deps),
+  });
   app.setErrorHandler(async (error, request, reply) => {
     await uncountRefusedWrite(request, deps, error).catch((fault: unknown) => onError(fault, request.id));
     return sendError(reply, error, onError);

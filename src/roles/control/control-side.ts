@@ -55,6 +55,7 @@ export interface ControlSideOptions {
   readonly ownNode: () => NodeProgress | null;
   /** False: nothing is counted. */
   readonly counts: boolean;
+  readonly freeMemory: ControlRoleOptions['freeMemory'];
   readonly cancel: AbortSignal;
 }
 
@@ -63,7 +64,7 @@ export async function openControlSide(
   options: ControlSideOptions,
   opened: CloseStep[],
 ): Promise<ControlSide> {
-  const { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, cancel } = options;
+  const { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, freeMemory, cancel } = options;
   // An existing database needs the secret that encrypted it. Do not make another one.
   const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
   const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
@@ -79,7 +80,18 @@ export async function openControlSide(
   };
   const rollover = startRollover(zoneKeys, feed, options);
   opened.push(() => rollover.stop());
-  const role = openControlRole({ config, dnsPorts, dns, nodes, store, secret, clock, log, metrics });
+  const role = openControlRole({
+    config,
+    dnsPorts,
+    dns,
+    nodes,
+    store,
+    secret,
+    clock,
+    log,
+    metrics,
+    freeMemory,
+  });
   opened.push(() => role.stop());
   const probe = startStoreProbe(store, (isUp, error) =>
     log.event('store.state', { state: isUp ? 'up' : 'down' }, error),

@@ -226,4 +226,34 @@ export const idempotencyScenarios: Scenarios = {
     assert.equal((await own()).length, 0);
     await world.close();
   },
+
+  'a deep body with a key is refused, and is no fault of the server: finding 10 of the second security review':
+    async (store) => {
+      const world = await openWorld(store);
+      const customer = await world.customer();
+      const deep = `{"namespace":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
+      const headers = { 'content-type': 'application/json', 'idempotency-key': 'deep' };
+      const answer = await customer.send('POST', '/namespaces', deep, headers);
+      assertFailure(answer, 400, 'validation_error', `Body must have at most ${LIMITS.bodyDepth} levels`);
+      assert.deepEqual(world.errors, []);
+      await world.close();
+    },
+
+  'the same body is one of the same octets': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    const record = { key: `r.${name}.v1`, data: 'aGk=' };
+    const send = (text: string): Promise<Answer> =>
+      customer.send('POST', '/records', text, {
+        'content-type': 'application/json',
+        'idempotency-key': 'octets',
+      });
+    const body = JSON.stringify({ record });
+    const first = await send(body);
+    assert.equal(first.status, 201);
+    assert.equal((await send(body)).text, first.text);
+    assertFailure(await send(`${body} `), 422, 'validation_error', OTHER);
+    await world.close();
+  },
 };

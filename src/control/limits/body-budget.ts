@@ -1,0 +1,248 @@
+import { AppError } from '../../core/errors.ts';
+import { LIMITS } from '../../core/limits.ts';
+import type { Timers } from '../../lifecycle/timers.ts';
+
+/** A request body, from the head of its request to the answer. */
+export interface HeldBody {
+  /** Notes octets that have come. A body that comes too slowly gives way to others when there is no room. */
+  received(octets: number): void;
+  /** Waits until the body may be worked on; it is read. Rejects with AppError 429. */
+  turn(): Promise<void>;
+  /** Ends the body's turn and gives its octets back. Safe to call twice. */
+  leave(): void;
+}
+
+export interface BodyBudget {
+  /**
+   * Waits, with nothing of the body read, until there is room for it. Rejects with AppError 429.
+   * @param person whose body it is: one key for all customers of a user
+   * @param octets of the body, at most `LIMITS.bulkBody`
+   * @param onDrop called when the body has given way to others. What came of it must be dropped
+   */
+  enter(person: string, octets: number, onDrop: (error: AppError) => void): Promise<HeldBody>;
+}
+
+interface BodyBudgetOptions {
+  readonly timers: Timers;
+  /** Called at rest, when the bodies since the last call had many octets: the engine itself frees nothing while it is idle. */
+  readonly onRest?: () => void;
+}
+
+/** Milliseconds between two looks at the progress of bodies, while others wait for their room. */
+const LOOK_MS = 1000;
+/** Looks that a body waits before others give way to it. */
+const LOOKS = 2;
+/** Milliseconds in which a body must come: `requestTimeout` of the server. */
+const BODY_MS = 30_000;
+/** Octets of bodies that are worth a collection, and milliseconds without a body before it. */
+const REST_OCTETS = 16_777_216;
+const REST_MS = 5000;
+
+interface Person {
+  octets: number;
+  working: number;
+  waiting: number;
+}
+
+/** `waiting`: unread. `read`: whole, and waits for its turn. */
+type State = 'waiting' | 'reading' | 'read' | 'working' | 'over';
+
+interface Body {
+  readonly person: string;
+  readonly octets: number;
+  readonly onDrop: (error: AppError) => void;
+  state: State;
+  came: number;
+  /** `came` at the last look; null: there was none since the body began to be read. */
+  cameBefore: number | null;
+  /** Looks that it has waited. */
+  looks: number;
+  /** Ends the wait. */
+  settle: ((error: AppError | null) => void) | null;
+}
+
+/**
+ * Bounds the octets of bodies that one process holds, and how many bulk writes are at work: for a person, who may have several
+ * customers, and for all. Bodies wait in the order in which they came; one that has no room does not hold up others that have.
+ */
+export function createBodyBudget({ timers, onRest = () => {} }: BodyBudgetOptions): BodyBudget {
+  const persons = new Map<string, Person>();
+  const waiting = new Set<Body>();
+  const reading = new Set<Body>();
+  let octets = 0;
+  let working = 0;
+  let isLooking = false;
+  let spent = 0;
+  let cancelRest = (): void => {};
+
+  function personOf(key: string): Person {
+    const known = persons.get(key);
+    if (known !== undefined) return known;
+    const made: Person = { octets: 0, working: 0, waiting: 0 };
+    persons.set(key, made);
+    return made;
+  }
+
+  function fitsPerson(body: Body): boolean {
+    return personOf(body.person).octets + body.octets <= LIMITS.bodyOctetsPerPerson;
+  }
+
+  function mayBegin(body: Body): boolean {
+    if (body.state === 'read')
+      return working < LIMITS.bulks && personOf(body.person).working < LIMITS.bulksPerPerson;
+    return octets + body.octets <= LIMITS.bodyOctets && fitsPerson(body);
+  }
+
+  function begin(body: Body): void {
+    const person = personOf(body.person);
+    if (body.state === 'read') {
+      body.state = 'working';
+      working++;
+      person.working++;
+      return;
+    }
+    body.state = 'reading';
+    reading.add(body);
+    octets += body.octets;
+    person.octets += body.octets;
+  }
+
+  /** Lets bodies begin that may, in their order. */
+  function advance(): void {
+    for (const body of waiting) {
+      if (!mayBegin(body)) continue;
+      begin(body);
+      body.settle?.(null);
+    }
+  }
+
+  function wait(body: Body): Promise<void> {
+    const person = personOf(body.person);
+    if (person.waiting >= LIMITS.bodiesWaiting) {
+      release(body);
+      return Promise.reject(tooMany());
+    }
+    person.waiting++;
+    waiting.add(body);
+    if (body.state === 'waiting') lookLater();
+    return new Promise((resolve, reject) => {
+      const cancel = timers.after(LIMITS.bodyWaitMs, () => {
+        body.settle?.(tooMany());
+        release(body);
+      });
+      body.settle = (error) => {
+        body.settle = null;
+        cancel();
+        waiting.delete(body);
+        person.waiting--;
+        if (error === null) resolve();
+        else reject(error);
+      };
+    });
+  }
+
+  function release(body: Body): void {
+    const { state } = body;
+    if (state === 'over') return;
+    body.state = 'over';
+    body.settle?.(tooMany());
+    const person = personOf(body.person);
+    reading.delete(body);
+    if (state === 'working') {
+      working--;
+      person.working--;
+    }
+    if (state !== 'waiting') {
+      octets -= body.octets;
+      person.octets -= body.octets;
+    }
+    if (person.octets === 0 && person.waiting === 0) persons.delete(body.person);
+    spent += body.came;
+    if (spent >= REST_OCTETS) {
+      cancelRest();
+      cancelRest = timers.after(REST_MS, rest);
+    }
+    advance();
+  }
+
+  function rest(): void {
+    spent = 0;
+    onRest();
+  }
+
+  function lookLater(): void {
+    if (isLooking) return;
+    isLooking = true;
+    timers.after(LOOK_MS, look);
+  }
+
+  /** Without it a few persons, whose bodies never end, would take all the room. */
+  function look(): void {
+    isLooking = false;
+    for (const body of [...waiting]) {
+      if (body.state !== 'waiting' || !fitsPerson(body)) continue;
+      if (++body.looks >= LOOKS) makeRoom(body);
+    }
+    for (const body of reading) body.cameBefore = body.came;
+    if ([...waiting].some(({ state }) => state === 'waiting')) lookLater();
+  }
+
+  /** Drops the slowest bodies of persons who hold no less than this body's person would. */
+  function makeRoom(body: Body): void {
+    const own = personOf(body.person).octets + body.octets;
+    while (body.state === 'waiting') {
+      const slow = [...reading].filter(
+        (one) => one.person !== body.person && personOf(one.person).octets >= own && isSlow(one),
+      );
+      if (slow.length === 0) return;
+      const slowest = slow.reduce((least, one) => (progressOf(one) < progressOf(least) ? one : least));
+      release(slowest);
+      slowest.onDrop(tooMany());
+    }
+  }
+
+  return {
+    async enter(key, length, onDrop) {
+      const body: Body = {
+        person: key,
+        octets: length,
+        onDrop,
+        state: 'waiting',
+        came: 0,
+        cameBefore: null,
+        looks: 0,
+        settle: null,
+      };
+      if (mayBegin(body)) begin(body);
+      else await wait(body);
+      return {
+        received(count) {
+          body.came += count;
+        },
+        async turn() {
+          if (body.state !== 'reading') throw tooMany();
+          body.state = 'read';
+          reading.delete(body);
+          if (mayBegin(body)) begin(body);
+          else await wait(body);
+        },
+        leave: () => release(body),
+      };
+    },
+  };
+}
+
+/** Octets since the last look. */
+function progressOf({ came, cameBefore }: Body): number {
+  return came - (cameBefore ?? came);
+}
+
+/** At its present pace it would not end before the server closes its connection. */
+function isSlow(body: Body): boolean {
+  return body.cameBefore !== null && progressOf(body) < (body.octets * LOOK_MS) / BODY_MS;
+}
+
+function tooMany(): AppError {
+  const retryAfter = LIMITS.bodyWaitMs / 1000;
+  return new AppError('rate_limit_exceeded', 'Too many bodies are being read', { retryAfter });
+}
