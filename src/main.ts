@@ -117,8 +117,9 @@ export async function serve(
     return { ready: reasons.length === 0, reasons, feed: lag && { ...lag, stale: lag.isStale } };
   }
 
-  function freeMemory(): void {
-    collectGarbage();
+  function freeMemory(what: 'young' | 'all'): void {
+    collectGarbage(what);
+    if (what === 'young') return;
     if (config.udp === 'auto') loadUdpAddon()?.trim();
   }
 
@@ -215,7 +216,7 @@ export async function serve(
       await unlessCancelled(isUp, cancel);
     }
     cancel.throwIfAborted();
-    freeMemory();
+    freeMemory('all');
     state = 'running';
     const workers = hasEdge ? config.workers : 0;
     log.event('server.started', {

@@ -67,7 +67,11 @@ async function attack({ port, token, shape }: Attack): Promise<Record<string, nu
   const statuses: Record<string, number> = {};
   const one = (): Promise<void> =>
     new Promise((resolve) => {
+      let isCounted = false;
       const count = (status: string): void => {
+        // The connection may be closed while the rest of the body is sent.
+        if (isCounted) return;
+        isCounted = true;
         statuses[status] = (statuses[status] ?? 0) + 1;
         resolve();
       };
@@ -85,7 +89,7 @@ async function attack({ port, token, shape }: Attack): Promise<Record<string, nu
       } as const;
       const sent = request(options, (answer) => {
         answer.resume();
-        answer.once('close', () => count(String(answer.statusCode)));
+        answer.once("end", () => count(String(answer.statusCode)));
       });
       sent.once('error', () => count('error'));
       sent.end(body);

@@ -81,7 +81,8 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   app.server.maxConnections = LIMITS.restConnections;
   app.removeAllContentTypeParsers();
   readJsonBodies(app, PREFIX, {
-    budget: createBodyBudget({ timers: deps.timers, ...(deps.onRest && { onRest: deps.onRest }) }),
+    budget: createBodyBudget(deps),
+    timers: deps.timers,
     charge: (request, octets) => chargeBody(request, octets, deps),
   });
   app.setErrorHandler(async (error, request, reply) => {

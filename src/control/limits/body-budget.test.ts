@@ -17,19 +17,20 @@ interface Asked {
 interface Rig {
   readonly timers: ManualTimers;
   readonly budget: BodyBudget;
-  rests(): number;
+  /** What was freed. */
+  readonly freed: readonly string[];
   /** Asks for room, and lets the answer come. */
   ask(person: string, octets?: number): Promise<Asked>;
 }
 
 function openRig(): Rig {
   const timers = createManualTimers();
-  let rests = 0;
-  const budget = createBodyBudget({ timers, onRest: () => rests++ });
+  const freed: string[] = [];
+  const budget = createBodyBudget({ timers, freeMemory: (what) => freed.push(what) });
   return {
     timers,
     budget,
-    rests: () => rests,
+    freed,
     async ask(person, octets = BULK) {
       const asked: Asked = { body: null, error: null, isDropped: false };
       const drop = (error: AppError): void => {
@@ -193,24 +194,28 @@ describe('the budget of bodies', () => {
     assert.equal((await ask('another', 1)).body, null);
   });
 
-  test('memory is freed once, five seconds after the last of many octets', async () => {
-    const { ask, timers, rests } = openRig();
+  test('garbage is collected for each 8 MiB that came, and all of it once, five seconds after the last of many octets', async () => {
+    const { ask, budget, timers, freed } = openRig();
     const pass = async (): Promise<void> => {
       const { body } = await ask('a');
       body!.received(BULK);
       body!.leave();
     };
-    for (let i = 0; i < 3; i++) await pass();
-    await timers.advance(60_000);
-    assert.equal(rests(), 0);
     await pass();
+    assert.deepEqual(freed, []);
+    await pass();
+    assert.deepEqual(freed, ['young']);
+    await pass();
+    await timers.advance(60_000);
+    assert.deepEqual(freed, ['young']);
+    budget.discarded(BULK);
     await timers.advance(4999);
     await pass();
-    await timers.advance(4999);
-    assert.equal(rests(), 0);
-    await timers.advance(1);
-    assert.equal(rests(), 1);
+    await timers.advance(5000);
+    assert.deepEqual(freed, ['young', 'young']);
+    await timers.advance(5001);
+    assert.deepEqual(freed, ['young', 'young', 'all']);
     await timers.advance(60_000);
-    assert.equal(rests(), 1);
+    assert.equal(freed.length, 3);
   });
 });

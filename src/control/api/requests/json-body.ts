@@ -4,6 +4,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type AppError, invalid, malformed } from '../../../core/errors.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import type { Timers } from '../../../lifecycle/timers.ts';
 import type { BodyBudget, HeldBody } from '../../limits/body-budget.ts';
 import { type Excess, membersOf, scanJson } from './json-scan.ts';
 
@@ -20,6 +21,9 @@ declare module 'fastify' {
 const SLICE = 262_144;
 /** Octets from which on a body is a buffer of its own, which is freed as soon as it is parsed. */
 const OWN_BUFFER = 65_536;
+
+/** Milliseconds between two looks at what is discarded. */
+const DISCARD_MS = 20;
 
 const TOO_LARGE = malformed(413, 'Body is too large');
 const NOT_JSON = malformed(400, 'Body is not valid JSON');
@@ -45,6 +49,7 @@ export function bodyLimit({ routeOptions }: FastifyRequest): number {
 }
 
 export interface JsonBodyDeps {
+  readonly timers: Timers;
   readonly budget: BodyBudget;
   /** Called when a body whose length was not announced has come. Rejects with AppError 429 */
   readonly charge: (request: FastifyRequest, octets: number) => Promise<void>;
@@ -55,7 +60,11 @@ export interface JsonBodyDeps {
  * repeated names, whose values contradict each other, and without `__proto__`. A body stays in the budget until its answer is sent.
  * @param prefix of the paths whose bodies are read so. `Expect: 100-continue` gets the 100 there when the body is read, elsewhere at once
  */
-export function readJsonBodies(app: FastifyInstance, prefix: string, { budget, charge }: JsonBodyDeps): void {
+export function readJsonBodies(
+  app: FastifyInstance,
+  prefix: string,
+  { budget, charge, timers }: JsonBodyDeps,
+): void {
   const expecting = new WeakMap<IncomingMessage, ServerResponse>();
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (request.url?.startsWith(prefix)) expecting.set(request, response);
@@ -80,6 +89,11 @@ export function readJsonBodies(app: FastifyInstance, prefix: string, { budget, c
     } finally {
       free(octets);
     }
+  });
+  const watch = watchDiscarded(budget, timers);
+  app.addHook('onResponse', (request, _reply, done) => {
+    if (!request.raw.complete) watch(request.raw);
+    done();
   });
   app.addHook('onSend', (request, _reply, _payload, done) => {
     request.heldBody?.leave();
@@ -153,6 +167,24 @@ async function readBody(
     drop = end;
     payload.on('data', onData).on('end', onEnd).on('error', onClose).on('close', onClose).resume();
   });
+}
+
+/** Tells the budget of octets that come after a refusal: Node reads and discards them, and has no event for it. */
+function watchDiscarded(budget: BodyBudget, timers: Timers): (request: IncomingMessage) => void {
+  const read = new Map<IncomingMessage, number>();
+  const look = (): void => {
+    for (const [request, before] of read) {
+      const { bytesRead, destroyed } = request.socket;
+      budget.discarded(bytesRead - before);
+      if (request.complete || destroyed) read.delete(request);
+      else read.set(request, bytesRead);
+    }
+    if (read.size > 0) timers.after(DISCARD_MS, look);
+  };
+  return (request) => {
+    if (read.size === 0) timers.after(DISCARD_MS, look);
+    read.set(request, request.socket.bytesRead);
+  };
 }
 
 interface BodyTarget {
