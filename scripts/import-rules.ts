@@ -135,6 +135,7 @@ export const MODULES: readonly ModuleRow[] = [
   },
   { module: 'client', may: ['core', 'edge/wire'] },
   { module: 'outbound-worker.ts', may: ['core', 'outbound'] },
+  { module: 'health-worker.ts', may: ['lifecycle', 'telemetry'] },
   { module: 'edge-worker.ts', may: ['core', 'lifecycle', 'telemetry', ...EDGE] },
   {
     module: 'cli',

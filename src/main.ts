@@ -185,12 +185,11 @@ export async function serve(
     const http = await listen(app, { host: config.httpHost, port: config.httpPort });
     let metricsPort: number | null = null;
     if (config.metrics !== null) {
-      const ops = createOpsApp();
-      ops.register(opsRoutes, { readiness, metrics, metricsFor: 'everyone' });
-      listeners.push(() =>
-        closeHttp({ server: ops.server, close: () => ops.close(), graceMs: HTTP_GRACE_MS }),
-      );
-      metricsPort = await listen(ops, config.metrics);
+      const { startHealthThread } = await import('./telemetry/health-thread.ts');
+      const entry = new URL('./health-worker.ts', import.meta.url);
+      const health = await startHealthThread({ entry, ...config.metrics, readiness, metrics });
+      listeners.push(() => health.stop());
+      metricsPort = health.port;
     }
     if (stats !== null) {
       const { openEdgeRole } = await import('./roles/edge/edge-role.ts');

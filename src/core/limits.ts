@@ -54,6 +54,10 @@ export const LIMITS = {
   restConnections: 1024, // above it the server closes new connections
   restQueries: 256, // DNS queries on the REST port in work at once; `restQueriesPerAddress`: of one address
   restQueriesPerAddress: 32,
+  healthAnswerMs: 250, // that `/readyz` on UQRP_METRICS waits for the main thread; then it says what was last known
+  healthMetricsMs: 10_000, // the same of `/metrics`; then it is 503
+  healthStuckMs: 60_000, // without an answer of the main thread; then `/livez` there is 503
+  healthConnections: 256, // on UQRP_METRICS
   dashboardOctets: 8_388_608, // of its files, which are in memory
   listingsPerCustomer: 4, // streamed at once, of one customer; `listings`: in one process
   listings: 64,

@@ -100,7 +100,13 @@ describe('the modules of the package', () => {
     const { modules, packages, outside } = readDistribution(join(ROOT, 'src'), 'cli.ts');
     assert.deepEqual(missing(packed, outside), []);
     assert.deepEqual([...packages].sort(), Object.keys(packed.dependencies).sort());
-    for (const name of ['cli.js', 'edge-worker.js', 'outbound-worker.js', 'snapshot-process.js'])
+    for (const name of [
+      'cli.js',
+      'edge-worker.js',
+      'health-worker.js',
+      'outbound-worker.js',
+      'snapshot-process.js',
+    ])
       assert.ok(modules.has(name), name);
   });
 });
