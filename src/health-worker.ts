@@ -1,6 +1,7 @@
 /** Entry of the thread that answers on UQRP_METRICS, started by `telemetry/health-thread.ts`. */
 import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
+import { collectGarbage } from './lifecycle/collect-garbage.ts';
 import { realTimers } from './lifecycle/timers.ts';
 import {
   createHealth,
@@ -35,5 +36,6 @@ server.once('error', (error: NodeJS.ErrnoException) => {
   port.close();
 });
 server.listen(wanted, host, () => {
+  collectGarbage();
   tell({ type: 'listening', port: (server.address() as AddressInfo).port });
 });

@@ -151,6 +151,9 @@ describe('deploy/kubernetes', () => {
             ['/readyz', 'metrics'],
           ],
         );
+        const others = containers(file).flatMap(({ readinessProbe }) => readinessProbe ?? []);
+        // A second, which Kubernetes takes otherwise, is little for a busy machine.
+        for (const { timeoutSeconds } of [...probes, ...others]) assert.equal(timeoutSeconds, 5);
         const mounts = container.volumeMounts.map(({ mountPath }: Any) => mountPath);
         assert.ok(
           environment(file, container).UQRP_DATA_DIR?.startsWith('/data/') && mounts.includes('/data'),

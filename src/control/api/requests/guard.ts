@@ -182,7 +182,9 @@ export function isRepeated({ raw }: FastifyRequest, name: string): boolean {
   return count > 1;
 }
 
-/** Reverses the count of a write that was refused with 403: it does not use the write budget. */
+const UNCOUNTED: ReadonlySet<string> = new Set(['authorization_error', 'rate_limit_exceeded']);
+
+/** Reverses the count of a write that was refused with 403 or 429: it does not use the write budget. */
 export async function uncountRefusedWrite(
   request: FastifyRequest,
   { limiter }: ApiDeps,
@@ -190,7 +192,7 @@ export async function uncountRefusedWrite(
 ): Promise<void> {
   const { actor, counted } = request;
   if (actor === null || counted === null) return;
-  if (!(error instanceof AppError) || error.code !== 'authorization_error') return;
+  if (!(error instanceof AppError) || !UNCOUNTED.has(error.code)) return;
   await limiter.giveBack('writes', actor.customerId, counted.at, counted.writes);
 }
 

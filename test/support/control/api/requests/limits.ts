@@ -113,6 +113,7 @@ export const limitScenarios: Scenarios = {
     assertThrottled(await customer.send('POST', '/records/bulk', body(LIMITS.bulkBody), type), '60');
     assert.equal(await used(), expected + 16);
     assertThrottled(await inChunks(LIMITS.bulkBody), '60');
+    assert.equal(await used(), expected + 16);
     assert.equal((await write(customer)).status, 404);
     await world.close();
   },
