@@ -6,7 +6,7 @@
  * - Four free accounts hold 60 connections each, with 4 MB less an octet. Memory grows by at most 150 MB, and 30 s after they have left
  *   at most 50 MB of it are still taken.
  *
- * Each holds in one of three whole tries: other work on the machine makes answers late.
+ * Each shape, and memory, holds in one of three whole tries: other work on the machine makes answers late.
  *
  *   node test/ci/bodies.ts [the src/cli.ts of another checkout, once]
  */
@@ -89,7 +89,7 @@ async function attack({ port, token, shape }: Attack): Promise<Record<string, nu
       } as const;
       const sent = request(options, (answer) => {
         answer.resume();
-        answer.once("end", () => count(String(answer.statusCode)));
+        answer.once('end', () => count(String(answer.statusCode)));
       });
       sent.once('error', () => count('error'));
       sent.end(body);
@@ -142,49 +142,64 @@ function start(cli: string | undefined): Promise<Uqrp> {
   return cli === undefined ? startUqrp(env) : startUqrp(env, undefined, [], [cli, 'serve', '--json'], cli);
 }
 
-/** Sends every hostile shape. @returns whether others were answered in time throughout */
-async function sendShapes(cli: string | undefined): Promise<boolean> {
+/** Sends every hostile shape, until it holds or was tried often enough. @returns the shapes that did not hold */
+async function sendShapes(cli: string | undefined, tries: number): Promise<readonly string[]> {
   const uqrp = await start(cli);
-  let holds = true;
+  const failed: string[] = [];
   try {
     const other = { authorization: `Bearer ${customerOf(uqrp, 'other@example.com')}` };
     await waitOf(uqrp.ports.http, '/api/v1/me', other);
     for (const shape of Object.keys(SHAPES)) {
       const token = customerOf(uqrp, `${shape}@example.com`);
-      const settings: Attack = { port: uqrp.ports.http, token, shape };
-      const probes = { livez: [], readyz: [], me: [] } as Record<string, Promise<number>[]>;
-      const attacker = new Worker(new URL(import.meta.url), { workerData: settings });
-      const ended = new Promise<Record<string, number>>((resolve) => attacker.once('message', resolve));
-      let isOver = false;
-      const from = performance.now();
-      void ended.then(() => {
-        isOver = true;
-      });
-      // At least two seconds: a short attack needs probes, too.
-      while (!isOver || performance.now() - from < 2000) {
-        if (performance.now() - from > ATTACK_MAX) break;
-        probes.livez!.push(waitOf(uqrp.ports.metrics!, '/livez'));
-        probes.readyz!.push(waitOf(uqrp.ports.metrics!, '/readyz'));
-        probes.me!.push(waitOf(uqrp.ports.http, '/api/v1/me', other));
-        await sleep(PROBE_EVERY);
-      }
-      const took = (performance.now() - from) / 1000;
-      const statuses = JSON.stringify(await ended);
-      const texts: string[] = [];
-      for (const [name, waits] of Object.entries(probes)) {
-        const { p95, slowest, text } = waitsOf(await Promise.all(waits));
-        texts.push(`${name} ${text} ms`);
-        holds &&= p95 <= P95_MAX && slowest <= SLOWEST_MAX;
-      }
-      process.stdout.write(
-        `${SENT} x ${shape}: ${took.toFixed(1)} s, answers ${statuses}; ${texts.join('; ')}; memory ${(memoryOf(uqrp.pid) / 1e6).toFixed(0)} MB\n`,
-      );
-      await attacker.terminate();
+      let holds = false;
+      for (let i = 0; i < tries && !holds; i++) holds = await sendShape(uqrp, shape, token, other);
+      if (!holds) failed.push(shape);
     }
-    return holds;
+    return failed;
   } finally {
     await uqrp.remove();
   }
+}
+
+/** @param other headers of another customer. @returns whether others were answered in time throughout */
+async function sendShape(
+  uqrp: Uqrp,
+  shape: string,
+  token: string,
+  other: Record<string, string>,
+): Promise<boolean> {
+  const settings: Attack = { port: uqrp.ports.http, token, shape };
+  const probes = { livez: [], readyz: [], me: [] } as Record<string, Promise<number>[]>;
+  const attacker = new Worker(new URL(import.meta.url), { workerData: settings });
+  const ended = new Promise<Record<string, number>>((resolve) => attacker.once('message', resolve));
+  let isOver = false;
+  const from = performance.now();
+  void ended.then(() => {
+    isOver = true;
+  });
+  // At least two seconds: a short attack needs probes, too.
+  while (!isOver || performance.now() - from < 2000) {
+    if (performance.now() - from > ATTACK_MAX) break;
+    probes.livez!.push(waitOf(uqrp.ports.metrics!, '/livez'));
+    probes.readyz!.push(waitOf(uqrp.ports.metrics!, '/readyz'));
+    probes.me!.push(waitOf(uqrp.ports.http, '/api/v1/me', other));
+    await sleep(PROBE_EVERY);
+  }
+  const took = (performance.now() - from) / 1000;
+  const statuses = JSON.stringify(await ended);
+  const texts: string[] = [];
+  let holds = true;
+  for (const [name, waits] of Object.entries(probes)) {
+    const { p95, slowest, text } = waitsOf(await Promise.all(waits));
+    texts.push(`${name} ${text} ms`);
+    holds &&= p95 <= P95_MAX && slowest <= SLOWEST_MAX;
+  }
+  const memory = `memory ${(memoryOf(uqrp.pid) / 1e6).toFixed(0)} MB`;
+  process.stdout.write(
+    `${SENT} x ${shape}: ${took.toFixed(1)} s, answers ${statuses}; ${texts.join('; ')}; ${memory}\n`,
+  );
+  await attacker.terminate();
+  return holds;
 }
 
 /** A bulk write whose last octet never comes. */
@@ -240,13 +255,14 @@ async function holdBodies(cli: string | undefined): Promise<boolean> {
 if (isMainThread) {
   const cli = process.argv[2];
   preferThisProcess();
-  const oneOf = async (tries: number, what: string, run: () => Promise<boolean>): Promise<void> => {
-    for (let i = 0; i < tries; i++) if (await run()) return;
-    if (cli === undefined) assert.fail(what);
-  };
   const tries = cli === undefined ? TRIES : 1;
-  await oneOf(tries, 'bodies of one account make others wait', () => sendShapes(cli));
-  await oneOf(tries, 'bodies take memory', () => holdBodies(cli));
+  const failed = await sendShapes(cli, tries);
+  let isBounded = false;
+  for (let i = 0; i < tries && !isBounded; i++) isBounded = await holdBodies(cli);
+  if (cli === undefined) {
+    assert.deepEqual(failed, [], 'bodies of one account make others wait');
+    assert.ok(isBounded, 'bodies take memory');
+  }
 } else {
   parentPort!.postMessage(await attack(workerData as Attack));
 }

@@ -20,7 +20,7 @@ interface Rig {
   /** What was freed. */
   readonly freed: readonly string[];
   /** Asks for room, and lets the answer come. */
-  ask(person: string, octets?: number): Promise<Asked>;
+  readonly ask: (person: string, octets?: number) => Promise<Asked>;
 }
 
 function openRig(): Rig {

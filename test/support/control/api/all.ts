@@ -36,6 +36,7 @@ import { idempotencyScenarios } from './requests/idempotency.ts';
 import { limitScenarios } from './requests/limits.ts';
 import { messageScenarios } from './requests/messages.ts';
 import { plainAnswerScenarios } from './requests/plain-answers.ts';
+import { writeOctetsScenarios } from './requests/write-octets.ts';
 import { serviceScenarios } from './service.ts';
 import { propagationScenarios } from './usage/propagation.ts';
 import { usageScenarios } from './usage/usage.ts';
@@ -85,6 +86,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   preconditions: preconditionScenarios,
   suspension: suspensionScenarios,
   limits: limitScenarios,
+  'octets of writes': writeOctetsScenarios,
   'wake-ups': wakeUpScenarios,
   'attacks made from the document': attackScenarios,
   service: serviceScenarios,

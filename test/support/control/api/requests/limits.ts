@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { Readable } from 'node:stream';
 import { LIMITS } from '../../../../../src/core/limits.ts';
 import { TIERS } from '../../../../../src/core/tiers.ts';
 import { limiterOf } from '../server-parts.ts';
@@ -71,64 +70,6 @@ export const limitScenarios: Scenarios = {
     assert.equal((await customer.post('/records/bulk', { records })).status, 200);
     await times(LIMITS.writesPerMinute - 2, () => write(customer), 404);
     assertThrottled(await write(customer), '60');
-    await world.close();
-  },
-
-  'a write counts one for each 256 KiB of its body that has begun, announced or in chunks': async (store) => {
-    const world = await openWorld(store, { limiter });
-    const customer = await world.customer();
-    const used = async (): Promise<number> => (await customer.get('/usage')).json.writes.minute.used;
-    const body = (octets: number): string => `"${'x'.repeat(octets - 2)}"`;
-    const type = { 'content-type': 'application/json' };
-    let expected = 0;
-    for (const [octets, status, writes] of [
-      [LIMITS.writeOctets, 400, 1],
-      [LIMITS.writeOctets + 1, 400, 2],
-      [LIMITS.bulkBody, 400, 16],
-      // Of what is too large nothing is read.
-      [LIMITS.bulkBody + 1, 413, 1],
-    ] as const) {
-      assert.equal((await customer.send('POST', '/records/bulk', body(octets), type)).status, status);
-      expected += writes;
-      assert.equal(await used(), expected);
-    }
-    const inChunks = (octets: number): Promise<Answer> =>
-      world.inject({
-        method: 'POST',
-        url: '/api/v1/records/bulk',
-        headers: { authorization: `Bearer ${customer.token}`, ...type, 'transfer-encoding': 'chunked' },
-        payload: Readable.from([body(octets)], { objectMode: false }),
-      });
-    for (const [octets, status, writes] of [
-      [LIMITS.writeOctets, 400, 1],
-      [LIMITS.bulkBody, 400, 16],
-      [LIMITS.bulkBody + 1, 413, 1],
-    ] as const) {
-      assert.equal((await inChunks(octets)).status, status);
-      expected += writes;
-      assert.equal(await used(), expected);
-    }
-    // 38 of 60: two more of 16 do not fit, whichever way they come, and one of 1 does.
-    assert.equal((await inChunks(LIMITS.bulkBody)).status, 400);
-    assertThrottled(await customer.send('POST', '/records/bulk', body(LIMITS.bulkBody), type), '60');
-    assert.equal(await used(), expected + 16);
-    assertThrottled(await inChunks(LIMITS.bulkBody), '60');
-    assert.equal(await used(), expected + 16);
-    assert.equal((await write(customer)).status, 404);
-    await world.close();
-  },
-
-  'a bulk of several writes that is refused with 403 counts as none': async (store) => {
-    const world = await openWorld(store, { limiter });
-    const customer = await world.customer();
-    const [near, far] = [await customer.namespace(), await customer.namespace()];
-    const key = await customer.key({ namespaces: [near.name] });
-    const { used } = (await customer.get('/usage')).json.writes.minute;
-    const data = Buffer.alloc(LIMITS.recordData).toString('base64');
-    const records = Array.from({ length: 100 }, (_, i) => ({ key: `k${i}.r.${far.name}.v1`, data }));
-    assert.ok(JSON.stringify({ records }).length > LIMITS.writeOctets);
-    assert.equal((await key.post('/records/bulk', { records })).status, 403);
-    assert.equal((await customer.get('/usage')).json.writes.minute.used, used);
     await world.close();
   },
 
