@@ -231,7 +231,10 @@ describe('deploy/kubernetes', () => {
       '-all',
     ];
     const shell = spawnSync('busybox', ['true']).status === 0 ? ['busybox', 'sh'] : ['sh'];
-    const [program, ...words] = [...(isRoot ? asPod : []), ...shell, '-c', line] as unknown as [string, ...string[]];
+    const [program, ...words] = [...(isRoot ? asPod : []), ...shell, '-c', line] as unknown as [
+      string,
+      ...string[],
+    ];
     // Twice: the files of the first start are on the volume at the second (finding 1 of the review of operations).
     for (const start of [1, 2]) {
       const copied = spawnSync(program, words, { encoding: 'utf8' });

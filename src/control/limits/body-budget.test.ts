@@ -37,7 +37,7 @@ function openRig(): Rig {
         assert.equal(error.code, 'rate_limit_exceeded');
         asked.isDropped = true;
       };
-      budget.enter(person, octets, drop).then(
+      Promise.resolve(budget.enter(person, octets, drop)).then(
         (body) => {
           asked.body = body;
         },

@@ -14,12 +14,12 @@ export interface HeldBody {
 
 export interface BodyBudget {
   /**
-   * Waits, with nothing of the body read, until there is room for it. Rejects with AppError 429.
+   * Waits, with nothing of the body read, until there is room for it. Returns at once where there is. Rejects with AppError 429.
    * @param person whose body it is: one key for all customers of a user
    * @param octets of the body, at most `LIMITS.bulkBody`
    * @param onDrop called when the body has given way to others. What came of it must be dropped
    */
-  enter(person: string, octets: number, onDrop: (error: AppError) => void): Promise<HeldBody>;
+  enter(person: string, octets: number, onDrop: (error: AppError) => void): HeldBody | Promise<HeldBody>;
   /** Notes octets of a refused body, which the server reads and discards. */
   discarded(octets: number): void;
 }
@@ -229,7 +229,7 @@ export function createBodyBudget({ timers, freeMemory = () => {} }: BodyBudgetOp
   }
 
   return {
-    async enter(key, length, onDrop) {
+    enter(key, length, onDrop) {
       const body: Body = {
         person: key,
         octets: length,
@@ -240,9 +240,7 @@ export function createBodyBudget({ timers, freeMemory = () => {} }: BodyBudgetOp
         looks: 0,
         settle: null,
       };
-      if (mayBegin(body)) begin(body);
-      else await wait(body);
-      return {
+      const held: HeldBody = {
         received(count) {
           body.came += count;
           spend(count);
@@ -256,6 +254,9 @@ export function createBodyBudget({ timers, freeMemory = () => {} }: BodyBudgetOp
         },
         leave: () => release(body),
       };
+      if (!mayBegin(body)) return wait(body).then(() => held);
+      begin(body);
+      return held;
     },
     discarded: spend,
   };

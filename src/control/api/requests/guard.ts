@@ -101,7 +101,7 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
   if (operation === 'read' || unmetered === true) return;
   const length = announcedLength(request) ?? 0;
   // Of a body that is too large nothing is read.
-  const writes = length > bodyLimit(request) ? 1 : writesOf(length);
+  const writes = length > LIMITS.requestBody && length > bodyLimit(request) ? 1 : writesOf(length);
   await take(deps.limiter, 'writes', actor.customerId, writes);
   request.counted = { at: now, writes };
 }

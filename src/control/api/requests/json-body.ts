@@ -43,7 +43,7 @@ export function announcedLength({ headers }: FastifyRequest): number | null {
   return length === undefined ? null : Number(length);
 }
 
-/** The largest body of the route. */
+/** The largest body of the route. Fastify makes the object for each look: look once. */
 export function bodyLimit({ routeOptions }: FastifyRequest): number {
   return routeOptions.bodyLimit ?? LIMITS.requestBody;
 }
@@ -75,14 +75,16 @@ export function readJsonBodies(
   app.decorateRequest('bodyDigest', null);
   const parse = jsonParser(app);
   app.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const octets = await readBody(request, payload, budget, () => expecting.get(payload)?.writeContinue());
+    const limit = bodyLimit(request);
+    const beforeReading = (): void => expecting.get(payload)?.writeContinue();
+    const octets = await readBody(request, payload, { budget, limit, beforeReading });
     try {
       if (announcedLength(request) === null) await charge(request, octets.length);
-      const limit = bodyLimit(request);
       if (limit > LIMITS.requestBody) await request.heldBody?.turn();
       if (request.headers['idempotency-key'] !== undefined)
         request.bodyDigest = hash('sha256', octets, 'hex');
-      const members = await boundedMembers(octets, limit);
+      const counted = boundedMembers(octets, limit);
+      const members = typeof counted === 'number' ? counted : await counted;
       const body = parse(request, octets);
       if (members !== membersOf(body)) throw malformed(400, 'Body has a field twice');
       return body;
@@ -132,19 +134,24 @@ function isPlainJson(text: string): boolean {
   }
 }
 
+interface ReadOptions {
+  readonly budget: BodyBudget;
+  readonly limit: number;
+  readonly beforeReading: () => void;
+}
+
 /** @throws AppError 400, 413 or 429 */
 async function readBody(
   request: FastifyRequest,
   payload: IncomingMessage,
-  budget: BodyBudget,
-  beforeReading: () => void,
+  { budget, limit, beforeReading }: ReadOptions,
 ): Promise<Buffer<ArrayBuffer>> {
   const length = announcedLength(request);
-  const limit = bodyLimit(request);
   if (length !== null && length > limit) throw TOO_LARGE;
   let drop = (_error: AppError): void => {};
   const person = request.actor?.personId ?? `network ${request.siteKey() ?? request.addressKey()}`;
-  const held = await budget.enter(person, length ?? limit, (error) => drop(error));
+  const room = budget.enter(person, length ?? limit, (error) => drop(error));
+  const held = room instanceof Promise ? await room : room;
   request.heldBody = held;
   // It may have been closed while the body waited.
   if (payload.destroyed) throw BROKEN_OFF;
@@ -153,10 +160,13 @@ async function readBody(
   return new Promise((resolve, reject) => {
     const end = (error: AppError | null): void => {
       payload.off('data', onData).off('end', onEnd).off('error', onClose).off('close', onClose);
+      if (error === null) {
+        resolve(target.octets());
+        return;
+      }
       // What still comes is discarded: the client reads its answer when it has sent everything.
       payload.on('error', () => {}).resume();
-      if (error === null) resolve(target.octets());
-      else reject(error);
+      reject(error);
     };
     const onData = (chunk: Buffer): void => {
       held.received(chunk.length);
@@ -224,15 +234,22 @@ function chunkList(limit: number): BodyTarget {
 }
 
 /** Scans in slices, with turns of the event loop between them. @returns how many members the text has. @throws AppError 400 or 422 */
-async function boundedMembers(octets: Buffer, limit: number): Promise<number> {
+function boundedMembers(octets: Buffer, limit: number): number | Promise<number> {
   const depth = limit > LIMITS.requestBody ? LIMITS.bulkDepth : LIMITS.bodyDepth;
   const scan = scanJson(octets, { depth, values: LIMITS.bodyValues });
-  for (;;) {
+  const next = (): number | null => {
     const excess = scan.scan(Math.min(octets.length, scan.at + SLICE));
     if (excess !== null) throw excessError(excess, depth);
-    if (scan.at >= octets.length) return scan.members;
-    await nextTick();
-  }
+    return scan.at < octets.length ? null : scan.members;
+  };
+  const rest = async (): Promise<number> => {
+    for (;;) {
+      await nextTick();
+      const members = next();
+      if (members !== null) return members;
+    }
+  };
+  return next() ?? rest();
 }
 
 function excessError(excess: Excess, depth: number): AppError {
