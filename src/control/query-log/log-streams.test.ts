@@ -18,6 +18,7 @@ function clientOf(customerId: string, more: Partial<StreamClient> = {}) {
   const actor: Actor = {
     customerId,
     userId: customerId,
+    personId: customerId,
     sessionId: 's',
     role: null,
     tier: 'free',

@@ -202,6 +202,7 @@ export const madeByScenarios: Scenarios = {
     const actor: Actor = {
       customerId: organization.id,
       userId: person.id,
+      personId: person.id,
       sessionId: person.id,
       role: 'member',
       tier: 'pro',
