@@ -299,6 +299,19 @@ test('coordinates: the grammar and both sides of each bound', () => {
   }
 });
 
+test('a label in Punycode is the name that it stands for (finding L11)', () => {
+  for (const [label, wanted] of [
+    ['xn--mnchen-3ya', 'Munich'],
+    ['XN--MNCHEN-3YA', 'Munich'],
+    ['xn--1lqs71d', 'Tokyo'],
+  ] as const) {
+    assert.equal((parseLocation([label], places) as Place).name, wanted, label);
+  }
+  for (const label of ['xn--', 'xn--a-', 'xn--\ud800', 'xn--zzzzzzzzzzz9']) {
+    assert.equal(parseLocation([label], places), 'unknown', label);
+  }
+});
+
 test('a location is needed, one, and never the asker', () => {
   assert.equal(parseLocation([], places), 'missing');
   for (const params of [
