@@ -26,7 +26,9 @@ export interface DohApi extends Pick<ListenOptions, 'handler' | 'clock' | 'obser
 const EMPTY = new Uint8Array(0);
 const JSON_TYPE = 'application/json';
 const NO_STORE = 'no-store';
-const SCHEMA_SECONDS = 3600;
+const SCHEMA_CACHE = 'max-age=3600';
+/** A cache would keep the token with the URL. */
+const TOKEN_LABEL = /(^|\.)auth-/i;
 const PREFLIGHT_SECONDS = '86400';
 /** Memory of one hot reply. `ask` copies out of it before it returns, so replies do not overlap. */
 const scratch = Buffer.allocUnsafeSlow(LIMITS.dnsMessage);
@@ -131,7 +133,7 @@ function answerJson(
 function answerSchema(q: string | null, api: DohApi): HttpReply | Promise<HttpReply> {
   if (!api.schema) return errorResponse({ kind: 'error', status: 404, error: 'Not found' });
   return thenMap(api.schema(q), ({ status, body }) =>
-    jsonResponse(status, body, status === 200 ? cacheControl(SCHEMA_SECONDS) : NO_STORE),
+    jsonResponse(status, body, status === 200 && !TOKEN_LABEL.test(q ?? '') ? SCHEMA_CACHE : NO_STORE),
   );
 }
 

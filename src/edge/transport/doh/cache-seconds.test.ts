@@ -23,6 +23,31 @@ function reply(answers: unknown[], authorities: unknown[] = [], additionals: unk
   });
 }
 
+test('a question with a token is not kept, whatever namespace and TTL over DoH', () => {
+  const seconds = (name: string): number => {
+    const octets = packet.encode({
+      type: 'response',
+      questions: [{ name, type: 'TXT' }],
+      answers: [{ name, type: 'TXT', ttl: 60, data: 'x' }],
+    });
+    return cacheSeconds(octets);
+  };
+  for (const name of [
+    'get.auth-x.units.public.v1.uqrp.net',
+    'get.AuTh-x.shop.v1.uqrp.net',
+    'get.auth-.shop.v1.uqrp.net',
+    'auth-x',
+  ])
+    assert.equal(seconds(name), 0, name);
+  for (const name of [
+    'get.auth.shop.v1.uqrp.net',
+    'get.xauth-y.shop.v1.uqrp.net',
+    'get.author.shop.v1',
+    'auth',
+  ])
+    assert.equal(seconds(name), 60, name);
+});
+
 test('the least TTL of answer and authority', () => {
   const cases: [name: string, reply: Uint8Array, seconds: number][] = [
     ['one record', reply([txt(60)]), 60],
