@@ -15,7 +15,7 @@ import { type Generation, newGeneration } from './cache/generation.ts';
 import type { PacketCacheSettings } from './cache/packet-cache.ts';
 import { truncated, writeFault, writeReply } from './reply/reply.ts';
 import { blankBody, busyBody } from './reply/reply-body.ts';
-import { type Answer, mayNeedSignatures, type RespondContext, respond } from './respond.ts';
+import { type Answer, mayNeedSignatures, mayNeedWork, type RespondContext, respond } from './respond.ts';
 import { type Route, route } from './route.ts';
 import { finishZoneless } from './signing/secure.ts';
 import { SigningBudget } from './signing/signing-budget.ts';
@@ -108,10 +108,11 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     { cache }: Generation,
     counted: CountedFrom,
     transport: Transport,
+    work: number,
   ): Uint8Array {
     const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
     const reply = writeReply(request, body, wantsNsid ? nsid : null);
-    budget.spend(body.freshSignatures);
+    budget.spend(body.freshSignatures + work);
     cache.store(packet, packet.length, reply, { until: body.until, ...counted }, tag);
     const fits =
       transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null, LIMITS.udpPayload);
@@ -127,21 +128,22 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
     to: Route,
     generation: Generation,
     transport: Transport,
+    work: number,
   ): Uint8Array | Promise<Uint8Array> {
     const now = clock();
     const counted = { from: now, ...countersOf(to) };
     view.refresh();
     const answer = respond(request, to, options, now, transport);
     return answer instanceof Promise
-      ? answer.then((late) => send(packet, request, late, generation, counted, transport))
-      : send(packet, request, answer, generation, counted, transport);
+      ? answer.then((late) => send(packet, request, late, generation, counted, transport, work))
+      : send(packet, request, answer, generation, counted, transport, work);
   }
 
   function durationSince(from: number): number {
     return Math.min(LIMITS.queryLogDurationMs, Math.max(0, clock() - from));
   }
 
-  /** Without a signature left, UDP gets TC, because its source may be forged. A TCP peer is proven, and waits. */
+  /** Without a signature left for signing or computing, UDP gets TC, because its source may be forged. A TCP peer is proven, and waits. */
   function postponed(
     request: DnsRequest,
     answer: () => Uint8Array | Promise<Uint8Array>,
@@ -184,8 +186,9 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
       if (isRequestFault(request)) return writeFault(request);
       const generation = current;
       const to = route(request, generation.zones);
-      const now = () => answer(packet, request, to, generation, transport);
-      return mayNeedSignatures(request, to) && !budget.isOpen
+      const work = mayNeedWork(request, to, options);
+      const now = () => answer(packet, request, to, generation, transport, work);
+      return (work > 0 || mayNeedSignatures(request, to)) && !budget.isOpen
         ? postponed(request, now, transport === 'udp' && !proven, share)
         : now();
     },

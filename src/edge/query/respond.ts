@@ -9,7 +9,7 @@ import { askedByName, askedOf, askedOfType } from './asked.ts';
 import { type DenialMemory, denialMemory } from './denial/denial-memory.ts';
 import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial/name-state.ts';
 import { dependsOnLetters } from './operations/letters.ts';
-import { causeOfMisfit } from './operations/operations.ts';
+import { causeOfMisfit, workOf } from './operations/operations.ts';
 import { chaosRdata } from './reply/chaos.ts';
 import {
   chaosBody,
@@ -117,6 +117,12 @@ export function mayNeedSignatures(request: DnsRequest, to: Route): boolean {
   if (to.kind === 'text' && (to.text.kind === 'malformed' || to.text.kind === 'refused')) return false;
   if (to.zone.signing.kind === 'unsigned') return false;
   return request.edns?.dnssecOk === true || PROOFS.has(request.qtype);
+}
+
+/** What the answer may cost beside its signatures, in signatures, before any lookup. */
+export function mayNeedWork(request: DnsRequest, to: Route, { services }: RespondContext): number {
+  if (to.kind !== 'text' && (to.kind !== 'other' || !needsLook(request, to))) return 0;
+  return to.text.kind === 'query' ? workOf(to.text.query, services) : 0;
 }
 
 type TextQuestion = Extract<Route, { kind: 'text' }>;

@@ -17,6 +17,7 @@ export function publish(services: readonly Service[]): Services {
     const info = infoOutcome(service.about.schema);
     return {
       resource: service.resource,
+      work: service.work ?? 0,
       info: () => info,
       answer: (query, now) => ask(service, query, now),
     };

@@ -11,6 +11,8 @@ export interface Service {
   /** A disabled service answers E013 and is missing from the list of services. */
   readonly enabled: boolean;
   readonly about: ServiceDescription;
+  /** Signatures that take about as long as computing an answer: it is paid from their budget. Default 0: much less than one. */
+  readonly work?: number;
   /**
    * `params`: labels before the resource, decoded, so with any character; for `geoip` the `ip-` label. `now`: milliseconds since the epoch.
    * Returns `malformed` for labels outside the grammar. If it throws or rejects, the reply is SERVFAIL.

@@ -96,6 +96,12 @@ export function selectService<T>(
   return services.get(TABLE[operation].serviceLabel(resource));
 }
 
+/** What computing the answer to a query costs, in signatures. `info` computes nothing. */
+export function workOf({ operation, resource, namespace, version }: Query, services: Services): number {
+  if (operation === 'info' || namespace !== PUBLIC_NAMESPACE || version !== PUBLIC_VERSION) return 0;
+  return selectService(operation, resource, services)?.work ?? 0;
+}
+
 /** The still encoded labels that are parameters of the service. */
 export function paramLabels(query: Query): readonly string[] {
   return TABLE[query.operation].params(query);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import {
   type Asking,
+  answerOf,
   cachedReply,
   isSignedBy,
   keysMadeAt,
@@ -17,6 +18,7 @@ import { LIMITS } from '../../../core/limits.ts';
 import type { Transport } from '../../../core/network/transport.ts';
 import { readEde } from '../../wire/message/edns.ts';
 import type { Message } from '../../wire/message/message.ts';
+import type { PublicService } from '../operations/public-service.ts';
 import type { CacheObserver, ReloadableHandler } from '../packet.ts';
 
 const BUDGET = LIMITS.signaturesPerSecond;
@@ -120,6 +122,35 @@ describe('the budget of fresh signatures', () => {
       for (let i = 0; i < BUDGET; i++) assert.equal(now(ask()).tc, false);
       assert.equal(now(ask()).tc, true);
     }
+  });
+
+  test('what computing costs is taken from it, so that fresh questions of sun and moon wait in shares, too (finding 12 of the second security review)', async () => {
+    const computing: PublicService = {
+      resource: 'sun',
+      work: 2,
+      info: () => ({ kind: 'refused', until: 0 }),
+      answer: (_query, at) => answerOf('v=svc1', at + 1000),
+    };
+    ({ handler } = signedNode({ zones: zoneOf(null, clock), timers }, clock, [computing]));
+    const sun = (options: { proven?: boolean; share?: number } = {}, qtype = 16) =>
+      handler.slow(
+        queryOf(`get.p${unique++}.sun.public.v1.uqrp.net`, { dnssecOk: false, qtype }),
+        options.proven === true ? 'tcp' : 'udp',
+        options.proven ?? false,
+        options.share ?? 0,
+      );
+    for (let i = 0; i < BUDGET / 2; i++) assert.equal(now(sun()).tc, false, `question ${i}`);
+    assert.equal(now(sun()).tc, true);
+    assert.equal(now(sun({}, 1)).tc, false, 'another type without DO computes nothing');
+    const info = queryOf('info.sun.public.v1.uqrp.net', { dnssecOk: false });
+    assert.equal(now(handler.slow(info, 'udp', false)).tc, false);
+    const flooding = Array.from({ length: QUEUE }, () => sun({ proven: true, share: 1 }));
+    const waiting = sun({ proven: true, share: 2 });
+    assert.ok(waiting instanceof Promise);
+    await timers.advance(5);
+    assert.equal(messageOf(await waiting).answer.length, 1, 'another network does not wait behind the flood');
+    await timers.advance((2 * 1000 * QUEUE) / BUDGET + 20);
+    await Promise.all(flooding);
   });
 
   test('as many wait as the limit says, in order; one more gets SERVFAIL', async () => {

@@ -12,6 +12,7 @@ export function makeMoon(): Service {
     operation: 'get',
     enabled: true,
     about: MOON_ABOUT,
+    work: 1,
     answer(params, now) {
       const [date] = params;
       const start = date === undefined ? null : parseDate(date);

@@ -12,6 +12,7 @@ export function makeSun(places: Places): Service {
     operation: 'get',
     enabled: true,
     about: SUN_ABOUT,
+    work: 2,
     answer(params, now) {
       const day = params.length === 2 ? namedDay(params[0]!) : dayOf(now);
       const place = parseLocation(params.slice(-1), places);
