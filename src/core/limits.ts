@@ -51,7 +51,7 @@ export const LIMITS = {
   bodyWaitMs: 10_000,
   discardedBody: 8_388_608, // announced length of a refused body that is still read: else a proxy may lose the answer
   listingPage: 65_536, // JSON of one batch: what a listing holds while its client does not read
-  restConnections: 1024, // above it the server closes new connections
+  restConnections: 1024, // above it the network with the most gives way, or the new one is closed
   restQueries: 256, // DNS queries on the REST port in work at once; `restQueriesPerAddress`: of one address
   restQueriesPerAddress: 32,
   healthAnswerMs: 250, // that `/readyz` on UQRP_METRICS waits for the main thread; then it says what was last known
@@ -59,10 +59,11 @@ export const LIMITS = {
   healthStuckMs: 60_000, // without an answer of the main thread; then `/livez` there is 503
   healthConnections: 256, // on UQRP_METRICS
   dashboardOctets: 8_388_608, // of its files, which are in memory
-  listingsPerCustomer: 4, // streamed at once, of one customer; `listings`: in one process
+  listingsPerCustomer: 4, // streamed at once, of all customers of one person; `listings`: in one process
   listings: 64,
-  pagesPerCustomer: 8, // read at once; 1.3 MB each when the records are full
+  pagesPerCustomer: 8, // above `listingPage` that one person reads at once; 1.3 MB each when the records are full
   pages: 32,
+  placePatienceMs: 1000, // after which a client that takes nothing gives its place of a listing to one that has as many
   listingIdleMs: 10_000, // for one chunk; `pageMs`: a page; `listingMs`: a streamed listing
   pageMs: 60_000,
   listingMs: 600_000,
@@ -161,7 +162,7 @@ export const LIMITS = {
   expiredKeys: 1_000_000, // of the records that expired within `expiredMinutes` whose queries a view shows as `expired`
   expiredMinutes: 10,
   queryLogHours: 24, // how long rows are listed
-  queryLogStreamsPerCustomer: 3, // open at once, of one customer; `queryLogStreams`: in one process
+  queryLogStreamsPerCustomer: 3, // open at once, of all customers of one person; `queryLogStreams`: in one process
   queryLogStreams: 256,
   queryLogStreamRows: 200, // rows a second of one stream; more are skipped and counted
   queryLogResumeRows: 20_000, // rows of all customers that a stream looks through after Last-Event-ID
@@ -170,7 +171,7 @@ export const LIMITS = {
   dnsMessage: 65_535, // sent over any transport
   udpMisses: 1024, // waiting UDP queries of one worker; above it or `udpMissOctets` new ones are dropped
   udpMissOctets: 1_048_576,
-  signaturesPerSecond: 2000, // rrsets signed by one worker; cached signatures are free
+  signaturesPerSecond: 2000, // rrsets signed by one worker; cached signatures are free, computed answers of `sun` and `moon` are not
   signingQueue: 1000,
   tcpIdleMs: 10_000, // idle time of a TCP connection (RFC 7766 §6.2.3)
   tcpConnections: 4096, // of each of TCP, DoT and DoH, all workers together

@@ -9,12 +9,14 @@ import { createBodyBudget } from '../limits/body-budget.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
 import { refusalOf, shadowedBy } from './answers/routing.ts';
+import { shareConnections } from './connections.ts';
 import type { ApiDeps } from './deps.ts';
 import { collectRoutes } from './openapi/collect-routes.ts';
 import {
   chargeBody,
   decorateAddress,
   decorateRenewal,
+  forwardedFor,
   type GuardDeps,
   guard,
   guardAfterBody,
@@ -76,9 +78,18 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   app.decorateRequest('counted', null);
   app.decorateRequest('checkedAt', 0);
   app.decorateRequest('otherRoute', null);
-  decorateAddress(app, clientAddress(deps.trustedProxies));
+  const addressOf = clientAddress(deps.trustedProxies);
+  decorateAddress(app, addressOf);
   decorateRenewal(app, guardDeps);
-  app.server.maxConnections = LIMITS.restConnections;
+  shareConnections(app.server, {
+    clock: deps.clock,
+    forwarded: (request) => {
+      if (deps.trustedProxies.length === 0) return null;
+      const peer = request.socket.remoteAddress;
+      const client = addressOf(peer, forwardedFor(request));
+      return client === peer ? null : client;
+    },
+  });
   app.removeAllContentTypeParsers();
   readJsonBodies(app, PREFIX, {
     budget: createBodyBudget(deps),

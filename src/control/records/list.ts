@@ -20,6 +20,8 @@ export interface RecordPage {
   readonly batches: Iterable<readonly RecordResource[]>;
   /** Null on the last page. */
   readonly next: string | null;
+  /** The page is one batch, of at most `LIMITS.listingPage` octets of JSON. */
+  readonly isSmall: boolean;
 }
 
 /** Reads the whole page before the first batch is taken. */
@@ -34,6 +36,7 @@ export async function pageRecords(
   const last = rows.length > limit ? rows[limit - 1] : undefined;
   rows.splice(limit);
   return {
+    isSmall: fitPage(rows) === rows.length,
     batches: takeBatches(rows),
     next: last === undefined ? null : encodePosition(positionOf(last), filter),
   };

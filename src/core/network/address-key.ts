@@ -3,6 +3,8 @@ import { formatAddress, networkOf, parseAddress, withoutMapping } from './addres
 /** Bits of the network that one subscriber usually has, and of the largest that is usual (RFC 6177). */
 const IPV6_PREFIX = 64;
 const IPV6_SITE_PREFIX = 48;
+const IPV6_CUSTOMER_PREFIX = 56;
+const IPV4_NEIGHBOURS_PREFIX = 24;
 
 /** The rate key: an IPv4 address, also when mapped, or an IPv6 /64. @param address undefined: the client is gone */
 export function addressKey(address: string | undefined): string {
@@ -16,6 +18,17 @@ export function addressKey(address: string | undefined): string {
 export function siteKey(address: string | undefined): string | null {
   const octets = address === undefined ? null : octetsOf(address);
   return octets?.length === 16 ? networkOf(octets, IPV6_SITE_PREFIX) : null;
+}
+
+/**
+ * The networks around an address whose connections count together, largest first: /24 and the address, or /48 and /56. Strangers in a /56
+ * are few, and a provider gives one customer as many /64 as it likes. @param address undefined: the client is gone
+ */
+export function networksOf(address: string | undefined): readonly string[] {
+  const octets = address === undefined ? null : octetsOf(address);
+  if (octets === null) return [address ?? 'gone'];
+  if (octets.length === 4) return [networkOf(octets, IPV4_NEIGHBOURS_PREFIX), formatAddress(octets)];
+  return [networkOf(octets, IPV6_SITE_PREFIX), networkOf(octets, IPV6_CUSTOMER_PREFIX)];
 }
 
 function octetsOf(address: string): Uint8Array | null {

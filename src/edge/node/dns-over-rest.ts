@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LIMITS } from '../../core/limits.ts';
 import { addressKey } from '../../core/network/address-key.ts';
+import { createPlaces } from '../../lifecycle/places.ts';
 import { errorResponse, throttled } from '../transport/doh/answer.ts';
 import type { HttpReply } from '../transport/doh/exchange.ts';
 import { http1Exchange } from '../transport/doh/http1-exchange.ts';
@@ -25,24 +26,13 @@ const BUSY = retryLater('Too many queries are in work');
 
 /** The same answers, errors and rates as the DoH listener has. */
 export function dnsOverRest({ pool, admit, onFault }: DnsOverRestOptions): DohService {
-  const bySource = new Map<string, number>();
-  let inWork = 0;
+  const places = createPlaces({ all: LIMITS.restQueries, each: LIMITS.restQueriesPerAddress });
 
   async function ask(request: AskingRequest, address: string): Promise<HttpReply> {
     const source = addressKey(address);
-    const own = bySource.get(source) ?? 0;
-    if (own >= LIMITS.restQueriesPerAddress) return throttled(RETRY_SECONDS);
-    if (inWork >= LIMITS.restQueries) return BUSY;
-    bySource.set(source, own + 1);
-    inWork++;
-    try {
-      return (await pool.ask({ asked: askedOf(request), address })) ?? UNAVAILABLE;
-    } finally {
-      inWork--;
-      const left = bySource.get(source)! - 1;
-      if (left === 0) bySource.delete(source);
-      else bySource.set(source, left);
-    }
+    const reply = places.run(source, () => pool.ask({ asked: askedOf(request), address }));
+    if (reply !== null) return (await reply) ?? UNAVAILABLE;
+    return places.of(source) >= LIMITS.restQueriesPerAddress ? throttled(RETRY_SECONDS) : BUSY;
   }
 
   return { admit, answer: (request, address) => ask(request, address()), onFault };

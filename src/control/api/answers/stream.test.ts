@@ -35,7 +35,7 @@ describe('a streamed array', () => {
       timers,
       tick: oneTickEach(),
       mayGoOn: async () => isValid,
-      onEnd: () => ended++,
+      reader: { taken() {}, waits() {}, leave: () => ended++ },
     };
     if (request.url?.startsWith('/lines/') === true) {
       response.setHeader('trailer', 'X-Record-Count');

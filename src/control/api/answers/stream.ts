@@ -20,8 +20,17 @@ interface StreamOptions {
   readonly tick: () => Promise<void>;
   /** Asked after each batch. False: the credential has ended, and the connection is closed. */
   readonly mayGoOn: () => Promise<boolean>;
-  /** Called once, when the answer has ended or the connection is closed. */
-  readonly onEnd: () => void;
+  readonly reader: ListingReader;
+}
+
+/** The place of who reads an answer: whether the server or the client is the one that is awaited. */
+export interface ListingReader {
+  /** The client has taken what was sent, and is sent more. */
+  taken(): void;
+  /** The client has taken all of a batch, and waits for the next. */
+  waits(): void;
+  /** The answer has ended, or the connection is closed. */
+  leave(): void;
 }
 
 /** Streams one JSON array. See `batchStream`. */
@@ -53,18 +62,20 @@ export function jsonLinesStream(
 function batchStream(
   octetsOfBatches: AsyncIterable<Buffer>,
   response: ServerResponse,
-  { idleMs, totalMs, timers, tick, mayGoOn, onEnd }: StreamOptions,
+  { idleMs, totalMs, timers, tick, mayGoOn, reader }: StreamOptions,
 ): Readable {
   const cutOff = (): void => void response.destroy();
   const cancelTotal = timers.after(totalMs, cutOff);
   let cancelIdle = (): void => {};
   let hasEnded = false;
   const wait = (): void => {
+    reader.taken();
     cancelIdle();
     if (hasEnded) return;
     cancelIdle = timers.after(idleMs, cutOff);
   };
   const next = async (): Promise<void> => {
+    reader.waits();
     await tick();
     if (!(await mayGoOn())) cutOff();
   };
@@ -78,7 +89,7 @@ function batchStream(
     cancelIdle();
     cancelTotal();
     stream.destroy();
-    onEnd();
+    reader.leave();
   };
   response.once('finish', end);
   response.once('close', end);

@@ -19,7 +19,7 @@ export const QUERY_LOG_OPERATIONS = {
   stream: {
     operationId: 'streamQueryLogs',
     summary: 'Sends rows of the query log as they come, as server-sent events',
-    description: `The \`id\` of an event is the id of its row, \`data\` the row as JSON. \`Last-Event-ID\` goes on after a row. At most ${LIMITS.queryLogStreamRows} rows a second are sent; an event \`skipped\` has the \`count\` of others, or null where it is not known. A customer may have ${LIMITS.queryLogStreamsPerCustomer} streams open; another is 429. The stream ends with its session or key.`,
+    description: `The \`id\` of an event is the id of its row, \`data\` the row as JSON. \`Last-Event-ID\` goes on after a row. At most ${LIMITS.queryLogStreamRows} rows a second are sent; an event \`skipped\` has the \`count\` of others, or null where it is not known. A person may have ${LIMITS.queryLogStreamsPerCustomer} streams open; another is 429. When the server has no place left, the oldest stream of a person who has most is closed. The stream ends with its session or key.`,
     tag: 'Query log',
     auth: 'credential',
     query: STREAM_PARAMETERS,

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, unauthenticated } from '../../../core/errors.ts';
 import { LIMITS } from '../../../core/limits.ts';
@@ -47,17 +48,20 @@ export interface GuardDeps extends ApiDeps {
 
 /** Makes `request.addressKey()` and `request.siteKey()`, which `X-Forwarded-For` of trusted proxies counts for. */
 export function decorateAddress(app: FastifyInstance, clientAddress: ClientAddress): void {
-  const addressOf = ({ headers, socket }: FastifyRequest): string | undefined => {
-    const { 'x-forwarded-for': header } = headers;
-    const forwarded = Array.isArray(header) ? header.join(',') : header;
-    return clientAddress(socket.remoteAddress, forwarded);
-  };
+  const addressOf = ({ raw }: FastifyRequest): string | undefined =>
+    clientAddress(raw.socket.remoteAddress, forwardedFor(raw));
   app.decorateRequest('addressKey', function (this: FastifyRequest) {
     return addressKey(addressOf(this));
   });
   app.decorateRequest('siteKey', function (this: FastifyRequest) {
     return siteKey(addressOf(this));
   });
+}
+
+/** `X-Forwarded-For`; several are joined by commas. */
+export function forwardedFor({ headers }: IncomingMessage): string | undefined {
+  const { 'x-forwarded-for': header } = headers;
+  return Array.isArray(header) ? header.join(',') : header;
 }
 
 /** Makes `request.renewActor()`. It counts as no request. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../../core/limits.ts';
-import { createConcurrency } from '../../limits/concurrency.ts';
+import { createPlaces } from '../../../lifecycle/places.ts';
 import { pageQueryLog } from '../../query-log/list.ts';
 import { parseStreamFilter } from '../../query-log/listing-query.ts';
 import {
@@ -34,8 +34,9 @@ export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 function streamRoute(app: FastifyInstance, deps: ApiDeps) {
-  const { queryLogStreamsPerCustomer: perKey, queryLogStreams: total } = LIMITS;
-  const places = createConcurrency({ perKey, total });
+  const { queryLogStreamsPerCustomer: each, queryLogStreams: all } = LIMITS;
+  // A stream without rows is no stalled one: it gives way only to a person with two streams fewer.
+  const places = createPlaces({ all, each, patience: { ms: Number.POSITIVE_INFINITY, clock: deps.clock } });
   let opened: LogStreams | null = null;
   const streams = (): LogStreams => {
     opened ??= openLogStreams({ ...deps, onError: deps.onError ?? (() => {}) });
@@ -51,11 +52,13 @@ function streamRoute(app: FastifyInstance, deps: ApiDeps) {
     reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
     // The client may have gone while its credential was checked: its response tells nobody again.
     if (request.method === 'HEAD' || reply.raw.destroyed) return reply.send();
-    const leave = places.enter(actor.customerId);
-    if (leave === null) throw tooManyStreams();
+    const openedAt = deps.clock();
+    // The client is told nothing: it opens the stream again after the last row that it has.
+    const place = places.enter(actor.personId, { since: () => openedAt, giveWay: () => reply.raw.destroy() });
+    if (place === null) throw tooManyStreams();
     let stop = (): void => {};
     const { body, end, ...output } = eventStream(reply.raw, () => {
-      leave();
+      place.leave();
       stop();
     });
     output.write(OPENING);

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import { createPlaces, type Places } from '../../../lifecycle/places.ts';
 import type { Actor } from '../../accounts/actor.ts';
-import { type Concurrency, createConcurrency } from '../../limits/concurrency.ts';
 import { getNamespace } from '../../namespaces/namespaces.ts';
 import { writeBulk } from '../../records/bulk.ts';
 import { exportRecords } from '../../records/export.ts';
@@ -14,7 +15,13 @@ import { createRecord, deleteRecord, getRecord, patchRecord } from '../../record
 import { created, nextLink } from '../answers/links.ts';
 import { oneTickEach } from '../answers/one-tick-each.ts';
 import { telling } from '../answers/service-seq.ts';
-import { type Batches, jsonArrayStream, jsonLinesStream, LINES_TRAILER } from '../answers/stream.ts';
+import {
+  type Batches,
+  jsonArrayStream,
+  jsonLinesStream,
+  LINES_TRAILER,
+  type ListingReader,
+} from '../answers/stream.ts';
 import type { ApiDeps } from '../deps.ts';
 import { describe } from '../openapi/operation.ts';
 import { RECORD_OPERATIONS } from '../operations/records.ts';
@@ -25,8 +32,11 @@ import { ifMatch, isNotModified, onlyIfNew } from '../requests/preconditions.ts'
 import { namespaceId } from './namespaces.ts';
 
 export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const listings = createConcurrency({ perKey: LIMITS.listingsPerCustomer, total: LIMITS.listings });
-  const pages = createConcurrency({ perKey: LIMITS.pagesPerCustomer, total: LIMITS.pages });
+  const patience = { ms: LIMITS.placePatienceMs, clock: deps.clock };
+  const listings = createPlaces({ all: LIMITS.listings, each: LIMITS.listingsPerCustomer, patience });
+  const pages = createPlaces({ all: LIMITS.pages, each: LIMITS.pagesPerCustomer, patience });
+  const enter = (places: Places, request: FastifyRequest, reply: FastifyReply): ListingReader =>
+    readerIn(places, actorOf(request), reply, deps.clock);
   const tick = oneTickEach();
   /** A whole listing ends with the credential that began it. A page is one batch, which was read under it. */
   const renewalOf = (request: FastifyRequest) => async () => (await request.renewActor()) !== null;
@@ -38,32 +48,34 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const send = (
       batches: Batches,
       totalMs: number,
-      onEnd: () => void,
+      reader: ListingReader,
       mayGoOn = renewalOf(request),
     ): FastifyReply => {
       const { timers } = deps;
-      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, tick, mayGoOn, onEnd };
+      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, tick, mayGoOn, reader };
       return reply.send(jsonArrayStream(batches, reply.raw, options));
     };
     reply.type('application/json; charset=utf-8');
     if (page !== null) {
-      const leave = enter(pages, actor, reply);
       await tick();
-      const { batches, next } = await pageRecords(deps, actor, filter, page);
+      const { batches, next, isSmall } = await pageRecords(deps, actor, filter, page);
       if (next !== null)
         reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
-      return isHead ? sendHead(reply) : send(batches, LIMITS.pageMs, leave, async () => true);
+      if (isHead) return sendHead(reply);
+      // Of a small page the system takes all that is left: it holds nothing of ours while its client does not read.
+      const reader = isSmall ? WITHOUT_PLACE : enter(pages, request, reply);
+      return send(batches, LIMITS.pageMs, reader, async () => true);
     }
     // A HEAD has no body: do not read the listing.
     if (isHead) return sendHead(reply);
-    return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, actor, reply));
+    return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, request, reply));
   });
   app.get('/namespaces/:id/export', describe(RECORD_OPERATIONS.export), async (request, reply) => {
     refuseParameters(request);
     const actor = actorOf(request);
     const { name } = await getNamespace(deps, actor, namespaceId(request));
     const isHead = request.method === 'HEAD';
-    const onEnd = isHead ? () => {} : enter(listings, actor, reply);
+    const reader = isHead ? WITHOUT_PLACE : enter(listings, request, reply);
     reply.type('application/x-ndjson').header('content-disposition', `attachment; filename="${name}.jsonl"`);
     if (isHead) return sendHead(reply);
     // Trailers need chunks, which HTTP/1.0 does not have: Node refuses the header there.
@@ -72,7 +84,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const times = { idleMs: LIMITS.listingIdleMs, totalMs: LIMITS.listingMs };
     const batches = exportRecords(deps, actor, name);
     return reply.send(
-      jsonLinesStream(batches, reply.raw, { ...times, timers, tick, mayGoOn: renewalOf(request), onEnd }),
+      jsonLinesStream(batches, reply.raw, { ...times, timers, tick, mayGoOn: renewalOf(request), reader }),
     );
   });
   app.get('/records/:id', describe(RECORD_OPERATIONS.get), async (request, reply) => {
@@ -112,16 +124,32 @@ function sendHead(reply: FastifyReply): FastifyReply {
   return reply.send(Readable.from([]));
 }
 
-/** Counts a listing until its answer is sent or its connection closes, also before the answer. @throws AppError 429 */
-function enter(readers: Concurrency, { customerId }: Actor, { raw }: FastifyReply): () => void {
-  const leave = readers.enter(customerId);
-  if (leave === null) {
+const WITHOUT_PLACE: ListingReader = { taken() {}, waits() {}, leave() {} };
+
+/**
+ * Counts a listing for a person, who may have several customers, until its answer is sent or its connection closes, also before the answer.
+ * While the server reads for it, it keeps its place; a client that is slow to take what was sent may have to give way.
+ * @throws AppError 429
+ */
+function readerIn(places: Places, actor: Actor, { raw }: FastifyReply, clock: Clock): ListingReader {
+  let takenAt: number | null = null;
+  const place = places.enter(actor.personId, { since: () => takenAt, giveWay: () => raw.destroy() });
+  if (place === null) {
     const retryAfter = LIMITS.listingIdleMs / 1000;
     throw new AppError('rate_limit_exceeded', 'Too many listings are being read', { retryAfter });
   }
+  const leave = (): void => place.leave();
   raw.once('finish', leave);
   raw.once('close', leave);
-  return leave;
+  return {
+    leave,
+    taken() {
+      takenAt = clock();
+    },
+    waits() {
+      takenAt = null;
+    },
+  };
 }
 
 type Tagged = Pick<RecordResource, 'updated_at'>;

@@ -1,19 +1,13 @@
-/** Accepts connections, and evicts one for a new one when the listener is full. */
+/** Accepts connections, and evicts one for a new one when the listener is full: of the network that has most. */
 
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../../../core/clock.ts';
+import { networksOf } from '../../../core/network/address-key.ts';
 import type { Transport } from '../../../core/network/transport.ts';
+import { createPlaces, type Holder, type Place } from '../../../lifecycle/places.ts';
 import type { TransportObserver } from '../shared/listener.ts';
 import type { HandshakeLimits } from '../shared/tls.ts';
 import type { ConnectionLimit } from './connection-limit.ts';
-
-/** A connection without a request in progress. */
-export interface IdleConnection {
-  /** Milliseconds since the epoch. */
-  readonly since: number;
-  /** Closes it at once. It is not idle any more when this returns. */
-  readonly close: () => void;
-}
 
 export interface AdmissionOptions {
   readonly transport: Transport;
@@ -22,12 +16,12 @@ export interface AdmissionOptions {
   readonly clock: Clock;
   /** TLS: the time limit of a handshake. */
   readonly handshake: HandshakeLimits | null;
-  /** The longest idle connection whose handshake is complete. */
-  readonly oldestIdle: () => IdleConnection | null;
 }
 
 export interface Admissions {
   readonly open: ReadonlySet<Socket>;
+  /** Who serves a connection says from now on when it last finished a request; before, it gives way before those that are served. */
+  serve(socket: Socket, holder: Holder): void;
   /** Closes the server: requests in flight have `graceMs`, then all sockets are destroyed. */
   closeWithin(graceMs: number): Promise<void>;
   /** Stops the handshake timer of a server that never listened. */
@@ -42,32 +36,32 @@ interface Handshake {
 /** Handshakes are checked this many times within the shorter deadline. */
 const SWEEPS = 4;
 
-/** Admits before the TLS handshake, the costliest step. A full listener evicts its oldest handshake, then its longest idle. */
+/** By which an unfinished handshake counts as older than it is, milliseconds: it gives way before connections that are served. */
+const UNSERVED = 86_400_000;
+
+/** Admits before the TLS handshake, the costliest step. A full listener evicts, of the heaviest network, the one that finished nothing for longest. */
 export function admitConnections(server: Server, options: AdmissionOptions): Admissions {
   const { transport, connectionLimit, observe, clock, handshake } = options;
   const open = new Set<Socket>();
   const handshakes = new Handshakes();
+  // `connectionLimit` knows how many the process may have; here is who of this worker gives way.
+  const places = createPlaces({ all: Number.POSITIVE_INFINITY });
+  const placeOf = new Map<string, Place>();
 
-  function evict(): boolean {
-    const unfinished = handshakes.takeOldest();
-    if (unfinished !== null) unfinished.destroy();
-    else {
-      const idle = options.oldestIdle();
-      if (idle === null) return false;
-      idle.close();
-    }
+  function evict(newcomer: readonly string[]): boolean {
+    if (!places.makeRoom(newcomer)) return false;
     observe.connection(transport, 'evicted');
     return true;
   }
 
-  function makeRoom(): boolean {
-    if (!evict()) {
+  function makeRoom(address: string): boolean {
+    if (!evict(networksOf(address))) {
       connectionLimit.wantPlace();
       return false;
     }
     // The limit is that of all workers, and each can evict its own only: without this a worker that was replaced while the
     // others held all places would refuse for as long as newcomers keep them full.
-    if (connectionLimit.owesPlace()) evict();
+    if (connectionLimit.owesPlace()) evict([]);
     return true;
   }
 
@@ -75,7 +69,11 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     // Undefined for a peer that was gone before it was accepted.
     const address = socket.remoteAddress;
     const admission = address === undefined ? 'address-full' : connectionLimit.check(address);
-    if (address === undefined || admission === 'address-full' || (admission === 'full' && !makeRoom())) {
+    if (
+      address === undefined ||
+      admission === 'address-full' ||
+      (admission === 'full' && !makeRoom(address))
+    ) {
       observe.connection(transport, 'refused');
       socket.on('error', () => socket.destroy());
       socket.destroy();
@@ -83,15 +81,24 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     }
     const leave = connectionLimit.enter(address);
     const peer = peerOf(socket);
+    const since = clock();
+    const place = places.enter(networksOf(address), {
+      since: () => since - UNSERVED,
+      giveWay: () => socket.destroy(),
+    });
+    placeOf.set(peer, place!);
     open.add(socket);
     if (handshake !== null) {
-      handshakes.begin(peer, { socket, since: clock() });
+      handshakes.begin(peer, { socket, since });
       sweepLater(handshake);
     }
     observe.connection(transport, 'opened');
     socket.once('close', () => {
       leave();
+      place!.leave();
       open.delete(socket);
+      // The peer may have a newer connection from the same port.
+      if (placeOf.get(peer) === place) placeOf.delete(peer);
       handshakes.end(peer, socket);
       observe.connection(transport, 'closed');
     });
@@ -113,6 +120,10 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
   const stop = (): void => clearTimeout(sweeper ?? undefined);
   return {
     open,
+    serve(socket, holder) {
+      const place = placeOf.get(peerOf(socket));
+      if (place !== undefined) place.holder = holder;
+    },
     stop,
     async closeWithin(graceMs) {
       const grace = setTimeout(() => {
@@ -147,15 +158,6 @@ class Handshakes {
   /** @param socket only the handshake on it: its peer may have a newer one */
   end(peer: string, socket?: Socket): void {
     if (socket === undefined || this.#byPeer.get(peer)?.socket === socket) this.#byPeer.delete(peer);
-  }
-
-  /** Removes it now: its 'close' event comes in a later tick. */
-  takeOldest(): Socket | null {
-    for (const [peer, { socket }] of this.#byPeer) {
-      this.#byPeer.delete(peer);
-      return socket;
-    }
-    return null;
   }
 
   /** Closes handshakes that began at `time` or before. */

@@ -35,6 +35,12 @@ const KINDS = {
   },
 } as const;
 
+/** The beginning of a question that never ends. */
+const UNFINISHED_TEXT = {
+  dot: '\0\x40xx',
+  doh: 'POST /dns-query HTTP/1.1\r\nHost: x\r\nContent-Type: application/dns-message\r\nContent-Length: 60\r\n\r\nxx',
+} as const;
+
 const sockets: Socket[] = [];
 after(() => {
   for (const socket of sockets) socket.destroy();
@@ -61,6 +67,40 @@ for (const kind of ['dot', 'doh'] as const) {
   const { listen, ask } = KINDS[kind];
 
   describe(`connections over ${kind} when there are too many`, () => {
+    test('a message or body that does not end is no work: its connection gives way (finding 7 of the second security review)', async () => {
+      const options = setting();
+      const listener = await listen(options, { connections: 4, connectionsPerAddress: 0 });
+      const unfinished: TLSSocket[] = [];
+      for (let i = 1; i <= 4; i++) {
+        const socket = await newcomer(listener, `127.0.7.${i}`);
+        socket.write(UNFINISHED_TEXT[kind]);
+        unfinished.push(socket);
+      }
+      for (let i = 1; i <= 4; i++) await ask(await newcomer(listener, `127.0.8.${i}`), 'hot');
+      await until(() => options.observe.count(`${kind} evicted`) === 4);
+      assert.equal(options.observe.count(`${kind} refused`), 0);
+      await listener.close(0);
+    });
+
+    test('the network with most gives way, not the connection that is idle for longest', async () => {
+      const time = { now: 1_700_000_000_000 };
+      const options = { ...setting(), clock: () => time.now };
+      const listener = await listen(options, { connections: 4, connectionsPerAddress: 0 });
+      const lone = await newcomer(listener, '127.0.9.1');
+      await ask(lone, 'hot');
+      const many: TLSSocket[] = [];
+      for (let i = 1; i <= 3; i++) {
+        time.now += 10;
+        many.push(await newcomer(listener, `127.0.7.${i}`));
+        await ask(many.at(-1)!, 'hot');
+      }
+      time.now += 10;
+      await ask(await newcomer(listener, '127.0.8.1'), 'hot');
+      await until(() => many[0]!.destroyed);
+      await ask(lone, 'hot');
+      await listener.close(0);
+    });
+
     test('42 addresses of silent TCP connections do not lock newcomers out (security finding 7)', async () => {
       const options = setting();
       const limits = { connections: 160, connectionsPerAddress: 4 };
@@ -132,7 +172,52 @@ for (const kind of ['dot', 'doh'] as const) {
   });
 }
 
+/** @returns a session from a local address */
+async function http2Session(listener: TlsListener, localAddress = '127.0.0.1') {
+  const { connect } = await import('node:http2');
+  const { port } = listener.address;
+  const options = { host: '127.0.0.1', port, ca: tls.cert, localAddress, ALPNProtocols: ['h2'] };
+  const socket = tlsConnect(options);
+  const session = connect('https://localhost', { createConnection: () => socket });
+  session.on('error', () => session.destroy());
+  sockets.push(socket);
+  return session;
+}
+
+const UNFINISHED = {
+  ':method': 'POST',
+  ':path': '/dns-query',
+  'content-type': 'application/dns-message',
+  'content-length': '60',
+};
+
 for (const choice of HTTP2_CHOICES) {
+  test(`over HTTP/2 (${choice}) 43 addresses with an unfinished POST a connection do not lock newcomers out (finding 7 of the second security review)`, async () => {
+    const options = { ...setting(), http2: choice };
+    const listener = await KINDS.doh.listen(options, { connections: 86, connectionsPerAddress: 2 });
+    // Another network: it asked before all of them, and keeps its connection.
+    const early = await http2Session(listener);
+    await gather(early.request({ ':path': get('hot') }));
+    for (let address = 1; address <= 43; address++) {
+      for (let i = 0; i < 2; i++) {
+        const session = await http2Session(listener, `127.0.7.${address}`);
+        const request = session.request(UNFINISHED, { endStream: false });
+        request.on('error', () => {});
+        request.write('xx');
+      }
+    }
+    await until(() => options.observe.count('doh evicted') >= 1);
+    for (let i = 1; i <= 6; i++) {
+      const newcomer = await http2Session(listener, `127.0.8.${i}`);
+      await gather(newcomer.request({ ':path': get('hot') }));
+    }
+    assert.equal(options.observe.count('doh refused'), 0);
+    assert.equal(early.destroyed, false);
+    await gather(early.request({ ':path': get('hot') }));
+    for (const socket of sockets) socket.destroy();
+    await listener.close(0);
+  });
+
   test(`over HTTP/2 (${choice}) an idle connection gives way, one with a request does not`, async () => {
     const http2 = await import('node:http2');
     const time = { now: 1_700_000_000_000 };

@@ -1,7 +1,7 @@
 /** The types that HTTP/1.1 and both implementations of HTTP/2 share. */
 
 import type { Socket } from 'node:net';
-import type { IdleConnection } from '../connections/admission.ts';
+import type { Holder } from '../../../lifecycle/places.ts';
 
 /** The parts of a request's header section that DoH reads. */
 export interface RequestHead {
@@ -41,9 +41,8 @@ export interface Exchange {
 
 /** The connections of one HTTP version. The TLS server hands over a socket once ALPN has chosen that version. */
 export interface HttpConnections {
-  serve(socket: Socket): void;
-  /** The connection that has been without a request for longest; null: none is idle. */
-  oldestIdle(): IdleConnection | null;
+  /** @returns what the socket's place is used for */
+  serve(socket: Socket): Holder;
   /** Closes every connection after its requests in flight are answered. */
   drain(): void;
   /** Stops the timers, once no connection is open. */

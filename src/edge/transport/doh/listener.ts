@@ -1,7 +1,7 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../../core/limits.ts';
 import type { Http2Choice } from '../../../core/network/transport.ts';
-import { admitConnections, type IdleConnection } from '../connections/admission.ts';
+import { admitConnections } from '../connections/admission.ts';
 import {
   CONNECTION_LIMITS,
   ConnectionLimit,
@@ -94,12 +94,10 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
     observe,
     clock,
     handshake: handshakeLimits(options),
-    oldestIdle: () => older(http1.oldestIdle(), http2.oldestIdle()),
   });
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.destroyed) return;
-    if (socket.alpnProtocol === 'h2') http2.serve(socket);
-    else http1.serve(socket);
+    guarded.serve(socket, (socket.alpnProtocol === 'h2' ? http2 : http1).serve(socket));
   });
 
   const address = await listening(server, options).catch((fault: unknown) => {
@@ -120,9 +118,4 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
       http2.stop();
     }),
   };
-}
-
-function older(one: IdleConnection | null, other: IdleConnection | null): IdleConnection | null {
-  if (one === null || other === null) return one ?? other;
-  return other.since < one.since ? other : one;
 }

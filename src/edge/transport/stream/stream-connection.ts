@@ -29,6 +29,8 @@ export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'cloc
 export class StreamConnection {
   /** Time of the last query or reply, or of the first octet of a message. */
   activeAt: number;
+  /** Time of the last whole query or reply. */
+  #finishedAt: number;
   /** Since when the write buffer is full, or null. */
   stalledAt: number | null = null;
   inFlight = 0;
@@ -52,7 +54,7 @@ export class StreamConnection {
   constructor(socket: Socket, context: ConnectionContext) {
     this.#socket = socket;
     this.#context = context;
-    this.activeAt = context.clock();
+    this.activeAt = this.#finishedAt = context.clock();
     this.#address = socket.remoteAddress ?? '';
     this.#meter = context.meter?.(this.#address) ?? null;
     socket.setNoDelay(true);
@@ -67,9 +69,9 @@ export class StreamConnection {
     });
   }
 
-  /** No reply is due and no message is incomplete. */
-  get idle(): boolean {
-    return this.inFlight === 0 && this.#waking === null && !this.#splitter.pending;
+  /** Time of the last whole query or reply; null while the server is at work. A message that does not end is no work. */
+  get idleSince(): number | null {
+    return this.inFlight > 0 || this.#tickScheduled ? null : this.#finishedAt;
   }
 
   /** Stops reading, answers the queries received, closes. */
@@ -165,7 +167,7 @@ export class StreamConnection {
   #answer(query: Uint8Array, at: number): number {
     const { handler, transport, decorator, clock, observe, onFault } = this.#context;
     const askedAt = clock();
-    this.activeAt = askedAt;
+    this.activeAt = this.#finishedAt = askedAt;
     try {
       const out = replyAt(at);
       let octets = handler.hot(query, query.length, transport, out);
@@ -211,7 +213,7 @@ export class StreamConnection {
   #finish(octets: number): void {
     const wasPaused = this.#paused;
     this.inFlight--;
-    this.activeAt = this.#context.clock();
+    this.activeAt = this.#finishedAt = this.#context.clock();
     if (this.#socket.destroyed) return;
     if (octets > 0) {
       this.#corkTick();

@@ -1,7 +1,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { LIMITS } from '../../../core/limits.ts';
 import type { Timers } from '../../../lifecycle/timers.ts';
-import { admitConnections, type IdleConnection } from '../connections/admission.ts';
+import { admitConnections } from '../connections/admission.ts';
 import {
   CONNECTION_LIMITS,
   ConnectionLimit,
@@ -69,13 +69,19 @@ export async function serveStreams(
     observe,
     clock,
     handshake,
-    oldestIdle: () => oldestIdle(open),
   });
   server.on(handshake === null ? 'connection' : 'secureConnection', (socket: Socket) => {
     if (socket.destroyed) return;
     const connection = new StreamConnection(socket, context);
     if (closing) connection.drain();
     open.set(socket, connection);
+    guarded.serve(socket, {
+      since: () => connection.idleSince,
+      giveWay: () => {
+        open.delete(socket);
+        socket.destroy();
+      },
+    });
     socket.once('close', () => open.delete(socket));
   });
 
@@ -100,27 +106,6 @@ export async function serveStreams(
       await guarded.closeWithin(graceMs);
       clearInterval(sweeper);
     }),
-  };
-}
-
-/** The longest idle connection may be closed (RFC 7766 §6.2.2). */
-function oldestIdle(open: Map<Socket, StreamConnection>): IdleConnection | null {
-  let oldest: Socket | null = null;
-  let since = Number.POSITIVE_INFINITY;
-  for (const [socket, connection] of open) {
-    if (!connection.idle || connection.activeAt >= since) continue;
-    oldest = socket;
-    since = connection.activeAt;
-  }
-  if (oldest === null) return null;
-  const socket = oldest;
-  return {
-    since,
-    close: () => {
-      // Remove now: the 'close' event comes in a later tick.
-      open.delete(socket);
-      socket.destroy();
-    },
   };
 }
 

@@ -44,9 +44,10 @@ export class Http2Connection {
     return this.#session.streams.open.size;
   }
 
-  /** Time of the last request or reply; null while a request is in progress. */
+  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply. */
   get idleSince(): number | null {
-    return this.#over || this.streams > 0 ? null : this.#activeAt;
+    const { streams } = this.#session;
+    return this.#over || streams.answering > 0 ? null : streams.finishedAt;
   }
 
   abort(): void {

@@ -49,6 +49,26 @@ test('deadlines: no PING keeps an idle connection, no drip half a block; whole f
   assert.equal(slow.ended, false);
 });
 
+test('deadlines: the second body in a row that does not end takes the connection with it; a whole request begins a new row (finding 7 of the second security review)', () => {
+  const begin = (peer: Peer, id: number): Peer =>
+    peer.send(headers(id, postOf(), END_HEADERS), data(id, 'x', 0));
+  const late = begin(new Peer(), 1).wait(10_000);
+  assert.equal(late.ended, false);
+  assert.deepEqual(
+    [begin(late, 3).wait(10_000).ended, late.goaway],
+    [true, ERROR.enhanceYourCalm],
+    'the second in a row',
+  );
+  const whole = begin(new Peer(), 1)
+    .wait(10_000)
+    .send(headers(3, getOf('/a')));
+  assert.equal(begin(whole, 5).wait(10_000).ended, false);
+  const resetting = begin(new Peer(), 1).send(frame(FRAME.rstStream, 0, 1, [0, 0, 0, 8]));
+  assert.equal(resetting.ended, false);
+  begin(resetting, 3).send(frame(FRAME.rstStream, 0, 3, [0, 0, 0, 8]));
+  assert.deepEqual([resetting.ended, resetting.goaway], [true, ERROR.enhanceYourCalm]);
+});
+
 test('deadlines: a body that does not come, and a reply that is not taken', () => {
   const body = new Peer().send(headers(1, postOf(), END_HEADERS), data(1, 'x', 0));
   body.wait(9_999);

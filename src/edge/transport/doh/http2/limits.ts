@@ -41,6 +41,8 @@ export const RESETS = { burst: 400, perSecond: 40 } as const;
  * Each request allows some more: ordinary clients send WINDOW_UPDATE for every reply.
  */
 export const OVERHEAD = { burst: 1024, perSecond: 128, perRequest: 4 } as const;
+/** Bodies in a row that did not end in time, or were reset, after which the connection ends. A whole request begins a new row. */
+export const UNFINISHED_BODIES = 2;
 /** Milliseconds between first and last GOAWAY if the peer does not answer the PING. */
 export const GOAWAY_MS = 500;
 /** Milliseconds for the rest of a request after its reply, then RST_STREAM(NO_ERROR). An earlier reset loses some replies. */

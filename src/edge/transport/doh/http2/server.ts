@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { every, type Repeating } from '../../../../lifecycle/every.ts';
-import type { IdleConnection } from '../../connections/admission.ts';
+import type { Holder } from '../../../../lifecycle/places.ts';
 import type { HttpConnections } from '../exchange.ts';
 import { Http2Connection, type Http2Options } from './connection.ts';
 import { sweepMs } from './limits.ts';
@@ -29,8 +29,8 @@ export class Http2Server implements HttpConnections {
     });
   }
 
-  /** Serves a socket. */
-  serve(socket: Socket): void {
+  /** Serves a socket. @returns what its place is used for */
+  serve(socket: Socket): Holder {
     socket.setNoDelay(true);
     const address = socket.remoteAddress ?? '';
     const connection = new Http2Connection(sinkOf(socket), { ...this.#options, address });
@@ -44,27 +44,7 @@ export class Http2Server implements HttpConnections {
       connection.closed();
     });
     if (this.#closing) connection.drain();
-  }
-
-  oldestIdle(): IdleConnection | null {
-    let oldest: Http2Connection | null = null;
-    let since = Number.POSITIVE_INFINITY;
-    for (const connection of this.#open) {
-      const idleSince = connection.idleSince;
-      if (idleSince === null || idleSince >= since) continue;
-      oldest = connection;
-      since = idleSince;
-    }
-    if (oldest === null) return null;
-    const connection = oldest;
-    return {
-      since,
-      close: () => {
-        // Remove now: the 'close' event comes in a later tick.
-        this.#open.delete(connection);
-        connection.abort();
-      },
-    };
+    return { since: () => connection.idleSince, giveWay: () => connection.abort() };
   }
 
   /** Closes every connection after its requests in flight are answered. */

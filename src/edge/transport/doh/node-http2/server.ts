@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { every, type Repeating } from '../../../../lifecycle/every.ts';
-import type { IdleConnection } from '../../connections/admission.ts';
+import type { Holder } from '../../../../lifecycle/places.ts';
 import type { HttpConnections } from '../exchange.ts';
 import { sweepMs } from '../http2/limits.ts';
 import { type NodeHttp2Options, NodeHttp2Session } from './session.ts';
@@ -27,32 +27,12 @@ export class NodeHttp2Server implements HttpConnections {
     });
   }
 
-  serve(socket: Socket): void {
+  serve(socket: Socket): Holder {
     const session = new NodeHttp2Session(socket, this.#options);
     this.#open.add(session);
     socket.once('close', () => this.#open.delete(session));
     if (this.#closing) session.drain();
-  }
-
-  oldestIdle(): IdleConnection | null {
-    let oldest: NodeHttp2Session | null = null;
-    let since = Number.POSITIVE_INFINITY;
-    for (const session of this.#open) {
-      const idleSince = session.idleSince;
-      if (idleSince === null || idleSince >= since) continue;
-      oldest = session;
-      since = idleSince;
-    }
-    if (oldest === null) return null;
-    const session = oldest;
-    return {
-      since,
-      close: () => {
-        // Remove now: the 'close' event comes in a later tick, and the next call must not find this session.
-        this.#open.delete(session);
-        session.abort();
-      },
-    };
+    return { since: () => session.idleSince, giveWay: () => session.abort() };
   }
 
   drain(): void {

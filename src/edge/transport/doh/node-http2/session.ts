@@ -17,6 +17,7 @@ import {
   HEADER_LIST_OCTETS,
   type Http2Limits,
   RESETS,
+  UNFINISHED_BODIES,
   WORK_FACTOR,
 } from '../http2/limits.ts';
 import { readBody } from '../request-body.ts';
@@ -43,6 +44,12 @@ export class NodeHttp2Session {
   readonly #open = new Map<ServerHttp2Stream, number | null>();
   /** Requests without an answer yet, including those that the peer has reset. */
   #working = 0;
+  /** Those of them whose body has not ended. */
+  #reading = 0;
+  /** Bodies in a row that did not end, since the last whole request. */
+  #unfinished = 0;
+  /** Time of the last reply to a whole request, or of the beginning. */
+  #finishedAt: number;
   readonly #resets: AbuseCounter;
   /** Time of the last request or reply. */
   #activeAt: number;
@@ -51,7 +58,7 @@ export class NodeHttp2Session {
   constructor(socket: Socket, options: NodeHttp2Options) {
     this.#options = options;
     this.#address = socket.remoteAddress ?? '';
-    this.#activeAt = options.clock();
+    this.#activeAt = this.#finishedAt = options.clock();
     this.#resets = new AbuseCounter(RESETS, this.#activeAt);
     const { limits } = options;
     this.#session = performServerHandshake(socket, {
@@ -72,9 +79,9 @@ export class NodeHttp2Session {
     );
   }
 
-  /** Time of the last request or reply; null while a stream is open. */
+  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply. */
   get idleSince(): number | null {
-    return this.#session.destroyed || this.#open.size > 0 ? null : this.#activeAt;
+    return this.#session.destroyed || this.#working > this.#reading ? null : this.#finishedAt;
   }
 
   abort(): void {
@@ -127,9 +134,15 @@ export class NodeHttp2Session {
     this.#session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
+  #chargeUnfinished(): void {
+    if (++this.#unfinished >= UNFINISHED_BODIES && !this.#session.destroyed)
+      this.#session.destroy(undefined, NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
   #exchangeOf(stream: ServerHttp2Stream, head: RequestHead): Exchange {
     const { body, requestMs } = this.#options.limits;
     let isWorking = true;
+    let isUnfinished = false;
     const finishWork = (): void => {
       if (isWorking) this.#working--;
       isWorking = false;
@@ -137,14 +150,23 @@ export class NodeHttp2Session {
     return {
       head,
       address: () => this.#address,
-      readBody: (taker) =>
+      readBody: (taker) => {
+        this.#reading++;
         readBody(stream, { octets: body, ms: requestMs }, (result) => {
+          this.#reading--;
+          isUnfinished = typeof result === 'string';
           if (result === 'gone') finishWork();
           taker(result);
-        }),
+          if (result === 'gone' || result === 'too-slow') this.#chargeUnfinished();
+        });
+      },
       respond: (reply) => {
         finishWork();
         this.#activeAt = this.#options.clock();
+        if (!isUnfinished) {
+          this.#finishedAt = this.#activeAt;
+          this.#unfinished = 0;
+        }
         if (stream.destroyed || stream.headersSent) return;
         this.#open.set(stream, this.#activeAt);
         this.#send(stream, head.method === 'HEAD', reply);

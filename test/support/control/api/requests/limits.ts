@@ -1,8 +1,21 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type Duplex, duplexPair } from 'node:stream';
 import { LIMITS } from '../../../../../src/core/limits.ts';
 import { TIERS } from '../../../../../src/core/tiers.ts';
+import { newOrganization } from '../organizations/rig.ts';
+import { listen, openEvents } from '../query-log/event-reader.ts';
 import { limiterOf } from '../server-parts.ts';
-import { type Answer, assertFailure, type Caller, openWorld, type Scenarios, type World } from '../world.ts';
+import {
+  type Answer,
+  assertFailure,
+  type Caller,
+  type Customer,
+  created,
+  openWorld,
+  type Scenarios,
+  type World,
+} from '../world.ts';
 
 const limiter = limiterOf;
 
@@ -25,6 +38,16 @@ function from(world: World, remoteAddress: string, authorization?: string): Prom
     remoteAddress,
     headers: authorization === undefined ? {} : { authorization },
   });
+}
+
+/** Asks for a large page and takes only its beginning: what the server cannot send waits there. @returns the server's end */
+async function unreadPage({ app }: World, { token }: Caller): Promise<Duplex> {
+  const [client, end] = duplexPair();
+  app.server.emit('connection', end);
+  client.on('error', () => {});
+  client.write(`GET /api/v1/records?limit=500 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  await once(client, 'readable');
+  return end;
 }
 
 export const limitScenarios: Scenarios = {
@@ -214,6 +237,61 @@ export const limitScenarios: Scenarios = {
     assert.deepEqual(await (await page(other)).json(), []);
     await world.close();
   },
+
+  'four persons who read large pages slowly do not shut others out of listing records (finding 5 of the second security review)':
+    async (store) => {
+      const world = await openWorld(store);
+      const origin = await world.app.listen({ host: '127.0.0.1', port: 0 });
+      const data = Buffer.alloc(LIMITS.recordData).toString('base64');
+      const fill = async (customer: Customer): Promise<void> => {
+        const { name } = await customer.namespace();
+        const records = Array.from({ length: 500 }, (_, i) => ({ key: `k${i}.r.${name}.v1`, data }));
+        assert.equal((await customer.post('/records/bulk', { records })).status, 200);
+      };
+      const slow: Duplex[] = [];
+      const holders: Caller[] = [];
+      for (let i = 0; i < LIMITS.pages / LIMITS.pagesPerCustomer; i++) {
+        const customer = await world.customer();
+        holders.push(customer);
+        await fill(customer);
+        for (let j = 0; j < LIMITS.pagesPerCustomer; j++) slow.push(await unreadPage(world, customer));
+      }
+      const page = async ({ token }: Caller, limit: number): Promise<number> => {
+        const headers = { authorization: `Bearer ${token}` };
+        const answer = await fetch(`${origin}/api/v1/records?limit=${limit}`, { headers });
+        await answer.text();
+        return answer.status;
+      };
+      // Places are taken: who has eight gets no more, but a small page needs no place.
+      assert.equal(await page(holders[0]!, 500), 429);
+      assert.equal(await page(holders[0]!, 10), 200);
+      const other = await world.customer();
+      await fill(other);
+      assert.equal(await page(other, 10), 200);
+      for (let i = 0; i < 5; i++) assert.equal(await page(other, 500), 200);
+      // One of those who read slowly had to give way.
+      assert.equal(slow.filter(({ destroyed }) => destroyed).length, 1);
+      for (const end of slow) end.destroy();
+      await world.close();
+    },
+
+  'places count for a person: organizations bring no further ones (finding 12 of the second security review)':
+    async (store) => {
+      const world = await openWorld(store);
+      const port = await listen(world);
+      const { owner, asOwner } = await newOrganization(world);
+      const key = created(await asOwner.post('/api_keys', { api_key: { name: 'k' } }));
+      const callers = [await owner.key(), asOwner, world.caller(key.token)];
+      const readers = [];
+      for (const caller of callers) readers.push(await openEvents(port, caller));
+      assert.deepEqual(
+        readers.map(({ status }) => status),
+        [200, 200, 200],
+      );
+      for (const caller of [...callers, owner]) assert.equal((await openEvents(port, caller)).status, 429);
+      for (const reader of readers) reader.close();
+      await world.close();
+    },
 
   'a request that is refused with 403 is no write': async (store) => {
     const world = await openWorld(store, { limiter });

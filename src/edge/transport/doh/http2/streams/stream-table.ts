@@ -2,7 +2,14 @@ import type { HttpReply, RequestHead } from '../../exchange.ts';
 import { AbuseCounter } from '../abuse-counter.ts';
 import { ERROR } from '../codes.ts';
 import type { CommonHeaders } from '../hpack/hpack-encoder.ts';
-import { EARLY_MS, type Http2Limits, RESETS, RESETS_REMEMBERED, WORK_FACTOR } from '../limits.ts';
+import {
+  EARLY_MS,
+  type Http2Limits,
+  RESETS,
+  RESETS_REMEMBERED,
+  UNFINISHED_BODIES,
+  WORK_FACTOR,
+} from '../limits.ts';
 import type { FrameWriter } from '../output.ts';
 import { ReceiveWindow } from './receive-window.ts';
 import { ReplySender } from './reply-sender.ts';
@@ -30,6 +37,10 @@ export class StreamTable implements StreamOwner {
   requests = 0;
   /** The highest id that a peer has used. */
   lastId = 0;
+  /** Time of the last reply to a whole request, or of the beginning. */
+  finishedAt: number;
+  /** Bodies in a row that did not end, since the last whole request. */
+  unfinished = 0;
   readonly sender: ReplySender;
   readonly #options: StreamOptions;
   readonly #writer: FrameWriter;
@@ -47,9 +58,16 @@ export class StreamTable implements StreamOwner {
     this.#options = options;
     this.#onReply = onReply;
     this.address = options.address;
-    this.now = now;
+    this.now = this.finishedAt = now;
     this.#resets = new AbuseCounter(RESETS, now);
     this.sender = new ReplySender(writer, options.common, (stream) => this.#replied(stream));
+  }
+
+  /** Whole requests without a reply. A body that does not end is no work. */
+  get answering(): number {
+    let reading = 0;
+    if (this.#working > 0) for (const stream of this.open.values()) if (stream.reading) reading++;
+    return this.#working - reading;
   }
 
   /** The stream is idle: it had no request. */
@@ -117,8 +135,9 @@ export class StreamTable implements StreamOwner {
 
   /** The peer's RST_STREAM (CVE-2023-44487). */
   wasReset(stream: Http2Stream): number {
+    const code = stream.reading ? this.#chargeUnfinished() : ERROR.none;
     this.#end(stream);
-    return this.#chargeReset();
+    return code || this.#chargeReset();
   }
 
   /** A reset that the peer provoked (CVE-2025-8671). */
@@ -148,6 +167,10 @@ export class StreamTable implements StreamOwner {
     stream.answered = true;
     stream.answeredAt = this.now;
     this.#working--;
+    if (stream.remoteEnded) {
+      this.finishedAt = this.now;
+      this.unfinished = 0;
+    }
     this.#onReply();
   }
 
@@ -163,8 +186,10 @@ export class StreamTable implements StreamOwner {
     let code: number = ERROR.none;
     for (const stream of this.open.values()) {
       const answeredMs = this.now - stream.answeredAt;
-      if (stream.reading && this.now - stream.openedAt >= requestMs) stream.giveUp('too-slow');
-      else if (stream.waiting !== null && answeredMs >= idleMs) code ||= this.reset(stream, ERROR.cancel);
+      if (stream.reading && this.now - stream.openedAt >= requestMs) {
+        stream.giveUp('too-slow');
+        code ||= this.#chargeUnfinished();
+      } else if (stream.waiting !== null && answeredMs >= idleMs) code ||= this.reset(stream, ERROR.cancel);
       else if (isEarly(stream) && answeredMs >= EARLY_MS) code ||= this.reset(stream, ERROR.none);
     }
     this.tellWindow();
@@ -191,6 +216,10 @@ export class StreamTable implements StreamOwner {
     this.#writer.reset(streamId, code);
     this.ignore(streamId);
     return this.#chargeReset();
+  }
+
+  #chargeUnfinished(): number {
+    return ++this.unfinished < UNFINISHED_BODIES ? ERROR.none : ERROR.enhanceYourCalm;
   }
 
   #chargeReset(): number {

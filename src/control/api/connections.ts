@@ -1,0 +1,56 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { LIMITS } from '../../core/limits.ts';
+import { networksOf } from '../../core/network/address-key.ts';
+import { HttpWork } from '../../lifecycle/http-work.ts';
+import { createPlaces, type Place } from '../../lifecycle/places.ts';
+
+interface ConnectionOptions {
+  readonly clock: () => number;
+  /** The client of a request; null: it is the peer of the connection. */
+  readonly forwarded: (request: IncomingMessage) => string | undefined | null;
+}
+
+interface Connection {
+  readonly place: Place;
+  readonly work: HttpWork;
+}
+
+/**
+ * Gives each connection of the API a place. When all are taken, the network with the most connections gives way, first the connection that
+ * was without a whole request for longest. No network has a limit of its own: a large one may be an office or a proxy. Connections of a
+ * trusted proxy count, while they have a request, for the client that asks.
+ */
+export function shareConnections(server: Server, { clock, forwarded }: ConnectionOptions): void {
+  const places = createPlaces({ all: LIMITS.restConnections });
+  const open = new Map<Socket, Connection>();
+
+  server.on('connection', (socket: Socket) => {
+    const work = new HttpWork(clock);
+    const place = places.enter(networksOf(socket.remoteAddress), {
+      since: () => work.since(),
+      giveWay: () => socket.destroy(),
+    });
+    if (place === null) {
+      socket.destroy();
+      return;
+    }
+    open.set(socket, { place, work });
+    socket.once('close', () => {
+      open.delete(socket);
+      place.leave();
+    });
+  });
+
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const connection = open.get(request.socket);
+    if (connection === undefined) return;
+    connection.work.begin(request, response);
+    const client = forwarded(request);
+    if (client === null) return;
+    const { place } = connection;
+    const proxy = networksOf(request.socket.remoteAddress);
+    place.rename(networksOf(client));
+    response.once('close', () => place.rename(proxy));
+  });
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** What the requests of one HTTP/1.1 connection have come to: whether the server is at work for it, or waits for it. */
+export class HttpWork {
+  readonly #clock: () => number;
+  readonly #open = new Set<Exchange>();
+  #finishedAt: number;
+
+  /** @param clock milliseconds */
+  constructor(clock: () => number) {
+    this.#clock = clock;
+    this.#finishedAt = clock();
+  }
+
+  /** A request has begun: its head is complete. */
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = { request, response };
+    this.#open.add(exchange);
+    response.once('close', () => {
+      this.#open.delete(exchange);
+      if (request.complete) this.#finishedAt = this.#clock();
+    });
+  }
+
+  /**
+   * When the last whole request was answered, or the connection began. Null: a whole request is being answered. A request whose body does
+   * not end is no work, and neither is an answer that the client does not read.
+   */
+  since(): number | null {
+    for (const { request, response } of this.#open)
+      if (request.complete && !response.writableEnded) return null;
+    return this.#finishedAt;
+  }
+}
