@@ -12,15 +12,16 @@ export interface CopyAsProps {
   readonly label?: string;
 }
 
-/** A button that shows an action as commands and code, each with a button to copy it. */
+/** A button that shows an action as commands and code, each with a button to copy it. Without any there is no button. */
 export function CopyAs({ variants, label = t('ui.copyAs') }: CopyAsProps) {
   const [isOpen, setOpen] = useState(false);
   const [current, setCurrent] = useState(variants[0]?.name ?? '');
   const shown = variants.find(({ name }) => name === current) ?? variants[0];
+  if (shown === undefined) return null;
   return (
     <>
       <Button onClick={() => setOpen(true)}>{label}</Button>
-      {isOpen && shown !== undefined ? (
+      {isOpen ? (
         <Dialog title={label} onClose={() => setOpen(false)} isWide>
           <Tabs
             label={label}

@@ -48,6 +48,45 @@ describe('names with a token', () => {
   });
 });
 
+describe('snippets', () => {
+  const SERVER = { dns: { host: '127.0.0.1', port: 5300 }, origin: 'http://localhost:8080' };
+  const of = (name: string, type = 'TXT') =>
+    snippetsOf({ name, type, dnssecOk: true, checkingDisabled: false }, SERVER);
+
+  it('a crafted link puts no command of its own into them (finding 9 of the second security review)', () => {
+    for (const name of [
+      'get.x.uqrp.net;touch$IFS/tmp/x;#',
+      'get.$(id).uqrp.net',
+      'get.`id`.uqrp.net',
+      "get.x'.uqrp.net",
+      'get.x".uqrp.net',
+      'get.x\\.uqrp.net',
+      'get.x\nid',
+      '-f/etc/passwd',
+      `get.auth-${MASK}.x;id;.acme.v1.uqrp.net`,
+      `get.auth-${MASK}.${MASK}.uqrp.net`,
+      '',
+    ])
+      assert.deepEqual(of(name), [], name);
+    for (const type of ['TXT;id', 'ANY -f x', '', 'toString'])
+      assert.deepEqual(of('a.uqrp.net', type), [], type);
+  });
+
+  it('hold names and types that are letters, digits and their signs alone', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), fc.string({ maxLength: 5 }), (name, type) => {
+        const made = of(name, type);
+        if (made.length > 0) assert.match(`${name}${type}`, /^[\w.-]+$/);
+      }),
+    );
+    assert.equal(of('get.5-km-to-mi.units.public.v1.uqrp.net').length, 7);
+    const [dig] = of(maskName(NAME, null).name);
+    assert.match(dig!.code, /TXT "get\.auth-\$TOKEN\.eu\.config\.acme\.v1\.uqrp\.net"$/);
+    const [open] = of('_dns.resolver.uqrp.net', 'HTTPS');
+    assert.match(open!.code, /HTTPS "_dns\.resolver\.uqrp\.net"$/);
+  });
+});
+
 describe('parts of names', () => {
   it('have the kinds of the grammar', () => {
     const kinds = (name: string) => partsOfName(name, ZONES).map(({ kind, text }) => `${kind} ${text}`);

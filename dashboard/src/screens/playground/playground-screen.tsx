@@ -13,6 +13,7 @@ import { ExperimentsList } from './experiments-list.tsx';
 import { hasTokenLabel, maskName, unmaskName } from './masked-name.ts';
 import { zoneOf } from './name-parts.ts';
 import { type Question, QuestionForm } from './question-form.tsx';
+import { TYPES } from './snippets.ts';
 
 const FIRST = 'get.5-km-to-mi.units.public.v1';
 
@@ -35,7 +36,7 @@ function firstQuestion(zone: string): Question {
   const isGood = name !== '' && !hasTokenLabel(name);
   return {
     masked: { name: isGood ? name : `${FIRST}.${zone}`, token: null },
-    type: query.get('type') ?? 'TXT',
+    type: TYPES.find((type) => type === query.get('type')) ?? 'TXT',
     dnssecOk: true,
     checkingDisabled: false,
     transport: 'POST',

@@ -9,7 +9,7 @@ import { Builder } from './builder.tsx';
 import { hasTokenLabel, type MaskedName, maskName } from './masked-name.ts';
 import { NameParts } from './name-parts-view.tsx';
 import { ServiceForm } from './service-form.tsx';
-import { snippetsOf } from './snippets.ts';
+import { snippetsOf, TYPES } from './snippets.ts';
 
 export interface Question {
   readonly masked: MaskedName;
@@ -28,8 +28,6 @@ export interface QuestionFormProps {
   readonly onAsk: (question: Question) => void;
 }
 
-const TYPES = ['TXT', 'A', 'AAAA', 'SOA', 'NS', 'DNSKEY', 'CDS', 'NSEC', 'MX', 'HTTPS'] as const;
-
 /** The name, its parts, and how it is asked. */
 export function QuestionForm(props: QuestionFormProps) {
   const { question, zones, dns, isBusy, onChange, onAsk } = props;
@@ -40,7 +38,6 @@ export function QuestionForm(props: QuestionFormProps) {
   // What is typed stays as it is until the field is left; then a token in it is hidden.
   const onLeave = (): void => onChange({ ...question, masked: maskName(masked.name, masked.token) });
   const shown = maskName(masked.name, masked.token).name;
-  const types = (TYPES as readonly string[]).includes(type) ? TYPES : [type, ...TYPES];
   return (
     <form
       class="stack card"
@@ -57,7 +54,7 @@ export function QuestionForm(props: QuestionFormProps) {
         <Select
           label={t('playground.type')}
           value={type}
-          options={types.map((one) => ({ value: one, text: one }))}
+          options={TYPES.map((one) => ({ value: one, text: one }))}
           onChange={(value) => onChange({ ...question, type: value })}
         />
         <Select

@@ -8,16 +8,36 @@ export interface SnippetServer {
   readonly origin: string;
 }
 
-/** @param asked with the masked name */
+export const TYPES: readonly string[] = [
+  'TXT',
+  'A',
+  'AAAA',
+  'SOA',
+  'NS',
+  'DNSKEY',
+  'CDS',
+  'NSEC',
+  'MX',
+  'HTTPS',
+];
+
+/** A name that no shell and no language reads as more than text, whether it is quoted or not. */
+const SAFE = /^[a-z0-9_][a-z0-9._-]*$/i;
+
+/**
+ * None for a name or type that could be read as more: both may come from the address, which anybody can have made.
+ * @param asked with the masked name
+ */
 export function snippetsOf(
   asked: Pick<Asked, 'name' | 'type' | 'dnssecOk' | 'checkingDisabled'>,
   server: SnippetServer,
 ): readonly { readonly name: string; readonly code: string }[] {
   const { type, dnssecOk, checkingDisabled } = asked;
+  if (!TYPES.includes(type) || !SAFE.test(asked.name.replace(MASK, ''))) return [];
   const isSecret = hasTokenLabel(asked.name);
   const name = asked.name.replace(MASK, '$TOKEN');
   // Double quotes let a shell put the token in.
-  const quoted = isSecret ? `"${name}"` : name;
+  const quoted = `"${name}"`;
   const { host, port } = server.dns ?? { host: 'SERVER', port: 53 };
   const flags = `${dnssecOk ? ' +dnssec' : ''}${checkingDisabled ? ' +cdflag' : ''}`;
   const from = `@${host} -p ${port}`;
