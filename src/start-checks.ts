@@ -132,15 +132,17 @@ const SQLITE_ADVICE: Readonly<Record<number, string>> = {
 /** Null for a fault that an operator cannot fix. */
 export function storeFault(error: unknown, { dataDir, databaseUrl }: StoreSettings): StartError | null {
   const { errcode, code, message } = error as NodeJS.ErrnoException & { readonly errcode?: number };
+  const where = databaseUrl === null ? `The database ${join(dataDir, 'uqrp.sqlite')}` : 'UQRP_DATABASE_URL';
+  // By its name: an edge loads no migrations.
+  if ((error as Error).name === 'LaterSchemaError')
+    return new StartError(`${where}: ${message}`, { cause: error });
   if (databaseUrl !== null) {
     return typeof code === 'string' || NO_ANSWER.test(message)
-      ? new StartError(`UQRP_DATABASE_URL: ${message || code}`, { cause: error })
+      ? new StartError(`${where}: ${message || code}`, { cause: error })
       : null;
   }
   const advice = typeof errcode === 'number' ? SQLITE_ADVICE[errcode & 0xff] : undefined;
-  return advice === undefined
-    ? null
-    : new StartError(`The database ${join(dataDir, 'uqrp.sqlite')} ${advice}`, { cause: error });
+  return advice === undefined ? null : new StartError(`${where} ${advice}`, { cause: error });
 }
 
 /** What a full disk below the data directory says, whichever file met it; null for other errors. */

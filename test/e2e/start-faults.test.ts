@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
@@ -115,6 +116,25 @@ describe('what stops a start says what it is', () => {
     assert.ok(errors.includes(`there is no ${secret}. Put this file back`), errors);
     assert.equal(existsSync(secret), false);
     await stopped.remove();
+  });
+
+  it('a database of a later release, for the server, commands and doctor: nothing is damaged (operator finding 3)', async () => {
+    const data = mkdtempSync(join(dir, 'later-'));
+    const settings = settingsFor(data);
+    assert.equal((await runCli(['user', 'create', 'ada@example.net'], settings)).code, 0);
+    const db = new DatabaseSync(join(data, 'uqrp.sqlite'));
+    db.exec("insert into kysely_migration (name, timestamp) values ('0099-future', '2999-01-01')");
+    db.close();
+    const text =
+      /schema 0099-future is newer than this program, which knows \d{4}-.* or restore the backup from before the upgrade/;
+    for (const args of [['serve'], ['user', 'list']]) {
+      const { code, errors } = await runCli(args, settings);
+      assert.equal(code, 1);
+      assert.match(errors, text);
+      assert.ok(errors.includes(`The database ${join(data, 'uqrp.sqlite')}: `), errors);
+      assert.doesNotMatch(errors, /corrupt/);
+    }
+    assert.match((await runCli(['doctor'], settings)).out, text);
   });
 
   it('no data directory, for every command but serve and user create', async () => {
