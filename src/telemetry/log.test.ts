@@ -75,12 +75,12 @@ describe('createLog', () => {
     for (const variable of ['UQRP_DATADIR', 'UQRP_', `UQRP_${'A'.repeat(41)}`, 'HOME', TOKEN]) {
       log.event('config.unknown', { variable });
     }
-    for (const version of ['0.1.0', '1.2.3-rc.1', TOKEN]) {
+    for (const version of ['0.2.0+g3ad8411', '1.2.3-rc.1', TOKEN]) {
       log.event('server.started', { version, role: 'all', workers: 1, seconds: 1 });
     }
     assert.deepEqual(
       lines.map((line) => JSON.parse(line)).map(({ variable, version }) => variable ?? version ?? null),
-      ['UQRP_DATADIR', null, null, null, null, '0.1.0', '1.2.3-rc.1', null],
+      ['UQRP_DATADIR', null, null, null, null, '0.2.0+g3ad8411', '1.2.3-rc.1', null],
     );
   });
 

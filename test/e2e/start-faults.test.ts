@@ -207,7 +207,7 @@ describe('a start tells what an operator should know', () => {
     assert.match(errors, /"event":"config\.unknown","variable":"UQRP_DATADIR"/);
     assert.match(errors, /"event":"tls\.expiring","days":-\d+/);
     assert.match(errors, /"event":"tls\.failing","reason":"UQRP_TLS_KEY must be a PEM file/);
-    assert.match(errors, /"event":"server\.started","version":"\d+\.\d+\.\d+"/);
+    assert.match(errors, /"event":"server\.started","version":"\d+\.\d+\.\d+(?:\+g[0-9a-f]{7})?"/);
     assert.equal(errors.includes('/misspelt'), false);
     rmSync(dir, { recursive: true, force: true });
   });

@@ -12,6 +12,9 @@ import type { Signals } from '../signals.ts';
 /** Milliseconds. A stop that takes longer is cut short, with exit code 1: the store is safe at any moment. */
 const STOP_LIMIT_MS = 9500;
 
+/** As a person types it: `npm start` is of a checkout, where no program of this name is installed. */
+const COMMAND = process.env.npm_lifecycle_event === undefined ? 'uqrp' : 'npm run -s uqrp --';
+
 /** Runs the server until SIGTERM or SIGINT, also during the start. SIGHUP reads the certificate again. */
 export async function serveCommand(
   clock: Clock,
@@ -73,8 +76,8 @@ function summary(config: Config, ports: ServerPorts): string {
   lines.push('', `  data   ${config.databaseUrl === null ? config.dataDir : 'PostgreSQL'}`);
   if (config.role !== 'edge') {
     lines.push(
-      "  record npx uqrp put greeting.acme.v1 'hello world' --user you@example.net --public-read",
-      '  token  TOKEN=$(npx uqrp user token you@example.net)',
+      `  record ${COMMAND} put greeting.acme.v1 'hello world' --user you@example.net --public-read`,
+      `  token  TOKEN=$(${COMMAND} user token you@example.net)`,
     );
   }
   return `${lines.join('\n')}\n`;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/config.ts';
 import { deriveKey, type Secret } from '../../config/secrets.ts';
-import { programVersion } from '../../config/version.ts';
+import { releaseVersion } from '../../config/version.ts';
 import { codeLine, codeMail } from '../../control/accounts/sign-in/code-mail.ts';
 import { type CodeOutbox, openCodeOutbox } from '../../control/accounts/sign-in/code-outbox.ts';
 import { openSignInCodes } from '../../control/accounts/sign-in/codes.ts';
@@ -110,7 +110,7 @@ function otherPaths({ config, dns }: ControlRoleOptions, publicUrl: () => string
 
 function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {
   return {
-    version: programVersion(),
+    version: releaseVersion(),
     zones: config.zones,
     dnsPorts,
     features: {
