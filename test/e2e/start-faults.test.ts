@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -18,6 +18,7 @@ import { after, before, describe, it } from 'node:test';
 import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { eventually } from './client.ts';
 
 describe('what stops a start says what it is', () => {
   let dir: string;
@@ -182,6 +183,30 @@ describe('what stops a start says what it is', () => {
 });
 
 describe('a start tells what an operator should know', () => {
+  it('its name to ps, top and ss, and the next commands as they are typed there (operator finding 18)', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'uqrp-named-'));
+    const { npm_lifecycle_event: _, ...bare } = process.env;
+    for (const [lifecycle, command] of [
+      [{}, 'uqrp'],
+      [{ npm_lifecycle_event: 'start' }, 'npm run -s uqrp --'],
+    ] as const) {
+      const child = spawn(process.execPath, [CLI, 'serve'], {
+        env: { ...bare, ...settingsFor(data), ...lifecycle },
+      });
+      const ending = ended(child);
+      let out = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        out += chunk.toString();
+      });
+      await eventually(async () => /token {2}.*\n/.test(out), 60_000);
+      assert.equal(readFileSync(`/proc/${child.pid}/comm`, 'utf8'), 'uqrp\n');
+      assert.ok(out.includes(`  token  TOKEN=$(${command} user token you@example.net)\n`), out);
+      child.kill('SIGTERM');
+      assert.equal((await ending).code, 0);
+    }
+    rmSync(data, { recursive: true, force: true });
+  });
+
   it('misspelt variables by name, the version, and a certificate that has ended', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'uqrp-tells-'));
     const now = Date.UTC(2020, 0, 1);

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandLine, type Config, loadConfig } from '../../config/config.ts';
 import { readEnvironment } from '../../config/env.ts';
@@ -13,7 +14,7 @@ import type { Signals } from '../signals.ts';
 const STOP_LIMIT_MS = 9500;
 
 /** As a person types it: `npm start` is of a checkout, where no program of this name is installed. */
-const COMMAND = process.env.npm_lifecycle_event === undefined ? 'uqrp' : 'npm run -s uqrp --';
+const COMMAND = readEnvironment().npm_lifecycle_event === undefined ? 'uqrp' : 'npm run -s uqrp --';
 
 /** Runs the server until SIGTERM or SIGINT, also during the start. SIGHUP reads the certificate again. */
 export async function serveCommand(
@@ -43,12 +44,22 @@ export async function serveCommand(
   print(
     json ? JSON.stringify({ ports: server.ports, data_dir: config.dataDir }) : summary(config, server.ports),
   );
+  nameProcess();
   signals.onHangup(() => void server.reloadTls());
   if (!signals.stop.aborted) await once(signals.stop, 'abort');
   log.event('server.stopping', { signal: signals.received()! });
   const stoppedAt = clock();
   await server.stop();
   log.event('server.stopped', { seconds: (clock() - stoppedAt) / 1000 });
+}
+
+/** In `ps -o comm`, `top` and `ss -p`, where Node has "MainThread". Its command line stays. */
+function nameProcess(): void {
+  try {
+    writeFileSync('/proc/self/comm', 'uqrp');
+  } catch {
+    // Only Linux has it.
+  }
 }
 
 /** What a person needs next: where it listens, two lines that work as pasted, where the data directory is, how to get a token. */

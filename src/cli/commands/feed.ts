@@ -48,7 +48,11 @@ export function addFeedCommands({ program, command, clock, json }: Builder): voi
     .requiredOption(...FEED)
     .addHelpText('after', examples('uqrp node add fra1 --feed feed > fra1.creds'))
     .action(async (name: string, options: { feed: string }) => (await load()).nodeAdd(clock, name, options));
-  command(node, 'status', 'a row for each node; exit code 1 when one is late (no state for 15 seconds)')
+  command(
+    node,
+    'status',
+    'a row for each node; exit code 1 when one is late (no state for 15 seconds), or stale while changes are missing there',
+  )
     .option(...CONTROL_FEED)
     .addHelpText('after', examples('uqrp node status --feed feed', 'uqrp node status --json'))
     .action(async (options: FeedOption) => (await loadStatus()).nodeStatus(clock, options, json()));

@@ -19,7 +19,7 @@ function world(engine: 'sqlite' | 'postgres') {
   return {
     lines,
     faultsOf,
-    advance(ms: number) {
+    advance: (ms: number): void => {
       now += ms;
     },
   };
