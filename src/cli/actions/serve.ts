@@ -25,6 +25,7 @@ export async function serveCommand(
 ): Promise<void> {
   const config = loadConfig(readEnvironment(), line);
   const log = createLog({ clock, format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json') });
+  nameProcess();
   // The server runs on when the reader of its output ends.
   goOnWithoutReader();
   signals.stop.addEventListener('abort', () => {
@@ -44,7 +45,6 @@ export async function serveCommand(
   print(
     json ? JSON.stringify({ ports: server.ports, data_dir: config.dataDir }) : summary(config, server.ports),
   );
-  nameProcess();
   signals.onHangup(() => void server.reloadTls());
   if (!signals.stop.aborted) await once(signals.stop, 'abort');
   log.event('server.stopping', { signal: signals.received()! });
