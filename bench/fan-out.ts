@@ -86,6 +86,7 @@ async function load(store: Store, customerId: string): Promise<void> {
   const deps = { store, clock: Date.now, random: randomBytes, newId, zoneLength: 8, sessions };
   const actor: Actor = {
     customerId,
+    personId: customerId,
     userId: null,
     sessionId: null,
     role: null,

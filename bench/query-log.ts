@@ -66,6 +66,7 @@ async function fill(): Promise<Actor> {
   );
   return {
     customerId: owner.customerId,
+    personId: owner.customerId,
     userId: owner.customerId,
     sessionId: 'bench',
     role: 'owner',

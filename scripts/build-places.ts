@@ -9,8 +9,19 @@ import { createRequire } from 'node:module';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { compact, fold } from '../src/edge/services/places/fold.ts';
 import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/edge/services/places/format.ts';
-import { REGIONS } from '../src/edge/services/places/regions.ts';
-import { ENGLISH_NAMES, FORMER_NAMES } from './place-names.ts';
+import { COUNTRY_ALIASES, REGIONS } from '../src/edge/services/places/regions.ts';
+import { AIRPORTS } from './airport-codes.ts';
+import {
+  COUNTRY_CITIES,
+  COUNTRY_CODES,
+  ENGLISH_NAMES,
+  FAMOUS_NAMES,
+  FORMER_NAMES,
+  OTHER_COUNTRY_NAMES,
+  SHORT_NAMES,
+  STATE_CITIES,
+  TRANSLITERATED,
+} from './place-names.ts';
 
 const OUT = new URL('../src/edge/services/places/data/places.bin.zst', import.meta.url);
 
@@ -43,6 +54,11 @@ const SCRIPTS_POPULATION_MIN = 75_000;
  */
 const ALIAS_FACTOR = 19;
 const CAPITAL_FACTOR = 5;
+/**
+ * GeoNames does not say what an alias is. Shorter ones of ASCII letters are codes and abbreviations more often than names:
+ * the table of names confirms the few that are.
+ */
+const ALIAS_LETTERS_MIN = 4;
 
 /** Time zones that have another name since the data was made. */
 const RENAMED_ZONES: Readonly<Record<string, string>> = {
@@ -121,21 +137,33 @@ function checkRegions(all: readonly City[]): void {
 /** Lookup keys, each with the numbers of its places, best first. */
 function keysOf(all: readonly City[]): Map<string, number[]> {
   const own = new Map<string, Set<number>>();
+  const spelled = new Map<string, Set<number>>();
   const alias = new Map<string, Set<number>>();
+  const putOwn = (name: string, number: number): void => {
+    put(own, compact(fold(name)), number);
+    put(spelled, fold(name), number);
+  };
   for (const [number, city] of all.entries()) {
     for (const name of [city.name, city.ascii]) {
-      put(own, name, number);
+      putOwn(name, number);
       // `Washington, D.C.`, `Halle (Saale)`: the first part alone is a name too.
-      put(own, name.split(/[,(]/u)[0]!, number);
+      putOwn(name.split(/[,(]/u)[0]!, number);
       // `St. Louis` is also spelled `Saint Louis`.
-      put(own, name.replace(/^St\.? /u, 'Saint '), number);
+      putOwn(name.replace(/^St\.? /u, 'Saint '), number);
     }
     const scripts = city.population >= SCRIPTS_POPULATION_MIN;
-    for (const name of city.aliases) if (scripts || isAscii(compact(fold(name)))) put(alias, name, number);
+    for (const name of city.aliases) {
+      const key = compact(fold(name));
+      if (isAscii(key) ? key.length >= ALIAS_LETTERS_MIN : scripts) put(alias, key, number);
+    }
   }
-  for (const [name, place, country] of ENGLISH_NAMES) put(own, name, numberOf(all, place, country));
+  for (const [name, place, country] of [...ENGLISH_NAMES, ...SHORT_NAMES]) {
+    putOwn(name, numberOf(all, place, country));
+  }
   const former = new Map<string, Set<number>>();
-  for (const [name, place, country] of FORMER_NAMES) put(former, name, numberOf(all, place, country));
+  for (const [name, place, country] of FORMER_NAMES) {
+    put(former, compact(fold(name)), numberOf(all, place, country));
+  }
   const byKey = new Map<string, number[]>();
   for (const key of new Set([...own.keys(), ...alias.keys()])) {
     const named = [...(own.get(key) ?? [])].sort((a, b) => a - b);
@@ -144,7 +172,70 @@ function keysOf(all: readonly City[]): Map<string, number[]> {
     const isStrong = (n: number): boolean => all[n]!.population > bar && former.get(key)?.has(n) !== true;
     byKey.set(key, [...called.filter(isStrong), ...named, ...called.filter((n) => !isStrong(n))]);
   }
+  preferSpelling(all, byKey, spelled);
+  for (const [name, place, country] of FAMOUS_NAMES) putFirst(byKey, name, numberOf(all, place, country));
+  const countries = countryKeys();
+  for (const key of byKey.keys()) if (key.includes('-') && countries.has(compact(key))) byKey.delete(key);
+  for (const key of countries) {
+    byKey.set(key, [all.length, ...[...(own.get(key) ?? [])].sort((a, b) => a - b)]);
+  }
+  for (const [name, place, country] of COUNTRY_CITIES) putFirst(byKey, name, numberOf(all, place, country));
+  for (const [code, place, country] of AIRPORTS) putFirst(byKey, code, numberOf(all, place, country));
   return byKey;
+}
+
+/**
+ * Of places whose names differ in hyphens only, the one that is spelled as asked for goes first, unless another is many times
+ * as populous: `georgetown` is in Guyana, `george-town` in Malaysia. Adds the spellings with hyphens as keys of their own.
+ */
+function preferSpelling(
+  all: readonly City[],
+  byKey: Map<string, number[]>,
+  spelled: ReadonlyMap<string, ReadonlySet<number>>,
+): void {
+  const spellings = [...spelled].sort(
+    ([a], [b]) => compact(a).length - a.length - (compact(b).length - b.length),
+  );
+  // The spelling without hyphens comes first: what the others are compared with.
+  for (const [spelling, numbers] of spellings.reverse()) {
+    const owners = byKey.get(compact(spelling))!;
+    const exact = owners.filter((n) => numbers.has(n));
+    if (exact.length === 0 || all[exact[0]!]!.population * ALIAS_FACTOR < all[owners[0]!]!.population)
+      continue;
+    const ordered = [...exact, ...owners.filter((n) => !numbers.has(n))];
+    if (ordered.some((n, at) => n !== owners[at])) byKey.set(spelling, ordered);
+  }
+}
+
+/** Keys of the names and codes of countries, territories and states. */
+function countryKeys(): ReadonlySet<string> {
+  const letters = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+  const names = [...Object.keys(COUNTRY_ALIASES), ...OTHER_COUNTRY_NAMES, ...COUNTRY_CODES];
+  for (const style of ['long', 'short'] as const) {
+    const english = new Intl.DisplayNames('en', { type: 'region', style });
+    for (const code of letters.flatMap((first) => letters.map((second) => first + second))) {
+      const name = english.of(code) ?? code;
+      if (name !== code) names.push(code, name, name.replace(/ \(.*| SAR China$/u, ''));
+    }
+  }
+  for (const [country, regions] of Object.entries(REGIONS)) {
+    names.push(...Object.values(regions).flatMap((texts) => texts.split(',')));
+    if (country === 'US') names.push(...Object.keys(regions));
+  }
+  const variants = names.flatMap((name) => [
+    name,
+    name.replace('&', 'and'),
+    name.replace(/^St\.? /u, 'Saint '),
+  ]);
+  const cities = new Set(STATE_CITIES.map((name) => compact(fold(name))));
+  return new Set(variants.map((name) => compact(fold(name))).filter((key) => !cities.has(key)));
+}
+
+function putFirst(byKey: Map<string, number[]>, name: string, number: number): void {
+  for (const key of new Set([fold(name), compact(fold(name))])) {
+    const owners = byKey.get(key) ?? byKey.get(compact(key)) ?? [];
+    byKey.set(key, [number, ...owners.filter((n) => n !== number)]);
+  }
 }
 
 /** The most populous place of that ASCII name in the country. */
@@ -154,12 +245,16 @@ function numberOf(all: readonly City[], place: string, country: string): number 
   return number;
 }
 
+/** The name in answers, of a place whose English name is not in the table. */
+function shownName({ name, ascii, region }: City): string {
+  return TRANSLITERATED.has(region.slice(0, 2)) ? ascii : name.replace(/[\u2018\u2019]/gu, "'");
+}
+
 function guard({ population, capital }: City): number {
   return population * ALIAS_FACTOR * (capital ? CAPITAL_FACTOR : 1);
 }
 
-function put(map: Map<string, Set<number>>, name: string, number: number): void {
-  const key = compact(fold(name));
+function put(map: Map<string, Set<number>>, key: string, number: number): void {
   const most = isAscii(key) ? KEY_OCTETS.ascii : KEY_OCTETS.other;
   if (key === '' || Buffer.byteLength(key) > most) return;
   const set = map.get(key);
@@ -181,7 +276,8 @@ function pack(
   const lines = new Map(regionNames.map((name, line) => [name, line]));
   const region = Uint16Array.from(all, (city) => lines.get(city.region)!);
   const regionText = Buffer.from(regionNames.join('\n'), 'latin1');
-  const names = Buffer.from(all.map(({ ascii }) => ascii).join('\n'), 'latin1');
+  const english = new Map(ENGLISH_NAMES.map(([name, ...of]) => [numberOf(all, ...of), name]));
+  const names = Buffer.from(all.map((city, number) => english.get(number) ?? shownName(city)).join('\n'));
   const { starts, blocks } = packKeys(byKey);
   const head = Buffer.alloc(5 * 4);
   for (const [index, value] of [

@@ -197,6 +197,7 @@ export const COMPOSITION: readonly ModuleRow[] = [
       'lifecycle',
       'config',
       'telemetry',
+      'client/resolvers.ts',
       'control/propagation',
       'control/store',
       'edge/dnssec',

@@ -36,7 +36,7 @@ export const MODULES: readonly ModuleRow[] = [
     may: ['core', 'lifecycle', 'feed/changes', 'feed/change-source.ts', 'feed/view-writer.ts'],
   },
   { module: 'feed/batch', may: ['core', 'feed/changes', 'feed/change-source.ts'] },
-  { module: 'feed/bus', may: ['lifecycle'] },
+  { module: 'feed/bus', may: ['core', 'lifecycle'] },
   { module: 'feed/identity', may: ['lifecycle', 'feed/bus'] },
   {
     module: 'feed/keys',
@@ -61,7 +61,7 @@ export const MODULES: readonly ModuleRow[] = [
   },
   { module: 'feed/snapshots', may: ['core', 'lifecycle', 'feed/batch', 'feed/bus', 'feed/change-source.ts'] },
   { module: 'control/store', may: ['core', 'lifecycle', 'files', ...CONTROL_PORTS] },
-  { module: 'control/limits', may: ['core', 'control/store'] },
+  { module: 'control/limits', may: ['core', 'lifecycle', 'control/store'] },
   { module: 'control/accounts', may: ['core', 'lifecycle', 'outbound', 'control/store'] },
   { module: 'control/keys', may: ['core', 'control/store', 'control/accounts'] },
   { module: 'control/namespaces', may: ['core', 'lifecycle', 'control/store', 'control/accounts'] },
@@ -137,9 +137,13 @@ export const MODULES: readonly ModuleRow[] = [
       ...EDGE.filter((module) => module !== 'edge/node'),
     ],
   },
-  { module: 'zone-keys', may: ['core', 'config', 'feed/node-keys.ts', 'control/store', 'edge/dnssec'] },
+  {
+    module: 'zone-keys',
+    may: ['core', 'lifecycle', 'config', 'feed/node-keys.ts', 'control/store', 'edge/dnssec'],
+  },
   { module: 'client', may: ['core', 'edge/wire'] },
   { module: 'outbound-worker.ts', may: ['core', 'outbound'] },
+  { module: 'health-worker.ts', may: ['lifecycle', 'telemetry'] },
   { module: 'edge-worker.ts', may: ['core', 'lifecycle', 'telemetry', ...EDGE] },
   {
     module: 'cli',

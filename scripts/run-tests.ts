@@ -5,9 +5,11 @@
  * the failed tests of all shares, why they failed, and a line `N passed, N failed, N skipped`. Exit code 1 when anything failed.
  *
  *   npm test -- src/edge/wire test/docs
+ *   TEST_SEED=7 npm test     with the seed of a run that failed: tests that draw their input take it, in both tries
  *   npm test -- --leaks      a process that does not end by itself fails: a test left something open
  *   npm test -- --slowest    lists the slowest suites
  */
+import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -76,10 +78,14 @@ if (files.length === 0) {
   print(`no test file begins with ${positionals.join(' or ')}`);
   process.exit(1);
 }
+// Every share gets it, and so does a second try.
+process.env.TEST_SEED ??= String(randomInt(2 ** 31));
+const seed = `seed ${process.env.TEST_SEED} (TEST_SEED repeats it)`;
 const shares = sharesOf(files);
-print(`${files.length} files in ${shares.length} shares, ${SIDE_BY_SIDE} side by side`);
+print(`${files.length} files in ${shares.length} shares, ${SIDE_BY_SIDE} side by side, ${seed}`);
 const ended = await tryAgain(await runAll(shares, values.leaks), values.leaks);
 if (values.slowest) print(`\nslowest:\n${slowestOf(ended).join('\n')}`);
 const { lines, passed } = report(ended);
+if (!passed || ended.some(({ first }) => first !== null)) print(`\n${seed}`);
 print(lines.join('\n'));
 process.exitCode = passed ? 0 : 1;

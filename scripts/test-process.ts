@@ -17,13 +17,15 @@ const LOOK_MS = 500;
 const AFTER_KILL_MS = 5_000;
 
 export interface ShareLimits {
-  /** Milliseconds in which a test must begin or end. The slowest test needs about 25 s on a quiet machine. */
+  /** Milliseconds that a test has. It then fails alone. The slowest one needs about 25 s on a quiet machine. */
+  readonly testMs: number;
+  /** In which a test must begin or end: for one that never gives its thread back, and for hooks. The process is killed. */
   readonly silentMs: number;
   /** Milliseconds from the last test to the end of the process. */
   readonly exitMs: number;
 }
 
-export const SHARE_LIMITS: ShareLimits = { silentMs: 300_000, exitMs: 30_000 };
+export const SHARE_LIMITS: ShareLimits = { testMs: 120_000, silentMs: 300_000, exitMs: 30_000 };
 
 export interface ShareOutcome {
   readonly output: string;
@@ -59,7 +61,7 @@ export async function runShare(
   const folder = mkdtempSync(join(tmpdir(), 'uqrp-tests-'));
   const eventFile = join(folder, 'events');
   const began = performance.now();
-  const child = spawn(process.execPath, argumentsFor(files), {
+  const child = spawn(process.execPath, argumentsFor(files, limits), {
     cwd: ROOT,
     env: {
       NODE_COMPILE_CACHE: COMPILE_CACHE,
@@ -89,10 +91,11 @@ export async function runShare(
   }
 }
 
-function argumentsFor(files: readonly string[]): string[] {
+function argumentsFor(files: readonly string[], { testMs }: ShareLimits): string[] {
   return [
     '--test',
     '--test-isolation=none',
+    `--test-timeout=${testMs}`,
     '--test-reporter=spec',
     '--test-reporter-destination=stdout',
     `--test-reporter=${REPORTER}`,
@@ -134,7 +137,9 @@ function faultOf({ signalCode, exitCode }: ChildProcess, events: readonly ShareE
   const how = signalCode ?? `exit code ${exitCode}`;
   if (!hasSummary(events))
     return `ended before its last test with ${how}, in: ${openTests(events) || 'no test'}`;
-  const failed = events.some((event) => event.kind === 'end' && event.outcome === 'failed');
+  const failed = events.some(
+    (event) => event.kind === 'end' && (event.outcome === 'failed' || event.outcome === 'stood still'),
+  );
   return exitCode === 0 || failed ? null : `ended with ${how} although no test failed`;
 }
 

@@ -23,21 +23,27 @@ interface Report {
 }
 
 export function failedIn(ended: Ended): boolean {
-  return ended.fault !== null || endsOf([ended], 'failed').length > 0;
+  return ended.fault !== null || badOf([ended]).length > 0;
 }
 
 /** Of all shares: how long, what was skipped, what failed and why, and the counts in the last line. */
 export function report(ended: readonly Ended[]): Report {
   const skipped = endsOf(ended, 'skipped');
-  const failed = endsOf(ended, 'failed').length + ended.filter(({ fault }) => fault !== null).length;
+  const failed = badOf(ended).length + ended.filter(({ fault }) => fault !== null).length;
+  const lost = endsOf(ended, 'not run').length;
   const passed = endsOf(ended, 'passed').length;
+  const again = ended.filter((each) => each.first !== null && !failedIn(each)).length;
+  const remarks = [
+    lost === 0 ? '' : `, ${lost} not run`,
+    again === 0 ? '' : `, ${again} of the shares at the second try only: mend what failed at first`,
+  ];
   const lines = [
     '\nshares:',
     ...ended.map((each) => `  ${rowOf(each)}`),
     ...skipped.map(({ test, reason }) => `skipped: ${test}${reason && ` (${reason})`}`),
     ...ended.flatMap(({ first }) => (first === null ? [] : failuresOf(first, 'failed at first'))),
     ...ended.flatMap((each) => (failedIn(each) ? failuresOf(each, 'failed') : [])),
-    `\n${passed} passed, ${failed} failed, ${skipped.length} skipped`,
+    `\n${passed} passed, ${failed} failed, ${skipped.length} skipped${remarks.join('')}`,
   ];
   return { lines, passed: passed > 0 && failed === 0 };
 }
@@ -54,10 +60,15 @@ export function slowestOf(ended: readonly Ended[]): readonly string[] {
 /** With their errors: the output of a share may stand thousands of lines above. */
 function failuresOf(ended: Ended, word: string): readonly string[] {
   const { share, fault, output } = ended;
+  const lost = endsOf([ended], 'not run').length;
   const at = output.lastIndexOf(FAILURES);
   return [
-    ...endsOf([ended], 'failed').map((end) => `${word}: ${end.test} (${shown(end.at)})`),
+    ...badOf([ended]).map(
+      ({ outcome, test, at: place, ms }) =>
+        `${word}: ${test} (${shown(place)})${outcome === 'failed' ? '' : `: stood still, ${seconds(ms)} s`}`,
+    ),
     ...(fault === null ? [] : [`${word}: share ${share.name} ${fault}`]),
+    ...(lost === 0 ? [] : [`not run: ${lost} tests of share ${share.name} behind it`]),
     ...(at < 0 ? [] : [output.slice(at + FAILURES.length).trimEnd()]),
   ];
 }
@@ -68,10 +79,19 @@ function endsOf(ended: readonly Ended[], outcome?: TestEnd['outcome']): readonly
     .filter((end) => outcome === undefined || end.outcome === outcome);
 }
 
-function rowOf({ share, seconds, events, fault, lingered, first }: Ended): string {
+/** Tests that failed by themselves. */
+function badOf(ended: readonly Ended[]): readonly TestEnd[] {
+  return endsOf(ended).filter(({ outcome }) => outcome === 'failed' || outcome === 'stood still');
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(0);
+}
+
+function rowOf({ share, seconds: took, events, fault, lingered, first }: Ended): string {
   const megabytes = Math.max(0, ...events.map((event) => (event.kind === 'end' ? event.megabytes : 0)));
   const remarks = [fault ?? (lingered ? LINGERED : ''), first === null ? '' : 'second try'].filter(Boolean);
-  return `${seconds.toFixed(0).padStart(4)} s  ${share.name}, ${megabytes} MB${remarks.map((remark) => `: ${remark}`).join('')}`;
+  return `${took.toFixed(0).padStart(4)} s  ${share.name}, ${megabytes} MB${remarks.map((remark) => `: ${remark}`).join('')}`;
 }
 
 function shown(at: string): string {

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import { prepareDataDir } from './config/data-dir.ts';
+import { isOpenToAll } from './config/feed-settings.ts';
 import type { HostPort } from './config/parsers.ts';
 import { programVersion } from './config/version.ts';
 import type { Clock } from './core/clock.ts';
@@ -77,6 +78,8 @@ export async function serve(
   const version = programVersion();
   for (const variable of config.unknown) log.event('config.unknown', { variable });
 
+  if (config.feed !== null && isOpenToAll(config.feed.file)) log.event('credentials.open', {});
+
   const opened: CloseStep[] = [];
   // HTTP and DNS close at the same time: each may take seconds, and a stop has ten.
   const listeners: CloseStep[] = [];
@@ -97,6 +100,7 @@ export async function serve(
     dataDirFree: () => freeOctets(config.dataDir),
     unsentUsage: () => edge?.unsentUsage() ?? null,
     version,
+    keys: () => control?.keys() ?? [],
     certificateEnd: () => edge?.certificateEnd() ?? null,
     process: true,
   });
@@ -113,6 +117,12 @@ export async function serve(
     if (control?.isStoreUp() === false) reasons.unshift('store');
     const lag = feedLag();
     return { ready: reasons.length === 0, reasons, feed: lag && { ...lag, stale: lag.isStale } };
+  }
+
+  function freeMemory(what: 'young' | 'all'): void {
+    collectGarbage(what);
+    if (what === 'young') return;
+    if (config.udp === 'auto') loadUdpAddon()?.trim();
   }
 
   async function close(): Promise<void> {
@@ -148,7 +158,7 @@ export async function serve(
           appliedAt: (of: number) => own.appliedAt(of),
         };
       };
-      const options = { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, cancel };
+      const options = { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, freeMemory, cancel };
       const { openControlSide } = await import('./roles/control/control-side.ts');
       control = await openControlSide(options, opened);
       feed = control.feed;
@@ -177,12 +187,11 @@ export async function serve(
     const http = await listen(app, { host: config.httpHost, port: config.httpPort });
     let metricsPort: number | null = null;
     if (config.metrics !== null) {
-      const ops = createOpsApp();
-      ops.register(opsRoutes, { readiness, metrics, metricsFor: 'everyone' });
-      listeners.push(() =>
-        closeHttp({ server: ops.server, close: () => ops.close(), graceMs: HTTP_GRACE_MS }),
-      );
-      metricsPort = await listen(ops, config.metrics);
+      const { startHealthThread } = await import('./telemetry/health-thread.ts');
+      const entry = new URL('./health-worker.ts', import.meta.url);
+      const health = await startHealthThread({ entry, ...config.metrics, readiness, metrics });
+      listeners.push(() => health.stop());
+      metricsPort = health.port;
     }
     if (stats !== null) {
       const { openEdgeRole } = await import('./roles/edge/edge-role.ts');
@@ -206,8 +215,7 @@ export async function serve(
       await unlessCancelled(Promise.race(first), cancel);
     }
     cancel.throwIfAborted();
-    collectGarbage();
-    if (config.udp === 'auto') loadUdpAddon()?.trim();
+    freeMemory('all');
     state = 'running';
     const workers = hasEdge ? config.workers : 0;
     log.event('server.started', {

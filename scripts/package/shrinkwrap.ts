@@ -10,7 +10,8 @@ export interface Manifest {
   readonly bin: Versions;
   readonly dependencies: Versions;
   readonly optionalDependencies: Versions;
-  readonly overrides: Versions;
+  /** A version, or what only a tool of developers takes in place of its own wish. */
+  readonly overrides: Readonly<Record<string, string | Versions>>;
   readonly files: readonly string[];
   readonly [member: string]: unknown;
 }
@@ -42,10 +43,17 @@ export function packedManifest(checkout: Manifest, build: string | null = null):
   return {
     ...(Object.fromEntries(kept) as Manifest),
     config: build === null ? checkout.config : { ...checkout.config, build },
+    overrides: versionsOf(checkout.overrides),
     engines: { node: checkout.config.node },
     // npm takes no overrides from an installed package. As dependencies of its own, the versions are shared by what depends on them.
-    optionalDependencies: { ...Object.fromEntries(optional), ...checkout.overrides },
+    optionalDependencies: { ...Object.fromEntries(optional), ...versionsOf(checkout.overrides) },
   };
+}
+
+function versionsOf(overrides: Manifest['overrides']): Versions {
+  return Object.fromEntries(
+    Object.entries(overrides).filter((one): one is [string, string] => typeof one[1] === 'string'),
+  );
 }
 
 /** Of paths beside the folder of the modules, such as `../dashboard/dist`, those that `files` does not list. npm always packs package.json. */

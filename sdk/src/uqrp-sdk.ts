@@ -8,7 +8,13 @@ export type {
   Writes,
   WritesUse,
 } from './rest/account/account.ts';
-export type { CookieOptions, CookieSession, IssuedToken } from './rest/account/auth.ts';
+export type {
+  CookieOptions,
+  CookieSession,
+  IssuedToken,
+  SignInFlow,
+  VerifyOptions,
+} from './rest/account/auth.ts';
 export type {
   InvitationResource,
   MemberResource,

@@ -1,7 +1,7 @@
 /** Asks a control process which nodes have not reported a signing key yet: a rollover waits for them. */
 import type { Clock } from '../core/clock.ts';
 import type { RolloverOutcome } from '../edge/dnssec/keys/rollover.ts';
-import type { NodeReport } from '../feed/exchange/node-states.ts';
+import { isBehind, type NodeReport } from '../feed/exchange/node-states.ts';
 import { askNodes } from '../feed/exchange/status.ts';
 import { withControl } from './control-connection.ts';
 import type { ControlSettings } from './control-credentials.ts';
@@ -22,7 +22,7 @@ export async function refuseWhileBehind(
   if (outcome.kind !== 'advanced' || outcome.step !== 'switch') return;
   const { keyTag } = outcome;
   const behind = (await ask())
-    .filter(({ state, late }) => late || !state?.keyTags[zone]?.includes(keyTag))
+    .filter((node) => isBehind(node, zone, keyTag))
     .map(({ name, late }) => (late ? `${name} (late)` : name));
   if (behind.length === 0) return;
   throw new InputError(

@@ -64,6 +64,8 @@ export interface Config {
   readonly geoipDb: string | null;
   readonly nameServers: readonly NameServer[];
   readonly dnssec: Signing;
+  /** Days that a key of each role signs before it is replaced; null: nothing replaces it by itself. */
+  readonly keyDays: { readonly zsk: number; readonly ksk: number } | null;
   /** Name in `id.server` and NSID. */
   readonly nodeName: string;
   /** Whether the native code may read UDP packets in batches. */
@@ -166,6 +168,8 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
     geoipDb: v.UQRP_GEOIP_DB === null ? null : resolve(v.UQRP_GEOIP_DB),
     nameServers: v.UQRP_NS,
     dnssec: v.UQRP_DNSSEC,
+    keyDays:
+      v.UQRP_DNSSEC_ROLLOVER === 'off' ? null : { zsk: v.UQRP_DNSSEC_ZSK_DAYS, ksk: v.UQRP_DNSSEC_KSK_DAYS },
     nodeName: v.UQRP_NODE ?? (feed?.end === 'node' ? feed.credentials.name : NODE_NAME),
     udp: v.UQRP_UDP,
     http2: v.UQRP_HTTP2,

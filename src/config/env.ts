@@ -3,6 +3,7 @@ import { COMMANDS } from './command-env.ts';
 import { FEED } from './feed-env.ts';
 import { LISTENERS } from './listener-env.ts';
 import {
+  keyDays,
   label,
   labels,
   mailAddress,
@@ -33,6 +34,8 @@ export type Role = (typeof ROLES)[number];
 /** `split`: the KSK signs only the keys. */
 export const SIGNING = ['full', 'split', 'off'] as const;
 export type Signing = (typeof SIGNING)[number];
+
+export const ROLLOVER = ['off', 'auto'] as const;
 
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
@@ -164,6 +167,25 @@ export const ENVIRONMENT = {
     fallback: 'full',
     meaning: '`full`: every key signs every answer; `split`: the KSK signs the keys alone; `off`: unsigned',
     expects: 'full, split or off',
+  }),
+  UQRP_DNSSEC_ROLLOVER: variable({
+    parse: oneOf(ROLLOVER),
+    fallback: 'off',
+    meaning:
+      '`auto`: signing keys are replaced when they are old enough, one step at a time; a KSK waits until UQRP_RESOLVERS show the DS records at the parent',
+    expects: 'off or auto',
+  }),
+  UQRP_DNSSEC_ZSK_DAYS: variable({
+    parse: keyDays,
+    fallback: '90',
+    meaning: 'Days that a ZSK signs before UQRP_DNSSEC_ROLLOVER `auto` replaces it',
+    expects: 'a number from 15 to 3650',
+  }),
+  UQRP_DNSSEC_KSK_DAYS: variable({
+    parse: keyDays,
+    fallback: '365',
+    meaning: 'Days that a KSK signs before UQRP_DNSSEC_ROLLOVER `auto` replaces it',
+    expects: 'a number from 15 to 3650',
   }),
   UQRP_NODE: variable({
     parse: label,

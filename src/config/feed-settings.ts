@@ -1,5 +1,5 @@
 /** What the two variables of the feed mean together with the role: which end this process is, and with which credentials it connects. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   type ControlCredentials,
@@ -60,6 +60,11 @@ export function readFeed(values: FeedVariables, isEdge: boolean): FeedReading {
   return failed(
     `UQRP_FEED_CREDENTIALS: the file is that of node ${credentials.name}. The control role needs control.creds, which "uqrp feed init" made`,
   );
+}
+
+/** Whether every user of this machine can read a file. A group may: Kubernetes gives secrets to the group of a pod. */
+export function isOpenToAll(file: string): boolean {
+  return ((statSync(file, { throwIfNoEntry: false })?.mode ?? 0) & 0o007) !== 0;
 }
 
 function nodeEnd(

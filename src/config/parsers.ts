@@ -20,6 +20,9 @@ const RATE_MAX = 1_000_000;
 /** Instead of a base URL: the provider is off. */
 export const PROVIDER_OFF = 'off';
 const SCHEDULE_MAX = 10;
+/** Days that a signing key signs. */
+const KEY_DAYS_MIN = 15;
+const KEY_DAYS_MAX = 3650;
 const DAY_SECONDS = 86_400;
 /** A random key of 128 bits has at least 22 letters in Base64, 32 in hexadecimal. */
 const SECRET_MIN = 32;
@@ -44,6 +47,8 @@ function integer(min: number, max: number): Parser<number> {
 export const port = integer(0, 65_535);
 export const workers = integer(1, WORKERS_MAX);
 export const rate = integer(0, RATE_MAX);
+/** A rollover of either key takes nine days or more, so a shorter life would leave no time between two. */
+export const keyDays = integer(KEY_DAYS_MIN, KEY_DAYS_MAX);
 
 export function literalAddress(value: string): string | null {
   return isIP(value) === 0 ? null : value;

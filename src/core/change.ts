@@ -27,6 +27,8 @@ type HostedChange =
       readonly id: string;
       readonly publicRead: boolean;
       readonly suspended: boolean;
+      /** Seconds that caches may keep an open answer. Absent in changes of releases that had no choice: `LIMITS.openTtlDefault`. */
+      readonly maxTtl?: number;
       readonly recordsCount: number;
       readonly createdAt: number;
       readonly updatedAt: number;
@@ -76,3 +78,6 @@ export type Change = {
   readonly owner: string | null;
   readonly cause: ChangeCause;
 } & ChangeBody;
+
+/** A change as a view applies it. Only one from the log has time and cause; a row of a snapshot has neither. */
+export type AppliedChange = ChangeBody & Partial<Pick<Change, 'at' | 'cause'>>;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from './errors.ts';
 import { LIMITS } from './limits.ts';
-import { namespaceNameFault } from './names/namespace-name.ts';
+import { namespaceNameFaults } from './names/namespace-name.ts';
 import { RESERVED_NAMES } from './names/reserved-names.ts';
 import { contentFormat, errorEnvelope, hostedEnvelope, parseEnvelope } from './query/envelope.ts';
 import { decodeParam } from './query/params.ts';
@@ -129,10 +129,28 @@ test('namespace names: both sides of every rule', () => {
     'a b',
     'abc\n',
   ];
-  for (const name of good) assert.equal(namespaceNameFault(name), null, name);
-  for (const name of bad) assert.match(namespaceNameFault(name) ?? '', /^name /, name);
-  for (const name of RESERVED_NAMES) assert.notEqual(namespaceNameFault(name), null, name);
-  assert.ok(RESERVED_NAMES.size > 22 + 40);
+  for (const name of good) assert.deepEqual(namespaceNameFaults(name), [], name);
+  for (const name of bad) assert.match(namespaceNameFaults(name)[0] ?? '', /^name /, name);
+  for (const name of RESERVED_NAMES) assert.notDeepEqual(namespaceNameFaults(name), [], name);
+});
+
+test('finding L20 of the audit: every fault of a namespace name is told at once', () => {
+  assert.equal(namespaceNameFaults('a-').length, 2);
+  assert.equal(namespaceNameFaults('Auth-').length, 1);
+  assert.equal(namespaceNameFaults('auth-').length, 2);
+  assert.equal(namespaceNameFaults('').length, 1);
+});
+
+test('finding L1 of the audit: the largest technology companies, their products and code hosts are reserved', () => {
+  const asked =
+    'ebay tesla yahoo bing reddit pinterest snapchat qualcomm broadcom tsmc lenovo nokia siemens ericsson atlassian shopify ' +
+    'mongodb palantir gmail chrome chatgpt xbox outlook gitee launchpad gogs huggingface replit rubygems npm red-hat';
+  for (const name of asked.split(' '))
+    assert.deepEqual(namespaceNameFaults(name), ['name is reserved'], name);
+  // Names in the tables that nobody could use anyway would be a fault of the tables.
+  for (const name of RESERVED_NAMES) {
+    assert.ok(/^[a-z0-9][a-z0-9-]*[a-z0-9]$/.test(name) && name.length <= 32, name);
+  }
 });
 
 test('a query token has 56 letters, fits a label, and hashes without regard to case', () => {

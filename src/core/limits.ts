@@ -15,6 +15,7 @@ export const LIMITS = {
   queryTokenName: 100,
   queryTokenDaysMax: 365,
   queryTokenDaysDefault: 30,
+  queryTokenDaysOfMember: 30, // minted by a member of an organization who is no owner
   queryTokensPerNamespace: 100,
   namespacesPerCustomer: 1000,
   apiKeysPerCustomer: 100,
@@ -30,6 +31,8 @@ export const LIMITS = {
   invitationDays: 7,
   ttlSecondsMax: 2_147_483_647, // 31 bits (RFC 2181 §8)
   ttlSecondsDefault: 300,
+  openTtlMax: 86_400, // seconds that caches may keep an answer of an open namespace; its owner chooses
+  openTtlDefault: 60,
   expiresAtMax: 253_402_300_799_999, // 9999-12-31T23:59:59.999Z
   pageRecordsMax: 500,
   pageMax: 100,
@@ -37,11 +40,24 @@ export const LIMITS = {
   importLine: 8192, // a line of `uqrp import`: twice a full record in Base64
   requestBody: 65_536, // the bulk route has `bulkBody`: 500 full records
   bulkBody: 4_194_304,
+  bodyDepth: 32, // objects and arrays within each other; `bulkDepth`: in a bulk body
+  bulkDepth: 8,
+  bodyValues: 20_000, // JSON values of a body
+  bodyOctets: 67_108_864, // of request bodies that a process holds; above it bodies wait unread
+  bodyOctetsPerPerson: 8_388_608, // the same, of one person with all organizations
+  bulks: 4, // at work at once; `bulksPerPerson`: of one person
+  bulksPerPerson: 1,
+  bodiesWaiting: 16, // of one person; above it, and after `bodyWaitMs`: 429
+  bodyWaitMs: 10_000,
   discardedBody: 8_388_608, // announced length of a refused body that is still read: else a proxy may lose the answer
   listingPage: 65_536, // JSON of one batch: what a listing holds while its client does not read
   restConnections: 1024, // above it the server closes new connections
   restQueries: 256, // DNS queries on the REST port in work at once; `restQueriesPerAddress`: of one address
   restQueriesPerAddress: 32,
+  healthAnswerMs: 250, // that `/readyz` on UQRP_METRICS waits for the main thread; then it says what was last known
+  healthMetricsMs: 10_000, // the same of `/metrics`; then it is 503
+  healthStuckMs: 60_000, // without an answer of the main thread; then `/livez` there is 503
+  healthConnections: 256, // on UQRP_METRICS
   dashboardOctets: 8_388_608, // of its files, which are in memory
   listingsPerCustomer: 4, // streamed at once, of one customer; `listings`: in one process
   listings: 64,
@@ -58,12 +74,16 @@ export const LIMITS = {
   authenticatedPerMinute: 1000,
   writesPerMinute: 60,
   writesPerHour: 600,
+  writeOctets: 262_144, // of a body: each part of this size that has begun is one write
   passkeyOptionsPerMinute: 10, // of one IPv4 address or IPv6 /64, and so are `passkeyResponsesPerMinute`
   passkeyResponsesPerMinute: 10,
   invitationsPerHour: 20, // of one user
   signInsPerMinute: 5, // of one IPv4 address or IPv6 /64
-  signInsPerQuarterHour: 3, // for one mail address
-  verificationsPerMinute: 10, // of one IPv4 address or IPv6 /64
+  signInsPerQuarterHour: 3, // for one mail address, from one IPv4 address or IPv6 /48, or from one browser that it has signed in from
+  signInsPerDay: 10, // the same, of a network alone: else one network takes all of `signInCodesPerDay`
+  signInCodesPerQuarterHour: 12, // for one mail address, from all networks; a browser that it has signed in from does not count
+  signInCodesPerDay: 30, // the same, and for each such browser
+  verificationsPerMinute: 10, // of one IPv4 address or IPv6 /64, without a flow that is open
   failedSignInsPerHour: 20, // of one IPv4 address or IPv6 /64
   failedSignInsPerDay: 100,
   passkeyOptionsPer48: 100, // of one IPv6 /48, and so are the others: ten times that of a /64
@@ -72,10 +92,14 @@ export const LIMITS = {
   verificationsPer48: 100,
   failedSignInsPerHourPer48: 200,
   failedSignInsPerDayPer48: 1000,
-  failedCodesPerHour: 10, // for one mail address
-  failedCodesPerDay: 30,
+  triesWithoutFlowPerHour: 10, // of one IPv4 address or IPv6 /64
+  triesWithoutFlowPerHourPer48: 100,
+  triesWithoutFlowPerDay: 30, // for one mail address
   signInCodeMinutes: 10,
-  signInCodeTries: 5, // wrong ones, then the code is void
+  signInCodeTries: 5, // wrong ones with its flow, then the code is void
+  signInCodes: 3, // of one mail address, side by side
+  signInBrowsers: 20, // of one user, remembered; above it the oldest is forgotten
+  signInBrowserDays: 400, // that a browser is remembered: the longest life of a cookie (RFC 6265bis §5.5)
   codeMails: 8, // mails with codes sent at once, of one process
   codeMailsWaiting: 1000, // above it new ones are dropped
   sessionsPerUser: 100, // above it the oldest ends
@@ -114,7 +138,10 @@ export const LIMITS = {
   queryLogRowsWaiting: 10_000, // that a node could not pass on yet
   usageWaitingCounts: 100_000, // of a node; above it answers join an earlier hour of their namespace
   usageSpoolOctets: 16_777_216, // that a node takes over from the file of an earlier process; the oldest are lost above it
-  usageSpoolDays: 6, // how long a batch is sent; control knows its id for seven
+  feedNodeMessages: 200, // a second that control hears of one node; `feedNodeOctets`: of questions and answers. Five times as much at once
+  feedNodeOctets: 4_194_304,
+  usageSpoolDays: 6, // how long a node sends a batch, and how old its counts may be; `usageBatchDays`: how long control knows its id
+  usageBatchDays: 7, // longer than `usageSpoolDays`: else a batch would be counted twice
   accountingNamespaces: 16_384, // whose counters one worker keeps at hand between two hand-overs
   queryLogDurationMs: 60_000, // longest time shown; a query that took longer shows it
   datasetSlug: 40,
@@ -131,6 +158,8 @@ export const LIMITS = {
   datasetVersions: 100, // served, of one dataset
   datasetChangeItems: 100, // items of one change
   datasetChange: 65_536, // JSON of one change: one item with all its windows fits
+  expiredKeys: 1_000_000, // of the records that expired within `expiredMinutes` whose queries a view shows as `expired`
+  expiredMinutes: 10,
   queryLogHours: 24, // how long rows are listed
   queryLogStreamsPerCustomer: 3, // open at once, of one customer; `queryLogStreams`: in one process
   queryLogStreams: 256,

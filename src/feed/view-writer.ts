@@ -1,4 +1,4 @@
-import type { ChangeBody } from '../core/change.ts';
+import type { AppliedChange, ChangeBody } from '../core/change.ts';
 
 /**
  * Write access to a node's view, for the follower. An error with `code` ENOSPC means a full disk: earlier changes stay,
@@ -12,7 +12,7 @@ export interface ViewWriter {
   /** True once files on disk were removed or replaced: readers still have the view, a restart would not. */
   isLost(): boolean;
   /** Applies the bodies in order and moves the cursor, in one transaction. */
-  apply(changes: readonly ChangeBody[], cursor: number): Promise<void>;
+  apply(changes: readonly AppliedChange[], cursor: number): Promise<void>;
   /** Starts to build another view while this one serves. One at a time. */
   rebuild(): Promise<ViewRebuild>;
   close(): Promise<void>;
@@ -40,9 +40,9 @@ export interface ViewRebuild {
    */
   adopt(file: string, has: { readonly epoch: string; readonly seq: number }): Promise<void>;
   /** After `adopt`: applies changes that follow. Readers see nothing of it yet. */
-  apply(changes: readonly ChangeBody[], cursor: number): Promise<void>;
+  apply(changes: readonly AppliedChange[], cursor: number): Promise<void>;
   /** Applies changes, then replaces the serving view in one step, crash included. */
-  finish(changes: readonly ChangeBody[], cursor: number, epoch: string): Promise<void>;
+  finish(changes: readonly AppliedChange[], cursor: number, epoch: string): Promise<void>;
   /** Does nothing after `finish`. */
   discard(): Promise<void>;
 }

@@ -15,7 +15,7 @@ import { createTlsSessions } from './connection/tls-sessions.ts';
 import { createOutboundClient } from './outbound-client.ts';
 import type { OutboundResult } from './request.ts';
 
-/** 1,000 servers, each of which misbehaves as its seed says. `UQRP_FUZZ_SEED=n` repeats a run. */
+/** 1,000 servers, each of which misbehaves as its seed says. `TEST_SEED=n` repeats a run. */
 
 const SERVERS = 1000;
 const AT_ONCE = 20;
@@ -26,7 +26,7 @@ const SHORT_MS = 300;
 /** What a client that stops at its limit may have made the server write, with what the sockets buffer. */
 const WRITTEN_MAX = 8_000_000;
 
-const FIRST_SEED = Number(process.env.UQRP_FUZZ_SEED ?? randomInt(2 ** 31));
+const FIRST_SEED = Number(process.env.TEST_SEED ?? randomInt(2 ** 31));
 
 /** Runs the script of the server, one connection. @returns octets written */
 function play(side: Side, script: HostileScript, onWritten: (octets: number) => void): void {

@@ -6,7 +6,10 @@ import {
   FEED_FAULTS,
   FEED_MENDS,
   FEED_STATES,
+  KEY_ROLES,
   PUBLISHER_FAULTS,
+  ROLLOVER_STEPS,
+  ROLLOVER_WAITS,
   STORE_PATHS,
   VIEW_DISCARDS,
   VIEW_PATHS,
@@ -14,7 +17,7 @@ import {
 
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
- * given closed set, of which null is a member where the field may be empty. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
+ * given closed set, of which null is a member where the field may be empty. `node` is the name that the operator gave to a node. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
  * Other text is impossible.
  */
 export type FieldKind =
@@ -22,6 +25,7 @@ export type FieldKind =
   | 'boolean'
   | 'variable'
   | 'version'
+  | 'node'
   | 'request'
   | readonly (string | null)[];
 
@@ -39,6 +43,12 @@ export const EVENTS = {
     level: 'warn',
     message: 'a variable that begins with UQRP_ is not a variable of this program. Look for a misspelling',
     fields: { variable: 'variable' },
+  },
+  'credentials.open': {
+    level: 'warn',
+    message:
+      'every user of this machine can read the file in UQRP_FEED_CREDENTIALS, and be this end of the feed. Set its mode to 0600',
+    fields: {},
   },
   'data.narrowed': {
     level: 'warn',
@@ -97,6 +107,23 @@ export const EVENTS = {
   'keys.failing': {
     level: 'error',
     message: 'changed signing keys could not be loaded. The earlier ones stay in use',
+    fields: {},
+  },
+  'keys.rolled': {
+    level: 'info',
+    message:
+      'a step of a key rollover was taken. Make a backup: an older one lacks the new key, or signs with one that is gone',
+    fields: { role: KEY_ROLES, step: ROLLOVER_STEPS, key_tag: 'number' },
+  },
+  'keys.rollover_waiting': {
+    level: 'warn',
+    message:
+      'a step of a key rollover is due and waits. parent: set the DS records that "uqrp dnssec ds" prints, and no others. resolvers: none of UQRP_RESOLVERS answers. nodes: start the nodes that "uqrp node status" calls late, or remove them',
+    fields: { role: KEY_ROLES, step: ROLLOVER_STEPS, reason: ROLLOVER_WAITS },
+  },
+  'keys.rollover_failing': {
+    level: 'error',
+    message: 'the keys of a zone could not be looked at or rolled. It is tried again within an hour',
     fields: {},
   },
   'listener.failing': {
@@ -214,6 +241,12 @@ export const EVENTS = {
     message: 'a message of the feed was not used. The edge view stays as it is and serves on',
     fields: { reason: FEED_REFUSALS, mend: FEED_MENDS },
   },
+  'feed.node_flooding': {
+    level: 'error',
+    message:
+      'a node sends more than an honest one does, and what is beyond its budget is dropped. Its machine or credentials may be stolen: see "A node was stolen" in docs/NODES.md',
+    fields: { node: 'node' },
+  },
   'feed.exchange_failing': {
     level: 'error',
     message:
@@ -277,7 +310,7 @@ type ValueOfKind<K> = K extends 'number'
   ? number
   : K extends 'boolean'
     ? boolean
-    : K extends 'variable' | 'version'
+    : K extends 'variable' | 'version' | 'node'
       ? string
       : K extends 'request'
         ? string | null

@@ -41,6 +41,8 @@ export interface FeedMetrics {
   applied(changes: number): void;
   /** A message that was not used. */
   refused(reason: FeedRefusal): void;
+  /** A message of a node was dropped, because the node sent too much. */
+  dropped(node: string): void;
   /** Changes that did not come live. */
   repaired(from: FeedRepair, changes: number): void;
   /** Another publisher had written the stream. */
@@ -119,6 +121,12 @@ export function registerFeedMetrics(registry: Registry, { lag, feed }: FeedSourc
       if (feed() !== null) for (const reason of FEED_REFUSALS) this.inc({ reason }, 0);
     },
   });
+  const dropped = new Counter({
+    registers: [registry],
+    name: 'uqrp_feed_node_dropped_total',
+    help: 'Messages that control dropped because the node sent more than its budget',
+    labelNames: ['node'],
+  });
   const repaired = counter(
     'uqrp_feed_repaired_changes_total',
     'Changes that did not come live and were read elsewhere',
@@ -135,6 +143,7 @@ export function registerFeedMetrics(registry: Registry, { lag, feed }: FeedSourc
   return {
     applied: (changes) => applied.inc(changes),
     refused: (reason) => refused.inc({ reason }),
+    dropped: (node) => dropped.inc({ node }),
     repaired: (from, changes) => repaired.inc({ from }, changes),
     conflicted: () => conflicts.inc(),
     leftOut: (answers) => leftOut.inc(answers),

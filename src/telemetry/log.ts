@@ -65,12 +65,16 @@ const VARIABLE = /^UQRP_[A-Z0-9_]{1,40}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const VERSION = /^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(?:-[a-z0-9.]{1,20})?(?:\+[a-z0-9.]{1,20})?$/;
 
+/** As in credentials: one label. */
+const NODE = /^[a-z0-9-]{1,63}$/;
+
 function isOfKind(value: unknown, kind: FieldKind): value is number | boolean | string {
   if (kind === 'number') return typeof value === 'number' && Number.isFinite(value);
   if (kind === 'boolean') return typeof value === 'boolean';
   if (typeof value !== 'string') return false;
   if (kind === 'variable') return VARIABLE.test(value);
   if (kind === 'request') return UUID.test(value);
+  if (kind === 'node') return NODE.test(value);
   if (kind === 'version') return VERSION.test(value);
   return kind.includes(value);
 }

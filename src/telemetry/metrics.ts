@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObservation } from '../core/network/http-observation.ts';
 import { registerEdgeMetrics } from './edge-metrics.ts';
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
+import { type KeysNow, registerKeyMetrics } from './key-metrics.ts';
 import { registerNodeMetrics } from './node-metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 import { type ProviderCalled, registerProviderMetrics } from './provider-metrics.ts';
@@ -26,6 +27,8 @@ export interface MetricSources {
   readonly databaseUp?: () => boolean | null;
   /** Octets that may still be written below the data directory; NaN while that is not known. */
   readonly dataDirFree?: () => number;
+  /** The signing keys; empty in a process that does not hold them. */
+  readonly keys?: () => readonly KeysNow[];
   /** Node's own metrics: memory, event loop, garbage collection. */
   readonly process: boolean;
 }
@@ -43,6 +46,8 @@ export interface Metrics {
   text(): Promise<string>;
   http(observation: HttpObservation): void;
   readonly feed: FeedMetrics;
+  /** A step of a key rollover was taken. */
+  readonly keyRolled: ReturnType<typeof registerKeyMetrics>;
   /** Expired records that the sweeper deleted. */
   swept(records: number): void;
   /** Rows of the query log that this node dropped. */
@@ -113,6 +118,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   );
   const webhooks = registerWebhookMetrics(registry, sources.webhookOldestDue ?? (() => null));
   const providerCalled = registerProviderMetrics(registry);
+  const keyRolled = registerKeyMetrics(registry, sources.keys ?? (() => []));
   const routeLabel = createRouteLabel();
 
   return {
@@ -124,6 +130,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       requestSeconds.observe(labels, seconds);
     },
     feed,
+    keyRolled,
     swept: (records) => swept.inc(records),
     queryLogDropped: (rows) => logDropped.inc(rows),
     usageRefused: (answers) => usageRefused.inc(answers),

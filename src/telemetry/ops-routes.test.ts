@@ -67,14 +67,11 @@ describe('ops routes', () => {
     });
   }
 
-  it('gives metrics to everyone on a listener of their own, and to nobody where that one has them', async () => {
-    const asked = { url: '/metrics', remoteAddress: '192.0.2.1', headers: { host: 'node7.example' } };
-    const own = await served(() => READY, 'everyone');
-    assert.equal((await own.inject(asked)).statusCode, 200);
+  it('gives metrics to nobody where they have a listener of their own', async () => {
     const rest = await served(() => READY, 'nobody');
     const local = { url: '/metrics', remoteAddress: '127.0.0.1', headers: { host: 'localhost' } };
     assert.equal((await rest.inject(local)).statusCode, 404);
     assert.equal((await rest.inject('/livez')).statusCode, 200);
-    await Promise.all([own.close(), rest.close()]);
+    await rest.close();
   });
 });

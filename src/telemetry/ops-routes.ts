@@ -15,8 +15,31 @@ export interface Readiness {
 export interface OpsOptions {
   readonly readiness: () => Readiness;
   readonly metrics: Pick<Metrics, 'text' | 'contentType'>;
-  /** Who gets `/metrics`: everyone, clients on this host only, or nobody. */
-  readonly metricsFor: 'everyone' | 'this host' | 'nobody';
+  /** Who gets `/metrics`: clients on this host, or nobody. */
+  readonly metricsFor: 'this host' | 'nobody';
+}
+
+/** What `/readyz` answers. */
+export interface ReadyAnswer {
+  readonly status: number;
+  readonly body: {
+    readonly ready: boolean;
+    readonly reasons?: readonly UnreadyReason[];
+    readonly stale?: boolean;
+    readonly lag?: { readonly changes: number; readonly seconds: number };
+  };
+}
+
+export interface MetricsText {
+  readonly text: string;
+  readonly contentType: string;
+}
+
+export function readyAnswer({ ready, reasons, feed }: Readiness): ReadyAnswer {
+  const body = { ready, ...(ready ? {} : { reasons }) };
+  if (feed == null) return { status: ready ? 200 : 503, body };
+  const { stale, seq, seconds } = feed;
+  return { status: ready ? 200 : 503, body: { ...body, stale, lag: { changes: seq, seconds } } };
 }
 
 /**
@@ -31,26 +54,18 @@ export const opsRoutes: FastifyPluginCallback<OpsOptions> = (
   app.get('/livez', (_request, reply) => reply.header('cache-control', 'no-store').send({ live: true }));
 
   app.get('/readyz', (_request, reply) => {
-    const { ready, reasons, feed } = readiness();
-    return reply
-      .code(ready ? 200 : 503)
-      .header('cache-control', 'no-store')
-      .send({ ready, ...(ready ? {} : { reasons }), ...(feed ? told(feed) : {}) });
+    const { status, body } = readyAnswer(readiness());
+    return reply.code(status).header('cache-control', 'no-store').send(body);
   });
 
   app.get('/metrics', async (request, reply) => {
-    if (metricsFor === 'nobody' || (metricsFor === 'this host' && !isLocal(request)))
-      return reply.callNotFound();
+    if (metricsFor === 'nobody' || !isLocal(request)) return reply.callNotFound();
     const text = await metrics.text();
     return reply.header('cache-control', 'no-store').type(metrics.contentType).send(text);
   });
 
   done();
 };
-
-function told({ stale, seq, seconds }: NonNullable<Readiness['feed']>) {
-  return { stale, lag: { changes: seq, seconds } };
-}
 
 /** Milliseconds and octets: the times of the REST API, and a body that these routes have no use for. */
 const LIMITS_OF_APP = {
@@ -62,7 +77,7 @@ const LIMITS_OF_APP = {
   check: 5_000,
 };
 
-/** A server for these routes alone, for a process or a port without the REST API. */
+/** A server for these routes alone, for a process without the REST API. */
 export function createOpsApp(): FastifyInstance {
   const { body, headers, request, keepAlive, idle, check } = LIMITS_OF_APP;
   return fastify({

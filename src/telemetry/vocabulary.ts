@@ -35,6 +35,13 @@ export const ACCOUNTING_PARTS = ['usage', 'query_log', 'spool'] as const;
 export const STORE_PATHS = ['uqrp.sqlite', null] as const;
 export const VIEW_PATHS = ['view', 'incoming', null] as const;
 
+/** The keys of a zone: `zsk` signs answers, `ksk` the keys. */
+export const KEY_ROLES = ['zsk', 'ksk'] as const;
+/** Steps of a key rollover (`edge/dnssec/keys/rollover.ts`). */
+export const ROLLOVER_STEPS = ['publish', 'ds-added', 'switch', 'withdraw', 'remove'] as const;
+/** What a due step of a rollover waits for (`zone-keys/automatic-rollover.ts`). */
+export const ROLLOVER_WAITS = ['parent', 'resolvers', 'nodes'] as const;
+
 /** Why a view is thrown away at start. */
 export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../test/support/control/store/postgres.ts';
 import { earlierDocument } from '../../test/support/edge/dnssec/earlier-format.ts';
+import { createManualTimers } from '../../test/support/lifecycle/manual-timers.ts';
 import { openStore } from '../control/store/open.ts';
 import type { Store } from '../control/store/store.ts';
 import { insertKeySet, readKeySets, replaceKeySet } from '../control/store/tables/key-sets.ts';
@@ -12,6 +13,7 @@ import { DecryptError, isCurrentFormat } from '../edge/dnssec/keys/key-encryptio
 import { keyFile, loadKeys } from '../edge/dnssec/keys/key-files.ts';
 import { generateKey, generateKeySet, type KeySet, keySetData } from '../edge/dnssec/keys/key-set.ts';
 import { advance, type Confirmation, ROLLOVER_TIMES } from '../edge/dnssec/keys/rollover.ts';
+import { startAutomaticRollover } from './automatic-rollover.ts';
 import { databaseZoneKeys } from './database-keys.ts';
 import { fileZoneKeys } from './file-keys.ts';
 import { openZoneKeys } from './open.ts';
@@ -106,6 +108,34 @@ function zoneKeysSuite(name: string, create: () => Promise<Place>, skip: string 
         );
         assert.equal(keys.find(({ role }) => role === 'zsk')!.keyTag, oldZsk!.keyTag);
         assert.notEqual(keys.find(({ role }) => role === 'ksk')!.keyTag, oldKsk!.keyTag);
+      }));
+
+    it('are rolled once when they are due, by processes that look at the same moment', () =>
+      inPlace(async (place) => {
+        const processes = await Promise.all([place.open(), place.open(), place.open()]);
+        await processes[0]!.load(ZONE);
+        const timers = createManualTimers();
+        const steps: string[] = [];
+        const rollovers = processes.map((keys) =>
+          startAutomaticRollover({
+            keys,
+            zones: [ZONE],
+            days: { zsk: 90, ksk: 3650 },
+            parentDs: async () => [],
+            nodesBehind: () => 0,
+            clock: () => clock() + 91 * 86_400_000,
+            onStep: (role, step) => steps.push(`${role} ${step}`),
+            onWaiting: () => {},
+            // The one that came second was told so by the storage.
+            onError: (error) =>
+              assert.equal((error as Error).message, `another process is changing the keys of ${ZONE}`),
+            timers,
+          }),
+        );
+        await timers.advance(0);
+        await Promise.all(rollovers.map((rollover) => rollover.stop()));
+        assert.deepEqual(steps, ['zsk publish']);
+        assert.equal((await processes[0]!.load(ZONE)).keys.length, 3);
       }));
 
     it('stay as they are when a change gives back the same set, or throws', () =>

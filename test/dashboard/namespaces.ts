@@ -78,6 +78,24 @@ browserTest('namespaces', (get) => {
     await page.waitForURL((url) => url.searchParams.get('tab') === 'tokens');
   });
 
+  it('have a time that caches keep open answers, which their owner chooses', async () => {
+    const { page, axe, allow } = get();
+    allow(/status of 422/);
+    await page.getByRole('tab', { name: 'Danger' }).click();
+    const seconds = page.getByLabel('Seconds that caches keep an answer');
+    assert.equal(await seconds.inputValue(), '60');
+    await seconds.fill('86401');
+    await seconds.press('Enter');
+    await page.getByRole('alert').getByText('max_ttl must be between 1 and 86400').waitFor();
+    await seconds.fill('3600');
+    await seconds.press('Enter');
+    await page.getByText('Answers have the new time now.').waitFor();
+    await axe('time of open answers');
+    await page.reload();
+    await page.getByLabel('Seconds that caches keep an answer').waitFor();
+    assert.equal(await page.getByLabel('Seconds that caches keep an answer').inputValue(), '3600');
+  });
+
   it('are deleted after the name is typed, and the page says what goes with them', async () => {
     const { page, axe, shot } = get();
     await page.getByRole('tab', { name: 'Danger' }).click();

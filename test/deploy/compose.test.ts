@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -93,7 +93,7 @@ describe('compose.nodes.yaml', { skip: missing }, () => {
   /** The variables of a service, with the places of this machine. */
   function environment(name: string, secrets: Readonly<Record<string, string>>): Record<string, string> {
     const places: Readonly<Record<string, string>> = {
-      '/credentials/feed/': join(folder, 'data/feed/'),
+      '/credentials/feed/': join(folder, 'control/'),
       '/credentials/edge1.creds': join(folder, 'edge1.creds'),
     };
     return Object.fromEntries(
@@ -122,6 +122,26 @@ describe('compose.nodes.yaml', { skip: missing }, () => {
       const out = execFileSync(process.execPath, [CLI, ...here.split(' ')], { encoding: 'utf8' });
       if (file !== undefined) writeFileSync(join(folder, file), out, { mode: 0o600 });
     }
+    // What the broker and control get: each only what it needs, also when it is copied again.
+    const made = join(folder, 'data/feed');
+    const [broker, own] = [join(folder, 'broker'), join(folder, 'control')];
+    for (const path of [broker, own]) mkdirSync(path);
+    const script = (services['feed-files']?.command?.[2] ?? '')
+      .replace('/feed-data/feed', made)
+      .replaceAll('/broker/', `${broker}/`)
+      .replaceAll('/control/', `${own}/`)
+      .replace('chown 65532:65532', 'ls');
+    for (let start = 0; start < 2; start++) execFileSync('sh', ['-c', script]);
+    assert.deepEqual(readdirSync(broker).sort(), [
+      'ca.pem',
+      'nats-server.conf',
+      'nodes.conf',
+      'server.key',
+      'server.pem',
+    ]);
+    assert.deepEqual(readdirSync(own).sort(), ['control.creds', 'nodes.json']);
+    for (const name of ['ca.key', 'control.creds', 'nodes.json'])
+      renameSync(join(made, name), join(folder, name));
     const [, configuration = ''] = services.nats?.command ?? [];
     nats = await runNats(configuration.replace('/data/', `${folder}/data/`), `127.0.0.1:${port}`, folder);
 

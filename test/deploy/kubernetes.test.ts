@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -141,6 +151,9 @@ describe('deploy/kubernetes', () => {
             ['/readyz', 'metrics'],
           ],
         );
+        const others = containers(file).flatMap(({ readinessProbe }) => readinessProbe ?? []);
+        // A second, which Kubernetes takes otherwise, is little for a busy machine.
+        for (const { timeoutSeconds } of [...probes, ...others]) assert.equal(timeoutSeconds, 5);
         const mounts = container.volumeMounts.map(({ mountPath }: Any) => mountPath);
         assert.ok(
           environment(file, container).UQRP_DATA_DIR?.startsWith('/data/') && mounts.includes('/data'),
@@ -186,9 +199,47 @@ describe('deploy/kubernetes', () => {
     const [{ command }] = spec.template.spec.initContainers;
     const copy = join(folder, 'feed');
     mkdirSync(copy);
-    const line = command[2].replaceAll('/feed-secret', feed).replaceAll('/feed/', `${copy}/`);
-    const copied = spawnSync('sh', ['-c', line], { encoding: 'utf8' });
-    assert.equal(copied.status, 0, copied.stderr);
+    // What the secret holds, by the command at the top of the file, as it is mounted.
+    const [create = ''] = deployText('kubernetes/nodes.yaml').match(/secret generic uqrp-feed .*/) ?? [];
+    const secret = join(folder, 'secret');
+    mkdirSync(secret);
+    for (const [, name] of create.matchAll(/--from-file=feed\/(\S+)/g)) {
+      copyFileSync(join(feed, name!), join(secret, name!));
+      chmodSync(join(secret, name!), 0o440);
+    }
+    assert.deepEqual(readdirSync(secret).sort(), [
+      'ca.pem',
+      'nats-server.conf',
+      'nodes.conf',
+      'server.key',
+      'server.pem',
+    ]);
+    const line = command[2].replaceAll('/feed-secret', secret).replaceAll('/feed/', `${copy}/`);
+    // As the user of the pod, without capabilities: root could write files of mode 0440.
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot)
+      for (const path of [folder, secret, copy, ...readdirSync(secret).map((name) => join(secret, name))])
+        chownSync(path, 65532, 65532);
+    const asPod = [
+      'setpriv',
+      '--reuid',
+      '65532',
+      '--regid',
+      '65532',
+      '--clear-groups',
+      '--bounding-set',
+      '-all',
+    ];
+    const shell = spawnSync('busybox', ['true']).status === 0 ? ['busybox', 'sh'] : ['sh'];
+    const [program, ...words] = [...(isRoot ? asPod : []), ...shell, '-c', line] as unknown as [
+      string,
+      ...string[],
+    ];
+    // Twice: the files of the first start are on the volume at the second (finding 1 of the review of operations).
+    for (const start of [1, 2]) {
+      const copied = spawnSync(program, words, { encoding: 'utf8' });
+      assert.equal(copied.status, 0, `start ${start}: ${copied.stderr}`);
+    }
     const text = readFileSync(join(copy, 'nats-server.conf'), 'utf8');
     assert.ok(!text.includes(feed) && text.includes(`"${copy}/jetstream"`), text);
     const [, configuration] = spec.template.spec.containers[0].args;

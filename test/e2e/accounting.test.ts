@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { decodeBlock } from '../../src/control/store/query-log/block.ts';
-import type { QueryLogBlocksTable } from '../../src/control/store/schema.ts';
+import type { QueryLogBlocksTable } from '../../src/control/store/query-log/tables.ts';
 import { listeners } from '../support/observed.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { type Steering, steering } from '../support/steered-worker.ts';

@@ -193,6 +193,46 @@ describe('what a node may do over the broker', { skip: natsMissing() ?? false },
     for (const stop of stops) stop();
   });
 
+  it('an answer that a node wants at a subject of another one stays with it (finding 3)', async () => {
+    // Added while the broker runs, as most nodes are: its account must work after one SIGHUP.
+    const added = parseCredentials(await broker.run('node', 'add', 'nyc1'));
+    await broker.server.reload();
+    for (const thief of [broker.credentials('fra1'), added]) {
+      const victim = await rawConnection(broker.credentials('ams1'));
+      const heard: string[] = [];
+      const subjects = ['uqrp.v1.live', 'uqrp.v1.head', 'uqrp.v1.keys.ams1', '_INBOX.ams1.>'];
+      for (const subject of subjects)
+        victim.subscribe(subject, { callback: (_, { subject: at }) => void heard.push(at) });
+      await victim.flush();
+      const stop = control.respond(`uqrp.v1.get.${thief.name}`, async () => bytes('answer'));
+      await control.readLast();
+      const connection = await rawConnection(thief);
+      for (const reply of ['uqrp.v1.live', 'uqrp.v1.head', 'uqrp.v1.keys.ams1', '_INBOX.ams1.x']) {
+        connection.publish('$JS.API.DIRECT.GET.UQRP_FEED', '{"seq":1}', { reply });
+        connection.publish(`uqrp.v1.get.${thief.name}`, 'x', { reply });
+      }
+      // Answers to the thief itself come behind those that it wanted elsewhere.
+      const own = await connection.request('$JS.API.DIRECT.GET.UQRP_FEED', '{"seq":1}', { timeout: 5_000 });
+      assert.equal(text(own.data), 'm1', thief.name);
+      assert.equal(
+        text((await connection.request(`uqrp.v1.get.${thief.name}`, 'x', { timeout: 5_000 })).data),
+        'answer',
+      );
+      await victim.flush();
+      assert.deepEqual(heard, []);
+      // The feed itself still arrives.
+      control.publish('uqrp.v1.live', bytes('batch'));
+      await control.readLast();
+      await victim.flush();
+      assert.deepEqual(heard, ['uqrp.v1.live']);
+      stop();
+      await connection.close();
+      await victim.close();
+    }
+    await broker.run('node', 'remove', 'nyc1');
+    await broker.server.reload();
+  });
+
   it('a connection has a bounded number of subscriptions', async () => {
     const connection = await rawConnection(broker.credentials('fra1'));
     const refused = violations(connection);

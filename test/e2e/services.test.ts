@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ask } from '../../src/client/ask.ts';
@@ -7,6 +7,8 @@ import { geoipPaths } from '../../src/edge/services/geoip/files.ts';
 import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { nameFromText } from '../../src/edge/wire/name.ts';
 import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
+import type { OpenApi } from '../support/control/api/openapi/document.ts';
+import { createValidator } from '../support/control/api/openapi/validator.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { certificate, eventually, getHttps } from './client.ts';
 
@@ -47,6 +49,38 @@ describe('computed services of a whole server', () => {
       ['info.x.acme.v1', /^REFUSED $/],
     ] as const) {
       assert.match(await told(name), wanted, name);
+    }
+  });
+
+  it('finding L8 of the audit: docs/openapi-dns.json describes what is answered over HTTPS', async () => {
+    const path = new URL('../../docs/openapi-dns.json', import.meta.url);
+    const described = JSON.parse(readFileSync(path, 'utf8')) as OpenApi;
+    const validator = createValidator(described, true);
+    const help = 'AAABAAABAAAAAAAAA2dldARoZWxwBnB1YmxpYwJ2MQR1cXJwA25ldAAAEAAB';
+    for (const [target, status, schema] of [
+      ['/resolve?name=get.1-km-to-mi.units.public.v1.uqrp.net&type=TXT&do=1', 200, 'DnsAnswer'],
+      ['/resolve?name=get.a.none.v1.uqrp.net&type=TXT&edns_client_subnet=::/0', 200, 'DnsAnswer'],
+      ['/resolve?name=get.a.b.public.v1.uqrp.net&type=TXT', 200, 'DnsAnswer'],
+      ['/resolve', 400, 'Error'],
+      ['/schema?q=info.sun.public.v1', 200, null],
+      ['/schema', 400, 'Error'],
+      ['/schema?q=info.x.acme.v1', 403, 'Error'],
+      ['/schema?q=info.x.public.v1', 404, 'Error'],
+      [`/dns-query?dns=${help}`, 200, null],
+      ['/dns-query?dns=AA', 400, 'Error'],
+    ] as const) {
+      const answer = await getHttps(server, target);
+      assert.equal(answer.status, status, target);
+      const responses = described.paths[target.split('?')[0]!]!.get!.responses as object;
+      assert.ok(String(status) in responses, target);
+      const type = String(answer.headers['content-type']).split(';')[0];
+      assert.equal(
+        type,
+        target.startsWith('/dns-query') && status === 200 ? 'application/dns-message' : 'application/json',
+      );
+      if (schema === null) continue;
+      const fault = validator.faultOf(`/components/schemas/${schema}`, JSON.parse(answer.body));
+      assert.equal(fault, null, `${target}: ${answer.body}`);
     }
   });
 

@@ -47,7 +47,25 @@ describe('the report of npm test', () => {
       '     2 s  src, 40 MB: second try',
       'failed at first: two (a.test.ts:1)',
       '\n\n  Error: because',
-      '\n2 passed, 0 failed, 0 skipped',
+      '\n2 passed, 0 failed, 0 skipped, 1 of the shares at the second try only: mend what failed at first',
+    ]);
+  });
+
+  it('names what stood still in one line, and counts what did not run behind it', () => {
+    const still = ended(
+      {},
+      {},
+      { test: 'two', outcome: 'stood still', ms: 120_000 },
+      { test: 'three', outcome: 'not run' },
+      { test: 'four', outcome: 'not run' },
+    );
+    const { lines, passed } = report([still]);
+    assert.equal(passed, false);
+    assert.deepEqual(lines.slice(2), [
+      'failed: two (a.test.ts:1): stood still, 120 s',
+      'not run: 2 tests of share src behind it',
+      '\n\n  Error: because',
+      '\n1 passed, 1 failed, 0 skipped, 2 not run',
     ]);
   });
 

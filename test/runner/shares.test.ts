@@ -37,7 +37,9 @@ const COUNTED = `
   test('bad', () => { throw new Error('no'); });
   test('later', { skip: 'why' }, () => {});
   describe('suite', () => { after(() => { throw new Error('hook'); }); test('whole', () => {}); });`;
-const LIMITS = { silentMs: 60_000, exitMs: 60_000 };
+const outcomes = (events: ShareOutcome['events']) =>
+  events.filter((event) => event.kind === 'end').map(({ test, outcome }) => [test, outcome]);
+const LIMITS = { testMs: 60_000, silentMs: 60_000, exitMs: 60_000 };
 
 describe('a share of npm test', { concurrency: true }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'uqrp-shares-'));
@@ -67,17 +69,55 @@ describe('a share of npm test', { concurrency: true }, () => {
   });
 
   it('fails when its process ends before the last test, or stands still, and names the test', async () => {
-    const silent = { silentMs: 2_000, exitMs: 60_000 };
+    const silent = { ...LIMITS, silentMs: 2_000 };
     const [early, still] = await Promise.all([
       run('early', "test('leaves', () => new Promise(() => setTimeout(() => process.exit(0), 200)));"),
-      run('still', "test('waits', () => new Promise(() => setInterval(() => {}, 1e6)));", silent),
+      run('still', "test('waits', () => { for (;;); });", silent),
     ]);
     assert.equal(early.fault, 'ended before its last test with exit code 0, in: leaves');
     assert.match(still.fault ?? '', /^stood still for 2 s in: (waits|no test)$/);
   });
 
+  it('ends a test that stands still by itself, names it, and runs the others (finding 11 of the review of the tests)', async () => {
+    const source = `
+  describe('suite', () => { test('before', () => {}); test('waits', () => new Promise(() => {})); test('behind', () => {}); });
+  test('last', () => {});
+  setTimeout(() => {}, 1500);`;
+    const { events, fault } = await run('hangs', source, { ...LIMITS, testMs: 500 });
+    assert.equal(fault, null);
+    assert.deepEqual(outcomes(events), [
+      ['before', 'passed'],
+      ['waits', 'stood still'],
+      ['behind', 'passed'],
+      ['suite', 'suite'],
+      ['last', 'passed'],
+    ]);
+  });
+
+  it('that is silent for too long is killed, and the tests behind do not count as failed', async () => {
+    const source = `
+  test('good', () => {});
+  test('hook', { timeout: 1e6 }, () => new Promise(() => setInterval(() => {}, 1e6)));
+  test('behind', () => {}); test('last', () => {});`;
+    const { events, fault } = await run('never', source, { ...LIMITS, silentMs: 2_000 });
+    assert.equal(fault, 'stood still for 2 s in: hook');
+    assert.deepEqual(outcomes(events), [
+      ['good', 'passed'],
+      ['hook', 'stood still'],
+      ['behind', 'not run'],
+      ['last', 'not run'],
+    ]);
+  });
+
+  it('gives every property the seed of the run', async () => {
+    const source = `import fc from '${import.meta.resolve('fast-check')}';
+  test('seed', () => { if (fc.readConfigureGlobal().seed !== Number(process.env.TEST_SEED)) throw new Error('no'); });`;
+    process.env.TEST_SEED ??= '7';
+    assert.deepEqual(outcomes((await run('seed', source)).events), [['seed', 'passed']]);
+  });
+
   it('that something keeps open after its last test is ended and told', async () => {
-    const short = { silentMs: 60_000, exitMs: 1_000 };
+    const short = { ...LIMITS, exitMs: 1_000 };
     const outcome = await run('open', "test('good', () => { setInterval(() => {}, 1e6); });", short);
     assert.deepEqual([outcome.fault, outcome.lingered], [null, true]);
   });

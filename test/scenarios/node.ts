@@ -69,7 +69,7 @@ export class TestNode {
 
   async namespace(
     namespace: string,
-    flags: { publicRead?: boolean; suspended?: boolean } = {},
+    flags: { publicRead?: boolean; suspended?: boolean; maxTtl?: number } = {},
   ): Promise<void> {
     await this.apply({
       type: 'namespace.upserted',
@@ -77,6 +77,7 @@ export class TestNode {
       id: '00000000-0000-4000-8000-000000000000',
       publicRead: flags.publicRead ?? false,
       suspended: flags.suspended ?? false,
+      ...(flags.maxTtl !== undefined && { maxTtl: flags.maxTtl }),
       recordsCount: 0,
       createdAt: this.now,
       updatedAt: this.now,

@@ -85,7 +85,9 @@ const COMMANDS: Readonly<Record<string, (play: Play, words: readonly string[]) =
     play.node.now = now;
   },
   async namespace(play, [name, ...flags]) {
+    const ttl = flags.find((flag) => flag.startsWith('max_ttl='));
     await play.node.namespace(name!, {
+      ...(ttl !== undefined && { maxTtl: Number(ttl.slice('max_ttl='.length)) }),
       publicRead: flags.includes('public_read'),
       suspended: flags.includes('suspended'),
     });

@@ -67,7 +67,7 @@ async function loadedByServer(): Promise<Loaded> {
 }
 
 describe('what a start loads', () => {
-  for (const entry of ['main.ts', 'edge-worker.ts', 'outbound-worker.ts']) {
+  for (const entry of ['main.ts', 'edge-worker.ts', 'health-worker.ts', 'outbound-worker.ts']) {
     it(`is without fetch in ${entry}: an import of node:http would load it`, () => {
       const loaded = loadedBy(entry);
       assert.ok(loaded.includes('NativeModule http'), 'node:http is loaded');

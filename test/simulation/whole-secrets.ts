@@ -24,7 +24,10 @@ const IDENTITIES: ReadonlyMap<string, NodeIdentity> = new Map(
   ['n1', 'n2', 'n3'].map((name, i) => {
     const encryption = nodeKeys(20 + i);
     const encrypt = encryption.publicKey.export({ type: 'spki', format: 'pem' }).toString();
-    return [name, { listed: { name, nkey: `U${name}`, encrypt }, encryption, signing: signingKeys(30 + i) }];
+    return [
+      name,
+      { listed: { name, nkey: `U${name}`, encrypt, account: i }, encryption, signing: signingKeys(30 + i) },
+    ];
   }),
 );
 const NODES: readonly FeedNode[] = [...IDENTITIES.values()].map(({ listed }) => listed);

@@ -85,6 +85,7 @@ export interface Conversion {
 }
 
 export interface SunTimes {
+  readonly loc: string;
   readonly date: string;
   readonly rise?: string;
   readonly set?: string;
@@ -172,6 +173,7 @@ export const SERVICE_FIELDS: ServiceFields = {
   },
   units: { val: 'number', from: 'text', to: 'text', res: 'number', cat: 'text' },
   sun: {
+    loc: 'text',
     date: 'text',
     rise: 'text?',
     set: 'text?',

@@ -1,6 +1,6 @@
 import type { CallOptions, Http, PostOptions } from './http/http.ts';
 import { readLines } from './http/lines.ts';
-import type { NewQueryToken } from './requests.ts';
+import type { NamespacePatch, NewQueryToken } from './requests.ts';
 import type { ExportedRecord, MintedQueryToken, NamespaceResource, QueryTokenResource } from './resources.ts';
 
 export class Namespaces {
@@ -27,6 +27,11 @@ export class Namespaces {
   async create(name: string, options: PostOptions = {}): Promise<NamespaceResource> {
     const body = { namespace: { name } };
     const parts = { method: 'POST', path: '/namespaces', body, ...options } as const;
+    return (await this.#http.json<NamespaceResource>(parts)).body;
+  }
+
+  async update(id: string, change: NamespacePatch, options: CallOptions = {}): Promise<NamespaceResource> {
+    const parts = { method: 'PATCH', path: pathOf(id), body: { namespace: change }, ...options } as const;
     return (await this.#http.json<NamespaceResource>(parts)).body;
   }
 

@@ -32,6 +32,11 @@ export interface RecordFilter {
   readonly created_before?: string | Date | undefined;
 }
 
+export interface NamespacePatch {
+  /** 1 to 86,400 seconds. Caches may show an old value of an open namespace for so long. */
+  readonly max_ttl?: number | undefined;
+}
+
 export interface NewQueryToken {
   readonly name: string;
   /** 1 to 365. Default 30. */

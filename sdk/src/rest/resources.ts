@@ -43,12 +43,21 @@ export interface NamespaceResource {
   readonly id: string;
   readonly name: string;
   readonly records_count: number;
+  /** Seconds: the longest TTL of an answer while everyone may read the namespace. */
+  readonly max_ttl: number;
   readonly created_at: string;
   readonly updated_at: string;
   /** Only while reads over DNS need no query token: the operator has opened the namespace. */
   readonly public_read?: true;
   /** Only while the operator has suspended the namespace. */
   readonly suspended?: true;
+}
+
+/** Who made a query token or a webhook. */
+export interface Maker {
+  readonly user_id: string;
+  /** Null unless you are an owner, and when the account was deleted. */
+  readonly email: string | null;
 }
 
 export interface QueryTokenResource {
@@ -58,6 +67,8 @@ export interface QueryTokenResource {
   readonly expires_at: string;
   readonly revoked_at: string | null;
   readonly created_at: string;
+  /** Null: an API key or the operator. */
+  readonly created_by: Maker | null;
 }
 
 export interface MintedQueryToken extends QueryTokenResource {
@@ -94,6 +105,8 @@ export interface WebhookResource {
   readonly last_triggered_at: string | null;
   readonly scopes: { readonly namespaces: readonly string[] };
   readonly created_at: string;
+  /** Null: an API key. */
+  readonly created_by: Maker | null;
 }
 
 export interface WebhookWithSecrets extends WebhookResource {

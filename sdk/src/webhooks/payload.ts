@@ -24,9 +24,15 @@ export interface NamespaceUpserted {
   readonly id: string;
   readonly name: string;
   readonly records_count: number;
+  /** Seconds: the longest TTL of an answer while everyone may read the namespace. Missing in events of servers before 0.2. */
+  readonly max_ttl?: number;
   /** ISO 8601 in UTC. */
   readonly created_at: string;
   readonly updated_at: string;
+  /** Only while everyone may read the namespace over DNS. */
+  readonly public_read?: true;
+  /** Only while the operator has suspended the namespace. */
+  readonly suspended?: true;
 }
 
 export interface NamespaceDeleted {

@@ -4,12 +4,16 @@ import { WebhookVerificationError } from './verification-error.ts';
 type Kind = 'text' | 'integer' | 'text or null';
 type Fields = Readonly<Record<string, Kind>>;
 
+type RequiredKeys<T> = { [K in keyof T]-?: object extends Pick<T, K> ? never : K }[keyof T];
+
 /** Required fields, apart from `event` and `data`. */
 const EVENT: Fields = { seq: 'integer', created_at: 'text' };
 const TEST: Fields = { timestamp: 'text' };
 
 /** Required fields of `data`; others are allowed. */
-const DATA: { readonly [E in WebhookPayload as E['event']]: Readonly<Record<keyof E['data'], Kind>> } = {
+const DATA: {
+  readonly [E in WebhookPayload as E['event']]: Readonly<Record<RequiredKeys<E['data']>, Kind>>;
+} = {
   'record.upserted': {
     key: 'text',
     namespace: 'text',

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { issueCertificate, makeAuthority } from '../../certificates/authority.ts';
 import { hostPort } from '../../config/parsers.ts';
@@ -101,18 +101,26 @@ export async function feedInit(
   else {
     print(`made ${dir}. Next:
   nats-server -c ${path(FILES.broker)}
-  uqrp node add NAME --feed ${dir} > NAME.creds      # then SIGHUP to nats-server
-Keep ${path(FILES.caKey)} and ${path(FILES.control)} secret: they let in new nodes, and sign the feed.`);
+  uqrp node add NAME --feed ${dir} --out NAME.creds      # then SIGHUP to nats-server
+Keep ${path(FILES.caKey)} and ${path(FILES.control)} secret and away from the broker: they let in new nodes, and sign the feed.
+The broker needs ${[FILES.broker, FILES.users, FILES.ca, FILES.cert, FILES.key].join(', ')} alone.`);
   }
 }
 
-/** Prints the credentials of a new node. They are not kept here. */
-export async function nodeAdd(clock: Clock, name: string, { feed }: { feed: string }): Promise<void> {
+/** Prints the credentials of a new node, or writes them into a file. They are not kept here. */
+export async function nodeAdd(
+  clock: Clock,
+  name: string,
+  { feed, out }: { readonly feed: string; readonly out?: string },
+): Promise<void> {
   if (!isNodeName(name)) {
     throw new UsageError(
       `a node's name has 1 to 32 small letters, digits and hyphens, and is not "${CONTROL_NAME}"`,
     );
   }
+  // Before the node is added: its secrets are kept nowhere.
+  if (out !== undefined && existsSync(out))
+    throw new InputError(`${out} exists: choose another file, or move it away`);
   const dir = resolve(feed);
   const control = readControl(dir);
   const authority = { cert: control.ca, key: read(dir, FILES.caKey) };
@@ -127,18 +135,27 @@ export async function nodeAdd(clock: Clock, name: string, { feed }: { feed: stri
       );
     return next;
   });
-  process.stdout.write(
-    printCredentials({
-      version: 1,
-      name,
-      servers: control.servers,
-      ca: control.ca,
-      ...client,
-      seed: nkey.seed,
-      verify: control.verify,
-      decrypt: privatePem(box.privateKey),
-      sign: null,
-    }),
+  const credentials = printCredentials({
+    version: 1,
+    name,
+    servers: control.servers,
+    ca: control.ca,
+    ...client,
+    seed: nkey.seed,
+    verify: control.verify,
+    decrypt: privatePem(box.privateKey),
+    sign: null,
+  });
+  if (out === undefined) process.stdout.write(credentials);
+  else replaceFileSync(resolve(out), credentials, SECRET);
+}
+
+/** Writes `nodes.conf` again, with the accounts of this release. */
+export function nodeConfig({ feed }: { readonly feed: string }): void {
+  const dir = resolve(feed);
+  change(dir, (all) => all);
+  process.stderr.write(
+    `wrote ${join(dir, FILES.users)}. Restart nats-server: accounts that are new work only then. Nodes and control connect again by themselves.\n`,
   );
 }
 

@@ -12,7 +12,7 @@ import { findOwner } from '../../control/store/webhooks/owners.ts';
 import type { Clock } from '../../core/clock.ts';
 import { AppError } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
-import { namespaceNameFault } from '../../core/names/namespace-name.ts';
+import { namespaceNameFaults } from '../../core/names/namespace-name.ts';
 import { reachable } from '../address.ts';
 import { type CliContext, commandConfig, withStore } from '../context.ts';
 import { InputError, print, UsageError } from '../output.ts';
@@ -128,8 +128,9 @@ async function makeOwner(deps: Deps, namespace: string, email: string): Promise<
     }
     return known;
   }
-  const fault = namespaceNameFault(namespace);
-  if (fault !== null) throw new InputError(`the namespace ${namespace} cannot be made: ${fault}`);
+  const faults = namespaceNameFaults(namespace);
+  if (faults.length > 0)
+    throw new InputError(`the namespace ${namespace} cannot be made: ${faults.join('; ')}`);
   if (known === null) await createUser(deps, email, 'free');
   const actor = known ?? (await customerActor(deps, email))!;
   await createNamespace(deps, actor, { name: namespace });

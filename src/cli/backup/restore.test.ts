@@ -56,6 +56,27 @@ describe('restore', () => {
   });
   after(() => rmSync(base, { recursive: true, force: true }));
 
+  it('compares each file again once it is copied: the backup may change meanwhile (L01)', () => {
+    for (const [index, path] of paths.entries()) {
+      const folder = makeBackup(`changing-${index}`, {
+        secret: Buffer.from('secret'),
+        'keys/uqrp.net.json': Buffer.from('{}'),
+        [DATABASE_FILE]: database,
+      });
+      const dataDir = join(base, `changed-${index}`);
+      const change = (files: number): void => {
+        if (files === 0) writeFileSync(join(folder, path), 'another');
+      };
+      assert.throws(
+        () => restoreInto(folder, { dataDir, databaseUrl: null }, change),
+        /is not what the manifest says: nothing was restored/,
+        path,
+      );
+      assert.equal(existsSync(join(dataDir, path)), false);
+      assert.equal(existsSync(join(dataDir, UNFINISHED_RESTORE)), false);
+    }
+  });
+
   it('describes a file in chunks as it describes the whole, so that a database may be larger than memory', () => {
     const file = join(base, 'chunks');
     writeFileSync(file, database);

@@ -46,8 +46,14 @@ export function addFeedCommands({ program, command, clock, json }: Builder): voi
   command(node, 'add', 'let a node in, and print its credentials')
     .argument('<name>', 'small letters, digits and hyphens')
     .requiredOption(...FEED)
-    .addHelpText('after', examples('uqrp node add fra1 --feed feed > fra1.creds'))
-    .action(async (name: string, options: { feed: string }) => (await load()).nodeAdd(clock, name, options));
+    .option('--out <file>', 'write them into this new file, for this user alone, instead of printing them')
+    .addHelpText('after', examples('uqrp node add fra1 --feed feed --out fra1.creds'))
+    .action(async (name: string, options: { feed: string; out?: string }) =>
+      (await load()).nodeAdd(clock, name, options),
+    );
+  command(node, 'config', 'write nodes.conf again from nodes.json, as after an upgrade')
+    .requiredOption(...FEED)
+    .action(async (options: { feed: string }) => (await load()).nodeConfig(options));
   command(
     node,
     'status',

@@ -1,7 +1,6 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { ask } from '../../client/ask.ts';
+import { askResolver, dsSeenBy, resolversOf } from '../../client/resolvers.ts';
 import type { Config } from '../../config/config.ts';
 import { deriveKey, loadSecret } from '../../config/secrets.ts';
 import { neededNode } from '../../config/version.ts';
@@ -12,8 +11,6 @@ import type { Clock } from '../../core/clock.ts';
 import { dsLines } from '../../edge/dnssec/keys/ds.ts';
 import { ENCRYPTION_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
 import { RRTYPE } from '../../edge/wire/codes.ts';
-import { nameFromText } from '../../edge/wire/name.ts';
-import { rdataToText } from '../../edge/wire/rdata/present.ts';
 import { freeOctets } from '../../files/free-space.ts';
 import { checkPorts, portUses } from '../../start-checks.ts';
 import { fileZoneKeys } from '../../zone-keys/file-keys.ts';
@@ -23,22 +20,21 @@ import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';
 import { checkBroker } from './feed-broker.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
-import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
+import { checkClock, checkCredentials, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';
-
-const RESOLVER_DEADLINE_MS = 3000;
 
 /** Looks at everything that most often goes wrong, changes nothing, and ends with 1 when something is wrong. */
 export async function doctor(clock: Clock, json: boolean): Promise<void> {
   const config = configWithData();
   const files = filesOf(config.dataDir);
-  const resolvers = config.resolvers.length > 0 ? config.resolvers : systemResolvers();
+  const resolvers = resolversOf(config.resolvers);
   const findings = [
     checkNode(process.versions.node, neededNode()),
     checkDisk(freeOctets(config.dataDir)),
     checkClock(clock(), newestOf(files)),
     checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
+    ...(config.feed === null ? [] : [checkCredentials(config.feed.file, statSync(config.feed.file).mode)]),
     await checkServer(config),
     await checkStore(config, clock),
     ...(await checkBroker(config.feed, clock)),
@@ -99,7 +95,7 @@ function isUsable(path: string): boolean {
 async function checkResolver(server: string): Promise<Finding> {
   const check = `resolver ${server}`;
   try {
-    const reply = await askResolver(server, '.', RRTYPE.SOA);
+    const reply = await askResolver(server, '.', RRTYPE.SOA, 'udp');
     return reply.rcode === 0 ? ok(check, 'answers') : wrong(check, `answers with rcode ${reply.rcode}`);
   } catch (error) {
     return wrong(check, `does not answer: ${(error as Error).message}. Set UQRP_RESOLVERS to one that does.`);
@@ -133,12 +129,8 @@ async function checkZone(zone: string, keys: ZoneKeys, resolver: string | undefi
   const found = await keys.find(zone);
   if (found === null) return note(`ds ${zone}`, 'there are no keys yet: the server makes them at its start');
   const own = dsLines(found).map((line) => line.split(' IN DS ')[1] ?? '');
-  const reply =
-    resolver === undefined ? null : await askResolver(resolver, zone, RRTYPE.DS).catch(() => null);
-  const parent = reply?.answer
-    .filter((rr) => rr.type === RRTYPE.DS)
-    .map((rr) => rdataToText(rr.type, rr.rdata));
-  return checkDs(zone, own, parent ?? null);
+  const parent = resolver === undefined ? null : await dsSeenBy(resolver, zone);
+  return checkDs(zone, own, parent);
 }
 
 /** Keys in the data directory, or in PostgreSQL, where they are encrypted under the secret. Makes none. */
@@ -167,22 +159,6 @@ function checkCertificateOf(config: Config, clock: Clock): Finding {
   if (config.tls === null && !existsSync(cert))
     return note('certificate', 'there is none yet: the server makes one at its start');
   return checkCertificate(readFileSync(cert, 'utf8'), readFileSync(key, 'utf8'), clock());
-}
-
-/** @param server a literal address, with `:port` or `[v6]:port` where the port is not 53 */
-function askResolver(server: string, name: string, type: number) {
-  const [, inBrackets, bare, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(server) ?? [];
-  const host = inBrackets ?? bare ?? server;
-  const target = { host, port: Number(port ?? 53), ca: null };
-  const qname = name === '.' ? Uint8Array.of(0) : nameFromText(name)!;
-  return ask(qname, type, { server: target, transport: 'udp', deadlineMs: RESOLVER_DEADLINE_MS });
-}
-
-function systemResolvers(): string[] {
-  if (!existsSync('/etc/resolv.conf')) return [];
-  return [...readFileSync('/etc/resolv.conf', 'utf8').matchAll(/^nameserver\s+(\S+)/gm)]
-    .map(([, address]) => address!)
-    .filter((address) => !(isIPv6(address) && address.includes('%')));
 }
 
 function certificatePaths({ tls, dataDir }: Config): { cert: string; key: string } {

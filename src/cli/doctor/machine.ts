@@ -56,6 +56,16 @@ export function checkRights(open: readonly string[]): Finding {
     : wrong('rights', `other users can reach ${open.join(', ')}. The next start of the server closes them.`);
 }
 
+/** A group may read it: Kubernetes gives secrets to the group of a pod. */
+export function checkCredentials(file: string, mode: number): Finding {
+  return (mode & 0o007) === 0
+    ? ok('credentials', `other users cannot read ${file}`)
+    : wrong(
+        'credentials',
+        `every user of this machine can read ${file}, and be this end of the feed: chmod 600 it. If somebody may have read it, remove the node and add it again.`,
+      );
+}
+
 export interface ViewFile {
   readonly path: string;
   readonly mode: number;

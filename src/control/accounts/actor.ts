@@ -7,6 +7,8 @@ export type ApiOperation = 'read' | 'write';
 /** The customer of a use case, and what the credential may do. */
 export interface Actor {
   readonly customerId: string;
+  /** The user who answers for the request: who is signed in; for an API key the owner who has belonged to the customer for longest. */
+  readonly personId: string;
   /** Who is signed in; null for an API key, which belongs to the customer. */
   readonly userId: string | null;
   /** Of the session that the request came with; null for an API key. */

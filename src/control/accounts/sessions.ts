@@ -82,6 +82,7 @@ export function openSessions({ store, clock, newId }: SessionDeps, secret: Uint8
       uses.note(claims.sessionId, session.lastUsedAt);
       return {
         customerId: session.customerId,
+        personId: session.userId,
         userId: session.userId,
         sessionId: claims.sessionId,
         role: session.role,

@@ -3,6 +3,7 @@ import type { HttpObservation } from '../../core/network/http-observation.ts';
 import type { Timers } from '../../lifecycle/timers.ts';
 import type { HasCodes, HasSessions, HasZoneLength } from '../accounts/deps.ts';
 import type { AnswerEncryption } from '../idempotency/once.ts';
+import type { FreeMemory } from '../limits/body-budget.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { HasInvitationMail } from '../organizations/invitations.ts';
 import type { HasChallenges } from '../passkeys/relying-party.ts';
@@ -42,6 +43,7 @@ export interface ApiDeps
   readonly trustedProxies: readonly string[];
   /** What else the port serves. */
   readonly serveOther?: ServeOther;
+  readonly freeMemory?: FreeMemory;
   readonly observe?: (observation: HttpObservation) => void;
   /** Called for faults of the server: the client reads only `Server error`. */
   readonly onError?: OnFailure;

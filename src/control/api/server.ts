@@ -5,12 +5,14 @@ import { malformed } from '../../core/errors.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { NO_ROUTE_SCHEMAS } from '../../lifecycle/no-route-schemas.ts';
 import { openApiKeys } from '../keys/authenticate.ts';
+import { createBodyBudget } from '../limits/body-budget.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
 import { refusalOf, shadowedBy } from './answers/routing.ts';
 import type { ApiDeps } from './deps.ts';
 import { collectRoutes } from './openapi/collect-routes.ts';
 import {
+  chargeBody,
   decorateAddress,
   decorateRenewal,
   type GuardDeps,
@@ -20,7 +22,7 @@ import {
   isRepeated,
   uncountRefusedWrite,
 } from './requests/guard.ts';
-import { jsonParser, refuseCoding } from './requests/json-body.ts';
+import { readJsonBodies, refuseCoding } from './requests/json-body.ts';
 import { accountRoutes } from './routes/account.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { datasetRoutes } from './routes/datasets.ts';
@@ -47,6 +49,9 @@ const PREFIX = '/api/v1';
 /** Milliseconds. The server closes a connection that sends its request, or reads its answer, too slowly. */
 const TIMES = { headers: 10_000, request: 30_000, keepAlive: 72_000, idle: 120_000, check: 5_000 };
 
+/** Characters. Node refuses request heads of more than 16 KiB. */
+const LONGEST_PATH = 16_384;
+
 const RESOURCES = [
   recordRoutes,
   namespaceRoutes,
@@ -68,14 +73,18 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   const guardDeps: GuardDeps = { ...deps, apiKeys };
 
   app.decorateRequest('actor', null);
-  app.decorateRequest('countedAt', null);
+  app.decorateRequest('counted', null);
   app.decorateRequest('checkedAt', 0);
   app.decorateRequest('otherRoute', null);
   decorateAddress(app, clientAddress(deps.trustedProxies));
   decorateRenewal(app, guardDeps);
   app.server.maxConnections = LIMITS.restConnections;
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, jsonParser(app));
+  readJsonBodies(app, PREFIX, {
+    budget: createBodyBudget(deps),
+    timers: deps.timers,
+    charge: (request, octets) => chargeBody(request, octets, deps),
+  });
   app.setErrorHandler(async (error, request, reply) => {
     await uncountRefusedWrite(request, deps, error).catch((fault: unknown) => onError(fault, request.id));
     return sendError(reply, error, onError);
@@ -142,6 +151,8 @@ function options(onError: OnFailure): FastifyHttpOptions<Server> {
     genReqId: () => randomUUID(),
     requestIdHeader: false,
     bodyLimit: LIMITS.requestBody,
+    // Longer than any path: an id of whatever length is one that nothing has.
+    routerOptions: { maxParamLength: LONGEST_PATH },
     requestTimeout: TIMES.request,
     keepAliveTimeout: TIMES.keepAlive,
     connectionTimeout: TIMES.idle,

@@ -32,6 +32,7 @@ export function openApiKeys(
       const namespaces: readonly string[] = JSON.parse(key.namespaces);
       return {
         customerId: key.customer_id,
+        personId: key.person_id,
         userId: null,
         sessionId: null,
         role: null,

@@ -3,7 +3,7 @@ import { isText } from '../../core/input/fields.ts';
 import { FUTURE_TIME_OR_NULL, listOf, nameOf } from '../../core/input/readers.ts';
 import { nested, optional, type Reader, required, shape } from '../../core/input/shape.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { isLabel } from '../../core/names/labels.ts';
+import { folded, isLabel } from '../../core/names/labels.ts';
 import type { ApiOperation } from '../accounts/actor.ts';
 
 /** Lists have no repetitions. Empty: both operations, or all namespaces. */
@@ -22,7 +22,7 @@ const NAMES = listOf(LIMITS.apiKeyNamespaces, isText, 'strings', { type: 'string
 const NAMESPACES: Reader<readonly string[]> = {
   schema: { ...NAMES.schema, description: 'Names of your namespaces. Empty: all' },
   read(fields: Fields, name, context) {
-    const names = NAMES.read(fields, name, context);
+    const names = folded(NAMES.read(fields, name, context));
     if (names?.every(isLabel) === false) fields.fault(name, 'has a namespace that does not exist');
     return names;
   },

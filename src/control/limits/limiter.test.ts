@@ -128,11 +128,17 @@ function limiterSuite(
       }
     });
 
-    scenario('200 hits at once, over two handles: exactly 60 pass', async ({ handles }) => {
-      const waits = await Promise.all(
-        Array.from({ length: 200 }, async (_, i) => handles[i % 2 === 0 ? 0 : 1].take('writes', 'a')),
-      );
-      assert.equal(waits.filter((wait) => wait === 0).length, 60);
+    // As many at once as the pools of two stores have connections: on a busy machine more would wait for one longer than a pool lets them
+    // (part 3 of the review of the tests).
+    scenario('200 hits of 20 clients at once, over two handles: exactly 60 pass', async ({ handles }) => {
+      let passed = 0;
+      const client = async (_: unknown, i: number): Promise<void> => {
+        for (let hit = 0; hit < 10; hit++) {
+          if ((await handles[i % 2 === 0 ? 0 : 1].take('writes', 'a')) === 0) passed++;
+        }
+      };
+      await Promise.all(Array.from({ length: 20 }, client));
+      assert.equal(passed, 60);
     });
   });
 }
@@ -232,13 +238,13 @@ test('memory is bounded: periods that are over leave first, then the oldest', ()
 
 test('a flood of keys that are used once resets no key that is at its limit', () => {
   const limiter = memoryLimiter(() => 1_700_000_000_000, 100);
-  const { limit } = BUDGETS.failedCodes[0];
-  for (let i = 0; i < limit; i++) assert.equal(limiter.take('failedCodes', 'attacked'), 0);
-  for (let i = 0; i < 1000; i++) assert.equal(limiter.take('failedCodes', `flood ${i}`), 0);
-  assert.equal(limiter.take('failedCodes', 'attacked'), 3600);
+  const { limit } = BUDGETS.triesWithoutFlow[0];
+  for (let i = 0; i < limit; i++) assert.equal(limiter.take('triesWithoutFlow', 'attacked'), 0);
+  for (let i = 0; i < 1000; i++) assert.equal(limiter.take('triesWithoutFlow', `flood ${i}`), 0);
+  assert.equal(limiter.take('triesWithoutFlow', 'attacked'), 3600);
   // Nothing but keys at their limit: the oldest is deleted all the same.
-  for (let i = 0; i < 100; i++) for (let n = 0; n < limit; n++) limiter.take('failedCodes', `full ${i}`);
-  assert.equal(limiter.take('failedCodes', 'attacked'), 0);
+  for (let i = 0; i < 100; i++) for (let n = 0; n < limit; n++) limiter.take('triesWithoutFlow', `full ${i}`);
+  assert.equal(limiter.take('triesWithoutFlow', 'attacked'), 0);
 });
 
 test('a limiter that is off admits everything', () => {

@@ -12,18 +12,21 @@ import {
 import { BUDGETS, type Budget } from './rules.ts';
 
 export interface Limiter {
-  /** Counts a hit and returns 0; at the limit counts nothing and returns whole seconds to wait, at least 1. */
-  take(budget: Budget, key: string): number | Promise<number>;
+  /**
+   * Counts hits, all of them, and returns 0; without room for them counts none and returns whole seconds to wait, at least 1.
+   * @param hits at most the least limit of the budget; 1 if omitted
+   */
+  take(budget: Budget, key: string, hits?: number): number | Promise<number>;
   /** Each period of the budget, in the order of the table. Null: nothing is limited. Counts nothing. */
   used(budget: Budget, key: string): readonly BudgetUse[] | null | Promise<readonly BudgetUse[] | null>;
-  /** Removes a hit counted at `takenAt`, milliseconds since the epoch, from periods that had begun by then. */
-  giveBack(budget: Budget, key: string, takenAt: number): void | Promise<void>;
+  /** Removes hits, 1 if omitted, counted at `takenAt`, milliseconds since the epoch, from periods that had begun by then. */
+  giveBack(budget: Budget, key: string, takenAt: number, hits?: number): void | Promise<void>;
 }
 
 interface MemoryLimiter extends Limiter {
   used(budget: Budget, key: string): readonly BudgetUse[];
-  take(budget: Budget, key: string): number;
-  giveBack(budget: Budget, key: string, takenAt: number): void;
+  take(budget: Budget, key: string, hits?: number): number;
+  giveBack(budget: Budget, key: string, takenAt: number, hits?: number): void;
 }
 
 /** UQRP_REST_RATE=off. */
@@ -38,17 +41,17 @@ type KeyedPeriods = Map<string, readonly (Period | undefined)[]>;
 export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): MemoryLimiter {
   const maps = new Map<Budget, KeyedPeriods>();
   return {
-    take(budget, key) {
+    take(budget, key, hits = 1) {
       const rules: readonly PeriodRule[] = BUDGETS[budget];
       const now = clock();
       const map = mapOf(maps, budget);
       const periods = map.get(key) ?? [];
-      const wait = Math.max(...rules.map((rule, i) => secondsToWait(periods[i], rule, now)));
+      const wait = Math.max(...rules.map((rule, i) => secondsToWait(periods[i], rule, now, hits)));
       if (wait > 0) return wait;
       if (!map.has(key) && map.size >= keysMax) makeRoom(map, rules, now, keysMax);
       map.set(
         key,
-        rules.map((rule, i) => hit(periods[i], rule.length, now)),
+        rules.map((rule, i) => hit(periods[i], rule.length, now, hits)),
       );
       return 0;
     },
@@ -57,13 +60,13 @@ export function memoryLimiter(clock: Clock, keysMax: number = KEYS_MAX): MemoryL
       const periods = mapOf(maps, budget).get(key) ?? [];
       return rules.map((rule, i) => useOf(periods[i], rule, clock()));
     },
-    giveBack(budget, key, takenAt) {
+    giveBack(budget, key, takenAt, hits = 1) {
       const map = mapOf(maps, budget);
       const periods = map.get(key);
       if (periods !== undefined)
         map.set(
           key,
-          periods.map((period) => period && withoutHit(period, takenAt)),
+          periods.map((period) => period && withoutHit(period, takenAt, hits)),
         );
     },
   };

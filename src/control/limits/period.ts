@@ -15,20 +15,23 @@ export function isOver(period: Period, length: number, now: number): boolean {
   return now >= period.startedAt + length || now < period.startedAt;
 }
 
-export function hit(period: Period | undefined, length: number, now: number): Period {
-  if (period === undefined || isOver(period, length, now)) return { startedAt: now, count: 1 };
-  return { startedAt: period.startedAt, count: period.count + 1 };
+export function hit(period: Period | undefined, length: number, now: number, hits = 1): Period {
+  if (period === undefined || isOver(period, length, now)) return { startedAt: now, count: hits };
+  return { startedAt: period.startedAt, count: period.count + hits };
 }
 
-/** Removes a hit counted at `takenAt`; no change when the period started later. */
-export function withoutHit(period: Period, takenAt: number): Period {
-  if (period.startedAt > takenAt || period.count === 0) return period;
-  return { startedAt: period.startedAt, count: period.count - 1 };
+/** Removes hits counted at `takenAt`; no change when the period started later. */
+export function withoutHit(period: Period, takenAt: number, hits = 1): Period {
+  if (period.startedAt > takenAt) return period;
+  return { startedAt: period.startedAt, count: Math.max(0, period.count - hits) };
 }
 
-/** Returns 0 when the period admits one more hit, else the whole seconds until it does, at least 1. Counts nothing. */
-export function secondsToWait(period: Period | undefined, rule: PeriodRule, now: number): number {
-  if (period === undefined || isOver(period, rule.length, now) || period.count < rule.limit) return 0;
+/**
+ * Returns 0 when the period admits so many more hits, else the whole seconds until it does, at least 1. Counts nothing.
+ * @param hits at most the limit of the rule
+ */
+export function secondsToWait(period: Period | undefined, rule: PeriodRule, now: number, hits = 1): number {
+  if (period === undefined || isOver(period, rule.length, now) || period.count + hits <= rule.limit) return 0;
   return Math.max(1, Math.ceil((period.startedAt + rule.length - now) / 1000));
 }
 

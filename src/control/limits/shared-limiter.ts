@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Store } from '../store/store.ts';
-import { countHit, forgetPeriods, readPeriods, uncountHit } from '../store/tables/rate-limits.ts';
+import { countHits, forgetPeriods, readPeriods, uncountHits } from '../store/tables/rate-limits.ts';
 import type { Limiter } from './limiter.ts';
 import { type PeriodRule, secondsToWait, useOf } from './period.ts';
 import { BUDGETS } from './rules.ts';
@@ -18,7 +18,7 @@ const FORGET_EVERY = 60_000;
 export function sharedLimiter(store: Store, clock: Clock): Limiter {
   let forgottenAt = clock();
   return {
-    async take(budget, key) {
+    async take(budget, key, hits = 1) {
       const now = clock();
       if (now - forgottenAt >= FORGET_EVERY) {
         forgottenAt = now;
@@ -32,7 +32,7 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
       try {
         await store.write(async (tx) => {
           for (const [i, rule] of rules.entries()) {
-            if (!(await countHit(tx, keys[i]!, rule.limit, rule.length, now))) throw new Refused();
+            if (!(await countHits(tx, { key: keys[i]!, hits, rule, now }))) throw new Refused();
           }
         });
         return 0;
@@ -40,7 +40,7 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
         if (!(error instanceof Refused)) throw error;
       }
       const periods = await readPeriods(store.read, keys);
-      const waits = rules.map((rule, i) => secondsToWait(periods.get(keys[i]!), rule, now));
+      const waits = rules.map((rule, i) => secondsToWait(periods.get(keys[i]!), rule, now, hits));
       return Math.max(1, ...waits);
     },
     async used(budget, key) {
@@ -49,9 +49,9 @@ export function sharedLimiter(store: Store, clock: Clock): Limiter {
       const periods = await readPeriods(store.read, keys);
       return rules.map((rule, i) => useOf(periods.get(keys[i]!), rule, clock()));
     },
-    async giveBack(budget, key, takenAt) {
+    async giveBack(budget, key, takenAt, hits = 1) {
       const keys = BUDGETS[budget].map((rule: PeriodRule) => periodKey(budget, rule, key));
-      await store.write((tx) => uncountHit(tx, keys, takenAt));
+      await store.write((tx) => uncountHits(tx, keys, takenAt, hits));
     },
   };
 }

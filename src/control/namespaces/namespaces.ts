@@ -1,9 +1,10 @@
 import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
+import { integerOf } from '../../core/input/readers.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../core/input/schema.ts';
-import { required, shape } from '../../core/input/shape.ts';
+import { optional, required, shape } from '../../core/input/shape.ts';
 import { LIMITS } from '../../core/limits.ts';
-import { NAMESPACE_NAME_SCHEMA, namespaceNameFault } from '../../core/names/namespace-name.ts';
+import { NAMESPACE_NAME_SCHEMA, namespaceNameFaults } from '../../core/names/namespace-name.ts';
 import { formatTime } from '../../core/text/time.ts';
 import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
@@ -14,13 +15,17 @@ import {
   findNamespace,
   insertNamespace,
   listNamespaces,
+  lockNamespace,
   type NamespaceRow,
+  setMaxTtl,
 } from '../store/tables/namespaces.ts';
 
 export interface NamespaceResource {
   readonly id: string;
   readonly name: string;
   readonly records_count: number;
+  /** Seconds that caches may keep an answer while the namespace is open. */
+  readonly max_ttl: number;
   readonly created_at: string;
   readonly updated_at: string;
   /** Present only while the operator lets everyone read the namespace. */
@@ -35,6 +40,12 @@ export const NAMESPACE_SCHEMA = resourceSchema<NamespaceResource>(
     id: UUID,
     name: NAMESPACE_NAME_SCHEMA,
     records_count: COUNT,
+    max_ttl: {
+      type: 'integer',
+      description:
+        'The longest TTL of an open answer, in seconds: caches may show an old value for so long. Answers of a private namespace have TTL 0',
+      examples: [LIMITS.openTtlDefault],
+    },
     created_at: TIME,
     updated_at: TIME,
     public_read: { const: true, description: 'Only while reads over DNS need no query token' },
@@ -48,19 +59,33 @@ export const NEW_NAMESPACE = shape('NewNamespace', {
     schema: NAMESPACE_NAME_SCHEMA,
     read(fields, name) {
       const text = fields.text(name);
-      const fault = text === undefined ? null : namespaceNameFault(text);
-      if (fault === null) return text;
-      fields.fault(name, fault.replace(/^name /, ''));
-      return undefined;
+      const faults = text === undefined ? [] : namespaceNameFaults(text);
+      for (const fault of faults) fields.fault(name, fault.replace(/^name /, ''));
+      return faults.length === 0 ? text : undefined;
     },
   }),
 });
+
+export const NAMESPACE_PATCH = shape(
+  'NamespacePatch',
+  {
+    max_ttl: optional(
+      integerOf(1, LIMITS.openTtlMax, {
+        description:
+          'The longest TTL of an open answer, in seconds. A record that expires sooner has a shorter one. Caches may show an old value for so long after a write',
+        examples: [3600],
+      }),
+    ),
+  },
+  { atLeastOneOf: 'namespace', fixed: ['id', 'name'] },
+);
 
 export function namespaceResource(row: NamespaceRow): NamespaceResource {
   return {
     id: row.id,
     name: row.name,
     records_count: row.records_count,
+    max_ttl: row.max_ttl,
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
     ...(row.public_read === 1 && { public_read: true }),
@@ -77,6 +102,7 @@ export function namespaceChange(row: NamespaceRow): NewChange {
     id: row.id,
     publicRead: row.public_read === 1,
     suspended: row.suspended === 1,
+    maxTtl: row.max_ttl,
     recordsCount: row.records_count,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
@@ -105,6 +131,7 @@ export async function createNamespace(
       public_read: 0,
       suspended: 0,
       closing: 0,
+      max_ttl: LIMITS.openTtlDefault,
       records_count: 0,
       created_at: now,
       updated_at: now,
@@ -124,6 +151,27 @@ export async function listOwnNamespaces(deps: HasStore, actor: Actor): Promise<N
 /** @throws AppError 404, or 403 outside the key's allowlist */
 export async function getNamespace(deps: HasStore, actor: Actor, id: string): Promise<NamespaceResource> {
   return namespaceResource(await authorizeNamespace(deps, actor, id));
+}
+
+/** @throws AppError 422; 404; 403 outside the key's allowlist, or for a suspended namespace */
+export async function patchNamespace(
+  deps: HasStore & HasClock,
+  actor: Actor,
+  id: string,
+  body: JsonObject,
+): Promise<NamespaceResource> {
+  await authorizeNamespace(deps, actor, id);
+  const { max_ttl } = NAMESPACE_PATCH.parse(body, undefined);
+  const now = deps.clock();
+  return deps.store.write(async (tx) => {
+    await holdCustomer(tx, actor.customerId);
+    const locked = await lockNamespace(tx, id, actor.customerId);
+    if (locked === null) throw notFound('Namespace');
+    requireNotSuspended(locked);
+    const row = await setMaxTtl(tx, id, max_ttl ?? locked.max_ttl, now);
+    await appendChanges(tx, [namespaceChange(row)], now);
+    return namespaceResource(row);
+  });
 }
 
 /** A suspended name stays taken: its owner could end the suspension with a new namespace. @throws AppError 403 */

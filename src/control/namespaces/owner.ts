@@ -22,6 +22,7 @@ export async function customerActor({ store }: HasStore, email: string): Promise
 function actorFor({ id, tier }: Pick<CustomersTable, 'id' | 'tier'>): Actor {
   return {
     customerId: id,
+    personId: id,
     userId: null,
     sessionId: null,
     role: null,

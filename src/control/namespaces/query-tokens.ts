@@ -1,4 +1,4 @@
-import { AppError, notFound } from '../../core/errors.ts';
+import { AppError, invalid, notFound } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
 import { integerOf, nameOf } from '../../core/input/readers.ts';
 import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
@@ -8,6 +8,8 @@ import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../core
 import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
+import { holdActor } from '../accounts/hold-customer.ts';
+import { MADE_BY, type Maker, makersFor } from '../accounts/made-by.ts';
 import { appendChanges } from '../store/log/change-log.ts';
 import { lockNamespace } from '../store/tables/namespaces.ts';
 import {
@@ -25,6 +27,8 @@ const DAY = 86_400_000;
 /** Milliseconds that ended tokens stay in the list. A later mint deletes them. */
 const ENDED_KEPT = 30 * DAY;
 
+const TOO_LONG_FOR_MEMBER = `expires_in_days must be at most ${LIMITS.queryTokenDaysOfMember} for a member who is no owner`;
+
 /** Without the plaintext. */
 export interface QueryTokenResource {
   readonly id: string;
@@ -33,6 +37,7 @@ export interface QueryTokenResource {
   readonly expires_at: string;
   readonly revoked_at: string | null;
   readonly created_at: string;
+  readonly created_by: Maker | null;
 }
 
 /** The only response with the plaintext. */
@@ -47,6 +52,7 @@ const TOKEN_FIELDS = {
   expires_at: TIME,
   revoked_at: TIME_OR_NULL,
   created_at: TIME,
+  created_by: MADE_BY,
 } as const;
 
 export const QUERY_TOKEN_SCHEMA = resourceSchema<QueryTokenResource>('QueryToken', TOKEN_FIELDS);
@@ -65,11 +71,14 @@ export const MINTED_TOKEN_SCHEMA = resourceSchema<MintedToken>('MintedQueryToken
 export const MINT = shape('NewQueryToken', {
   name: required(nameOf(LIMITS.queryTokenName, 'office')),
   expires_in_days: optional(
-    integerOf(1, LIMITS.queryTokenDaysMax, { default: LIMITS.queryTokenDaysDefault, examples: [90] }),
+    integerOf(1, LIMITS.queryTokenDaysMax, {
+      description: `${LIMITS.queryTokenDaysDefault} unless given`,
+      examples: [90],
+    }),
   ),
 });
 
-function tokenResource(row: QueryTokenRow): QueryTokenResource {
+function tokenResource(row: QueryTokenRow, makerOf: (id: string | null) => Maker | null): QueryTokenResource {
   return {
     id: row.id,
     name: row.name,
@@ -77,6 +86,7 @@ function tokenResource(row: QueryTokenRow): QueryTokenResource {
     expires_at: formatTime(row.expires_at),
     revoked_at: formatTimeOrNull(row.revoked_at),
     created_at: formatTime(row.created_at),
+    created_by: makerOf(row.created_by),
   };
 }
 
@@ -89,6 +99,7 @@ export async function mintQueryToken(
 ): Promise<MintedToken> {
   const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
   const { name, expires_in_days: days = LIMITS.queryTokenDaysDefault } = MINT.parse(body, undefined);
+  if (actor.role === 'member' && days > LIMITS.queryTokenDaysOfMember) throw invalid(TOO_LONG_FOR_MEMBER);
   const now = deps.clock();
   const token = spellQueryToken(deps.random(QUERY_TOKEN_BYTES));
   const row: QueryTokenRow = {
@@ -99,8 +110,10 @@ export async function mintQueryToken(
     expires_at: now + days * DAY,
     revoked_at: null,
     created_at: now,
+    created_by: actor.userId,
   };
   return deps.store.write(async (tx) => {
+    await holdActor(tx, actor);
     const held = await lockNamespace(tx, namespaceId, actor.customerId);
     if (held === null) throw notFound('Namespace');
     requireNotSuspended(held);
@@ -112,7 +125,7 @@ export async function mintQueryToken(
     const { digest, expires_at: expiresAt } = row;
     const minted = { type: 'token.minted', namespace, digest, expiresAt } as const;
     await appendChanges(tx, [{ ...minted, owner: actor.customerId, cause: 'direct' }], now);
-    return { ...tokenResource(row), token };
+    return { ...tokenResource(row, await makersFor(tx, actor, [row.created_by])), token };
   });
 }
 
@@ -123,7 +136,13 @@ export async function listOwnQueryTokens(
   namespaceId: string,
 ): Promise<QueryTokenResource[]> {
   await authorizeNamespace(deps, actor, namespaceId);
-  return (await listQueryTokens(deps.store.read, namespaceId)).map(tokenResource);
+  const rows = await listQueryTokens(deps.store.read, namespaceId);
+  const makerOf = await makersFor(
+    deps.store.read,
+    actor,
+    rows.map((row) => row.created_by),
+  );
+  return rows.map((row) => tokenResource(row, makerOf));
 }
 
 /** A revoked token stays revoked. @throws AppError 404 or 403 */

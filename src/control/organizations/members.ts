@@ -3,6 +3,7 @@ import type { JsonObject } from '../../core/input/fields.ts';
 import { formatTime } from '../../core/text/time.ts';
 import { type Actor, requireSession } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
+import { endWhatUserMade } from '../accounts/made-by.ts';
 import type { Tx } from '../store/store.ts';
 import { lockCustomer } from '../store/tables/customers.ts';
 import {
@@ -55,7 +56,8 @@ export async function patchMember(
 }
 
 /**
- * An owner removes a member, or a member leaves. The sessions in which that user acts for the organization end in the same unit of work.
+ * An owner removes a member, or a member leaves. The sessions in which that user acts for the organization end in the same
+ * unit of work, and so do the query tokens and webhooks that the user made in it.
  * @throws AppError 403 for an API key, or a user who is no owner and removes another; 404; 422 for the last owner
  */
 export async function removeMember(
@@ -75,7 +77,9 @@ export async function removeMember(
     const member = await findMember(tx, id, memberId);
     if (member === null) throw notFound('Member');
     await requireOtherOwner(tx, id, member);
-    await deleteMember(tx, id, memberId, clock());
+    const now = clock();
+    await endWhatUserMade(tx, id, memberId, now);
+    await deleteMember(tx, id, memberId, now);
   });
 }
 

@@ -1,7 +1,4 @@
-import type {
-  AuthenticationResponseJSON,
-  PublicKeyCredentialRequestOptionsJSON,
-} from '@simplewebauthn/server';
+import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import { unauthenticated } from '../../core/errors.ts';
 import type { JsonObject } from '../../core/input/fields.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
@@ -12,7 +9,7 @@ import { userHandle } from './register.ts';
 import { type HasChallenges, type HasRelyingParty, relyingParty } from './relying-party.ts';
 import { type VerifiedUse, verifySignIn } from './verification.ts';
 import { webauthn } from './webauthn.ts';
-import { readAuthentication, readClientData } from './webauthn-json.ts';
+import { type DiscoveredCredential, readAuthentication, readClientData } from './webauthn-json.ts';
 
 type SignInDeps = HasStore & HasClock & HasChallenges & HasRelyingParty;
 
@@ -79,7 +76,7 @@ export async function signInWithPasskey<T>(
   });
 }
 
-async function check(deps: SignInDeps, response: AuthenticationResponseJSON): Promise<Checked | null> {
+async function check(deps: SignInDeps, response: DiscoveredCredential): Promise<Checked | null> {
   const clientData = readClientData(response.response.clientDataJSON);
   if (clientData === null || clientData.crossOrigin) return null;
   const challenge = deps.challenges.check(clientData.challenge, { kind: 'sign_in' });
@@ -93,7 +90,6 @@ async function check(deps: SignInDeps, response: AuthenticationResponseJSON): Pr
 }
 
 /** WebAuthn §7.2, step 6: the handle must be that of the passkey's user. */
-function isOwner(passkey: PasskeyRow, handle: string | undefined): boolean {
-  if (handle === undefined) return false;
+function isOwner(passkey: PasskeyRow, handle: string): boolean {
   return Buffer.from(handle, 'base64url').equals(userHandle(passkey.user_id));
 }

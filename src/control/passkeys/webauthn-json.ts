@@ -44,8 +44,13 @@ export function readRegistration(json: JsonObject): RegistrationResponseJSON | n
   };
 }
 
+/** A sign-in with a passkey that names its user. WebAuthn makes the handle optional; without it nobody says whose passkey it is (§7.2, step 6). */
+export interface DiscoveredCredential extends AuthenticationResponseJSON {
+  readonly response: AuthenticationResponseJSON['response'] & { readonly userHandle: string };
+}
+
 /** The members of `AuthenticationResponseJSON` that count here; see `readRegistration`. */
-export function readAuthentication(json: JsonObject): AuthenticationResponseJSON | null {
+export function readAuthentication(json: JsonObject): DiscoveredCredential | null {
   const response = isJsonObject(json.response) ? json.response : {};
   const { clientDataJSON, authenticatorData, signature, userHandle } = response;
   const id = credentialId(json);

@@ -67,7 +67,8 @@ export async function readPropagation(
   query: QueryParameters,
 ): Promise<PropagationResource> {
   const { seq: text } = readParameters(query, Object.keys(PROPAGATION_PARAMETERS));
-  const position = text === undefined ? null : positions.read(customerId, text);
+  if (text === undefined) throw badParameter('seq', 'is required');
+  const position = positions.read(customerId, text);
   if (position === null) throw badParameter('seq', 'is not a value of X-Service-Seq of this account');
   const { epoch } = await store.changes.bounds();
   const all = nodes().map((node): NodeResource => {

@@ -89,7 +89,7 @@ type Values = Readonly<Record<string, string>>;
 function rowFilter({ namespace, status }: Values): RowFilter {
   const name = namespace === undefined ? null : foldCase(namespace);
   if (name !== null && !isLabel(name)) throw badParameter('namespace', 'is not a namespace name');
-  const known = QUERY_STATUSES.find((one) => one === status) ?? null;
+  const known = QUERY_STATUSES.find((one) => one === status?.toLowerCase()) ?? null;
   if (status !== undefined && known === null) {
     throw badParameter('status', `is not one of ${QUERY_STATUSES.join(', ')}`);
   }

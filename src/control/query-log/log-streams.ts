@@ -130,9 +130,10 @@ export function openLogStreams({ store, timers, onError }: LogStreamsOptions): L
     ms: 1_000,
     timers,
     onError,
-    async task() {
+    task() {
       for (const stream of open.values()) stream.tick();
-      if (open.size > 0) await checkSoon();
+      // Not awaited: a check goes on as long as credentials end, and without the next second a stream falls silent.
+      if (open.size > 0 && checking === null) void checkSoon();
     },
   });
 

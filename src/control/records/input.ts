@@ -76,7 +76,7 @@ const CONTENT_TYPE: Reader<string> = {
     type: 'string',
     pattern: MEDIA_TYPE.source,
     maxLength: LIMITS.contentType,
-    default: CONTENT_TYPE_DEFAULT,
+    description: `A media type. \`${CONTENT_TYPE_DEFAULT}\` unless given`,
     examples: ['text/plain'],
   },
   read(fields, name) {
@@ -90,10 +90,8 @@ const CONTENT_TYPE: Reader<string> = {
   },
 };
 
-const TTL_SECONDS = integerOf(0, LIMITS.ttlSecondsMax, {
-  description: 'Hint in the envelope; neither the TTL of the DNS record nor the storage lifetime',
-  examples: [300],
-});
+const TTL_ABOUT = 'Hint in the envelope; neither the TTL of the DNS record nor the storage lifetime';
+const TTL_SECONDS = integerOf(0, LIMITS.ttlSecondsMax, { description: TTL_ABOUT, examples: [300] });
 
 /** Seconds from now. Reads milliseconds since the epoch, or null: never. */
 const EXPIRES_IN: Reader<number | null, HasNow> = {
@@ -135,17 +133,20 @@ const NEW_RECORD_FIELDS = {
   content_type: optional(CONTENT_TYPE),
   ttl_seconds: optional({
     ...TTL_SECONDS,
-    schema: { ...TTL_SECONDS.schema, default: LIMITS.ttlSecondsDefault },
+    // No `default`: generators of clients take a field that has one for a required one.
+    schema: { ...TTL_SECONDS.schema, description: `${TTL_ABOUT}. ${LIMITS.ttlSecondsDefault} unless given` },
   }),
   ...EXPIRY,
 };
 
 export const NEW_RECORD = shape('NewRecord', NEW_RECORD_FIELDS, { rules: ONE_EXPIRY });
 
+const FIXED = ['id', 'key', 'resource', 'namespace', 'version', 'content_type', 'created_at', 'updated_at'];
+
 export const RECORD_PATCH = shape(
   'RecordPatch',
   { data: optional(DATA), ttl_seconds: optional(TTL_SECONDS), ...EXPIRY },
-  { rules: ONE_EXPIRY, atLeastOneOf: 'record' },
+  { rules: ONE_EXPIRY, atLeastOneOf: 'record', fixed: FIXED },
 );
 
 /** @throws AppError 422 with every fault */

@@ -1,8 +1,13 @@
 import type { Generated } from 'kysely';
-import type { QueryStatus } from '../../core/query/query-status.ts';
 import type { Tier } from '../../core/tiers.ts';
 import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../../core/webhooks.ts';
 import type { DatasetKeysTable, DatasetPartsTable, DatasetVersionsTable } from './datasets/tables.ts';
+import type {
+  QueryLogBlocksTable,
+  QueryLogCountsTable,
+  QueryLogHeadTable,
+  QueryLogSeriesTable,
+} from './query-log/tables.ts';
 
 /** Times are milliseconds since the epoch, flags are 0 or 1, ids are UUID text, lists are JSON text. */
 export interface Database {
@@ -10,6 +15,7 @@ export interface Database {
   users: UsersTable;
   memberships: MembershipsTable;
   sign_in_codes: SignInCodesTable;
+  sign_in_browsers: SignInBrowsersTable;
   jwt_keys: JwtKeysTable;
   sessions: SessionsTable;
   api_keys: ApiKeysTable;
@@ -108,10 +114,24 @@ export type SignInMethod = 'code' | 'passkey' | 'cli';
 export interface SignInCodesTable {
   /** Keyed hash of the mail address. */
   address: string;
+  /** 0 to `LIMITS.signInCodes` - 1: the key of the table bounds how many codes of an address live side by side. */
+  slot: number;
+  /** Keyed hash of the flow that asked for the code. */
+  flow: string;
   /** Keyed hash of the address and the code: six digits could be guessed from a plain hash. */
   digest: string;
-  /** Counted before the code is compared. */
+  /** Keyed hash of the network that asked; null: a browser that the address has signed in from. */
+  network: string | null;
+  /** Of the flow. Counted before the code is compared. */
   tries: number;
+  expires_at: number;
+}
+
+/** Browsers from which a user has signed in by code. Strangers cannot use up what such a browser may ask for. */
+export interface SignInBrowsersTable {
+  /** Keyed hash of the mail address and the secret in the browser's cookie. */
+  digest: string;
+  user_id: string;
   expires_at: number;
 }
 
@@ -150,6 +170,8 @@ export interface NamespacesTable {
   suspended: number;
   /** 1: it is being deleted. Its name is still taken; nothing else but the deletion sees it. */
   closing: Generated<number>;
+  /** Seconds that caches may keep an answer while the namespace is open. */
+  max_ttl: Generated<number>;
   records_count: number;
   created_at: number;
   updated_at: number;
@@ -164,6 +186,8 @@ export interface QueryTokensTable {
   expires_at: number;
   revoked_at: number | null;
   created_at: number;
+  /** The user whose session minted it; null: an API key or the operator. */
+  created_by: string | null;
 }
 
 export interface RecordsTable {
@@ -251,6 +275,8 @@ export interface WebhooksTable {
   /** What is left to do in small units: end its waiting deliveries, or delete it. Null: nothing. */
   cleanup: 'end_waiting' | 'delete' | null;
   created_at: number;
+  /** The user whose session made it; null: an API key. */
+  created_by: string | null;
 }
 
 export interface WebhookDeliveriesTable {
@@ -374,48 +400,4 @@ export interface UsageDeletedHoursTable {
   customer_id: string;
   hour: number;
   answers: number;
-}
-
-/** Queries of the last 24 hours, many in a row. No column can hold a name, parameter, token or address. */
-export interface QueryLogBlocksTable {
-  /** Ascends in the order in which blocks are committed (`query-log/add-rows.ts`). It counts the blocks of all customers: never show it. */
-  block: number;
-  series_id: number;
-  /** Id of the first row; the others follow it. Unique for a customer. */
-  first_id: number;
-  first_at: number;
-  /** Of the same minute as `first_at`, and less than two seconds later. */
-  last_at: number;
-  row_count: number;
-  node: string;
-  /** JSON (`query-log/block.ts`). */
-  body: string;
-}
-
-/** One row, id 1. */
-export interface QueryLogHeadTable {
-  id: number;
-  /** The numbers of the last batch follow it, up to 2,047 more. */
-  last_row: number;
-  last_series: number;
-}
-
-/** `dropped`: rows that nodes did not keep; they are counted alone. */
-export type SeriesStatus = QueryStatus | 'dropped';
-
-/** A series is the rows of one namespace and status. */
-export interface QueryLogSeriesTable {
-  id: number;
-  namespace_id: string;
-  status: SeriesStatus;
-}
-
-/** How many rows a series has in a minute and in an hour. */
-export interface QueryLogCountsTable {
-  series_id: number;
-  /** Milliseconds: 60,000 or 3,600,000. */
-  span: number;
-  /** A multiple of `span`. */
-  start: number;
-  total: number;
 }

@@ -23,10 +23,10 @@ const ERASE_LIMIT = 500;
 const HOUR_MS = 3_600_000;
 /** Longer than rows are listed: the clocks of two control processes may differ, and counts go with the rows. */
 const KEEP_QUERY_LOG = QUERY_LOG_WINDOW + 60_000;
-/** A node sends a batch of the query log again for as long as its rows may be listed, and one of usage for a week. */
+/** A node sends a batch of the query log again for as long as its rows may be listed, and one of usage for `usageSpoolDays`. */
 const KEEP_BATCHES = {
   query_log_batches: QUERY_LOG_WINDOW + HOUR_MS,
-  usage_batches: 7 * 24 * HOUR_MS,
+  usage_batches: LIMITS.usageBatchDays * 24 * HOUR_MS,
 } as const;
 const KEEP_USAGE = LIMITS.usageDays * 24 * HOUR_MS;
 

@@ -35,13 +35,24 @@ const DATA: { readonly [E in keyof EventData]: ObjectSchema } = {
     key: KEY,
     namespace: NAMESPACE,
   }),
-  'namespace.upserted': resourceSchema<EventData['namespace.upserted']>('NamespaceUpsertedData', {
-    id: UUID,
-    name: NAMESPACE,
-    records_count: COUNT,
-    created_at: TIME,
-    updated_at: TIME,
-  }),
+  'namespace.upserted': resourceSchema<EventData['namespace.upserted']>(
+    'NamespaceUpsertedData',
+    {
+      id: UUID,
+      name: NAMESPACE,
+      records_count: COUNT,
+      max_ttl: {
+        type: 'integer',
+        description: 'The longest TTL of an open answer, in seconds',
+        examples: [60],
+      },
+      created_at: TIME,
+      updated_at: TIME,
+      public_read: { const: true, description: 'Only while everyone may read the namespace over DNS' },
+      suspended: { const: true, description: 'Only while the operator has suspended the namespace' },
+    },
+    { max_ttl: true, public_read: true, suspended: true },
+  ),
   'namespace.deleted': resourceSchema<EventData['namespace.deleted']>('NamespaceDeletedData', {
     namespace: NAMESPACE,
   }),

@@ -56,14 +56,24 @@ export class Fields {
   readonly faults: Faults;
   readonly #at: string;
 
-  /** @param at path of the object in the body: '' for the resource itself, else such as `records[3]` */
-  constructor(object: JsonObject, known: readonly string[], faults: Faults, at = '') {
+  /**
+   * @param at path of the object in the body: '' for the resource itself, else such as `records[3]`
+   * @param fixed fields of the resource that cannot be changed
+   */
+  constructor(
+    object: JsonObject,
+    known: readonly string[],
+    faults: Faults,
+    at = '',
+    fixed: readonly string[] = [],
+  ) {
     this.#object = object;
     this.faults = faults;
     this.#at = at;
     for (const [index, name] of Object.keys(object).entries()) {
       if (known.includes(name)) continue;
-      faults.add(`${this.label(shownName(name, 'field', index + 1))} is not a known field`);
+      const what = fixed.includes(name) ? 'cannot be changed' : 'is not a known field';
+      faults.add(`${this.label(shownName(name, 'field', index + 1))} ${what}`);
     }
   }
 

@@ -53,18 +53,20 @@ interface ShapeOptions {
   readonly rules?: Schema;
   /** Names the resource of a PATCH, which must have at least one of the fields. */
   readonly atLeastOneOf?: string;
+  /** Fields of the resource that a PATCH cannot change: their message says so. */
+  readonly fixed?: readonly string[];
 }
 
 /** Make it once per process. @param title names the schema in the OpenAPI document */
 export function shape<const F extends AnyFields>(
   title: string,
   table: F,
-  { rules = {}, atLeastOneOf }: ShapeOptions = {},
+  { rules = {}, atLeastOneOf, fixed = [] }: ShapeOptions = {},
 ): Shape<F> {
   const rows = Object.entries(table);
   const names = rows.map(([name]) => name);
   const read = (object: JsonObject, context: ContextOf<F>, faults: Faults, at = ''): Read<F> => {
-    const fields = new Fields(object, names, faults, at);
+    const fields = new Fields(object, names, faults, at, fixed);
     const values: Record<string, unknown> = {};
     for (const [name, field] of rows) values[name] = field.read(fields, name, context);
     if (atLeastOneOf !== undefined && Object.keys(object).length === 0) {

@@ -19,6 +19,11 @@ export function foldCase(text: string): string {
   return text.replace(CAPITALS, (letter) => letter.toLowerCase());
 }
 
+/** Each name as `foldCase`, without those that are then repeated. */
+export function folded(names: readonly string[] | undefined): readonly string[] | undefined {
+  return names && [...new Set(names.map(foldCase))];
+}
+
 const SMALL = /[a-z]/g;
 
 /** ASCII letters to upper case. `toUpperCase` would turn LONG S (U+017F) into an ASCII S. */

@@ -14,15 +14,18 @@ export const NAMESPACE_NAME_SCHEMA = {
   examples: ['acme'],
 } as const satisfies Schema;
 
-/** Returns null when a customer may use the name, else one message. */
-export function namespaceNameFault(name: string): string | null {
+/** What is wrong with the name of a new namespace, every fault; empty: a customer may use it. */
+export function namespaceNameFaults(name: string): readonly string[] {
   const { namespaceNameMin: min, namespaceNameMax: max } = LIMITS;
-  if (name.length < min || name.length > max) return `name must have ${min} to ${max} characters`;
-  if (!NAME.test(name)) {
-    return 'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
+  const faults: string[] = [];
+  if (name.length < min || name.length > max) faults.push(`name must have ${min} to ${max} characters`);
+  if (name !== '' && !NAME.test(name)) {
+    faults.push(
+      'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit',
+    );
   }
   // A query parser reads a label with this prefix as a token, so no query could name the namespace.
-  if (name.startsWith(AUTH_PREFIX)) return 'name must not start with auth-';
-  if (RESERVED_NAMES.has(name)) return 'name is reserved';
-  return null;
+  if (name.startsWith(AUTH_PREFIX)) faults.push('name must not start with auth-');
+  if (RESERVED_NAMES.has(name)) faults.push('name is reserved');
+  return faults;
 }

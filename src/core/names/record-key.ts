@@ -1,6 +1,7 @@
 import type { Schema } from '../input/schema.ts';
 import { LIMITS } from '../limits.ts';
 import { AUTH_PREFIX, DATASETS_RESOURCE, foldCase, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
+import { isOperation } from './query-name.ts';
 
 export interface RecordKey {
   readonly key: string;
@@ -21,7 +22,7 @@ export const RECORD_KEY_SCHEMA: Schema = {
   maxLength: LIMITS.queryName - AROUND - 1,
   not: { pattern: '(?:^|\\.)[aA][uU][tT][hH]-' },
   description:
-    '[<params>.]<resource>.<namespace>.<version>, in any case; at most 178 characters with the zone uqrp.net',
+    '[<params>.]<resource>.<namespace>.<version>, in any case; `limits.record_key` of GET /meta is the longest',
   examples: ['greeting.acme.v1'],
 };
 
@@ -45,7 +46,10 @@ export function parseRecordKey(text: string, zoneLength: number): RecordKey | st
   const version = labels[labels.length - 1]!;
   const namespace = labels[labels.length - 2]!;
   const resource = labels[labels.length - 3]!;
-  if (!isVersion(version)) return 'key must end in a version of the form v[1-9][0-9]*';
+  if (!isVersion(version)) {
+    if (isOperation(labels[0]!)) return 'key must be a query name without its operation, token and zone';
+    return 'key must end in a version of the form v[1-9][0-9]*';
+  }
   if (resource === DATASETS_RESOURCE) return 'key uses the reserved resource datasets';
   if (namespace === PUBLIC_NAMESPACE && (labels[0] === 'manifest' || labels[0] === 'identity')) {
     return 'key is reserved';

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../core/limits.ts';
+import { RRTYPE } from '../../core/network/dns-codes.ts';
 import { OPERATIONS } from '../../core/query/query.ts';
 import { QUERY_STATUSES, type QueryStatus } from '../../core/query/query-status.ts';
 import { encodeHandover, TRANSPORT_PLACE } from './handover.ts';
@@ -97,7 +98,7 @@ export function createRecorder({ startedAt, onQuery }: RecorderOptions): Recorde
       return {
         account: accountOf(namespaceId ?? NOBODY),
         status,
-        isMetered: reading === 'private' && status === HIT,
+        isMetered: reading === 'private' && status === HIT && qtype === RRTYPE.TXT,
         isTokenless: reading !== 'private',
         operation: PLACE_OF_OPERATION.get(query.operation)!,
         qtype,

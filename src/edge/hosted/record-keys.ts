@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
 
 /**
@@ -68,6 +69,51 @@ export function namespaceKey(name: string): Bytes | null {
   if (name.length > 63) return null;
   scratch[0] = FIRST.namespace;
   return scratch.subarray(0, putText(scratch, 1, name, 0, name.length));
+}
+
+/** @param name lower case, at most 63 letters; null when longer */
+export function maxTtlKey(name: string): Bytes | null {
+  const key = namespaceKey(name);
+  if (key !== null) key[0] = FIRST.maxTtl;
+  return key;
+}
+
+/** Octets of a digest of an expired record: enough that no two records share one. */
+const EXPIRED_DIGEST_BYTES = 16;
+
+/** A digest of a record that has expired: of its key, and of its namespace's id. One character for each octet. */
+export function expiredDigest(key: string, namespaceId: string): string {
+  return hash('sha256', `${namespaceId} ${key}`, 'latin1').slice(0, EXPIRED_DIGEST_BYTES);
+}
+
+export function expiredKey(digest: string): Bytes {
+  scratch[0] = FIRST.expired;
+  return scratch.subarray(0, putText(scratch, 1, digest, 0, digest.length));
+}
+
+/** @param period number of a period of `LIMITS.expiredMinutes` */
+export function expiredInKey(period: number, digest: string): Bytes {
+  const at = putPeriod(scratch, period);
+  return scratch.subarray(0, putText(scratch, at, digest, 0, digest.length));
+}
+
+/** Period and digest of a key made by `expiredInKey`. */
+export function expiredInParts(key: Uint8Array): { readonly period: number; readonly digest: string } {
+  const bytes = Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+  return { period: bytes.readUInt32BE(1), digest: bytes.toString('latin1', 5) };
+}
+
+/** Keys, in order of time, of all records that expired before a period. */
+export function expiredBefore(period: number): KeyRange {
+  const from = putPeriod(scratch, 0);
+  const to = putPeriod(scratchEnd, period);
+  return { start: scratch.subarray(0, from), end: scratchEnd.subarray(0, to) };
+}
+
+function putPeriod(out: Uint8Array, period: number): number {
+  out[0] = FIRST.expiredIn;
+  for (let i = 0; i < 4; i++) out[1 + i] = period >>> (24 - 8 * i);
+  return 5;
 }
 
 /** @param digest 64 hexadecimal letters; null when it has another length */

@@ -1,8 +1,25 @@
+import { LIMITS } from '../../core/limits.ts';
 import { firstKeySearch } from '../lmdb/first-key.ts';
 import type { Bytes } from '../lmdb/key-space.ts';
 import type { Tree } from '../lmdb/tree.ts';
-import { isBelow, namespaceKey, recordKey, seekBelow, tokenKey } from './record-keys.ts';
-import { decodeNamespace, decodeRecord, decodeToken, encodeNamespace } from './record-values.ts';
+import { periodOf } from './expired-records.ts';
+import {
+  expiredDigest,
+  expiredKey,
+  isBelow,
+  maxTtlKey,
+  namespaceKey,
+  recordKey,
+  seekBelow,
+  tokenKey,
+} from './record-keys.ts';
+import {
+  decodeNamespace,
+  decodeNumber,
+  decodeRecord,
+  decodeToken,
+  encodeNamespace,
+} from './record-values.ts';
 import type { HostedView } from './view.ts';
 
 /** The value of no namespace: as long as that of any. */
@@ -27,6 +44,13 @@ export function hostedReader(current: { readonly tree: Tree }): Omit<HostedView,
     },
     token: (digest) => get(tokenKey(digest), decodeToken),
     record: (key) => get(recordKey(key), decodeRecord),
+    hasExpired(key, namespaceId, now) {
+      const bytes = current.tree.getBinaryFast(expiredKey(expiredDigest(key, namespaceId)));
+      if (bytes === undefined) return false;
+      const age = periodOf(now) - decodeNumber(bytes);
+      return age === 0 || age === 1;
+    },
+    maxTtl: (name) => get(maxTtlKey(name), decodeNumber) ?? LIMITS.openTtlDefault,
     anyBelow(suffix) {
       const found = firstKey(current.tree, seekBelow(suffix));
       return found !== null && isBelow(found, suffix);

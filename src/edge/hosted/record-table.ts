@@ -1,7 +1,9 @@
 import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
 import type { Tree } from '../lmdb/tree.ts';
+import { expiredTarget } from './expired-records.ts';
 import {
   digestAtEnd,
+  maxTtlKey,
   namespaceKey,
   pairKey,
   recordKey,
@@ -13,7 +15,14 @@ import {
   tokensOf,
   versionKey,
 } from './record-keys.ts';
-import { decodeToken, encodeNamespace, encodeRecord, encodeToken } from './record-values.ts';
+import {
+  decodeNamespace,
+  decodeToken,
+  encodeNamespace,
+  encodeNumber,
+  encodeRecord,
+  encodeToken,
+} from './record-values.ts';
 import type { HostedTarget } from './view.ts';
 
 /** LMDB stores no empty value; the key of an index entry holds everything. */
@@ -39,9 +48,12 @@ export function hostedEntriesTo(emit: Emit): Pick<HostedTarget, 'putRecord' | 'p
       emit(at, encodeRecord(record));
       emit(versionKey(key), PRESENT);
     },
-    putNamespace(name, namespace) {
+    putNamespace(name, namespace, maxTtl) {
       const at = namespaceKey(name);
-      if (at !== null) emit(at, encodeNamespace(namespace));
+      if (at === null) return;
+      emit(at, encodeNamespace(namespace));
+      // Also where it is the default: of two upserts in a rebuild the later counts.
+      emit(maxTtlKey(name)!, encodeNumber(maxTtl));
     },
     putToken(digest, token) {
       const at = tokenKey(digest);
@@ -77,8 +89,14 @@ export function hostedTarget(tree: Tree, onErase: () => void): HostedTarget {
     tree.removeSync(key);
     return true;
   };
+  const idOf = (namespace: string): string | null => {
+    const key = namespaceKey(namespace);
+    const bytes = key === null ? undefined : tree.getBinaryFast(key);
+    return bytes === undefined ? null : decodeNamespace(bytes).id;
+  };
   return {
     ...hostedEntriesTo(put),
+    ...expiredTarget(tree, idOf),
     deleteRecord(key) {
       if (!remove(recordKey(key))) return;
       if (firstOf(tree, recordsBeside(key)) === null) remove(versionKey(key));
@@ -105,6 +123,7 @@ export function hostedTarget(tree: Tree, onErase: () => void): HostedTarget {
         if (bytes !== undefined && decodeToken(bytes).namespace === name) remove(tokenKey(digest));
         remove(key);
       });
+      remove(maxTtlKey(name));
       remove(namespaceKey(name));
     },
   };

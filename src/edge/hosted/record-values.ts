@@ -110,3 +110,12 @@ export function encodeToken({ namespace, expiresAt }: HostedToken): Buffer {
 export function decodeToken(bytes: Buffer): HostedToken {
   return { namespace: bytes.toString('latin1', 8, bytes.length), expiresAt: bytes.readDoubleBE(0) };
 }
+
+/** Seconds of a TTL, or the number of a period of time. */
+export function encodeNumber(number: number): Buffer {
+  return scratch.subarray(0, scratch.writeUInt32BE(number, 0));
+}
+
+export function decodeNumber(bytes: Buffer): number {
+  return bytes.readUInt32BE(0);
+}

@@ -25,7 +25,12 @@ export interface HostedRecord {
 export interface HostedTarget {
   putRecord(key: string, record: HostedRecord): void;
   deleteRecord(key: string): void;
-  putNamespace(name: string, namespace: HostedNamespace): void;
+  /** The record of this key was deleted because it had expired, at this time in milliseconds since the epoch. */
+  rememberExpired(key: string, namespace: string, at: number): void;
+  /** The record of this key was deleted by its owner: a query of it is no longer `expired`. */
+  forgetExpired(key: string, namespace: string): void;
+  /** @param maxTtl seconds that caches may keep an open answer of the namespace */
+  putNamespace(name: string, namespace: HostedNamespace, maxTtl: number): void;
   /** Removes the namespace, its tokens and every record in it. */
   dropNamespace(name: string): void;
   putToken(digest: string, token: HostedToken): void;
@@ -39,6 +44,14 @@ export interface HostedView {
   token(digest: string): HostedToken | null;
   /** May return an expired record that is not erased yet: the caller drops it. */
   record(key: string): HostedRecord | null;
+  /**
+   * Whether a record of this key expired in the last `LIMITS.expiredMinutes`, or a little earlier. It takes the same steps for every key.
+   * @param namespaceId so that the next owner of a name learns nothing of the one before
+   * @param now milliseconds since the epoch
+   */
+  hasExpired(key: string, namespaceId: string, now: number): boolean;
+  /** Seconds that caches may keep an open answer of the namespace. */
+  maxTtl(name: string): number;
   /** Whether any record's key equals the labels of `suffix` or ends with them (`res.ns.v1`, `ns.v1`). */
   anyBelow(suffix: string): boolean;
   /** Makes the next read see every commit so far. Cheap when there was none. */

@@ -12,6 +12,8 @@ export const FIRST = {
   token: 0x7d,
   /** `~` namespace, zero, digest: the tokens of a namespace. */
   tokenOf: 0x7e,
+  /** DEL namespace: how long caches may keep its open answers. A view of an earlier release has none. */
+  maxTtl: 0x7f,
   /** Key id: an attestation key. */
   datasetKey: 0x80,
   /** Key id, version id: the served manifests that a key attests. */
@@ -26,6 +28,10 @@ export const FIRST = {
   datasetItem: 0x85,
   /** Version id: a version that was withdrawn, whose items are still to be deleted. */
   datasetWithdrawn: 0x86,
+  /** Digest: the period of time in which a record expired. */
+  expired: 0x87,
+  /** Period, digest: the same in order of time. */
+  expiredIn: 0x88,
   /** Filling of freed pages, see `wipe.ts`. */
   filling: 0xff,
 } as const;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { countedIn } from '../../../test/support/edge/query/counted-rows.ts';
 import {
   answerOf,
   type Clockwork,
@@ -10,12 +11,17 @@ import {
   signedNode,
   zoneOf,
 } from '../../../test/support/edge/query/signed-node.ts';
-import type { ChangeBody } from '../../core/change.ts';
+import {
+  expired,
+  minted,
+  namespaceUpserted,
+  upserted,
+} from '../../../test/support/edge/view/view-changes.ts';
+import type { AppliedChange, ChangeBody } from '../../core/change.ts';
 import { TRANSPORTS, type Transport } from '../../core/network/transport.ts';
 import { FOREVER } from '../../core/query/outcome.ts';
 import { QUERY_STATUSES, type QueryStatus } from '../../core/query/query-status.ts';
-import { queryTokenDigest, spellQueryToken } from '../../core/query/query-token.ts';
-import { decodeHandover } from '../accounting/handover.ts';
+import { spellQueryToken } from '../../core/query/query-token.ts';
 import { createRecorder, type Recorder } from '../accounting/recorder.ts';
 import { encodeQuery } from '../wire/message/query.ts';
 import { nameFromText } from '../wire/name.ts';
@@ -29,6 +35,7 @@ const OPEN = '018f0000-0000-7000-8000-00000000000b';
 const TOKEN = spellQueryToken(Buffer.alloc(32, 'acme'));
 const AUTH = `get.auth-${TOKEN}`;
 const A = 1;
+const ANY = 255;
 
 const units: PublicService = {
   resource: 'units',
@@ -36,47 +43,15 @@ const units: PublicService = {
   answer: () => answerOf('1', FOREVER),
 };
 
-function namespace(name: string, id: string, publicRead = false): ChangeBody {
-  return {
-    type: 'namespace.upserted',
-    namespace: name,
-    id,
-    publicRead,
-    suspended: false,
-    recordsCount: 0,
-    createdAt: 0,
-    updatedAt: 0,
-  };
-}
-
-function record(key: string, octets = 100, expiresAt: number | null = null): ChangeBody {
-  const [version, space, resource] = key.split('.').reverse() as [string, string, string];
-  const data = Buffer.alloc(octets, 'x').toString('base64');
-  return {
-    type: 'record.upserted',
-    key,
-    namespace: space,
-    resource,
-    version,
-    data,
-    contentType: 'text/plain',
-    ttlSeconds: 300,
-    expiresAt,
-  };
-}
-
-interface Counted {
-  /** `status transport labels namespace`, in order. */
-  readonly rows: readonly string[];
-  readonly answers: Readonly<Record<string, number>>;
-}
+const record = (key: string, octets = 100, expiresAt: number | null = null): ChangeBody =>
+  upserted(key, 'x'.repeat(octets), { expiresAt });
 
 describe('what a packet handler counts', () => {
   const clock: Clockwork = { now: START };
   let recorder: Recorder;
   let statuses: number[];
   let handler: ReloadableHandler;
-  let apply: (...changes: readonly ChangeBody[]) => Promise<void>;
+  let apply: (...changes: readonly AppliedChange[]) => Promise<void>;
   let reads: string[];
 
   const start = async (more: Partial<PacketContext> = {}): Promise<void> => {
@@ -101,9 +76,9 @@ describe('what a packet handler counts', () => {
       for (const change of changes) node.freshness.bumpFor(change);
     };
     await apply(
-      namespace('acme', ACME),
-      namespace('open', OPEN, true),
-      { type: 'token.minted', namespace: 'acme', digest: queryTokenDigest(TOKEN), expiresAt: START + 1e9 },
+      namespaceUpserted('acme', false, false, ACME),
+      namespaceUpserted('open', true, false, OPEN),
+      minted('acme', TOKEN, START + 1e9),
       record('temp.acme.v1'),
       record('large.acme.v1', 2586),
       record('brief.acme.v1', 10, START + 1000),
@@ -123,19 +98,7 @@ describe('what a packet handler counts', () => {
   const ask = (name: string, transport: Transport = 'udp', qtype = 16, dnssecOk = false): number =>
     messageOf(send(queryOf(`${name}.uqrp.net`, { qtype, dnssecOk }), transport)).rcode;
   /** Everything since the last call. */
-  const counted = (): Counted => {
-    const buffer = recorder.handOver(clock.now);
-    if (buffer === null) return { rows: [], answers: {} };
-    const handover = decodeHandover(buffer);
-    const rows = handover
-      .rows()
-      .map(({ status, transport, resource, version, namespaceId }) =>
-        [status, transport, resource === null ? '-' : `${resource}.${version}`, namespaceId].join(' '),
-      );
-    const answers: Record<string, number> = {};
-    for (const { namespaceId, answers: n } of handover.totals) if (n > 0) answers[namespaceId] = n;
-    return { rows, answers };
-  };
+  const counted = () => countedIn(recorder.handOver(clock.now));
 
   const TABLE: readonly (readonly [
     what: string,
@@ -171,6 +134,31 @@ describe('what a packet handler counts', () => {
     });
   }
 
+  test('finding M7 of the audit: a query after the erasure of an expired record is expired, not a miss', async () => {
+    const at = START + 1000;
+    clock.now = at;
+    // Asked before: the answer is cached.
+    const before = send(queryOf('get.brief.open.v1.uqrp.net'), 'udp');
+    await apply(expired('brief.acme.v1', at), expired('brief.open.v1', at));
+    counted();
+    for (const later of [0, 60_000, 600_000]) {
+      clock.now = at + later;
+      ask(`${AUTH}.brief.acme.v1`);
+      ask('get.brief.open.v1');
+      ask(`${AUTH}.other.acme.v1`);
+      ask('get.brief.acme.v1');
+      const miss = `miss udp other.v1 ${ACME}`;
+      const refused = `refused udp - ${ACME}`;
+      const expected = [`expired udp brief.v1 ${ACME}`, `expired udp brief.v1 ${OPEN}`, miss, refused];
+      assert.deepEqual(counted(), { rows: expected, answers: {} });
+    }
+    // The answer is as if there had never been a record.
+    assert.deepEqual(send(queryOf('get.brief.open.v1.uqrp.net'), 'udp'), before);
+    clock.now = at + 1_200_000;
+    ask(`${AUTH}.brief.acme.v1`);
+    assert.equal(counted().rows[1], `miss udp brief.v1 ${ACME}`);
+  });
+
   test('the cache answers most of these: what was counted came from tags', () => {
     for (let time = 0; time < 10; time++) ask(`${AUTH}.temp.acme.v1`);
     const viewed = reads.filter((read) => read === 'record').length;
@@ -191,15 +179,28 @@ describe('what a packet handler counts', () => {
     assert.deepEqual(statuses, [3, 3, 0, 0, 0]);
   });
 
-  test('another type than TXT is a miss without labels, whether it was authorised or not', () => {
-    for (const name of [`${AUTH}.temp.acme.v1`, 'get.temp.acme.v1', 'info.temp.acme.v1']) {
+  test('finding L3 of the audit: a question of another type shows its labels with a valid token alone, and is not metered', () => {
+    for (const [name, labels] of [
+      [`${AUTH}.temp.acme.v1`, 'temp.v1'],
+      [`${AUTH}.none.acme.v1`, 'none.v1'],
+      ['get.temp.acme.v1', '-'],
+      ['info.temp.acme.v1', '-'],
+    ] as const) {
       for (const dnssecOk of [false, true]) {
         for (let time = 0; time < 3; time++) ask(name, 'udp', A, dnssecOk);
       }
+      assert.deepEqual(
+        counted(),
+        { rows: new Array(6).fill(`miss udp ${labels} ${ACME}`), answers: {} },
+        name,
+      );
     }
-    const { rows, answers } = counted();
-    assert.deepEqual(rows, new Array(18).fill(`miss udp - ${ACME}`));
-    assert.deepEqual(answers, {});
+    ask('get.temp.open.v1', 'udp', A);
+    assert.deepEqual(counted().rows, [`miss udp temp.v1 ${OPEN}`]);
+    for (const name of [`${AUTH}.temp.acme.v1`, `${AUTH}.none.acme.v1`, 'get.temp.acme.v1'])
+      ask(name, 'udp', ANY);
+    const any = [`hit udp temp.v1 ${ACME}`, `miss udp none.v1 ${ACME}`, `miss udp - ${ACME}`];
+    assert.deepEqual(counted(), { rows: any, answers: {} });
     ask('get.temp.nobody.v1', 'udp', A);
     assert.deepEqual(counted().rows, []);
   });
@@ -260,8 +261,8 @@ describe('what a packet handler counts', () => {
     assert.deepEqual(counted(), { rows: [], answers: {} }, 'it belongs to nobody');
     const next = '018f0000-0000-7000-8000-00000000000c';
     await apply(
-      namespace('acme', next),
-      { type: 'token.minted', namespace: 'acme', digest: queryTokenDigest(TOKEN), expiresAt: START + 1e9 },
+      namespaceUpserted('acme', false, false, next),
+      minted('acme', TOKEN, START + 1e9),
       record('temp.acme.v1'),
     );
     ask(name);

@@ -7,7 +7,8 @@ import type { Query } from '../../core/query/query.ts';
 import type { QueryStatus } from '../../core/query/query-status.ts';
 import type { Asked, Reading } from '../accounting/tag.ts';
 import type { HostedView } from '../hosted/view.ts';
-import type { Access } from './records/access.ts';
+import { type Access, checkAccess } from './records/access.ts';
+import type { ResolveContext } from './resolve.ts';
 import type { TextRoute } from './route.ts';
 
 /** A TXT question that was resolved. @param access null when the view could not be read */
@@ -19,7 +20,30 @@ export function askedOf(query: Query, access: Access | null, outcome: Outcome): 
 }
 
 /**
- * A question that is answered by its name alone, or for a type that holds no data. Whether it was authorised is not
+ * A question of another type than TXT. Its owner sees what was asked only where it showed a valid token.
+ * @param isAnswered with records: of the name (ANY), or its proofs and signatures
+ */
+export function askedOfType(
+  text: TextRoute,
+  isAnswered: boolean,
+  { view, access: settings }: Pick<ResolveContext, 'view' | 'access'>,
+  now: number,
+): Asked | null {
+  if (text.kind !== 'query') return askedByName(text, 'miss', view);
+  const status = isAnswered ? 'hit' : 'miss';
+  try {
+    const access = checkAccess(text.query, view, settings, now);
+    const namespaceId = 'namespaceId' in access ? access.namespaceId : null;
+    // Such a question is never REFUSED: without a token it finds nothing.
+    const reading = readingOf(access);
+    return { query: text.query, namespaceId, reading, status: reading === 'none' ? 'miss' : status };
+  } catch {
+    return { query: text.query, namespaceId: null, reading: 'none', status };
+  }
+}
+
+/**
+ * A question that is answered by its name alone. Whether it was authorised is not
  * checked. @returns null when its name is no query
  */
 export function askedByName(text: TextRoute, status: QueryStatus, view: HostedView): Asked | null {

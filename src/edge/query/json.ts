@@ -58,7 +58,9 @@ const PRINTABLE = /^[\x21-\x7e]+$/;
  * always has EDNS, without which a reply cannot carry an extended error.
  */
 export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly error: string } {
-  const qname = readName(params.get('name'));
+  const name = params.get('name');
+  if (name === null) return { error: 'Parameter name is missing' };
+  const qname = readName(name);
   if (qname === null) return { error: 'Parameter name is not a domain name of 1 to 253 characters' };
   const qtype = readType(params.get('type'));
   if (qtype === null) return { error: 'Parameter type is not a DNS type' };

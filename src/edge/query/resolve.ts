@@ -1,10 +1,11 @@
+import { LIMITS } from '../../core/limits.ts';
 import type { Outcome } from '../../core/query/outcome.ts';
 import type { Query } from '../../core/query/query.ts';
 import type { HostedView } from '../hosted/view.ts';
 import { answerPublic, type Services } from './operations/operations.ts';
 import { type Access, type AccessSettings, checkAccess } from './records/access.ts';
 import { demoRecord } from './records/demo-records.ts';
-import { hostedOutcome } from './records/hosted-outcome.ts';
+import { type HostedReading, hostedOutcome } from './records/hosted-outcome.ts';
 
 export interface ResolveContext {
   readonly view: HostedView;
@@ -48,13 +49,29 @@ function outcomeOf(
       return answerPublic(query, services, now, zone);
     case 'demo': {
       const stored = view.record(query.key);
-      return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), false, now);
+      return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), OF_DEMO, now);
     }
-    case 'open':
-      return hostedOutcome(view.record(query.key), false, now);
-    case 'private':
-      return endingBy(access.until, hostedOutcome(view.record(query.key), true, now));
+    case 'open': {
+      const maxTtl = view.maxTtl(query.namespace);
+      return hostedOutcome(view.record(query.key), readingOf(access, query, view, maxTtl, now), now);
+    }
+    case 'private': {
+      const reading = readingOf(access, query, view, 0, now);
+      return endingBy(access.until, hostedOutcome(view.record(query.key), reading, now));
+    }
   }
+}
+
+const OF_DEMO: HostedReading = { maxTtl: LIMITS.openTtlDefault, hasExpired: () => false };
+
+function readingOf(
+  { namespaceId }: Extract<Access, { kind: 'open' | 'private' }>,
+  { key }: Query,
+  view: HostedView,
+  maxTtl: number,
+  now: number,
+): HostedReading {
+  return { maxTtl, hasExpired: () => view.hasExpired(key, namespaceId, now) };
 }
 
 /** The outcome, valid no longer than the token that gave access. */

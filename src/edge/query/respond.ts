@@ -5,10 +5,11 @@ import type { Query } from '../../core/query/query.ts';
 import type { Accounting, Asked, Tag } from '../accounting/tag.ts';
 import { CLASS, RCODE, RRTYPE } from '../wire/codes.ts';
 import type { DnsRequest } from '../wire/message/request.ts';
-import { askedByName, askedOf } from './asked.ts';
+import { askedByName, askedOf, askedOfType } from './asked.ts';
 import { type DenialMemory, denialMemory } from './denial/denial-memory.ts';
 import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial/name-state.ts';
 import { dependsOnLetters } from './operations/letters.ts';
+import { causeOfMisfit } from './operations/operations.ts';
 import { chaosRdata } from './reply/chaos.ts';
 import {
   chaosBody,
@@ -96,15 +97,15 @@ export function respond(
     }
     case 'other': {
       const memory = () => denialMemory(request, to.text, context, transport);
-      const asked = askedByName(to.text, 'miss', context.view);
+      const asked = (isAnswered: boolean): Asked | null => askedOfType(to.text, isAnswered, context, now);
       if (!needsLook(request, to)) {
         // Opening or closing the namespace of such a name increments no freshness counter.
         const until = to.text.kind === 'query' ? FOREVER : now + DENIAL_MEMORY_MS;
-        return counted(finish(nodataBody(to.zone, until, memory()), null, request, to.zone), asked);
+        return counted(finish(nodataBody(to.zone, until, memory()), null, request, to.zone), asked(false));
       }
       return after(look(request, to.text, context, now), (looked) => {
         const body = orStorageFailure(() => other(looked, request, to, memory, now), request, to.zone);
-        return counted(body, asked);
+        return counted(body, asked(body.answer.length > 0));
       });
     }
   }
@@ -147,7 +148,7 @@ function look(
   switch (text.kind) {
     case 'malformed':
       return {
-        body: malformedBody(causeOfCode(text.code)),
+        body: malformedBody(text.query === undefined ? causeOfCode(text.code) : causeOfMisfit(text.query)),
         state: closed,
         asked: askedByName(text, 'error', context.view),
       };

@@ -36,6 +36,8 @@ function recorder(): { readonly target: ViewTarget; readonly calls: Call[] } {
   const target: ViewTarget = {
     putRecord: record('putRecord'),
     deleteRecord: record('deleteRecord'),
+    rememberExpired: record('rememberExpired'),
+    forgetExpired: record('forgetExpired'),
     putNamespace: record('putNamespace'),
     dropNamespace: record('dropNamespace'),
     putToken: record('putToken'),
@@ -61,11 +63,15 @@ const TABLE: readonly (readonly [change: ChangeBody, call: Call | null])[] = [
   [deleted('a.res.ns.v1'), ['deleteRecord', 'a.res.ns.v1']],
   [
     namespaceUpserted('ns', true, true),
-    ['putNamespace', 'ns', { id: NAMESPACE_ID, publicRead: true, suspended: true }],
+    ['putNamespace', 'ns', { id: NAMESPACE_ID, publicRead: true, suspended: true }, 60],
+  ],
+  [
+    namespaceUpserted('ns', true, false, NAMESPACE_ID, 3600),
+    ['putNamespace', 'ns', { id: NAMESPACE_ID, publicRead: true, suspended: false }, 3600],
   ],
   [
     { type: 'namespace.closing', namespace: 'ns', id: 'n' },
-    ['putNamespace', 'ns', { id: 'n', publicRead: false, suspended: true }],
+    ['putNamespace', 'ns', { id: 'n', publicRead: false, suspended: true }, 60],
   ],
   [namespaceDeleted('ns'), ['dropNamespace', 'ns']],
   [minted('ns', 't', 9), ['putToken', digestOf('t'), { namespace: 'ns', expiresAt: 9 }]],

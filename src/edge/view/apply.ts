@@ -1,4 +1,5 @@
-import type { ChangeBody } from '../../core/change.ts';
+import type { AppliedChange } from '../../core/change.ts';
+import { LIMITS } from '../../core/limits.ts';
 import { contentFormat } from '../../core/query/envelope.ts';
 import type { DatasetTarget } from '../datasets/view.ts';
 import type { HostedTarget } from '../hosted/view.ts';
@@ -6,7 +7,7 @@ import type { HostedTarget } from '../hosted/view.ts';
 export interface ViewTarget extends HostedTarget, DatasetTarget {}
 
 /** Applies one change to a view. A record upsert with an erased payload does nothing: a later change replaces it. */
-export function applyChange(target: ViewTarget, change: ChangeBody): void {
+export function applyChange(target: ViewTarget, change: AppliedChange): void {
   switch (change.type) {
     case 'record.upserted': {
       const { key, data, contentType, ttlSeconds, expiresAt } = change;
@@ -16,15 +17,16 @@ export function applyChange(target: ViewTarget, change: ChangeBody): void {
       return;
     }
     case 'record.deleted':
+      noteExpiry(target, change);
       target.deleteRecord(change.key);
       return;
     case 'namespace.upserted': {
-      const { namespace, id, publicRead, suspended } = change;
-      target.putNamespace(namespace, { id, publicRead, suspended });
+      const { namespace, id, publicRead, suspended, maxTtl = LIMITS.openTtlDefault } = change;
+      target.putNamespace(namespace, { id, publicRead, suspended }, maxTtl);
       return;
     }
     case 'namespace.closing':
-      target.putNamespace(change.namespace, { id: change.id, publicRead: false, suspended: true });
+      putClosing(target, change.namespace, change.id);
       return;
     case 'namespace.deleted':
       // The log has a record.deleted for each record before it. A view that missed one must still not keep its data.
@@ -55,12 +57,40 @@ export function applyChange(target: ViewTarget, change: ChangeBody): void {
   }
 }
 
-export type UpsertTarget = Omit<ViewTarget, 'deleteRecord' | 'dropNamespace' | 'deleteToken' | 'withdraw'>;
+function putClosing(target: ViewTarget, name: string, id: string): void {
+  target.putNamespace(name, { id, publicRead: false, suspended: true }, LIMITS.openTtlDefault);
+}
+
+function noteExpiry(
+  target: ViewTarget,
+  { key, namespace, at, cause }: Extract<AppliedChange, { type: 'record.deleted' }>,
+): void {
+  if (cause === 'expiry' && at !== undefined) target.rememberExpired(key, namespace, at);
+  else if (cause === 'direct') target.forgetExpired(key, namespace);
+}
+
+type Deletion =
+  | 'deleteRecord'
+  | 'rememberExpired'
+  | 'forgetExpired'
+  | 'dropNamespace'
+  | 'deleteToken'
+  | 'withdraw';
+
+export type UpsertTarget = Omit<ViewTarget, Deletion>;
 
 /** A target for snapshot pages. It throws a RangeError for a deletion, since a snapshot has none. */
 export function snapshotTarget(upserts: UpsertTarget): ViewTarget {
   const refuse = (): never => {
     throw new RangeError('a snapshot is made of upserts');
   };
-  return { ...upserts, deleteRecord: refuse, dropNamespace: refuse, deleteToken: refuse, withdraw: refuse };
+  return {
+    ...upserts,
+    deleteRecord: refuse,
+    rememberExpired: refuse,
+    forgetExpired: refuse,
+    dropNamespace: refuse,
+    deleteToken: refuse,
+    withdraw: refuse,
+  };
 }

@@ -1,6 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChangeBody } from '../../core/change.ts';
+import type { AppliedChange } from '../../core/change.ts';
 import { createSorter, type Entry } from '../../external-sort/sorter.ts';
 import { UnfitFileError, type ViewRebuild } from '../../feed/view-writer.ts';
 import { datasetEntriesTo, indexLatest } from '../datasets/dataset-table.ts';
@@ -62,7 +62,7 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
     }
   }
 
-  function write(tree: Tree, changes: readonly ChangeBody[], cursor: number, epoch: string | null): void {
+  function write(tree: Tree, changes: readonly AppliedChange[], cursor: number, epoch: string | null): void {
     const target = treeTarget(tree, () => {});
     tree.transactionSync(() => {
       for (const change of changes) applyChange(target, change);

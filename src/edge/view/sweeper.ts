@@ -1,10 +1,16 @@
-import { deleteWithdrawn } from '../datasets/dataset-table.ts';
 import type { Tree } from '../lmdb/tree.ts';
 
 export interface Sweeper {
-  /** Deletes the items of withdrawn versions in the background, until none are left. */
+  /** Deletes in the background, until nothing is left. It begins `afterMs` after the last call. */
   readonly later: () => void;
   readonly cancel: () => void;
+}
+
+export interface SweeperOptions {
+  /** Deletes at most `most` entries inside a transaction. @returns whether there may be more */
+  readonly sweep: (tree: Tree, most: number) => boolean;
+  /** Milliseconds. */
+  readonly afterMs?: number;
 }
 
 /** Items of one transaction: a few milliseconds, for which a change waits. */
@@ -14,18 +20,18 @@ const PAUSE_MS = 5;
 /** After a failure: the disk may be full. */
 const RETRY_MS = 1000;
 
-/** A process that ends in between leaves the marks of the versions, so the next one goes on. */
-export function createSweeper(tree: Tree): Sweeper {
+/** A process that ends in between leaves what is to be deleted, so the next one goes on. */
+export function createSweeper(tree: Tree, { sweep, afterMs = PAUSE_MS }: SweeperOptions): Sweeper {
   let timer: NodeJS.Timeout | undefined;
   const wait = (ms: number): void => {
     clearTimeout(timer);
-    timer = setTimeout(sweep, ms).unref();
+    timer = setTimeout(pass, ms).unref();
   };
-  function sweep(): void {
+  function pass(): void {
     let isLeft = false;
     try {
       tree.transactionSync(() => {
-        isLeft = deleteWithdrawn(tree, AT_ONCE);
+        isLeft = sweep(tree, AT_ONCE);
       });
     } catch {
       wait(RETRY_MS);
@@ -33,5 +39,5 @@ export function createSweeper(tree: Tree): Sweeper {
     }
     if (isLeft) wait(PAUSE_MS);
   }
-  return { later: () => wait(PAUSE_MS), cancel: () => clearTimeout(timer) };
+  return { later: () => wait(afterMs), cancel: () => clearTimeout(timer) };
 }

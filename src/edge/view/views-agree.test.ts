@@ -17,13 +17,15 @@ import { createMemoryView } from '../../../test/support/edge/view/memory-view.ts
 import {
   deleted,
   digestOf,
+  expired,
   minted,
+  NAMESPACE_ID,
   namespaceDeleted,
   namespaceUpserted,
   revoked,
   upserted,
 } from '../../../test/support/edge/view/view-changes.ts';
-import type { ChangeBody } from '../../core/change.ts';
+import type { AppliedChange, ChangeBody } from '../../core/change.ts';
 import type { ViewWriter } from '../../feed/view-writer.ts';
 import type { DatasetView } from '../datasets/view.ts';
 import type { HostedView } from '../hosted/view.ts';
@@ -100,10 +102,12 @@ const MANIFESTS = SLUGS.flatMap((slug) =>
 );
 const version = fc.nat({ max: MANIFESTS.length - 1 });
 
+/** Near the end of a period: some of it is remembered in the next one. */
+const EXPIRED_AT = 600_000 * 3_000_000 - 2;
 const key = fc.constantFrom(...KEYS);
 const name = fc.constantFrom(...NAMES);
 const token = fc.constantFrom(...TOKENS);
-const change: fc.Arbitrary<ChangeBody> = fc.oneof(
+const change: fc.Arbitrary<AppliedChange> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
@@ -120,9 +124,16 @@ const change: fc.Arbitrary<ChangeBody> = fc.oneof(
   },
   { weight: 1, arbitrary: key.map((at) => upserted(at, '', { data: null })) },
   { weight: 4, arbitrary: key.map(deleted) },
+  { weight: 2, arbitrary: key.map((at) => expired(at, EXPIRED_AT)) },
+  {
+    weight: 1,
+    arbitrary: key.map((at): AppliedChange => ({ ...deleted(at), at: EXPIRED_AT + 5, cause: 'direct' })),
+  },
   {
     weight: 2,
-    arbitrary: fc.tuple(name, fc.boolean(), fc.boolean()).map((flags) => namespaceUpserted(...flags)),
+    arbitrary: fc
+      .tuple(name, fc.boolean(), fc.boolean(), fc.constant(NAMESPACE_ID), fc.integer({ min: 1, max: 86_400 }))
+      .map((of) => namespaceUpserted(...of)),
   },
   { weight: 1, arbitrary: name.map(namespaceDeleted) },
   { weight: 2, arbitrary: fc.tuple(name, token, fc.nat()).map((of) => minted(...of)) },
@@ -159,6 +170,8 @@ function contents(view: HostedView & { readonly datasets: DatasetView }): unknow
       const record = view.record(at);
       return record === null ? null : { ...record, data: Buffer.from(record.data).toString('hex') };
     }),
+    maxTtls: NAMES.map((at) => view.maxTtl(at)),
+    expired: KEYS.filter((at) => view.hasExpired(at, NAMESPACE_ID, EXPIRED_AT + 600_000)),
     below: SUFFIXES.filter((suffix) => view.anyBelow(suffix)),
   };
 }

@@ -44,6 +44,28 @@ describe('LMDB view and erasure', () => {
     await writer.close();
   });
 
+  it('leaves nothing of a replaced value in the pages that are in use (E08)', async () => {
+    const writer = openLmdbWriter({ path, wipeAfterMs: 0 });
+    // So many that a wipe copies few of their pages.
+    const names = Array.from({ length: 400 }, (_, i) => `k${String(i).padStart(3, '0')}.res.ns.v1`);
+    const secret = (key: string): string => `secret-of-${key}-`;
+    await writer.apply(
+      names.map((key) => upserted(key, secret(key).repeat(12))),
+      1,
+    );
+    const replaced = names.filter((_, i) => i % 7 === 3);
+    for (const [i, key] of replaced.entries()) {
+      await writer.apply([upserted(key, 'x'.repeat(1 + ((i * 13) % 400)))], i + 2);
+    }
+    writer.wipe();
+    const content = readFileSync(file, 'latin1');
+    assert.deepEqual(
+      replaced.filter((key) => content.includes(secret(key))),
+      [],
+    );
+    await writer.close();
+  });
+
   it('wipes by itself some time after an erasure', async () => {
     const writer = openLmdbWriter({ path, wipeAfterMs: 1 });
     await writer.apply([upserted('res.ns.v1', 'the secret')], 1);

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -18,10 +19,12 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { describeDatasets } from '../../../test/support/edge/datasets/view-suite.ts';
 import { describeAdoption } from '../../../test/support/edge/view/adopt-suite.ts';
+import { describeExpired } from '../../../test/support/edge/view/expired-suite.ts';
 import { minted, namespaceUpserted, upserted } from '../../../test/support/edge/view/view-changes.ts';
 import { describeView, type ViewFixture } from '../../../test/support/edge/view/view-suite.ts';
 import type { ChangeBody } from '../../core/change.ts';
-import { createFreshness } from './freshness.ts';
+import { generationPath } from '../lmdb/view-directory.ts';
+import { createFreshness, type FreshnessCounters } from './freshness.ts';
 import { openLmdbReader } from './reader.ts';
 import { type DiscardReason, openLmdbWriter } from './writer.ts';
 
@@ -60,7 +63,64 @@ const newDirectory = (): string => mkdtempSync(join(tmpdir(), 'view-test-'));
 
 describeView('LMDB view', async () => fixture(newDirectory()));
 describeAdoption('LMDB view', async () => fixture(newDirectory()));
+describeExpired('LMDB view', async () => fixture(newDirectory()));
 describeDatasets('LMDB view', async () => fixture(newDirectory()));
+
+describe('a view that is replaced', () => {
+  let path: string;
+  beforeEach(() => {
+    path = join(newDirectory(), 'view');
+  });
+  afterEach(() => rmSync(join(path, '..'), { recursive: true, force: true }));
+
+  /** Builds the next generation with one record. */
+  async function replace(writer: ReturnType<typeof openLmdbWriter>): Promise<void> {
+    const rebuild = await writer.rebuild();
+    await rebuild.load([namespaceUpserted('acme'), upserted('new.acme.v1')]);
+    await rebuild.finish([], 1, 'epoch');
+    await rebuild.discard();
+  }
+
+  it('is named before it is announced: a reader that wakes in between would keep the old file (E01)', async () => {
+    const freshness = createFreshness();
+    const order: string[] = [];
+    const watched: FreshnessCounters = {
+      ...freshness,
+      setGeneration(generation) {
+        order.push(`generation ${generation}`);
+        freshness.setGeneration(generation);
+      },
+      bumpAll() {
+        order.push(`bump at ${freshness.generation()}`);
+        freshness.bumpAll();
+      },
+    };
+    const writer = openLmdbWriter({ path, freshness: watched, wipeAfterMs: 0 });
+    order.length = 0;
+    await replace(writer);
+    assert.deepEqual(order, ['generation 2', 'bump at 2']);
+    await writer.close();
+  });
+
+  it('is opened again by a reader that could not open it at first (E03)', async () => {
+    const freshness = createFreshness();
+    const writer = openLmdbWriter({ path, freshness, wipeAfterMs: 0 });
+    await writer.apply([{ seq: 1, at: 0, owner: '', ...namespaceUpserted('acme') }] as never, 1);
+    const reader = openLmdbReader({ path, freshness });
+    const next = generationPath(path, 2);
+    await replace(writer);
+    // As when the process is out of file handles.
+    renameSync(next, `${next}.away`);
+    reader.refresh();
+    assert.equal(reader.record('new.acme.v1'), null);
+    renameSync(`${next}.away`, next);
+    // Nothing is announced again.
+    reader.refresh();
+    assert.notEqual(reader.record('new.acme.v1'), null);
+    await reader.close();
+    await writer.close();
+  });
+});
 
 describe('LMDB view and its file', () => {
   let directory: string;

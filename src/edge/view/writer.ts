@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ViewRebuild, ViewWriter } from '../../feed/view-writer.ts';
 import { DiskFullError, freeOctets, isOutOfSpace } from '../../files/free-space.ts';
+import { deleteWithdrawn } from '../datasets/dataset-table.ts';
+import { EXPIRED_KEPT_MS, forgetAllExpired } from '../hosted/expired-records.ts';
 import { copyAsView } from '../lmdb/copy.ts';
 import { CURSOR_KEY, encodeCursor } from '../lmdb/key-space.ts';
 import {
@@ -44,6 +46,10 @@ export interface LmdbWriterOptions {
   readonly onDiscarded?: (reason: DiscardReason) => void;
   /** Milliseconds without a change after an erasure until its pages are overwritten; 0 never does. */
   readonly wipeAfterMs?: number;
+  /** Resolves with false when the disk refused the pages. */
+  readonly syncToDisk?: (tree: Tree) => Promise<boolean>;
+  /** Milliseconds without an expiry after which no expired record is remembered. */
+  readonly expiredKeptMs?: number;
   /** Memory for the sorting of a rebuild, bytes. */
   readonly sortBytes?: number;
   /** Room on the disk of a path, octets; `freeOctets` when not given. */
@@ -69,7 +75,10 @@ interface Serving {
   readonly tree: Tree;
   readonly inode: number | null;
   readonly wiper: Wiper;
+  /** Deletes items of withdrawn dataset versions. */
   readonly sweeper: Sweeper;
+  /** Deletes what is known of records that expired long ago. */
+  readonly forgetter: Sweeper;
   readonly target: ReturnType<typeof treeTarget>;
 }
 
@@ -81,6 +90,7 @@ interface Serving {
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   const { path: directory, freshness, wipeAfterMs = 1000, sortBytes, free } = options;
+  const { expiredKeptMs = EXPIRED_KEPT_MS } = options;
   if (prepareDirectory(directory)) options.onDiscarded?.('layout');
   /** Generation that `state` names as open for writing: without that a machine that goes down would leave a torn file that is trusted. */
   const state = readState(directory);
@@ -101,9 +111,12 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
   function servingOf(tree: Tree, generation: number): Serving {
     const wiper = createWiper(tree, wipeAfterMs);
     const inode = inodeOf(generationPath(directory, generation));
-    const sweeper = createSweeper(tree);
+    const sweeper = createSweeper(tree, { sweep: deleteWithdrawn });
+    const forgetter = createSweeper(tree, { sweep: forgetAllExpired, afterMs: expiredKeptMs });
+    // The process before may have left some of both.
     sweeper.later();
-    return { generation, tree, inode, wiper, sweeper, target: treeTarget(tree, wiper.erased) };
+    forgetter.later();
+    return { generation, tree, inode, wiper, sweeper, forgetter, target: treeTarget(tree, wiper.erased) };
   }
 
   /** The order matters: state on disk, then the generation that readers read, then the bump that makes them read it. */
@@ -115,6 +128,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     freshness?.bumpAll();
     old.wiper.cancel();
     old.sweeper.cancel();
+    old.forgetter.cancel();
     // Threads that still read the old file keep it until they have switched.
     void copied.then(() => old.tree.close());
     removeGeneration(directory, old.generation);
@@ -138,7 +152,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       );
     },
     async apply(changes, next) {
-      const { tree, target, wiper, sweeper } = serving;
+      const { tree, target, wiper, sweeper, forgetter } = serving;
       explained(() =>
         tree.transactionSync(() => {
           for (const change of changes) applyChange(target, change);
@@ -147,6 +161,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       );
       wiper.later();
       if (changes.some(({ type }) => type === 'dataset.withdrawn')) sweeper.later();
+      if (changes.some(({ cause }) => cause === 'expiry')) forgetter.later();
     },
     async rebuild() {
       await rebuild?.discard();
@@ -178,7 +193,8 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       await copied;
       serving.wiper.cancel();
       serving.sweeper.cancel();
-      const isSynced = await syncToDisk(serving.tree);
+      serving.forgetter.cancel();
+      const isSynced = await (options.syncToDisk ?? syncToDisk)(serving.tree);
       await serving.tree.close();
       if (isSynced && openGeneration === serving.generation) markClean(directory, serving.generation);
     },

@@ -125,6 +125,27 @@ describe('a node on a bus that fails', () => {
     await world.close();
   });
 
+  it('gives nothing that control has pruned, although the stream has it yet (F09)', async () => {
+    const world = createFeedWorld();
+    world.publish('a');
+    const node = world.node('n1');
+    await world.timers.advance(1_000);
+    for (let write = 0; write < 5; write++) {
+      world.origin.write(NAMESPACE);
+      await world.timers.advance(1_000);
+    }
+    assert.deepEqual(world.streamLine(), { from: 1, to: 5 });
+    world.origin.prune(2);
+    await world.timers.advance(1_000);
+    const asked = node.source.since(0, 10);
+    await world.timers.advance(5_000);
+    assert.deepEqual(
+      (await asked).map(({ seq }) => seq),
+      [3, 4, 5],
+    );
+    await world.close();
+  });
+
   it('a batch that is overtaken within 100 ms costs no repair', async () => {
     const { world, node } = await settled();
     const { broker, origin, timers } = world;

@@ -41,8 +41,8 @@ export type Responder = (data: Uint8Array, sentTo: string) => Promise<Uint8Array
 export interface Bus {
   /** To all present subscribers: at most once, in any order, without an acknowledgement. Never throws; without a connection it does nothing. */
   publish(subject: string, data: Uint8Array): void;
-  /** Goes on after a reconnect. What was published in between is lost. @returns ends it */
-  subscribe(subject: string, handler: (data: Uint8Array) => void): () => void;
+  /** Goes on after a reconnect. What was published in between is lost. `sentTo`: for a subject with a wildcard. @returns ends it */
+  subscribe(subject: string, handler: (data: Uint8Array, sentTo: string) => void): () => void;
   /** Asks one of the responders. */
   request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
   /**

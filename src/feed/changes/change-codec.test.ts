@@ -145,6 +145,16 @@ const REFUSED: readonly (readonly [string, EncodedChange, string])[] = [
     row({ type: 'namespace.upserted' }, { ...namespace, suspended: 0 }),
     'suspended',
   ],
+  [
+    'an open answer that no cache may keep',
+    row({ type: 'namespace.upserted' }, { ...namespace, maxTtl: 0 }),
+    'maxTtl',
+  ],
+  [
+    'an open answer that caches keep for more than a day',
+    row({ type: 'namespace.upserted' }, { ...namespace, maxTtl: LIMITS.openTtlMax + 1 }),
+    'maxTtl',
+  ],
   ['no id', row({ type: 'namespace.deleted' }, { v: 1 }), 'id'],
   ['an owner of a dataset', dataset('withdrawn', { versionId: VERSION_ID }, { owner: 'customer' }), 'owner'],
   [

@@ -46,6 +46,11 @@ export function ttl(field: Field, value: unknown): number {
   return integer(field, value, LIMITS.ttlSecondsMax);
 }
 
+/** Seconds, at least one. */
+export function openTtl(field: Field, value: unknown): number {
+  return integer(field, value, LIMITS.openTtlMax, 1);
+}
+
 export function integer(field: Field, value: unknown, max: number, min = 0): number {
   if (!Number.isSafeInteger(value)) throw new FieldFault(field);
   const number = value as number;

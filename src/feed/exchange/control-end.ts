@@ -4,10 +4,10 @@ import type { BatchSecrets } from '../batch/batch.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';
 import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import type { Bus } from '../bus/bus.ts';
+import { createRequestRate, type Rate } from '../bus/request-rate.ts';
 import { type Answer, writeReply } from './answer.ts';
 import { type KeyOfNode, subjectOf } from './node-end.ts';
 import { openRequest, type RequestKind, readRequestBody, type SignedRequest } from './request.ts';
-import { createRequestRate, type Rate } from './request-rate.ts';
 
 export interface ControlEnd {
   readonly bus: Bus;

@@ -1,4 +1,5 @@
 /** Control's side of metering: takes batches of nodes into the sinks, and acknowledges them after the sinks' transaction. */
+import { LIMITS } from '../../core/limits.ts';
 import { QueryLogFormatError, type QueryLogSink } from '../query-log.ts';
 import { sumsOf, type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from '../usage-sink.ts';
 import type { Answer } from './answer.ts';
@@ -20,10 +21,10 @@ const RATE = { perSecond: 20, burst: 120 } as const;
 /** Transactions of batches. */
 const AT_ONCE = 64;
 /**
- * How old a count may be. Ids of batches are kept for seven days (`control/store/upkeep.ts`): a batch with only later counts was not added
+ * How old a count may be. Ids of batches are kept for longer (`usageBatchDays`): a batch with only later counts was not added
  * before the id of its first delivery would still be known.
  */
-const OLDEST_MS = 6 * 86_400_000;
+const OLDEST_MS = LIMITS.usageSpoolDays * 86_400_000;
 /** A node's clock may be ahead by this. */
 const AHEAD_MS = 2 * 3_600_000;
 

@@ -1,9 +1,9 @@
 /** Control's side: the newest state of each node, in memory. Every control process hears them all. */
 import type { Clock } from '../../core/clock.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
+import { createRequestRate } from '../bus/request-rate.ts';
 import { type ControlEnd, opened, signedOf } from './control-end.ts';
 import { subjectOf } from './node-end.ts';
-import { createRequestRate } from './request-rate.ts';
 import { type NodeState, nodeStateOf } from './state-body.ts';
 
 export interface NodeReport {
@@ -14,6 +14,15 @@ export interface NodeReport {
   readonly seconds: number;
   /** No state for 15 seconds. */
   readonly late: boolean;
+}
+
+/** Whether a node may answer without this key of the zone in DNSKEY: it has not reported the key, or it is late. */
+export function isBehind(
+  { state, late }: Pick<NodeReport, 'state' | 'late'>,
+  zone: string,
+  keyTag: number,
+): boolean {
+  return late || !state?.keyTags[zone]?.includes(keyTag);
 }
 
 export interface NodeStates {

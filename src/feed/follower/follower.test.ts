@@ -65,6 +65,27 @@ describe('follower', () => {
     rig.assertSame();
   });
 
+  it('announces changes, and moves its cursor, only once the view has committed them (F03)', async () => {
+    await rig.start().ready;
+    const commit = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    const apply = rig.view.apply.bind(rig.view);
+    rig.view.apply = async (changes, cursor) => {
+      asked.resolve();
+      await commit.promise;
+      await apply(changes, cursor);
+    };
+    rig.source.write(namespaceUpserted('ns'), upserted('a.ns.v1'));
+    await asked.promise;
+    for (let turn = 0; turn < 5; turn++) await nextTurn();
+    const before = { applied: [...rig.applied], lag: rig.follower?.lag().seq };
+    commit.resolve();
+    assert.deepEqual(before, { applied: [], lag: 2 });
+    await rig.until(rig.caughtUp);
+    await rig.until(() => rig.applied.length === 2);
+    assert.deepEqual(rig.applied, [1, 2]);
+  });
+
   it('applies many changes in batches', async () => {
     await rig.start({ batch: 10 }).ready;
     const sizes: number[] = [];

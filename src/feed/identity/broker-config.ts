@@ -1,6 +1,6 @@
 /** The configuration of nats-server: its own file, and the file of those who may connect. */
 import { CONTROL_NAME } from './names.ts';
-import { nodePermissions, sharedSubjects } from './node-access.ts';
+import { nodeImports, nodePermissions, sharedSubjects } from './node-access.ts';
 
 export interface BrokerFiles {
   /** `host:port`. */
@@ -42,49 +42,69 @@ export interface BrokerUser {
   readonly nkey: string;
 }
 
-/** Control's account holds the streams. */
-const ACCOUNTS = { control: 'UQRP_CONTROL', nodes: 'UQRP_NODES' } as const;
+/** A node, and which of the accounts is its own: 0, 1, 2 and so on. */
+export interface NodeUser extends BrokerUser {
+  readonly account: number;
+}
+
+/** Holds the streams. */
+const CONTROL_ACCOUNT = 'UQRP_CONTROL';
+/**
+ * Accounts without a node. When nats-server reads the file again, an account that is new gets what it imports as a service only at the next
+ * time (all releases up to 2.12); one that was there gets it at once. So a node is put into an account that was there.
+ */
+export const SPARE_ACCOUNTS = 64;
 
 /**
- * `nodes.conf`: control first, then one entry for each node. "SIGHUP" makes nats-server read it again.
+ * `nodes.conf`: control first, then an account for each node. "SIGHUP" makes nats-server read it again.
  *
- * Nodes have an account of their own, because permissions alone do not bound them: the broker checks the subject of a request, and not the
- * subject that it wants its answer at. An empty answer at `$JS.API.STREAM.DELETE.…` would delete the stream. Answers to another account
- * stay in that account.
+ * Each node has an account of its own, because permissions alone do not bound it: the broker checks the subject of a request, and not the
+ * subject that it wants its answer at. An empty answer at `$JS.API.STREAM.DELETE.…` would delete the stream, and genuine batches at
+ * `uqrp.v1.live` would drown what the other nodes hear. Answers to another account stay in that account.
  */
-export function usersConfig(control: BrokerUser, nodes: readonly BrokerUser[]): string {
-  const shared = sharedSubjects().map(([kind, subject]) => [kind, JSON.stringify(subject)] as const);
+export function usersConfig(control: BrokerUser, nodes: readonly NodeUser[]): string {
+  const byAccount = new Map(nodes.map((node) => [node.account, node]));
+  const accounts = Math.max(-1, ...byAccount.keys()) + 1 + SPARE_ACCOUNTS;
   return `# Made by "uqrp node add" and "uqrp node remove". After a change: kill -HUP nats-server
 accounts {
-  ${ACCOUNTS.control} {
+  ${CONTROL_ACCOUNT} {
     jetstream: enabled
     exports: [
-${shared.map(([kind, subject]) => `      { ${kind}: ${subject} }`).join('\n')}
+${sharedSubjects()
+  .map(([kind, subject]) => `      { ${kind}: ${JSON.stringify(subject)} }`)
+  .join('\n')}
     ]
     users: [
       # ${CONTROL_NAME}
       { nkey: ${control.nkey} }
     ]
   }
-  ${ACCOUNTS.nodes} {
-    imports: [
-${shared.map(([kind, subject]) => `      { ${kind}: { account: ${ACCOUNTS.control}, subject: ${subject} } }`).join('\n')}
-    ]
-    users: [
-${nodes.map(nodeEntry).join('\n')}
-    ]
-  }
-}
+${Array.from({ length: accounts }, (_, i) => nodeAccount(i, byAccount.get(i))).join('')}}
 `;
 }
 
-function nodeEntry({ name, nkey }: BrokerUser): string {
+function nodeAccount(index: number, node: BrokerUser | undefined): string {
+  const account = `UQRP_NODE_${index}`;
+  if (node === undefined) return `  ${account} {}\n`;
+  const { name, nkey } = node;
   const { publish, subscribe } = nodePermissions(name);
   const list = (subjects: readonly string[]): string =>
     subjects.map((subject) => JSON.stringify(subject)).join(', ');
-  return `      # ${name}
+  const imports = nodeImports(name).map(
+    ([kind, subject]) =>
+      `      { ${kind}: { account: ${CONTROL_ACCOUNT}, subject: ${JSON.stringify(subject)} } }`,
+  );
+  return `  # ${name}
+  ${account} {
+    users: [
       { nkey: ${nkey}, permissions: {
         publish: { allow: [${list(publish)}] }
         subscribe: { allow: [${list(subscribe)}] }
-      } }`;
+      } }
+    ]
+    imports: [
+${imports.join('\n')}
+    ]
+  }
+`;
 }

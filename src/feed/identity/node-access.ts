@@ -1,5 +1,5 @@
 /**
- * What a node may do over the broker. Everything else is refused. Control and nodes have an account each: an account is a namespace of
+ * What a node may do over the broker. Everything else is refused. Control and each node have an account: an account is a namespace of
  * subjects, so the table is both what crosses from one account to the other and what each node is permitted.
  */
 import { pageSubject, STREAMS, SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
@@ -30,20 +30,32 @@ const ACCESS: readonly Access[] = [
   { node: 'sends', subject: `$JS.API.DIRECT.GET.${STREAMS.chunks}.${SUBJECTS.chunks}.>` },
 ];
 
-/** Subjects of control's account that nodes reach: `stream` for what they hear, `service` for what they send. */
-export function sharedSubjects(): readonly (readonly ['stream' | 'service', string])[] {
-  return ACCESS.map(({ node, subject }) => [
-    node === 'hears' ? 'stream' : 'service',
-    subject.replace('<node>', '*'),
+/** `stream` for what a node hears, `service` for what it sends. */
+type Shared = readonly (readonly ['stream' | 'service', string])[];
+
+function sharedWith(node: string): Shared {
+  return ACCESS.map((row) => [
+    row.node === 'hears' ? 'stream' : 'service',
+    row.subject.replace('<node>', node),
   ]);
 }
 
-/** Of the user of one node, within the account of the nodes. */
+/** Subjects of control's account that nodes reach. */
+export function sharedSubjects(): Shared {
+  return sharedWith('*');
+}
+
+/** Those that come into the account of one node. */
+export function nodeImports(name: string): Shared {
+  return sharedWith(name);
+}
+
+/** Of the user of one node, within its account. */
 export function nodePermissions(name: string): {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
 } {
-  const subjects = (of: Access['node']): string[] =>
-    ACCESS.filter(({ node }) => node === of).map(({ subject }) => subject.replace('<node>', name));
-  return { publish: subjects('sends'), subscribe: [...subjects('hears'), `${inboxPrefix(name)}.>`] };
+  const subjects = (of: 'stream' | 'service'): string[] =>
+    nodeImports(name).flatMap(([kind, subject]) => (kind === of ? [subject] : []));
+  return { publish: subjects('service'), subscribe: [...subjects('stream'), `${inboxPrefix(name)}.>`] };
 }

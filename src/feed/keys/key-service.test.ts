@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KeyWorld, keyWorld } from '../../../test/support/feed/keys/key-world.ts';
+import { holdKeys } from './held-keys.ts';
 import { KeyMissingError } from './key-service.ts';
-import { periodOf, READ_MS, WRITE_MS } from './periods.ts';
+import { endOf, periodOf, READ_MS, WRITE_MS } from './periods.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -34,6 +35,54 @@ describe('hourly keys', () => {
       assert.equal(hex(one.secrets().key.id), hex(two.secrets().key.id));
       for (const node of nodes) assert.notEqual(node.ring().find(one.secrets().key.id), null);
       for (const node of nodes) assert.equal(hex(node.present()!.id), hex(one.secrets().key.id));
+    }),
+  );
+
+  it('is not readable nor delivered past its end, although the store was not read since (F16)', () => {
+    const period = periodOf(START);
+    const held = holdKeys([
+      { period, secret: Buffer.alloc(32, 1) },
+      { period: period + 1, secret: Buffer.alloc(32, 2) },
+    ]);
+    const [first] = held.readable(START);
+    const end = endOf(first!);
+    assert.equal(held.readable(end - 1).length, 2);
+    assert.deepEqual(
+      held.readable(end).map(({ key }) => hex(key.id)),
+      held
+        .readable(START)
+        .slice(1)
+        .map(({ key }) => hex(key.id)),
+    );
+    assert.equal(held.ring(end - 1).find(first!.key.id) === null, false);
+    assert.equal(held.ring(end).find(first!.key.id), null);
+  });
+
+  it(
+    'that were destroyed do not come back with a reading that had begun before (F18)',
+    inWorld(async (world) => {
+      const control = world.control('one');
+      await world.timers.advance(1_000);
+      const old = control.secrets().key.id;
+      const read = world.store.read.bind(world.store);
+      const release = Promise.withResolvers<void>();
+      let isHeld = false;
+      world.store.read = async () => {
+        // This reading sees the rows of before, and ends after the keys were destroyed.
+        if (isHeld) return read();
+        isHeld = true;
+        const rows = await read();
+        await release.promise;
+        return rows;
+      };
+      await world.timers.advance(1_000);
+      assert.equal(isHeld, true);
+      const renewed = control.renew();
+      await world.timers.advance(0);
+      release.resolve();
+      await renewed;
+      assert.notEqual(hex(control.secrets().key.id), hex(old));
+      assert.equal(control.ring().find(old), null);
     }),
   );
 

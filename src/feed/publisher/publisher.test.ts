@@ -4,7 +4,7 @@ import { verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createFeedWorld, type FeedWorld } from '../../../test/support/feed/bus/feed-world.ts';
 import { NO_FAULTS } from '../../../test/support/feed/bus/memory-bus.ts';
 import type { ChangeBody } from '../../core/change.ts';
-import { openBatch } from '../batch/batch.ts';
+import { NO_HASH, openBatch } from '../batch/batch.ts';
 import { openHeartbeat } from '../batch/head.ts';
 import { SUBJECTS } from '../bus/subjects.ts';
 
@@ -56,6 +56,50 @@ describe('the publisher', () => {
       world.broker.stream.map(({ data }) => data),
     );
     assert.deepEqual(publisher.status(), { seq: 3, unconfirmed: 0 });
+  });
+
+  scenario(
+    'reads the bounds of a heartbeat before the changes that it sends with it (F12)',
+    async (world) => {
+      const order: string[] = [];
+      world.publish('a');
+      await world.timers.advance(1_000);
+      world.origin.before = (call) => void order.push(call);
+      const listener = world.broker.connect('listener');
+      listener.subscribe(SUBJECTS.head, () => void order.push('head'));
+      listener.subscribe(SUBJECTS.live, () => void order.push('live'));
+      world.origin.announcing = false;
+      await world.timers.advance(5_000);
+      const heads = order.flatMap((what, at) => (what === 'head' ? [at] : []));
+      assert.ok(heads.length >= 9);
+      for (const at of heads.slice(1)) {
+        const before = order.slice(0, at);
+        // A change that is committed between the two is sent, and not told of yet: never the other way round.
+        assert.ok(
+          before.lastIndexOf('bounds') < before.lastIndexOf('since'),
+          order.slice(at - 4, at + 1).join(),
+        );
+      }
+    },
+  );
+
+  scenario('names no predecessor behind a part of the log that was pruned (F13)', async (world) => {
+    const previous: string[] = [];
+    world.broker.connect('listener').subscribe(SUBJECTS.live, (message) => {
+      const { from, previous: hash } = openBatch(message, verifier);
+      previous.push(`${from} ${Buffer.compare(hash, NO_HASH) === 0 ? 'none' : 'tip'}`);
+    });
+    world.publish('a');
+    for (let commit = 0; commit < 2; commit++) {
+      await world.timers.advance(1_000);
+      world.origin.write(NAMESPACE);
+    }
+    await world.timers.advance(1_000);
+    // The publisher was held up, and what it had not sent was pruned meanwhile.
+    world.origin.bend = (changes) => changes.filter(({ seq }) => seq > 4);
+    world.origin.write(NAMESPACE, NAMESPACE, NAMESPACE);
+    await world.timers.advance(1_000);
+    assert.deepEqual(previous, ['1 none', '2 tip', '5 none']);
   });
 
   scenario('a lost wake-up costs no more than a poll', async (world) => {

@@ -22,6 +22,25 @@ const QUESTIONS_EACH = 8;
 const AT_ONCE = 4;
 
 describe('the questions that control answers', () => {
+  it('are answered with bounds that were read before the changes: a node never believes to be current too early (F14)', async () => {
+    const world = createFeedWorld();
+    world.publish('a');
+    await world.timers.advance(1_000);
+    const order: string[] = [];
+    world.origin.before = (call) => void order.push(call);
+    const answer = world.broker
+      .connect('fra1')
+      .request(
+        subjectOfNode(SUBJECTS.get, 'fra1'),
+        writeQuestion({ number: Buffer.alloc(16, 1), question: { ask: 'since', seq: 0, limit: 1 } }),
+        60_000,
+      );
+    await world.timers.advance(100);
+    await answer;
+    assert.deepEqual(order.filter((call) => call !== 'page').slice(-2), ['bounds', 'since']);
+    await world.close();
+  });
+
   it('are so many at once of one node, and those of other nodes besides', async () => {
     const world = createFeedWorld();
     world.publish('a');

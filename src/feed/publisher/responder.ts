@@ -102,6 +102,7 @@ export function startResponder(options: ResponderOptions): () => void {
     let sent: { readonly from: number; readonly next: number; readonly message: Uint8Array | null } | null =
       null;
     let working: Promise<unknown> = Promise.resolve();
+    let waiting = 0;
     let cancel = timers.after(SNAPSHOT_IDLE_MS, end);
     const open: OpenSnapshot = { node, askedAt: clock(), end };
 
@@ -127,15 +128,17 @@ export function startResponder(options: ResponderOptions): () => void {
       const asked = readQuestion(data);
       if (asked?.question.ask !== 'page') return Promise.resolve(null);
       const { number, question } = asked;
+      if (waiting === QUESTIONS.each) return Promise.resolve(null);
       open.askedAt = clock();
       cancel();
       cancel = timers.after(SNAPSHOT_IDLE_MS, end);
       // One after the other: a repeated question may come while the first is answered.
+      waiting++;
       const result = working.then(async () => {
         const message = await page(question.from);
         return answer(await source.bounds(), number, message);
       });
-      working = result.catch(() => {});
+      working = result.catch(() => {}).then(() => waiting--);
       return result.catch(failed);
     });
     function end(): void {

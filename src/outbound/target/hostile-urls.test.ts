@@ -17,6 +17,7 @@ const REGISTRATION = {
   long: URL_FAULTS.tooLong,
   malformed: URL_FAULTS.malformed,
   https: URL_FAULTS.notHttps,
+  prefix: URL_FAULTS.prefix,
   credentials: URL_FAULTS.credentials,
   fragment: URL_FAULTS.fragment,
   port: URL_FAULTS.port,

@@ -5,6 +5,7 @@ export const URL_FAULTS = {
   tooLong: 'url is too long',
   malformed: 'url is malformed',
   notHttps: 'url must use https',
+  prefix: 'url must begin with https in lower case',
   credentials: 'url must not have credentials',
   fragment: 'url must not have a fragment',
   port: 'url port is not allowed',
@@ -49,7 +50,7 @@ export function parseWebhookUrl(text: string): URL | null {
 
 function parse(text: string): URL | UrlFault {
   if (text.length > LIMITS.webhookUrl) return URL_FAULTS.tooLong;
-  if (!text.startsWith(PREFIX)) return URL_FAULTS.notHttps;
+  if (!text.startsWith(PREFIX)) return /^https:/i.test(text) ? URL_FAULTS.prefix : URL_FAULTS.notHttps;
   if (FORBIDDEN.test(text)) return URL_FAULTS.malformed;
   const [authority = ''] = text.slice(PREFIX.length).split(/[/?#]/, 1);
   if (authority.includes('@')) return URL_FAULTS.credentials;

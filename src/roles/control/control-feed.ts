@@ -12,8 +12,9 @@ import type { Clock } from '../../core/clock.ts';
 import { databaseOf } from '../../core/epoch.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../core/secret-encryption.ts';
 import type { ProviderClient } from '../../edge/services/providers/client/provider-client.ts';
+import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
 import { identityOf } from '../../feed/exchange/control-identity.ts';
-import type { NodeReport } from '../../feed/exchange/node-states.ts';
+import { isBehind, type NodeReport } from '../../feed/exchange/node-states.ts';
 import { CredentialsError } from '../../feed/identity/credentials.ts';
 import { type WatchedNodes, watchNodes } from '../../feed/identity/watch-nodes.ts';
 import { startKeyService } from '../../feed/keys/key-service.ts';
@@ -53,6 +54,8 @@ export interface ControlFeed {
   now(): FeedNow;
   /** How far each node is, as it told last. */
   nodes(): readonly NodeProgress[];
+  /** Nodes that have not reported this signing key, or are late. */
+  nodesBehind(zone: string, keyTag: number): number;
   stop(): Promise<void>;
 }
 
@@ -66,7 +69,15 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
   const report = reportPublisher(options, () => conflicts++);
   const nodes = openNodes(feed.file, log);
   const database = databaseOf((await store.changes.bounds()).epoch);
-  const { bus, nkey, attempted } = await openFeedBus(options);
+  const { bus: unbounded, nkey, attempted } = await openFeedBus(options);
+  const isFloodDue = createReportLimits<string>(clock);
+  const bus = withNodeBudgets(unbounded, {
+    clock,
+    onDropped(node) {
+      options.metrics.feed.dropped(node);
+      if (isFloodDue(node)) log.event('feed.node_flooding', { node });
+    },
+  });
   const identity = identityOf(feed.credentials.sign, nkey);
   const { signer } = identity;
   const verifier = verifierOf(feed);
@@ -140,6 +151,8 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
       };
     },
     nodes: () => exchange.states.list().map(progressOf),
+    nodesBehind: (zone, keyTag) =>
+      exchange.states.list().filter((node) => isBehind(node, zone, keyTag)).length,
     stop: () =>
       closeAll([
         ...exchange.stops,

@@ -15,6 +15,7 @@ import { createApi } from '../../control/api/server.ts';
 import { serveDashboard } from '../../control/dashboard/dashboard.ts';
 import { readDashboard } from '../../control/dashboard/files.ts';
 import { SWEEP_EVERY, sweepAnswers } from '../../control/idempotency/sweep.ts';
+import type { FreeMemory } from '../../control/limits/body-budget.ts';
 import { clientAddress } from '../../control/limits/client-address.ts';
 import { memoryLimiter, unlimited } from '../../control/limits/limiter.ts';
 import { sharedLimiter } from '../../control/limits/shared-limiter.ts';
@@ -70,6 +71,7 @@ export interface ControlRoleOptions {
     | null;
   readonly nodes: () => readonly NodeProgress[];
   readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
+  readonly freeMemory: FreeMemory;
 }
 
 /** Threads that send webhooks. Each starts when it is first needed. */
@@ -218,6 +220,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     positions: openPositions(
       aesGcmEncryption(deriveKey(secret, 'feed-position', 32), randomPool(randomBytes), 0),
     ),
+    freeMemory: options.freeMemory,
     observe: (observation) => metrics.http(observation),
     onError: (error, requestId) => {
       if (isDiskFull(error)) faultsOf('store.failing')(error);

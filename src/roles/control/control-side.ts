@@ -1,5 +1,6 @@
 /** The control side of a process: the store, the REST API over it, and what sends its changes to nodes. */
 import type { FastifyInstance } from 'fastify';
+import { dsSeenBy, resolversOf } from '../../client/resolvers.ts';
 import type { Config } from '../../config/config.ts';
 import { deriveKey, loadSecret, type Secret } from '../../config/secrets.ts';
 import type { NodeProgress } from '../../control/propagation/propagation.ts';
@@ -13,12 +14,16 @@ import { ENCRYPTION_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
 import type { ProviderClient } from '../../edge/services/providers/client/provider-client.ts';
 import type { NodeKeys } from '../../feed/node-keys.ts';
 import type { CloseStep } from '../../lifecycle/close-all.ts';
+import { createReportLimits } from '../../lifecycle/report-limits.ts';
 import { unlessCancelled } from '../../lifecycle/unless-cancelled.ts';
 import { openStoreOnceThere } from '../../start-checks.ts';
+import type { KeysNow } from '../../telemetry/key-metrics.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
+import { type AutomaticRollover, startAutomaticRollover } from '../../zone-keys/automatic-rollover.ts';
 import { COOKIE_KEY, controlSecrets, TICKET_KEY } from '../../zone-keys/control-secrets.ts';
 import { openZoneKeys } from '../../zone-keys/open.ts';
+import type { ZoneKeys } from '../../zone-keys/port.ts';
 import { refuseSecret } from '../../zone-keys/refuse-secret.ts';
 import type { EdgeUpstream } from '../edge-upstream.ts';
 import { openCallingProviders } from '../providers.ts';
@@ -34,6 +39,8 @@ export interface ControlSide {
   readonly feed: ControlFeed | null;
   isStoreUp(): boolean;
   webhookOldestDue(): Promise<number>;
+  /** The signing keys, by role. */
+  keys(): readonly KeysNow[];
   quiesce(): void;
 }
 
@@ -48,6 +55,7 @@ export interface ControlSideOptions {
   readonly ownNode: () => NodeProgress | null;
   /** False: nothing is counted. */
   readonly counts: boolean;
+  readonly freeMemory: ControlRoleOptions['freeMemory'];
   readonly cancel: AbortSignal;
 }
 
@@ -56,7 +64,7 @@ export async function openControlSide(
   options: ControlSideOptions,
   opened: CloseStep[],
 ): Promise<ControlSide> {
-  const { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, cancel } = options;
+  const { config, clock, log, metrics, dnsPorts, dns, ownNode, counts, freeMemory, cancel } = options;
   // An existing database needs the secret that encrypted it. Do not make another one.
   const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
   const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
@@ -72,7 +80,7 @@ export async function openControlSide(
   const store = await unlessCancelled(opening, cancel);
   opened.push(() => store.close());
   if (hasWaited) log.event('store.state', { state: 'up' });
-  const nodeKeys = await openNodeKeys(store, secret, options);
+  const { zoneKeys, nodeKeys } = await openKeys(store, secret, options);
   const upstream = upstreamOf(store, { config, nodeKeys, clock, counts });
   const sending = await openFeed(store, { secret, nodeKeys }, options, opened);
   const feed = sending?.feed ?? null;
@@ -80,7 +88,20 @@ export async function openControlSide(
     const own = ownNode();
     return [...(own === null ? [] : [own]), ...(feed?.nodes() ?? [])];
   };
-  const role = openControlRole({ config, dnsPorts, dns, nodes, store, secret, clock, log, metrics });
+  const rollover = startRollover(zoneKeys, feed, options);
+  opened.push(() => rollover.stop());
+  const role = openControlRole({
+    config,
+    dnsPorts,
+    dns,
+    nodes,
+    store,
+    secret,
+    clock,
+    log,
+    metrics,
+    freeMemory,
+  });
   opened.push(() => role.stop());
   const probe = startStoreProbe(store, (isUp, error) =>
     log.event('store.state', { state: isUp ? 'up' : 'down' }, error),
@@ -93,6 +114,7 @@ export async function openControlSide(
     feed,
     isStoreUp: () => probe.isUp(),
     webhookOldestDue: () => role.webhookOldestDue(),
+    keys: () => rollover.status(),
     quiesce: () => role.quiesce(),
   };
 }
@@ -141,15 +163,15 @@ function upstreamOf(store: Store, { config, nodeKeys, clock, counts }: UpstreamO
   };
 }
 
-/** The secrets of the edge in this process and of all nodes. Makes missing signing keys before a query needs them. */
-async function openNodeKeys(
+/** Signing keys, and the secrets of the edge in this process and of all nodes. Makes missing keys before a query needs them. */
+async function openKeys(
   store: Store,
   secret: Secret,
   { config, clock, log }: ControlSideOptions,
-): Promise<NodeKeys> {
+): Promise<{ readonly zoneKeys: ZoneKeys; readonly nodeKeys: NodeKeys }> {
   const keyOf = ({ label, octets }: { readonly label: string; readonly octets: number }): Uint8Array =>
     deriveKey(secret, label, octets);
-  const zones = config.dnssec === 'off' ? [] : config.zones;
+  const zones = signedZones(config);
   const zoneKeys = openZoneKeys({
     dataDir: config.dataDir,
     store,
@@ -159,12 +181,45 @@ async function openNodeKeys(
     onStored: (_zone, origin) => log.event('keys.stored', { origin }),
   });
   for (const zone of zones) await zoneKeys.load(zone).catch(refuseSecret);
-  return controlSecrets({
+  const nodeKeys = controlSecrets({
     keys: zoneKeys,
     zones,
     mode: config.dnssec === 'split' ? 'split' : 'full',
     cookieKey: keyOf(COOKIE_KEY),
     ticketKey: config.feed === null ? null : keyOf(TICKET_KEY),
     clock,
+  });
+  return { zoneKeys, nodeKeys };
+}
+
+function signedZones({ dnssec, zones }: Config): readonly string[] {
+  return dnssec === 'off' ? [] : zones;
+}
+
+function startRollover(
+  keys: ZoneKeys,
+  feed: ControlFeed | null,
+  { config, clock, log, metrics }: ControlSideOptions,
+): AutomaticRollover {
+  const isDue = createReportLimits<string>(clock);
+  return startAutomaticRollover({
+    keys,
+    zones: signedZones(config),
+    days: config.keyDays,
+    async parentDs(zone) {
+      const seen = await Promise.all(resolversOf(config.resolvers).map((one) => dsSeenBy(one, zone)));
+      return seen.filter((lines) => lines !== null);
+    },
+    // Processes that share a database read a changed key set within seconds.
+    nodesBehind: (zone, keyTag) => feed?.nodesBehind(zone, keyTag) ?? 0,
+    clock,
+    onStep(role, step, keyTag) {
+      metrics.keyRolled(role, step);
+      log.event('keys.rolled', { role, step, key_tag: keyTag });
+    },
+    onWaiting(role, step, reason) {
+      if (isDue(`${role} ${step} ${reason}`)) log.event('keys.rollover_waiting', { role, step, reason });
+    },
+    onError: (error) => log.event('keys.rollover_failing', {}, error),
   });
 }

@@ -15,6 +15,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
+import { makerText } from '../../ui/maker.ts';
 import { Time } from '../../ui/time.tsx';
 import { dropToken, holdToken, knownToken } from '../records/page-tokens.ts';
 import { MintDialog } from './mint-dialog.tsx';
@@ -48,6 +49,7 @@ const COLUMNS: readonly Column<QueryTokenResource>[] = [
     width: '9rem',
     cell: ({ created_at }) => <Time at={created_at} />,
   },
+  { id: 'by', head: t('ui.by'), width: '9rem', cell: makerText },
 ];
 
 /** A revocation, and the token itself where this page knows it. */

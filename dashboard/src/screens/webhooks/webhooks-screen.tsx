@@ -12,8 +12,8 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { EmptyState } from '../../ui/empty-state.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Loading } from '../../ui/loading.tsx';
+import { makerText } from '../../ui/maker.ts';
 import { Page } from '../../ui/page.tsx';
-import { Time } from '../../ui/time.tsx';
 import { NewWebhook } from './new-webhook.tsx';
 import { NoTier } from './no-tier.tsx';
 import { OutcomeBar } from './outcome-bar.tsx';
@@ -54,12 +54,7 @@ const COLUMNS: readonly Column<WebhookResource>[] = [
     align: 'end',
     cell: (webhook) => <FailureCount webhook={webhook} />,
   },
-  {
-    id: 'triggered',
-    head: t('webhooks.triggered'),
-    width: '7rem',
-    cell: ({ last_triggered_at: at }) => (at === null ? t('webhooks.never') : <Time at={at} />),
-  },
+  { id: 'by', head: t('ui.by'), width: '10rem', cell: makerText },
 ];
 
 export function WebhooksScreen() {

@@ -23,6 +23,7 @@ function webhook(failures: number, secondsAgo: number | null, enabled = true): W
     last_triggered_at: secondsAgo === null ? null : new Date(NOW - secondsAgo * 1000).toISOString(),
     scopes: { namespaces: [] },
     created_at: '2026-11-22T00:00:00.000Z',
+    created_by: null,
   };
 }
 

@@ -14,32 +14,51 @@ export interface IssuedToken extends CookieSession {
   readonly token_type: 'Bearer';
 }
 
+/** The code that was mailed belongs to the flow that asked for it. */
+export interface SignInFlow {
+  readonly flow: string;
+}
+
+/** `flow`: of the `signIn` that asked for the code. Default: of the last one of this client, when it was for the same address. */
+export interface VerifyOptions extends CallOptions {
+  readonly flow?: string | undefined;
+}
+
 /**
  * `cookie`: the session is a cookie that no script can read, for pages of the server's own origin. Use it with a client
  * that has `credentials: 'same-origin'`.
  */
-export interface CookieOptions extends CallOptions {
+export interface CookieOptions extends VerifyOptions {
   readonly cookie: true;
 }
 
 /** Sign-in by a mailed code or a passkey. */
 export class Auth {
   readonly #http: Http;
+  /** Of the last `signIn`, by its address. */
+  #flow = new Map<string, string>();
 
   constructor(http: Http) {
     this.#http = http;
   }
 
   /** Mails a six-digit code. The answer is the same for known and unknown addresses. */
-  async signIn(email: string, options: CallOptions = {}): Promise<void> {
-    await this.#post('/auth/sign_in', { email }, options);
+  async signIn(email: string, options: CallOptions = {}): Promise<SignInFlow> {
+    const answer = await this.#post<SignInFlow>('/auth/sign_in', { email }, options);
+    // Servers before flows answer nothing.
+    this.#flow = new Map([[email, answer?.flow]]);
+    return answer;
   }
 
   /** The token for `uqrp.withToken`. A wrong or expired code is 401. */
-  verify(email: string, code: string, options?: CallOptions): Promise<IssuedToken>;
+  verify(email: string, code: string, options?: VerifyOptions): Promise<IssuedToken>;
   verify(email: string, code: string, options: CookieOptions): Promise<CookieSession>;
-  verify(email: string, code: string, options: CallOptions = {}): Promise<CookieSession> {
-    return this.#session('/auth/verify', { email, code }, options);
+  verify(
+    email: string,
+    code: string,
+    { flow = this.#flow.get(email), ...options }: VerifyOptions = {},
+  ): Promise<CookieSession> {
+    return this.#session('/auth/verify', { email, code, flow }, options);
   }
 
   /** For `navigator.credentials.get()`. The challenge works once. */

@@ -15,7 +15,7 @@ export function codeMail(to: string, code: string, publicUrl: string): Mail {
       '',
       `  ${code}`,
       '',
-      `It is valid for ${LIMITS.signInCodeMinutes} minutes and can be used once. A newer code replaces it.`,
+      `It is valid for ${LIMITS.signInCodeMinutes} minutes can be used once, and works where it was asked for.`,
       '',
       'Did you not ask for it? Then ignore this mail: without the code nobody can sign in. Give it to no one.',
       '',

@@ -8,7 +8,7 @@ const RETRY_MS = [2_000, 10_000];
 const STOP_MS = 3_000;
 
 export interface CodeOutbox {
-  /** Takes a mail and returns at once. An earlier mail to the same address that still waits is not sent. */
+  /** Takes a mail and returns at once. Each is sent: the codes of an address are valid side by side. */
   send(mail: Mail): void;
   /** Ends retries, and gives mails under way a short time. */
   stop(): Promise<void>;
@@ -26,7 +26,7 @@ interface OutboxOptions {
  * in memory, because their codes are stored nowhere. A mail that is lost with the process is asked for again.
  */
 export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOptions): CodeOutbox {
-  const waiting = new Map<string, Mail>();
+  const waiting: Mail[] = [];
   const sending = new Set<Promise<void>>();
   const ending = new AbortController();
   const cutting = new AbortController();
@@ -38,8 +38,6 @@ export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOpt
         return;
       } catch (error) {
         const pause = retryMs[attempt];
-        // A newer code makes this one void.
-        if (waiting.has(mail.to)) return;
         if (pause === undefined || ending.signal.aborted) {
           onLost('refused', error);
           return;
@@ -51,10 +49,8 @@ export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOpt
 
   function next(): void {
     while (sending.size < LIMITS.codeMails) {
-      const [first] = waiting;
-      if (first === undefined) return;
-      const [to, mail] = first;
-      waiting.delete(to);
+      const mail = waiting.shift();
+      if (mail === undefined) return;
       const sent: Promise<void> = deliver(mail).finally(() => {
         sending.delete(sent);
         next();
@@ -65,16 +61,16 @@ export function openCodeOutbox({ mailer, onLost, retryMs = RETRY_MS }: OutboxOpt
 
   return {
     send(mail) {
-      if (ending.signal.aborted || (waiting.size >= LIMITS.codeMailsWaiting && !waiting.has(mail.to))) {
+      if (ending.signal.aborted || waiting.length >= LIMITS.codeMailsWaiting) {
         onLost('overload');
         return;
       }
-      waiting.set(mail.to, mail);
+      waiting.push(mail);
       next();
     },
     async stop() {
       ending.abort();
-      waiting.clear();
+      waiting.length = 0;
       const cut = setTimeout(() => cutting.abort(), STOP_MS);
       await Promise.all(sending);
       clearTimeout(cut);

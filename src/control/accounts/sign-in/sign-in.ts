@@ -6,16 +6,36 @@ import type { NewSession } from '../sessions.ts';
 
 type VerifyDeps = HasStore & HasClock & HasIds & HasSessions & HasCodes;
 
+/** What a sign-in by code presents. */
+export interface CodeSignIn {
+  readonly email: string;
+  readonly code: string;
+  /** Null: an older client. */
+  readonly flow: string | null;
+  /** The browser's secret, which may be null, when the session becomes a cookie; undefined: a program. */
+  readonly browser?: string | null;
+}
+
+/** A session that a code began. `browser`: the secret for the browser's cookie; null for a program. */
+export interface CodeSession extends NewSession {
+  readonly browser: string | null;
+}
+
 /**
  * Begins a session for a right code. The first one for an address makes the account, in the same unit of work: who cannot read the
  * mail cannot make rows.
  * @throws AppError 401, one text for codes that are wrong, void, expired or were never sent
  */
-export async function signInByCode(deps: VerifyDeps, email: string, code: string): Promise<NewSession> {
+export async function signInByCode(
+  deps: VerifyDeps,
+  { email, code, flow, browser }: CodeSignIn,
+): Promise<CodeSession> {
   const session = await deps.store.write(async (tx) => {
     // Returned, not thrown: the unit must commit, so that the try counts.
-    if (!(await deps.codes.use(tx, email, code))) return null;
-    return deps.sessions.begin(tx, await userOf(tx, deps, email), 'code');
+    if (!(await deps.codes.use(tx, email, code, flow))) return null;
+    const begun = await deps.sessions.begin(tx, await userOf(tx, deps, email), 'code');
+    const kept = browser === undefined ? null : await deps.codes.remember(tx, email, begun.userId, browser);
+    return { ...begun, browser: kept };
   });
   if (session === null) throw unauthenticated('Code is not valid');
   return session;

@@ -10,8 +10,15 @@ export interface Document {
 }
 
 export function documentOf(content: object): Document {
-  const json = JSON.stringify(content);
+  const json = plainJson(content);
   return { json, tag: `"${createHash('sha256').update(json).digest('base64url').slice(0, 22)}"` };
+}
+
+/** JSON whose text has no line separators of Unicode: YAML readers, to which OpenAPI is YAML, take them for line breaks. */
+export function plainJson(content: object, indent = 0): string {
+  return JSON.stringify(content, null, indent).replace(/[\u2028\u2029]/g, (letter) =>
+    letter === '\u2028' ? '\\u2028' : '\\u2029',
+  );
 }
 
 /** Sends the document, or 304. @param maxAge seconds that a client may use the answer without asking again */

@@ -6,9 +6,7 @@ import { LIMITS } from '../../../core/limits.ts';
 
 /** Refusals of Fastify by code. Any other refusal is a bad request. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, AppError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: malformed(413, 'Body is too large'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: malformed(415, 'Content-Type must be application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: malformed(400, 'Body does not have the announced length'),
   FST_ERR_BAD_URL: malformed(400, 'URL is malformed'),
 };
 
@@ -19,6 +17,9 @@ const PARSER_ERRORS: Readonly<Record<string, readonly [number, string, string]>>
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'Request took too long'],
 };
 const BAD_REQUEST = [400, 'Bad Request', 'Request is malformed'] as const;
+
+/** Statuses of requests whose body may not have been read. */
+const UNREAD: ReadonlySet<number> = new Set([413, 429]);
 
 const SERVER_ERROR = new AppError('server_error', 'Server error');
 
@@ -48,11 +49,12 @@ export function sendError(reply: FastifyReply, error: unknown, onError: OnFailur
   const told = known ?? SERVER_ERROR;
   if (told.code === 'authentication_error') reply.header('www-authenticate', 'Bearer');
   if (told.retryAfter !== undefined) reply.header('retry-after', String(told.retryAfter));
-  if (told.status === 413 && isDiscarded(reply)) reply.removeHeader('connection');
+  if (UNREAD.has(told.status) && isDiscarded(reply)) reply.removeHeader('connection');
   // RFC 9110 §15.5.16: name the content codings that are accepted.
   if (told.status === 415) reply.header('accept-encoding', 'identity');
   // Headers of the answer that failed. A body with a length takes no trailer.
   reply.removeHeader('trailer').removeHeader('content-disposition').removeHeader('x-service-seq');
+  reply.removeHeader('etag');
   return reply
     .code(told.status)
     .header('x-request-id', reply.request.id)
@@ -63,8 +65,8 @@ export function sendError(reply: FastifyReply, error: unknown, onError: OnFailur
 }
 
 /**
- * Whether Node reads the rest of a body that is too large. A connection that is closed while the client sends is reset, and a proxy
- * then says 502 instead of our 413.
+ * Whether Node reads the rest of a body that was refused. A connection that is closed while the client sends is reset, and a proxy
+ * then says 502 instead of our answer.
  */
 function isDiscarded({ request }: FastifyReply): boolean {
   const length = Number(request.headers['content-length'] ?? Number.NaN);

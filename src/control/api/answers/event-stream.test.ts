@@ -11,6 +11,7 @@ import { type EventStream, eventStream } from './event-stream.ts';
 
 const ACTOR: Actor = {
   customerId: 'c',
+  personId: 'c',
   userId: null,
   sessionId: null,
   role: null,

@@ -3,7 +3,7 @@ import type { ApiDeps } from '../deps.ts';
 
 type LinkDeps = Pick<ApiDeps, 'publicUrl'>;
 
-/** Sends 201 and the URL of the new resource: the collection's URL and the id. */
+/** Sends 201 and the URL of the new resource, where GET of it answers: the collection's URL and the id. */
 export function created(
   deps: LinkDeps,
   request: FastifyRequest,

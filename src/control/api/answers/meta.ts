@@ -55,11 +55,22 @@ export interface MetaResource {
   readonly features: Features;
 }
 
+/** Letters of the longest key that can be queried with a token in every zone of the server. */
+export function longestRecordKey(zones: readonly string[]): number {
+  return recordKeyMax(Math.max(...zones.map(({ length }) => length)));
+}
+
 /** The limits that a client can meet, under their names of `core/limits.ts` in snake case. */
 const SHOWN_LIMITS = [
   ...(['recordData', 'contentType', 'ttlSecondsMax', 'ttlSecondsDefault', 'label', 'queryName'] as const),
   ...(['namespaceNameMin', 'namespaceNameMax', 'namespacesPerCustomer'] as const),
-  ...(['queryTokenName', 'queryTokenDaysMax', 'queryTokenDaysDefault', 'queryTokensPerNamespace'] as const),
+  ...([
+    'queryTokenName',
+    'queryTokenDaysMax',
+    'queryTokenDaysDefault',
+    'queryTokenDaysOfMember',
+    'queryTokensPerNamespace',
+  ] as const),
   ...(['apiKeyName', 'apiKeyNamespaces', 'apiKeysPerCustomer'] as const),
   ...(['requestBody', 'bulkBody', 'bulkItems', 'pageRecordsMax', 'pageMax'] as const),
   ...(['listingsPerCustomer', 'pagesPerCustomer', 'listingIdleMs', 'listingMs', 'pageMs'] as const),
@@ -98,7 +109,7 @@ export function metaOf(
       schema: doh && `${doh}/schema`,
     },
     limits: {
-      record_key: recordKeyMax(Math.max(...zones.map(({ length }) => length))),
+      record_key: longestRecordKey(zones),
       ...Object.fromEntries(SHOWN_LIMITS.map((name) => [snakeCase(name), LIMITS[name]])),
     },
     tiers: TIERS,

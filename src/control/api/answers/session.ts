@@ -3,7 +3,7 @@ import { formatTime } from '../../../core/text/time.ts';
 import type { NewSession } from '../../accounts/sessions.ts';
 import { type UserResource, userOfSession } from '../../accounts/users.ts';
 import type { ApiDeps } from '../deps.ts';
-import { refuseForeignPage, setSessionCookie } from '../requests/session-cookie.ts';
+import { refuseForeignPage, setCookie } from '../requests/session-cookie.ts';
 
 /** The answer to a sign-in: the token, or a cookie that holds it. */
 export interface SignedInResource {
@@ -28,7 +28,7 @@ export async function answerSession(
   const token = await deps.sessions.token(session);
   const rest = { expires_at: formatTime(session.expiresAt), user: await userOfSession(deps, session) };
   if (!asCookie) return { token, token_type: 'Bearer', ...rest };
-  setSessionCookie(reply, deps.publicUrl(), token);
+  setCookie(reply, deps.publicUrl(), 'session', token);
   return rest;
 }
 

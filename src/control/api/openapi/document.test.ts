@@ -9,7 +9,7 @@ import { type DescribedRoute, openApiDocument } from './document.ts';
 import { exampleOf } from './example.ts';
 import type { Operation } from './operation.ts';
 
-const INFO = { server: 'https://uqrp.example/api/v1', version: '0' };
+const INFO = { server: 'https://uqrp.example/api/v1', version: '0', recordKeyMax: 178 };
 
 function route(path: string, more: Partial<Operation> = {}, method = 'GET'): DescribedRoute {
   const operation: Operation = {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Schema, UUID } from '../../../core/input/schema.ts';
 import { LIMITS } from '../../../core/limits.ts';
+import { RECORD_KEY_SCHEMA } from '../../../core/names/record-key.ts';
 import {
   type FailureStatus,
   failureRef,
@@ -24,6 +25,8 @@ interface DocumentInfo {
   /** URL of the API, without a trailing slash. */
   readonly server: string;
   readonly version: string;
+  /** Letters of the longest key of a record under the zones of this server. */
+  readonly recordKeyMax: number;
 }
 
 const ABOUT = `Small records, written over REST and read over DNS. Guide: docs/API.md.
@@ -37,11 +40,12 @@ const ABOUT = `Small records, written over REST and read over DNS. Guide: docs/A
 /** The OpenAPI 3.1 document of the routes. @throws Error for an operationId, or a title of a schema, that is used twice */
 export function openApiDocument(
   routes: readonly DescribedRoute[],
-  { server, version }: DocumentInfo,
+  { server, version, recordKeyMax }: DocumentInfo,
 ): Schema {
   const schemas = new Map<string, Schema>();
   const originals = new Map<string, Schema>();
-  const hoist = (schema: Schema): Schema => hoistTitled(schema, schemas, originals);
+  const key = { ...RECORD_KEY_SCHEMA, maxLength: recordKeyMax };
+  const hoist = (schema: Schema): Schema => hoistTitled(schema, schemas, originals, key);
   const paths: Record<string, Record<string, Schema>> = {};
   const ids = new Set<string>();
   for (const { method, path, operation } of routes) {
@@ -187,9 +191,15 @@ function failuresOf(method: string, operation: Operation, hasIds: boolean): read
   return [...failures].sort((a, b) => a - b);
 }
 
-/** Replaces each object schema that has a title by a reference to a component of that name. */
-function hoistTitled(value: Schema, schemas: Map<string, Schema>, originals: Map<string, Schema>): Schema {
+/** Replaces each object schema that has a title by a reference to a component of that name. @param key for that of a record's key */
+function hoistTitled(
+  value: Schema,
+  schemas: Map<string, Schema>,
+  originals: Map<string, Schema>,
+  key: Schema,
+): Schema {
   const walk = (part: unknown): unknown => {
+    if (part === RECORD_KEY_SCHEMA) return key;
     if (Array.isArray(part)) return part.map(walk);
     if (typeof part !== 'object' || part === null) return part;
     const copy = Object.fromEntries(

@@ -104,6 +104,15 @@ export function createdResponse(
   return { 201: { description, schema, headers: ['Location', ...headers] } };
 }
 
+/** A 201 of what has no URL to GET. */
+export function madeResponse(
+  schema: Schema,
+  description: string,
+  headers: readonly ResponseHeader[] = [],
+): { readonly 201: ResponseDescription } {
+  return { 201: { description, schema, headers } };
+}
+
 export const DELETED = { 204: { description: 'Deleted' } } as const;
 
 /** Of what DNS serves. */

@@ -2,7 +2,7 @@ import { arrayOf } from '../../../core/input/schema.ts';
 import { enveloped } from '../../../core/input/shape.ts';
 import { API_KEY_SCHEMA, CREATED_API_KEY_SCHEMA } from '../../keys/api-keys.ts';
 import { NEW_API_KEY } from '../../keys/input.ts';
-import { createdResponse, type Operation } from '../openapi/operation.ts';
+import { madeResponse, type Operation } from '../openapi/operation.ts';
 
 const tag = 'API keys';
 const auth = 'session';
@@ -26,7 +26,7 @@ export const API_KEY_OPERATIONS = {
     auth,
     headers: ['Idempotency-Key'],
     request: enveloped('api_key', NEW_API_KEY.schema),
-    responses: createdResponse(CREATED_API_KEY_SCHEMA, 'The API key with its token'),
+    responses: madeResponse(CREATED_API_KEY_SCHEMA, 'The API key with its token'),
   },
   delete: {
     operationId: 'deleteApiKey',

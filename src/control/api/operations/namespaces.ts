@@ -1,6 +1,6 @@
 import { arrayOf } from '../../../core/input/schema.ts';
 import { enveloped } from '../../../core/input/shape.ts';
-import { NAMESPACE_SCHEMA, NEW_NAMESPACE } from '../../namespaces/namespaces.ts';
+import { NAMESPACE_PATCH, NAMESPACE_SCHEMA, NEW_NAMESPACE } from '../../namespaces/namespaces.ts';
 import { createdResponse, DELETED_FROM_DNS, type Operation } from '../openapi/operation.ts';
 
 const tag = 'Namespaces';
@@ -34,6 +34,18 @@ export const NAMESPACE_OPERATIONS = {
     headers: ['Idempotency-Key'],
     request: enveloped('namespace', NEW_NAMESPACE.schema),
     responses: createdResponse(NAMESPACE_SCHEMA, 'The namespace', ['X-Service-Seq']),
+  },
+  update: {
+    operationId: 'updateNamespace',
+    summary: 'Changes how long caches may keep open answers of a namespace',
+    description:
+      'Of use where everyone may read the namespace: answers of a private namespace always have TTL 0.',
+    tag,
+    auth,
+    request: enveloped('namespace', NAMESPACE_PATCH.schema),
+    responses: {
+      200: { description: 'The namespace', schema: NAMESPACE_SCHEMA, headers: ['X-Service-Seq'] },
+    },
   },
   delete: {
     operationId: 'deleteNamespace',

@@ -11,7 +11,7 @@ import {
   ORGANIZATION_SCHEMA,
   SESSION_SWITCH,
 } from '../../organizations/input.ts';
-import { createdResponse, DELETED, type Operation } from '../openapi/operation.ts';
+import { createdResponse, DELETED, madeResponse, type Operation } from '../openapi/operation.ts';
 
 const tag = 'Organizations';
 const auth = 'session';
@@ -107,7 +107,7 @@ const MEMBERS = {
     operationId: 'removeMember',
     summary: 'Removes a member, or leaves an organization',
     description:
-      'Owners remove others; everybody may leave, except the last owner. The sessions in which that user acts for the organization end at once.',
+      'Owners remove others; everybody may leave, except the last owner. The sessions in which that user acts for the organization end at once. The query tokens that the user minted in it are revoked, and the webhooks that the user made there are disabled: `created_by` in their lists names the user.',
     tag,
     auth,
     responses: DELETED,
@@ -124,7 +124,7 @@ const INVITATIONS = {
     auth,
     headers,
     request: enveloped('invitation', NEW_INVITATION.schema),
-    responses: createdResponse(INVITATION_SCHEMA, 'The invitation'),
+    responses: madeResponse(INVITATION_SCHEMA, 'The invitation'),
   },
   listInvitations: {
     operationId: 'listInvitations',

@@ -2,7 +2,7 @@ import { arrayOf, type Schema } from '../../../core/input/schema.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { NEW_PASSKEY, PASSKEY_SIGN_IN } from '../../passkeys/input.ts';
 import { PASSKEY_SCHEMA } from '../../passkeys/passkeys.ts';
-import { createdResponse, DELETED, type Operation } from '../openapi/operation.ts';
+import { DELETED, madeResponse, type Operation } from '../openapi/operation.ts';
 import { SIGNED_IN_SCHEMA } from './sign-in.ts';
 
 const tag = 'Passkeys';
@@ -89,7 +89,7 @@ export const PASSKEY_OPERATIONS = {
     auth,
     headers: ['Idempotency-Key'],
     request: NEW_PASSKEY.schema,
-    responses: createdResponse(PASSKEY_SCHEMA, 'The passkey'),
+    responses: madeResponse(PASSKEY_SCHEMA, 'The passkey'),
   },
   delete: {
     operationId: 'deletePasskey',

@@ -1,6 +1,7 @@
 import { arrayOf } from '../../../core/input/schema.ts';
+import { LIMITS } from '../../../core/limits.ts';
 import { MINT, MINTED_TOKEN_SCHEMA, QUERY_TOKEN_SCHEMA } from '../../namespaces/query-tokens.ts';
-import { createdResponse, type Operation } from '../openapi/operation.ts';
+import { madeResponse, type Operation } from '../openapi/operation.ts';
 
 const tag = 'Query tokens';
 const auth = 'credential';
@@ -18,12 +19,12 @@ export const QUERY_TOKEN_OPERATIONS = {
   create: {
     operationId: 'createQueryToken',
     summary: 'Mints a query token',
-    description: 'The plaintext is in this answer only.',
+    description: `The plaintext is in this answer only. A member of an organization who is no owner mints for at most ${LIMITS.queryTokenDaysOfMember} days.`,
     tag,
     auth,
     headers: ['Idempotency-Key'],
     request: MINT.schema,
-    responses: createdResponse(MINTED_TOKEN_SCHEMA, 'The query token with its plaintext', ['X-Service-Seq']),
+    responses: madeResponse(MINTED_TOKEN_SCHEMA, 'The query token with its plaintext', ['X-Service-Seq']),
   },
   revoke: {
     operationId: 'revokeQueryToken',

@@ -60,7 +60,7 @@ export const WEBHOOK_OPERATIONS = {
     operationId: 'updateWebhook',
     summary: 'Changes a webhook',
     description:
-      'Only what is given changes. `enabled: false` ends waiting deliveries; `enabled: true` starts with later events and `failure_count` 0.',
+      'Only what is given changes. Waiting deliveries of events and namespaces that it takes away end as `failed` with `webhook_disabled`. `enabled: false` ends all waiting deliveries; `enabled: true` starts with later events and `failure_count` 0.',
     tag,
     auth,
     request: enveloped('webhook', WEBHOOK_PATCH.schema),

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, unauthenticated } from '../../../core/errors.ts';
+import { LIMITS } from '../../../core/limits.ts';
 import { addressKey, siteKey } from '../../../core/network/address-key.ts';
 import { type Actor, type ApiOperation, requireOperation, requireSession } from '../../accounts/actor.ts';
 import type { ApiKeys } from '../../keys/authenticate.ts';
@@ -7,14 +8,15 @@ import type { ClientAddress } from '../../limits/client-address.ts';
 import type { Limiter } from '../../limits/limiter.ts';
 import type { Budget } from '../../limits/rules.ts';
 import type { ApiDeps } from '../deps.ts';
+import { announcedLength, bodyLimit } from './json-body.ts';
 import { resolvePrincipal, sessionPrincipal } from './principal.ts';
 import { cookieToken, requireOwnOrigin } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null;
-    /** Time at which the request was counted as a write, milliseconds since the epoch; null: not counted. */
-    countedAt: number | null;
+    /** The writes as which the request was counted, and when, milliseconds since the epoch; null: not counted. */
+    counted: { readonly at: number; readonly writes: number } | null;
     /** Time at which the credential was checked, milliseconds since the epoch. */
     checkedAt: number;
     /** The key of budgets of the client's address. */
@@ -86,8 +88,7 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
     return;
   }
   if (actor === null) {
-    const isMissing = request.headers.authorization === undefined;
-    throw unauthenticated(isMissing ? 'Credentials are missing' : 'Credentials are not valid');
+    throw unauthenticated(faultOfCredentials(request.headers.authorization));
   }
   // Without the header, the credential was a cookie.
   if (request.headers.authorization === undefined) requireOwnOrigin(request, deps.publicUrl());
@@ -98,8 +99,35 @@ export async function guard(request: FastifyRequest, deps: GuardDeps): Promise<v
   const now = deps.clock();
   request.checkedAt = now;
   if (operation === 'read' || unmetered === true) return;
-  await take(deps.limiter, 'writes', actor.customerId);
-  request.countedAt = now;
+  const length = announcedLength(request) ?? 0;
+  // Of a body that is too large nothing is read.
+  const writes = length > LIMITS.requestBody && length > bodyLimit(request) ? 1 : writesOf(length);
+  await take(deps.limiter, 'writes', actor.customerId, writes);
+  request.counted = { at: now, writes };
+}
+
+/** Counts the writes of a body whose length was not announced: `guard` counted it as one. @throws AppError 429 */
+export async function chargeBody(
+  request: FastifyRequest,
+  octets: number,
+  { limiter }: ApiDeps,
+): Promise<void> {
+  const { actor, counted } = request;
+  const more = writesOf(octets) - 1;
+  if (actor === null || counted === null || more === 0) return;
+  await take(limiter, 'writes', actor.customerId, more);
+  request.counted = { at: counted.at, writes: counted.writes + more };
+}
+
+function writesOf(octets: number): number {
+  return Math.max(1, Math.ceil(octets / LIMITS.writeOctets));
+}
+
+function faultOfCredentials(header: string | undefined): string {
+  if (header === undefined) return 'Credentials are missing';
+  return /^Bearer( |$)/i.test(header)
+    ? 'Credentials are not valid'
+    : 'Authorization must be Bearer and a token';
 }
 
 /**
@@ -154,21 +182,23 @@ export function isRepeated({ raw }: FastifyRequest, name: string): boolean {
   return count > 1;
 }
 
-/** Reverses the count of a write that was refused with 403: it does not use the write budget. */
+const UNCOUNTED: ReadonlySet<string> = new Set(['authorization_error', 'rate_limit_exceeded']);
+
+/** Reverses the count of a write that was refused with 403 or 429: it does not use the write budget. */
 export async function uncountRefusedWrite(
   request: FastifyRequest,
   { limiter }: ApiDeps,
   error: unknown,
 ): Promise<void> {
-  const { actor, countedAt } = request;
-  if (actor === null || countedAt === null) return;
-  if (!(error instanceof AppError) || error.code !== 'authorization_error') return;
-  await limiter.giveBack('writes', actor.customerId, countedAt);
+  const { actor, counted } = request;
+  if (actor === null || counted === null) return;
+  if (!(error instanceof AppError) || !UNCOUNTED.has(error.code)) return;
+  await limiter.giveBack('writes', actor.customerId, counted.at, counted.writes);
 }
 
 /** @throws AppError 429 */
-export async function take(limiter: Limiter, budget: Budget, key: string): Promise<void> {
-  const retryAfter = await limiter.take(budget, key);
+export async function take(limiter: Limiter, budget: Budget, key: string, hits = 1): Promise<void> {
+  const retryAfter = await limiter.take(budget, key, hits);
   if (retryAfter > 0) throw new AppError('rate_limit_exceeded', 'Rate limit exceeded', { retryAfter });
 }
 

@@ -20,6 +20,6 @@ export async function runOnce<D extends OnceDeps, T>(
       `Idempotency-Key must have 1 to ${LIMITS.idempotencyKey} printable ASCII characters`,
     );
   }
-  const content = JSON.stringify([request.url, request.headers['if-none-match'], request.body]);
+  const content = JSON.stringify([request.url, request.headers['if-none-match'], request.bodyDigest]);
   return once(deps, { actor: actorOf(request), key, content }, (store) => run({ ...deps, store }));
 }

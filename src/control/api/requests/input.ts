@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { invalid, malformed, notFound } from '../../../core/errors.ts';
+import { AppError, invalid, malformed, notFound } from '../../../core/errors.ts';
 import { Faults, Fields, isJsonObject, type JsonObject } from '../../../core/input/fields.ts';
 import { type QueryParameters, readParameters } from '../../../core/input/query-parameters.ts';
 
@@ -8,6 +8,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** An id of the path in lower case. @throws AppError 404 when it is no UUID. @param what names the resource */
 export function pathId(request: FastifyRequest, name: string, what: string): string {
   const id = (request.params as Readonly<Record<string, string>>)[name] ?? '';
+  // A path that ends in a slash.
+  if (id === '') throw new AppError('not_found', 'Route not found');
   if (!UUID.test(id)) throw notFound(what);
   return id.toLowerCase();
 }

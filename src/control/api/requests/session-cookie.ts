@@ -1,10 +1,26 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { forbidden } from '../../../core/errors.ts';
+import { LIMITS } from '../../../core/limits.ts';
 import { SESSION_LENGTH } from '../../accounts/sessions.ts';
 
+/**
+ * `session`: the token of a session. `flow`: of the code that the browser asked for last. `browser`: the secret by which a browser is
+ * known from which somebody has signed in.
+ */
+type CookieKind = 'session' | 'flow' | 'browser';
+
+/** Seconds. */
+const LIFETIMES: Readonly<Record<CookieKind, number>> = {
+  session: SESSION_LENGTH / 1000,
+  flow: LIMITS.signInCodeMinutes * 60,
+  browser: LIMITS.signInBrowserDays * 86_400,
+};
+
 /** A prefix that browsers enforce: secure, this host alone, every path (RFC 6265bis §4.1.3.2). It needs https. */
-export const SECURE_NAME = '__Host-uqrp_session';
-const NAME = 'uqrp_session';
+const SECURE_PREFIX = '__Host-';
+
+/** The name of the cookie of a session where the public URL is https. */
+export const SECURE_NAME = `${SECURE_PREFIX}uqrp_session`;
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 /** `none`: the user typed the address, or opened a bookmark. */
@@ -14,37 +30,55 @@ function isSecure(publicUrl: string): boolean {
   return publicUrl.startsWith('https:');
 }
 
-function header(publicUrl: string, value: string, seconds: number): string {
-  const name = isSecure(publicUrl) ? SECURE_NAME : NAME;
+function cookieName(publicUrl: string, kind: CookieKind): string {
+  return `${isSecure(publicUrl) ? SECURE_PREFIX : ''}uqrp_${kind}`;
+}
+
+function header(publicUrl: string, kind: CookieKind, value: string, seconds: number): string {
   const secure = isSecure(publicUrl) ? '; Secure' : '';
-  return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  return `${cookieName(publicUrl, kind)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
 /** @param publicUrl origin under which browsers reach this server */
-export function setSessionCookie(reply: FastifyReply, publicUrl: string, token: string): void {
-  reply.header('set-cookie', header(publicUrl, token, SESSION_LENGTH / 1000));
+export function setCookie(reply: FastifyReply, publicUrl: string, kind: CookieKind, value: string): void {
+  reply.header('set-cookie', header(publicUrl, kind, value, LIFETIMES[kind]));
 }
 
 export function clearSessionCookie(reply: FastifyReply, publicUrl: string): void {
-  reply.header('set-cookie', header(publicUrl, '', 0));
+  reply.header('set-cookie', header(publicUrl, 'session', '', 0));
 }
 
-/**
- * The token of the session cookie where it counts: a safe request that no other site made. Two cookies of the name are none, because
- * servers and proxies disagree which one is meant.
- * @returns null without such a cookie
- */
-export function cookieToken(request: FastifyRequest, publicUrl: string): string | null {
-  const name = isSecure(publicUrl) ? SECURE_NAME : NAME;
-  const values = (request.headers.cookie ?? '')
+/** Two cookies of the name are none, because servers and proxies disagree which one is meant. */
+function cookieValue({ headers }: FastifyRequest, name: string): string | null {
+  const values = (headers.cookie ?? '')
     .split(';')
     .map((part) => part.trim())
     .filter((part) => part.startsWith(`${name}=`))
     .map((part) => part.slice(name.length + 1));
-  const [token] = values;
-  if (token === undefined || token === '' || values.length > 1) return null;
+  const [value] = values;
+  return value === undefined || value === '' || values.length > 1 ? null : value;
+}
+
+/**
+ * The token of the session cookie where it counts: a safe request that no other site made.
+ * @returns null without such a cookie
+ */
+export function cookieToken(request: FastifyRequest, publicUrl: string): string | null {
+  const token = cookieValue(request, cookieName(publicUrl, 'session'));
   const isOther = !OWN_SITES.has(request.headers['sec-fetch-site'] as string | undefined);
   return SAFE.has(request.method) && isOther ? null : token;
+}
+
+/** A cookie of the sign-in, where a page of ours or a program sends it. @param form what its value must be */
+export function signInCookie(
+  request: FastifyRequest,
+  publicUrl: string,
+  kind: 'flow' | 'browser',
+  form: RegExp,
+): string | null {
+  if (isForeignPage(request, publicUrl)) return null;
+  const value = cookieValue(request, cookieName(publicUrl, kind));
+  return value !== null && form.test(value) ? value : null;
 }
 
 /** Whether a request brings a session cookie, of either name. It need not be valid. */
@@ -59,11 +93,16 @@ export function requireOwnOrigin(request: FastifyRequest, publicUrl: string): vo
   if (site !== 'same-origin' || origin !== new URL(publicUrl).origin) throw foreignOrigin(publicUrl);
 }
 
-/** For a request that would get a cookie. Programs send neither header. @throws AppError 403 for a page of another origin */
-export function refuseForeignPage(request: FastifyRequest, publicUrl: string): void {
-  const { origin, 'sec-fetch-site': site } = request.headers;
+/** Whether a page of another origin made a request. Programs send neither header. */
+export function isForeignPage({ headers }: FastifyRequest, publicUrl: string): boolean {
+  const { origin, 'sec-fetch-site': site } = headers;
   const isOwn = origin === undefined || origin === new URL(publicUrl).origin;
-  if (!isOwn || (site !== undefined && site !== 'same-origin')) throw foreignOrigin(publicUrl);
+  return !isOwn || (site !== undefined && site !== 'same-origin');
+}
+
+/** For a request that asks for a session cookie. @throws AppError 403 for a page of another origin */
+export function refuseForeignPage(request: FastifyRequest, publicUrl: string): void {
+  if (isForeignPage(request, publicUrl)) throw foreignOrigin(publicUrl);
 }
 
 /** Names the address to open: people come here over http by the name or address of the machine. */

@@ -1,7 +1,13 @@
+import type { FastifyRequest } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
-import type { Budget } from '../../limits/rules.ts';
 import type { ApiDeps } from '../deps.ts';
+import { addressBudgets, type Draw } from './address-budgets.ts';
 import { take } from './guard.ts';
+
+/** What a failed sign-in costs the network that it came from. */
+export function failureBudgets(request: FastifyRequest): Draw[] {
+  return [...addressBudgets(request, 'failedSignIns'), ...addressBudgets(request, 'failedSignInsDaily')];
+}
 
 /**
  * Runs a sign-in that draws on budgets of failures. The hits are counted before it runs, so that attempts at the same time count too,
@@ -10,11 +16,11 @@ import { take } from './guard.ts';
  */
 export async function slowingFailures<T>(
   { limiter, clock }: Pick<ApiDeps, 'limiter' | 'clock'>,
-  budgets: readonly (readonly [Budget, string])[],
+  budgets: readonly Draw[],
   signIn: () => Promise<T>,
 ): Promise<T> {
   const now = clock();
-  const taken: (readonly [Budget, string])[] = [];
+  const taken: Draw[] = [];
   let isFailure = false;
   try {
     for (const one of budgets) {
@@ -23,9 +29,30 @@ export async function slowingFailures<T>(
     }
     return await signIn();
   } catch (error) {
-    isFailure = error instanceof AppError && error.code === 'authentication_error';
+    isFailure = isRefusal(error);
     throw error;
   } finally {
     if (!isFailure) for (const one of taken) await limiter.giveBack(...one, now);
   }
+}
+
+/**
+ * Runs a sign-in that is never refused for what others of its network did: a failure counts, and where a budget is used up it counts
+ * nothing more. @throws errors of `signIn`
+ */
+export async function countingFailures<T>(
+  { limiter }: Pick<ApiDeps, 'limiter'>,
+  budgets: readonly Draw[],
+  signIn: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await signIn();
+  } catch (error) {
+    if (isRefusal(error)) for (const one of budgets) await limiter.take(...one);
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'authentication_error';
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { createApiKey, deleteOwnApiKey, listOwnApiKeys } from '../../keys/api-keys.ts';
-import { created } from '../answers/links.ts';
 import type { ApiDeps } from '../deps.ts';
 import { describe } from '../openapi/operation.ts';
 import { API_KEY_OPERATIONS } from '../operations/api-keys.ts';
@@ -17,7 +16,7 @@ export function apiKeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const key = await runOnce(deps, request, (own) =>
       createApiKey(own, actorOf(request), envelope(request, 'api_key')),
     );
-    return created(deps, request, reply, key);
+    return reply.code(201).send(key);
   });
   app.delete('/api_keys/:id', describe(API_KEY_OPERATIONS.delete), async (request, reply) => {
     await deleteOwnApiKey(deps, actorOf(request), pathId(request, 'id', 'API key'));

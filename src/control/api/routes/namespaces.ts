@@ -1,6 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { deleteNamespace } from '../../namespaces/delete.ts';
-import { createNamespace, getNamespace, listOwnNamespaces } from '../../namespaces/namespaces.ts';
+import {
+  createNamespace,
+  getNamespace,
+  listOwnNamespaces,
+  patchNamespace,
+} from '../../namespaces/namespaces.ts';
 import { created } from '../answers/links.ts';
 import { telling } from '../answers/service-seq.ts';
 import type { ApiDeps } from '../deps.ts';
@@ -23,6 +28,10 @@ export function namespaceRoutes(app: FastifyInstance, deps: ApiDeps): void {
       createNamespace(own, actorOf(request), envelope(request, 'namespace')),
     );
     return created(deps, request, reply, namespace);
+  });
+  app.patch('/namespaces/:id', describe(NAMESPACE_OPERATIONS.update), (request, reply) => {
+    const change = envelope(request, 'namespace');
+    return patchNamespace(telling(deps, request, reply), actorOf(request), namespaceId(request), change);
   });
   app.delete('/namespaces/:id', describe(NAMESPACE_OPERATIONS.delete), async (request, reply) => {
     await deleteNamespace(telling(deps, request, reply), actorOf(request), namespaceId(request));

@@ -86,7 +86,7 @@ function invitationRoutes(app: FastifyInstance, deps: ApiDeps): void {
       await take(deps.limiter, 'invitations', actor.userId);
       return invite(own, actor, organizationId(request), envelope(request, 'invitation'));
     });
-    return created(deps, request, reply, invitation);
+    return reply.code(201).send(invitation);
   });
   app.get('/organizations/:id/invitations', describe(OPERATIONS.listInvitations), (request) => {
     refuseParameters(request);

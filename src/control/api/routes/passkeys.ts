@@ -3,7 +3,6 @@ import { PASSKEY_SIGN_IN } from '../../passkeys/input.ts';
 import { deleteOwnPasskey, listOwnPasskeys } from '../../passkeys/passkeys.ts';
 import { addPasskey, passkeyCreationOptions } from '../../passkeys/register.ts';
 import { passkeySignInOptions, signInWithPasskey } from '../../passkeys/sign-in.ts';
-import { created } from '../answers/links.ts';
 import { answerSession, requireCookieAllowed } from '../answers/session.ts';
 import type { ApiDeps } from '../deps.ts';
 import { describe } from '../openapi/operation.ts';
@@ -12,7 +11,7 @@ import { addressBudgets, takeAll } from '../requests/address-budgets.ts';
 import { actorOf } from '../requests/guard.ts';
 import { runOnce } from '../requests/idempotency.ts';
 import { jsonBody, pathId, refuseFields, refuseParameters } from '../requests/input.ts';
-import { slowingFailures } from '../requests/slow-failures.ts';
+import { failureBudgets, slowingFailures } from '../requests/slow-failures.ts';
 
 export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.post('/passkeys/options', describe(PASSKEY_OPERATIONS.creationOptions), async (request) => {
@@ -29,7 +28,7 @@ export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const passkey = await runOnce(deps, request, (own) =>
       addPasskey(own, actorOf(request), jsonBody(request)),
     );
-    return created(deps, request, reply, passkey);
+    return reply.code(201).send(passkey);
   });
   app.delete('/passkeys/:id', describe(PASSKEY_OPERATIONS.delete), async (request, reply) => {
     await deleteOwnPasskey(deps, actorOf(request), pathId(request, 'id', 'Passkey'));
@@ -48,8 +47,7 @@ function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
     await takeAll(deps, addressBudgets(request, 'passkeyResponses'));
     const { response, cookie = false } = PASSKEY_SIGN_IN.parse(jsonBody(request), {});
     requireCookieAllowed(reply, deps, cookie);
-    const budgets = addressBudgets(request, 'failedSignIns');
-    const session = await slowingFailures(deps, budgets, () =>
+    const session = await slowingFailures(deps, failureBudgets(request), () =>
       signInWithPasskey(deps, response, (tx, userId) => deps.sessions.begin(tx, userId, 'passkey')),
     );
     return answerSession(deps, reply, session, cookie);

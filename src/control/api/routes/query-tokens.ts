@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { listOwnQueryTokens, mintQueryToken, revokeOwnQueryToken } from '../../namespaces/query-tokens.ts';
-import { created } from '../answers/links.ts';
 import { telling } from '../answers/service-seq.ts';
 import type { ApiDeps } from '../deps.ts';
 import { describe } from '../openapi/operation.ts';
@@ -22,7 +21,7 @@ export function queryTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const token = await runOnce(telling(deps, request, reply), request, (own) =>
         mintQueryToken(own, actorOf(request), namespaceId(request), jsonBody(request)),
       );
-      return created(deps, request, reply, token);
+      return reply.code(201).send(token);
     },
   );
   app.delete(

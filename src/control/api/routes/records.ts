@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../../core/errors.ts';
 import { LIMITS } from '../../../core/limits.ts';
@@ -51,10 +52,10 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
       const { batches, next } = await pageRecords(deps, actor, filter, page);
       if (next !== null)
         reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
-      return isHead ? reply.send() : send(batches, LIMITS.pageMs, leave, async () => true);
+      return isHead ? sendHead(reply) : send(batches, LIMITS.pageMs, leave, async () => true);
     }
     // A HEAD has no body: do not read the listing.
-    if (isHead) return reply.send();
+    if (isHead) return sendHead(reply);
     return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, actor, reply));
   });
   app.get('/namespaces/:id/export', describe(RECORD_OPERATIONS.export), async (request, reply) => {
@@ -64,7 +65,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const isHead = request.method === 'HEAD';
     const onEnd = isHead ? () => {} : enter(listings, actor, reply);
     reply.type('application/x-ndjson').header('content-disposition', `attachment; filename="${name}.jsonl"`);
-    if (isHead) return reply.send();
+    if (isHead) return sendHead(reply);
     // Trailers need chunks, which HTTP/1.0 does not have: Node refuses the header there.
     if (request.raw.httpVersion !== '1.0') reply.header('trailer', LINES_TRAILER);
     const { timers } = deps;
@@ -104,6 +105,11 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     await deleteRecord(telling(deps, request, reply), actorOf(request), recordId(request), ifMatch(request));
     return reply.code(204).send();
   });
+}
+
+/** A HEAD without `Content-Length`, which would have to be that of the GET (RFC 9110 §8.6): its length is not known before it is sent. */
+function sendHead(reply: FastifyReply): FastifyReply {
+  return reply.send(Readable.from([]));
 }
 
 /** Counts a listing until its answer is sent or its connection closes, also before the answer. @throws AppError 429 */

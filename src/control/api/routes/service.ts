@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Document, documentOf, sendDocument } from '../answers/document.ts';
-import { metaOf } from '../answers/meta.ts';
+import { longestRecordKey, metaOf } from '../answers/meta.ts';
 import type { ApiDeps } from '../deps.ts';
 import { type DescribedRoute, openApiDocument } from '../openapi/document.ts';
 import { describe } from '../openapi/operation.ts';
@@ -16,7 +16,11 @@ export function serviceRoutes(app: FastifyInstance, deps: ApiDeps, routes: reado
   app.get('/openapi.json', describe(SERVICE_OPERATIONS.openapi), async (request, reply) => {
     refuseParameters(request);
     document ??= documentOf(
-      openApiDocument(routes, { server: `${deps.publicUrl()}/api/v1`, version: deps.service.version }),
+      openApiDocument(routes, {
+        server: `${deps.publicUrl()}/api/v1`,
+        version: deps.service.version,
+        recordKeyMax: longestRecordKey(deps.service.zones),
+      }),
     );
     return sendDocument(request, reply, document, MAX_AGE);
   });

@@ -120,6 +120,7 @@ async function namespaces(read: Reader, after: string): Promise<Item[]> {
       id: row.id,
       publicRead: row.public_read === 1,
       suspended: row.suspended === 1 || row.closing === 1,
+      maxTtl: row.max_ttl,
       recordsCount: row.records_count,
       createdAt: row.created_at,
       updatedAt: row.updated_at,

@@ -17,6 +17,9 @@ import { queryLog } from './0013-query-log.ts';
 import { datasets } from './0014-datasets.ts';
 import { queryLogBlocks } from './0015-query-log-blocks.ts';
 import { feedKeys } from './0016-feed-keys.ts';
+import { signInFlows } from './0017-sign-in.ts';
+import { createdBy } from './0018-created-by.ts';
+import { namespaceTtl } from './0019-namespace-ttl.ts';
 import { ENGINE_TYPES, type EngineTypes } from './engine-types.ts';
 
 type Step = (db: Kysely<unknown>, types: EngineTypes) => Promise<void>;
@@ -39,6 +42,9 @@ const STEPS: Readonly<Record<string, Step>> = {
   '0014-datasets': datasets,
   '0015-query-log-blocks': queryLogBlocks,
   '0016-feed-keys': feedKeys,
+  '0017-sign-in': signInFlows,
+  '0018-created-by': createdBy,
+  '0019-namespace-ttl': namespaceTtl,
 };
 
 /** The last step: what a process that does not migrate waits for. */

@@ -54,6 +54,23 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
     }
   };
 
+  scenario(
+    'a unit whose deadlock also cost its connection runs again: the first error is the cause (C09)',
+    async (store) => {
+      const home = await settle(store);
+      let runs = 0;
+      await store.write(async (tx) => {
+        runs++;
+        await putRecord(tx, home, 'again');
+        if (runs > 1) return;
+        // From here on the rollback fails, too.
+        await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx).catch(() => {});
+        throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
+      });
+      assert.equal(runs, 2);
+    },
+  );
+
   scenario('a connection lost inside a unit rejects it and leaves nothing', async (store, database) => {
     const home = await settle(store);
     const unit = store.write(async (tx) => {

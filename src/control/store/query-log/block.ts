@@ -1,7 +1,7 @@
 import type { Transport } from '../../../core/network/transport.ts';
 import type { Operation } from '../../../core/query/query.ts';
 import type { QueryLogRow } from '../../../feed/query-log.ts';
-import type { QueryLogBlocksTable } from '../schema.ts';
+import type { QueryLogBlocksTable } from './tables.ts';
 
 const MINUTE = 60_000;
 

@@ -1,9 +1,9 @@
 import type { QueryStatus } from '../../../core/query/query-status.ts';
 import { listStatement } from '../engine/list-statement.ts';
 import { statement } from '../engine/statement.ts';
-import type { QueryLogBlocksTable } from '../schema.ts';
 import type { Db } from '../store.ts';
 import { BATCH_NUMBERS, decodeBlock, type StoredRow } from './block.ts';
+import type { QueryLogBlocksTable } from './tables.ts';
 
 interface Belonging {
   readonly customer_id: string;

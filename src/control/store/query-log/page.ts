@@ -1,9 +1,9 @@
 import { listStatement } from '../engine/list-statement.ts';
 import { statement } from '../engine/statement.ts';
-import type { SeriesStatus } from '../schema.ts';
 import type { Db } from '../store.ts';
 import { BLOCK_SPAN, decodeBlock, type EncodedBlock, type StoredRow } from './block.ts';
 import { type Interval, MINUTE } from './counts.ts';
+import type { SeriesStatus } from './tables.ts';
 
 /** The rows of one namespace and status. */
 export interface Series {

@@ -1,8 +1,8 @@
 import { rowInsert } from '../engine/insert-rows.ts';
 import { listStatement } from '../engine/list-statement.ts';
 import { statement } from '../engine/statement.ts';
-import type { SeriesStatus } from '../schema.ts';
 import type { Tx } from '../store.ts';
+import type { SeriesStatus } from './tables.ts';
 
 /** The series of the rows that nodes dropped: it has counts and no blocks. */
 export const DROPPED = 'dropped';

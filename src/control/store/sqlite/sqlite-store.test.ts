@@ -33,6 +33,15 @@ describe('embedded engine', () => {
       }
     });
   };
+  scenario('a commit waits for the disk (C02)', async (store) => {
+    // 2 is FULL: with NORMAL an acknowledged write is lost with the machine.
+    const row = await store.write((tx) => sql<{ synchronous: number }>`pragma synchronous`.execute(tx));
+    assert.deepEqual(
+      row.rows.map((found) => ({ ...found })),
+      [{ synchronous: 2 }],
+    );
+  });
+
   scenario('its directory and files are the owner’s alone', async (store, { dataDir }) => {
     await settle(store);
     assert.equal(statSync(dataDir).mode & 0o777, 0o700);

@@ -10,6 +10,8 @@ export type ApiKeyRow = ApiKeysTable;
 /** A key that still counts, with the tier of its customer. */
 export interface LiveApiKey extends ApiKeyRow {
   readonly tier: Tier;
+  /** The user whose own customer it belongs to; of an organization the owner who has belonged to it for longest. */
+  readonly person_id: string;
 }
 
 export async function insertApiKey(tx: Tx, key: Insertable<ApiKeysTable>): Promise<void> {
@@ -18,7 +20,8 @@ export async function insertApiKey(tx: Tx, key: Insertable<ApiKeysTable>): Promi
 
 const FIND_LIVE = statement<{ digest: string; now: number }, LiveApiKey>(
   `select k.id, k.customer_id, k.name, k.digest, k.operations, k.namespaces, k.last_used_at, k.expires_at, k.created_at,
-    c.tier
+    c.tier, case when c.name is null then c.id else coalesce((select m.user_id from memberships as m
+      where m.customer_id = c.id and m.role = 'owner' order by m.created_at, m.user_id limit 1), c.id) end as person_id
   from api_keys as k join customers as c on c.id = k.customer_id
   where k.digest = :digest and (k.expires_at is null or k.expires_at > :now) and c.closing = 0`,
 );

@@ -22,7 +22,7 @@ export async function insertNamespace(tx: Tx, namespace: Insertable<NamespacesTa
 }
 
 const COLUMNS =
-  'id, name, customer_id, public_read, suspended, records_count, closing, created_at, updated_at';
+  'id, name, customer_id, public_read, suspended, max_ttl, records_count, closing, created_at, updated_at';
 
 const FIND = statement<{ id: string; customerId: string }, NamespaceRow>(
   `select ${COLUMNS} from namespaces where id = :id and customer_id = :customerId and closing = 0`,
@@ -137,6 +137,18 @@ export async function setNamespaceFlags(
     .returningAll()
     .executeTakeFirst();
   return row ?? null;
+}
+
+const SET_MAX_TTL = statement<{ id: string; maxTtl: number; now: number }, NamespaceRow>(
+  `update namespaces set max_ttl = :maxTtl, updated_at = case when updated_at >= :now then updated_at + 1 else :now end
+  where id = :id returning *`,
+);
+
+/** Of a namespace that the unit has locked. @param maxTtl seconds */
+export async function setMaxTtl(tx: Tx, id: string, maxTtl: number, now: number): Promise<NamespaceRow> {
+  const [row] = (await SET_MAX_TTL(tx, { id, maxTtl, now })).rows;
+  if (row === undefined) throw new Error('a locked namespace is gone');
+  return row;
 }
 
 /** Every namespace with the mail address of its customer's first owner, by name in byte order on either engine. */

@@ -193,16 +193,17 @@ export async function setSessionCustomer(
   return row !== undefined;
 }
 
-/** Ids of the organizations of which the user is an owner, in the order in which units lock them. */
-export async function ownedOrganizations(tx: Tx, userId: string): Promise<string[]> {
-  const rows = await tx
+/** The organizations of a user, in the order in which units lock them. */
+export function membershipsOf(
+  tx: Tx,
+  userId: string,
+): Promise<Pick<MembershipsTable, 'customer_id' | 'role'>[]> {
+  return tx
     .selectFrom('memberships')
     .innerJoin('customers', 'customers.id', 'memberships.customer_id')
-    .select('customers.id')
+    .select(['memberships.customer_id', 'memberships.role'])
     .where('memberships.user_id', '=', userId)
-    .where('memberships.role', '=', 'owner')
     .where('customers.name', 'is not', null)
-    .orderBy('customers.id')
+    .orderBy('memberships.customer_id')
     .execute();
-  return rows.map(({ id }) => id);
 }

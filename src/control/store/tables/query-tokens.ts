@@ -55,6 +55,41 @@ export async function revokeQueryToken(
   return known === undefined ? null : { digest: known.digest, changed: false };
 }
 
+/**
+ * Revokes up to `limit` live tokens that a user made in the customer's namespaces.
+ * @returns what the log tells of each
+ */
+export async function revokeTokensOf(
+  tx: Tx,
+  customerId: string,
+  userId: string,
+  now: number,
+  limit: number,
+): Promise<{ readonly namespace: string; readonly digest: string }[]> {
+  const live = await tx
+    .selectFrom('query_tokens')
+    .innerJoin('namespaces', 'namespaces.id', 'query_tokens.namespace_id')
+    .select(['query_tokens.id', 'query_tokens.digest', 'namespaces.name as namespace'])
+    .where('query_tokens.created_by', '=', userId)
+    .where('namespaces.customer_id', '=', customerId)
+    .where('namespaces.closing', '=', 0)
+    .where('query_tokens.revoked_at', 'is', null)
+    .where('query_tokens.expires_at', '>', now)
+    .limit(limit)
+    .execute();
+  if (live.length === 0) return [];
+  await tx
+    .updateTable('query_tokens')
+    .set({ revoked_at: now })
+    .where(
+      'id',
+      'in',
+      live.map(({ id }) => id),
+    )
+    .execute();
+  return live.map(({ namespace, digest }) => ({ namespace, digest }));
+}
+
 /** Forgets a namespace's tokens that ended, by revocation or expiry, before `before`. */
 export async function forgetEndedTokens(tx: Tx, namespaceId: string, before: number): Promise<void> {
   await tx

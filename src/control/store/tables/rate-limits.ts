@@ -5,45 +5,51 @@ import type { Db, Tx } from '../store.ts';
 
 const OVER = '(rate_windows.started_at <= :before or rate_windows.started_at > :now)';
 
-interface Hit {
+interface CountedHits {
   readonly key: string;
-  readonly limit: number;
-  readonly before: number;
+  /** At most the limit. */
+  readonly hits: number;
+  /** `limit`: hits in one period. `length` of a period, milliseconds. */
+  readonly rule: { readonly limit: number; readonly length: number };
   readonly now: number;
 }
 
-const COUNT_HIT = statement<Hit, { count: number }>(
-  `insert into rate_windows (key, started_at, count) values (:key, :now, 1)
+const COUNT_HITS = statement<
+  { key: string; hits: number; most: number; before: number; now: number },
+  { count: number }
+>(
+  `insert into rate_windows (key, started_at, count) values (:key, :now, :hits)
   on conflict (key) do update set started_at = case when ${OVER} then :now else rate_windows.started_at end,
-    count = case when ${OVER} then 1 else rate_windows.count + 1 end
-  where ${OVER} or rate_windows.count < :limit returning count`,
+    count = case when ${OVER} then :hits else rate_windows.count + :hits end
+  where ${OVER} or rate_windows.count <= :most returning count`,
 );
 
 /**
- * Counts a hit in a key's period, and starts a new period when the last one is over.
- * @param limit hits in one period
- * @param length of a period, milliseconds
- * @returns false, with nothing changed, when the period has `limit` hits
+ * Counts hits in a key's period, and starts a new period when the last one is over.
+ * @returns false, with nothing changed, when the period has no room for all of them
  */
-export async function countHit(
+export async function countHits(
   tx: Tx,
-  key: string,
-  limit: number,
-  length: number,
-  now: number,
+  { key, hits, rule: { limit, length }, now }: CountedHits,
 ): Promise<boolean> {
-  const { rows } = await COUNT_HIT(tx, { key, limit, before: now - length, now });
+  const { rows } = await COUNT_HITS(tx, { key, hits, most: limit - hits, before: now - length, now });
   return rows.length > 0;
 }
 
-const UNCOUNT_HIT = listStatement<{ ids: readonly string[]; takenAt: number }>(
-  'update rate_windows set count = count - 1 where key in (:ids) and started_at <= :takenAt and count > 0',
+const UNCOUNT_HITS = listStatement<{ ids: readonly string[]; takenAt: number; hits: number }>(
+  `update rate_windows set count = case when count > :hits then count - :hits else 0 end
+  where key in (:ids) and started_at <= :takenAt`,
   'text',
 );
 
-/** Uncounts a hit that was counted at `takenAt`, in each period that had begun by then. */
-export async function uncountHit(tx: Tx, keys: readonly string[], takenAt: number): Promise<void> {
-  await UNCOUNT_HIT(tx, { ids: keys, takenAt });
+/** Uncounts hits that were counted at `takenAt`, in each period that had begun by then. */
+export async function uncountHits(
+  tx: Tx,
+  keys: readonly string[],
+  takenAt: number,
+  hits: number,
+): Promise<void> {
+  await UNCOUNT_HITS(tx, { ids: keys, takenAt, hits });
 }
 
 const READ = listStatement<{ ids: readonly string[] }, RateWindowsTable>(

@@ -55,6 +55,13 @@ export async function findUserByEmail(db: Db, email: string): Promise<UserRow | 
   return row ?? null;
 }
 
+/** Mail addresses by user id. Users that are gone are missing. */
+export async function mailsOfUsers(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom('users').select(['id', 'email']).where('id', 'in', ids).execute();
+  return new Map(rows.map(({ id, email }) => [id, email]));
+}
+
 /** The user, with what the customer that they act for owns. */
 export async function findUserWithCounts(
   db: Db,

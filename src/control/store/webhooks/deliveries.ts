@@ -24,6 +24,9 @@ const COLUMNS = [
 /** Written out, not bound: only then the planner uses the partial index of waiting deliveries. */
 export const WAITS = sql<boolean>`status = 'pending'`;
 
+/** What a delivery has that the webhook no longer covers. */
+const NOT_SENT = { status: 'failed', error: 'webhook_disabled', next_attempt_at: null, body: null } as const;
+
 export async function insertDelivery(tx: Tx, delivery: Insertable<WebhookDeliveriesTable>): Promise<void> {
   await tx.insertInto('webhook_deliveries').values(delivery).execute();
 }
@@ -79,7 +82,7 @@ export async function endWaiting(
 ): Promise<number> {
   const ended = await tx
     .updateTable('webhook_deliveries')
-    .set({ status: 'failed', error: 'webhook_disabled', next_attempt_at: null, body: null })
+    .set(NOT_SENT)
     .where('id', 'in', (delivery) => {
       const waiting = delivery
         .selectFrom('webhook_deliveries')
@@ -92,6 +95,32 @@ export async function endWaiting(
     })
     .executeTakeFirstOrThrow();
   return Number(ended.numUpdatedRows);
+}
+
+/** The bodies of up to `limit` waiting deliveries of a webhook whose ids follow `after`, in order of their ids. */
+export async function waitingBodies(
+  tx: Tx,
+  webhookId: string,
+  after: string,
+  limit: number,
+): Promise<{ readonly id: string; readonly body: Uint8Array }[]> {
+  const rows = await tx
+    .selectFrom('webhook_deliveries')
+    .select(['id', 'body'])
+    .where('webhook_id', '=', webhookId)
+    .where(WAITS)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  // A waiting delivery has a body; the type knows only that ended ones have none.
+  return rows.map(({ id, body }) => ({ id, body: body ?? new Uint8Array() }));
+}
+
+/** Ends waiting deliveries that will not be sent any more, and erases their bodies. */
+export async function endDeliveries(tx: Tx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.updateTable('webhook_deliveries').set(NOT_SENT).where('id', 'in', ids).where(WAITS).execute();
 }
 
 /** When the first waiting delivery of a webhook is due, in milliseconds since the epoch; null when none waits. */

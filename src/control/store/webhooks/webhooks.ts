@@ -146,6 +146,18 @@ export async function closeWebhooks(tx: Tx, customerId: string): Promise<void> {
     .execute();
 }
 
+/** Disables the webhooks that a user made for a customer whose row the unit holds. Later units end their waiting deliveries. */
+export async function pauseWebhooksOf(tx: Tx, customerId: string, userId: string): Promise<void> {
+  await tx
+    .updateTable('webhooks')
+    .set({ ...CLOSED, notice_due_at: null, cleanup: 'end_waiting' })
+    .where('customer_id', '=', customerId)
+    .where('created_by', '=', userId)
+    .where('enabled', '=', 1)
+    .where(EXISTS)
+    .execute();
+}
+
 /**
  * Pauses the enabled webhooks of a customer beyond the oldest `quota`; the newest of them carries the notice for the owner.
  * The unit must hold the customer's row.

@@ -72,11 +72,19 @@ describe('delivery bodies, byte for byte', () => {
       `${start('record.deleted', 4)}{"key":"berlin.doc.acme.v1","namespace":"acme"}}`,
     ],
     [
-      'a namespace',
+      'finding M6 of the audit: a namespace that everyone may read, and that is suspended',
       change(NAMESPACE),
       9_007_199_254_740_991,
       `${start('namespace.upserted', 9_007_199_254_740_991)}{"id":"7d6f3c3e-3f0b-4c1e-8f3c-0d7f8a1b2c3d","name":"acme",` +
-        '"records_count":3,"created_at":"2025-11-20T00:53:20.000Z","updated_at":"2025-11-20T00:54:20.001Z"}}',
+        '"records_count":3,"max_ttl":60,"created_at":"2025-11-20T00:53:20.000Z","updated_at":"2025-11-20T00:54:20.001Z",' +
+        '"public_read":true,"suspended":true}}',
+    ],
+    [
+      'a private namespace whose owner chose a TTL',
+      change({ ...NAMESPACE, publicRead: false, suspended: false, maxTtl: 3600 }),
+      7,
+      `${start('namespace.upserted', 7)}{"id":"7d6f3c3e-3f0b-4c1e-8f3c-0d7f8a1b2c3d","name":"acme",` +
+        '"records_count":3,"max_ttl":3600,"created_at":"2025-11-20T00:53:20.000Z","updated_at":"2025-11-20T00:54:20.001Z"}}',
     ],
     [
       'a namespace that was deleted',
@@ -170,12 +178,15 @@ const anyChange: fc.Arbitrary<Change> = fc
   })
   .map(({ body, ...head }) => ({ ...head, ...body }));
 
-it('any change: one of the four or nothing, no customer, no digest, no flag, no place in the log', () => {
+const flagsOf = ({ publicRead, suspended }: { publicRead: boolean; suspended: boolean }): string =>
+  `${publicRead ? ',public_read' : ''}${suspended ? ',suspended' : ''}`;
+
+it('any change: one of the four or nothing, no customer, no digest, no place in the log', () => {
   const seen = new Set<string>();
   const KEYS: Readonly<Record<string, string>> = {
     'record.upserted': 'key,namespace,resource,version,content_type,ttl_seconds,data',
     'record.deleted': 'key,namespace',
-    'namespace.upserted': 'id,name,records_count,created_at,updated_at',
+    'namespace.upserted': 'id,name,records_count,max_ttl,created_at,updated_at',
     'namespace.deleted': 'namespace',
   };
   fc.assert(
@@ -190,7 +201,8 @@ it('any change: one of the four or nothing, no customer, no digest, no flag, no 
       assert.equal(parsed.event, one.type);
       assert.equal(parsed.seq, seq);
       assert.equal(Date.parse(parsed.created_at), one.at);
-      assert.equal(Object.keys(parsed.data).join(), KEYS[parsed.event]);
+      const flags = one.type === 'namespace.upserted' ? flagsOf(one) : '';
+      assert.equal(Object.keys(parsed.data).join(), KEYS[parsed.event] + flags);
       seen.add(parsed.event);
     }),
     { numRuns: 1_000 },

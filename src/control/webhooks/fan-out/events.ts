@@ -1,4 +1,5 @@
 import type { Change } from '../../../core/change.ts';
+import { LIMITS } from '../../../core/limits.ts';
 import { formatTime } from '../../../core/text/time.ts';
 import type { WebhookEvent } from '../../../core/webhooks.ts';
 
@@ -19,8 +20,13 @@ export interface EventData {
     readonly id: string;
     readonly name: string;
     readonly records_count: number;
+    /** Optional for receivers, which may still get a delivery of before this field. */
+    readonly max_ttl?: number;
     readonly created_at: string;
     readonly updated_at: string;
+    /** As over REST: there only while it is so. */
+    readonly public_read?: true;
+    readonly suspended?: true;
   };
   readonly 'namespace.deleted': { readonly namespace: string };
 }
@@ -53,8 +59,19 @@ export function eventOf(change: Change): CustomerEvent | null {
       return { event: change.type, data: { key: change.key, namespace: change.namespace } };
     case 'namespace.upserted': {
       const { id, namespace: name, recordsCount, createdAt, updatedAt } = change;
-      const times = { created_at: formatTime(createdAt), updated_at: formatTime(updatedAt) };
-      return { event: change.type, data: { id, name, records_count: recordsCount, ...times } };
+      return {
+        event: change.type,
+        data: {
+          id,
+          name,
+          records_count: recordsCount,
+          max_ttl: change.maxTtl ?? LIMITS.openTtlDefault,
+          created_at: formatTime(createdAt),
+          updated_at: formatTime(updatedAt),
+          ...(change.publicRead && { public_read: true }),
+          ...(change.suspended && { suspended: true }),
+        },
+      };
     }
     case 'namespace.deleted':
       return { event: change.type, data: { namespace: change.namespace } };
@@ -78,4 +95,11 @@ export function deliveryBody({ event, data }: CustomerEvent, seq: number, at: nu
     data,
   };
   return Buffer.from(JSON.stringify(body));
+}
+
+/** The namespace that a body tells of. An empty body, which no delivery has, is of none. */
+export function namespaceOfBody(body: Uint8Array): string {
+  if (body.length === 0) return '';
+  const { data } = JSON.parse(Buffer.from(body).toString()) as CustomerEvent;
+  return 'namespace' in data ? data.namespace : data.name;
 }

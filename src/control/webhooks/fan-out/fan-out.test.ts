@@ -72,6 +72,42 @@ describe('the loop of the fan-out', () => {
     await loop.stop();
   });
 
+  scenario(
+    'after a commit that it did not hear of it goes on from the database, and tells each event once (W05)',
+    async (store) => {
+      const home = await world.settlePaying(store, 'acme');
+      const hook = await world.addHook(store, home);
+      let lost = 1;
+      const losing: Store = {
+        ...store,
+        async write(work) {
+          const value = await store.write(work);
+          // The unit is committed, and the connection is lost before the answer comes.
+          if (lost-- > 0) throw new Error('connection lost');
+          return value;
+        },
+      };
+      const fanOut = world.testFanout(losing);
+      await fanOut.pass(true);
+      lost = 1;
+      await world.append(store, world.deletions(home, ['a', 'b']));
+      await assert.rejects(fanOut.pass(true), /connection lost/);
+      lost = 0;
+      // Another process went on meanwhile.
+      await world.append(store, world.deletions(home, ['c']));
+      await world.testFanout(store).pass(false);
+      await fanOut.pass(true);
+      const { rows } = {
+        rows: await store.read
+          .selectFrom('webhook_deliveries')
+          .selectAll()
+          .where('webhook_id', '=', hook)
+          .execute(),
+      };
+      assert.equal(rows.length, 3);
+    },
+  );
+
   scenario('says once what failed, and goes on', async (store) => {
     const home = await world.settlePaying(store, 'acme');
     const hook = await world.addHook(store, home);

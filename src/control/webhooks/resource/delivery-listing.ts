@@ -63,7 +63,7 @@ function decodePosition(
 }
 
 function statusOf(text: string): DeliveryStatus | undefined {
-  return DELIVERY_STATUSES.find((status) => status === text);
+  return DELIVERY_STATUSES.find((status) => status === text.toLowerCase());
 }
 
 function pageLimit(text: string): number | null {

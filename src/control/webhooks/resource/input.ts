@@ -2,7 +2,7 @@ import { type Faults, type Fields, isText, type JsonObject } from '../../../core
 import { BOOLEAN, listOf, nameOf } from '../../../core/input/readers.ts';
 import { type Field, optional, type Reader, required, shape } from '../../../core/input/shape.ts';
 import { LIMITS } from '../../../core/limits.ts';
-import { isLabel } from '../../../core/names/labels.ts';
+import { folded, isLabel } from '../../../core/names/labels.ts';
 import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { withinReach } from './authorize.ts';
@@ -65,7 +65,7 @@ const NAMES = listOf(LIMITS.webhookNamespaces, isText, 'strings', { type: 'strin
 const NAMESPACES: Reader<readonly string[], HasActor> = {
   schema: { ...NAMES.schema, description: 'Names of your namespaces. Empty: all' },
   read(fields, name, { actor }) {
-    const names = NAMES.read(fields, name, undefined);
+    const names = folded(NAMES.read(fields, name, undefined));
     if (names === undefined) return undefined;
     if (!withinReach(actor, names)) fields.fault(name, NOT_IN_ALLOWLIST);
     else if (!names.every(isLabel)) fields.fault(name, 'has a namespace that does not exist');

@@ -3,7 +3,7 @@ import type { Actor } from '../../accounts/actor.ts';
 import { updateWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
 import { lockAuthorized } from './authorize.ts';
-import { type WebhookResource, type WebhookSecrets, webhookResource } from './webhook-resource.ts';
+import { showWebhook, type WebhookResource, type WebhookSecrets } from './webhook-resource.ts';
 
 const SECRET_OCTETS = 32;
 
@@ -37,6 +37,6 @@ export async function regenerateSecrets(
   const { shown, stored } = makeSecrets(deps, id);
   return deps.store.write(async (tx) => {
     await lockAuthorized(tx, actor, id);
-    return { ...webhookResource(await updateWebhook(tx, id, stored)), ...shown };
+    return { ...(await showWebhook(tx, actor, await updateWebhook(tx, id, stored))), ...shown };
   });
 }

@@ -17,6 +17,9 @@ import {
   WEBHOOK_EVENTS,
   type WebhookEvent,
 } from '../../../core/webhooks.ts';
+import type { Actor } from '../../accounts/actor.ts';
+import { MADE_BY, type Maker, makersFor } from '../../accounts/made-by.ts';
+import type { Db } from '../../store/store.ts';
 import type { DeliveryRow } from '../../store/webhooks/deliveries.ts';
 import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 
@@ -31,6 +34,7 @@ export interface WebhookResource {
   /** Empty: all namespaces of the customer. */
   readonly scopes: { readonly namespaces: readonly string[] };
   readonly created_at: string;
+  readonly created_by: Maker | null;
 }
 
 /** Shown only in the response that creates them. 64 lower-case hexadecimal letters each. */
@@ -53,6 +57,7 @@ const WEBHOOK_FIELDS = {
     namespaces: arrayOf({ type: 'string', examples: ['acme'] }, { description: 'Empty: all' }),
   }),
   created_at: TIME,
+  created_by: MADE_BY,
 } as const;
 
 export const WEBHOOK_SCHEMA = resourceSchema<WebhookResource>('Webhook', WEBHOOK_FIELDS);
@@ -66,7 +71,10 @@ export const WEBHOOK_WITH_SECRETS_SCHEMA = resourceSchema<WebhookResource & Webh
   },
 );
 
-export function webhookResource(row: WebhookRow): WebhookResource {
+export function webhookResource(
+  row: WebhookRow,
+  makerOf: (id: string | null) => Maker | null,
+): WebhookResource {
   return {
     id: row.id,
     name: row.name,
@@ -77,7 +85,13 @@ export function webhookResource(row: WebhookRow): WebhookResource {
     last_triggered_at: formatTimeOrNull(row.last_triggered_at),
     scopes: { namespaces: namespacesOf(row) },
     created_at: formatTime(row.created_at),
+    created_by: makerOf(row.created_by),
   };
+}
+
+/** One webhook as the actor may see it. */
+export async function showWebhook(db: Db, actor: Actor, row: WebhookRow): Promise<WebhookResource> {
+  return webhookResource(row, await makersFor(db, actor, [row.created_by]));
 }
 
 /** Namespaces that a webhook is restricted to; empty: it receives events of all. */

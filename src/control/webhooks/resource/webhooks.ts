@@ -2,14 +2,13 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { AppError, invalid } from '../../../core/errors.ts';
 import { Faults, type JsonObject } from '../../../core/input/fields.ts';
 import { TIERS } from '../../../core/tiers.ts';
-import type { WebhookEvent } from '../../../core/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import type { HasStore } from '../../accounts/deps.ts';
-import { holdCustomer } from '../../accounts/hold-customer.ts';
+import { holdActor } from '../../accounts/hold-customer.ts';
+import { makersFor } from '../../accounts/made-by.ts';
 import type { Tx } from '../../store/store.ts';
-import { lockCustomer } from '../../store/tables/customers.ts';
 import { findNamespacesByName } from '../../store/tables/namespaces.ts';
-import { earliestDue, endWaiting } from '../../store/webhooks/deliveries.ts';
+import { earliestDue, endDeliveries, endWaiting, waitingBodies } from '../../store/webhooks/deliveries.ts';
 import {
   closeWebhook,
   countWebhooks,
@@ -21,12 +20,14 @@ import {
   type WebhookRow,
   type WebhookUpdate,
 } from '../../store/webhooks/webhooks.ts';
+import { namespaceOfBody } from '../fan-out/events.ts';
 import type { WebhookDeps } from '../ports.ts';
 import { findAuthorized, lockAuthorized, withinReach } from './authorize.ts';
 import { NO_SUCH_NAMESPACE, readNewWebhook, readWebhookPatch, type WebhookInput } from './input.ts';
 import { makeSecrets } from './secrets.ts';
 import {
   namespacesOf,
+  showWebhook,
   type WebhookResource,
   type WebhookSecrets,
   webhookResource,
@@ -34,6 +35,8 @@ import {
 
 /** Deliveries ended at a time. */
 const BATCH = 500;
+/** Bodies read at a time, 16 KB each at most. */
+const BODIES = 50;
 
 /** @throws AppError 422 for a tier without webhooks or with no more of them, and for faults in the body */
 export async function createWebhook(
@@ -53,7 +56,7 @@ export async function createWebhook(
   const now = deps.clock();
   const { shown, stored } = makeSecrets(deps, id);
   return deps.store.write(async (tx) => {
-    await holdCustomer(tx, actor.customerId);
+    await holdActor(tx, actor);
     await requireQuota(tx, actor, 1);
     const row: WebhookRow = {
       id,
@@ -67,21 +70,28 @@ export async function createWebhook(
       ...stored,
       starts_after: await feedHead(tx),
       created_at: now,
+      created_by: actor.userId,
     };
     await insertWebhook(tx, row);
-    return { ...webhookResource(row), ...shown };
+    return { ...(await showWebhook(tx, actor, row)), ...shown };
   });
 }
 
 /** The webhooks that the credential may manage, oldest first. */
 export async function listAuthorized({ store }: HasStore, actor: Actor): Promise<WebhookResource[]> {
   const rows = await listWebhooks(store.read, actor.customerId);
-  return rows.filter((row) => withinReach(actor, namespacesOf(row))).map(webhookResource);
+  const seen = rows.filter((row) => withinReach(actor, namespacesOf(row)));
+  const makerOf = await makersFor(
+    store.read,
+    actor,
+    seen.map((row) => row.created_by),
+  );
+  return seen.map((row) => webhookResource(row, makerOf));
 }
 
 /** @throws AppError 404, 403 */
 export async function getWebhook(deps: HasStore, actor: Actor, id: string): Promise<WebhookResource> {
-  return webhookResource(await findAuthorized(deps, actor, id));
+  return showWebhook(deps.store.read, actor, await findAuthorized(deps, actor, id));
 }
 
 /** Changes the supplied fields. @throws AppError 404, 403, 422 */
@@ -97,18 +107,18 @@ export async function patchWebhook(
   await checkExternally(deps, actor, input, faults);
   if (faults.any) throw invalid(...faults.messages);
   return deps.store.write(async (tx) => {
-    if (input.enabled === true) await lockCustomer(tx, actor.customerId);
+    if (input.enabled === true) await holdActor(tx, actor);
     const row = await lockAuthorized(tx, actor, id);
     const change: WebhookUpdate = {
       name: input.name ?? row.name,
       url: input.url ?? row.url,
       events: input.events === undefined ? row.events : JSON.stringify(input.events),
       namespaces: input.namespaces === undefined ? row.namespaces : JSON.stringify(input.namespaces),
-      ...(input.events !== undefined && (await deselect(tx, id, input.events))),
+      ...(await endUncovered(tx, id, input)),
       ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, id))),
       ...(input.enabled === false && (await disable(tx, id))),
     };
-    return webhookResource(await updateWebhook(tx, id, change));
+    return showWebhook(tx, actor, await updateWebhook(tx, id, change));
   });
 }
 
@@ -120,10 +130,32 @@ export async function deleteWebhook({ store }: HasStore, actor: Actor, id: strin
   });
 }
 
-/** Ends waiting deliveries of events that are no longer selected. */
-async function deselect(tx: Tx, id: string, events: readonly WebhookEvent[]): Promise<WebhookUpdate> {
-  await inBatches(() => endWaiting(tx, id, events, BATCH));
+/** Ends waiting deliveries that the new events or namespaces do not cover: none leaves after the PATCH, also not to a new URL. */
+async function endUncovered(
+  tx: Tx,
+  id: string,
+  { events, namespaces = [] }: WebhookInput,
+): Promise<WebhookUpdate> {
+  if (events === undefined && namespaces.length === 0) return {};
+  if (events !== undefined) await inBatches(() => endWaiting(tx, id, events, BATCH));
+  if (namespaces.length > 0) await endOutside(tx, id, new Set(namespaces));
   return { next_due_at: await earliestDue(tx, id) };
+}
+
+/** A delivery has its namespace in its body alone. */
+async function endOutside(tx: Tx, id: string, namespaces: ReadonlySet<string>): Promise<void> {
+  for (let after = ''; ; ) {
+    const waiting = await waitingBodies(tx, id, after, BODIES);
+    const outside = waiting.filter(({ body }) => !namespaces.has(namespaceOfBody(body)));
+    await endDeliveries(
+      tx,
+      outside.map((delivery) => delivery.id),
+    );
+    const last = waiting.at(-1);
+    if (last === undefined || waiting.length < BODIES) return;
+    after = last.id;
+    await nextTick();
+  }
 }
 
 /** Restarts a webhook with later events only; waiting deliveries end. @throws AppError 422 over the limit of the tier */

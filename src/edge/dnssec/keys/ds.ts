@@ -23,12 +23,15 @@ export function keysAtParent({ keys }: KeySet): readonly ZoneKey[] {
   return keys.filter(({ role, state }) => role === 'ksk' && state !== 'withdrawn');
 }
 
+/** The DS record of a key in presentation form, without the owner: `12345 13 2 0A1B...`. */
+export function dsText(zone: string, key: DnskeyFacts): string {
+  return rdataToText(RRTYPE.DS, dsRdata(apexOf(zone), key));
+}
+
 /** The DS records for the parent, as master file lines: `uqrp.net. IN DS 12345 13 2 0A1B...`. */
 export function dsLines(keySet: KeySet): readonly string[] {
-  const owner = apexOf(keySet.zone);
-  return keysAtParent(keySet).map((key) => {
-    return `${nameToText(owner)} IN DS ${rdataToText(RRTYPE.DS, dsRdata(owner, key))}`;
-  });
+  const owner = nameToText(apexOf(keySet.zone));
+  return keysAtParent(keySet).map((key) => `${owner} IN DS ${dsText(keySet.zone, key)}`);
 }
 
 /** The wire form of a zone's name. */

@@ -70,6 +70,18 @@ test('the rrsets of the apex, and their signatures', () => {
   }
 });
 
+test('the original TTL of a signature is that of the rrset, above a day too: datasets have a week (K08)', () => {
+  const signer = makeSigner({ keys: basic, mode: 'full', clock: () => NOW });
+  for (const ttl of [0, 60, 86_400, 86_401, 604_800]) {
+    const rrset = txt('a.x.net', ttl, 'x');
+    const { rrsigs } = signer.sign(rrset);
+    for (const [index, key] of [ksk, zsk].entries()) {
+      assert.equal(readRrsig(rrsigs[index]!).ttl, ttl);
+      assert.ok(verifies(rrset, rrsigs[index]!, key.dnskeyRdata), `${ttl}`);
+    }
+  }
+});
+
 test('signatures are cached until they are due for renewal', () => {
   let now = NOW;
   const signer = makeSigner({ keys: basic, mode: 'full', clock: () => now });

@@ -2,6 +2,7 @@
 
 import type { EnvelopeErrorCode } from '../../../core/errors.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../../core/names/labels.ts';
+import type { MalformedCause } from '../../../core/query/malformed.ts';
 import { FOREVER, type Outcome } from '../../../core/query/outcome.ts';
 import { OPERATIONS, type Operation, type Query } from '../../../core/query/query.ts';
 import type { PublicService } from './public-service.ts';
@@ -80,6 +81,11 @@ const TABLE: Readonly<Record<Operation, OperationRow>> = {
 /** Whether the operation of a query fits its resource and namespace. Reads nothing that is stored. */
 export function checkOperation(query: Query): NameCheck {
   return TABLE[query.operation].check(query);
+}
+
+/** What is wrong where `checkOperation` found the name malformed. */
+export function causeOfMisfit({ operation }: Query): MalformedCause {
+  return operation === 'geoip' ? 'address' : 'operation';
 }
 
 export function selectService<T>(

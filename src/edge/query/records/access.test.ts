@@ -34,6 +34,8 @@ function accessTo(name: string, settings: AccessSettings = { sync: true, demo: f
       return tokens.get(digest) ?? null;
     },
     record: () => assert.fail('the check reads no record'),
+    hasExpired: () => assert.fail(),
+    maxTtl: () => assert.fail(),
     anyBelow: () => assert.fail('the check reads no record'),
     refresh() {},
   };

@@ -55,11 +55,11 @@ test('cities by name, alias, script, and who wins where several share one', () =
     ['bangalore', 'Bengaluru, IN'],
     ['bombay', 'Mumbai, IN'],
     ['peking', 'Beijing, CN'],
-    ['cologne', 'Koeln, DE'],
+    ['cologne', 'Cologne, DE'],
     ['st-petersburg', 'Saint Petersburg, RU'],
     ['washington', 'Washington, D.C., US'],
     ['birmingham', 'Birmingham, GB'],
-    ['petropolis', 'Petropolis, BR'],
+    ['petropolis', 'Petrópolis, BR'],
     ['jayapura', 'Jayapura, ID'],
     ['islamabad', 'Islamabad, PK'],
     ['san-jose', 'San Jose, US'],
@@ -67,23 +67,98 @@ test('cities by name, alias, script, and who wins where several share one', () =
     ['東京', 'Tokyo, JP'],
     ['Москва', 'Moscow, RU'],
     ['القاهرة', 'Cairo, EG'],
-    ['São Paulo', 'Sao Paulo, BR'],
+    ['São Paulo', 'São Paulo, BR'],
   ] as const) {
     assert.equal(found(name), wanted, name);
   }
 });
 
 test('of several places of one name the most populous that bears it today answers', () => {
-  const file = new URL('../../../../test/fixtures/ambiguous-places.tsv', import.meta.url);
-  const rows = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => line.split('\t') as [string, string]);
+  const rows = fixture('ambiguous-places.tsv').map((line) => line.split('\t') as [string, string]);
   assert.ok(rows.length >= 150);
   const wrong = rows
     .map(([name, country]) => ({ name, country, found: places.find(name)?.country }))
     .filter(({ country, found: answered }) => answered !== country);
   assert.deepEqual(wrong, []);
+});
+
+/** Rows of a fixture, without comments. */
+function fixture(name: string): string[] {
+  return readFileSync(new URL(`../../../../test/fixtures/${name}`, import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+test('a country, territory or state answers a capital or city state of its name, or nothing (finding H1 of the second review)', () => {
+  const wanted = new Map(fixture('country-names.tsv').map((line) => line.split('\t') as [string, string]));
+  const names = [...wanted.keys()];
+  const english = new Intl.DisplayNames('en', { type: 'region' });
+  for (const code of fixture('iso3166.txt')) {
+    names.push(
+      code,
+      fold(
+        english
+          .of(code)!
+          .replace('&', 'and')
+          .replace(/ SAR China$/, ''),
+      ),
+    );
+  }
+  for (const regions of [REGIONS.US!, REGIONS.CA!, REGIONS.AU!])
+    names.push(...Object.values(regions).map((of) => fold(of.split(',')[0]!)));
+  assert.ok(names.length > 600);
+  // Two letters that everybody writes for a city.
+  const cities = new Set(['LA', 'washington', 'new-york', 'quebec', 'victoria', 'district-of-columbia']);
+  const wrong = names
+    .filter((name) => !cities.has(name))
+    .map((name) => [name, found(name) ?? '-', wanted.get(name) ?? '-'])
+    .filter(([, answered, want]) => answered !== want);
+  assert.deepEqual(wrong, []);
+  for (const [name, want] of [
+    ['peru-indiana', 'Peru, US'],
+    ['lebanon-nh', 'Lebanon, US'],
+    ['new-york', 'New York City, US'],
+    ['la', 'Los Angeles, US'],
+  ] as const) {
+    assert.equal(found(name), want);
+  }
+});
+
+test('airport codes of the table answer their city; other three letters only a place that is named so (finding L13)', () => {
+  for (const [code, wanted] of [
+    ['jfk', 'New York City, US'],
+    ['lhr', 'London, GB'],
+    ['pek', 'Beijing, CN'],
+    ['arn', 'Stockholm, SE'],
+    ['man', 'Manchester, GB'],
+    ['man-ci', 'Man, CI'],
+    ['eze', 'Buenos Aires, AR'],
+    ['iad', 'Washington, D.C., US'],
+    ['kef', 'Reykjavík, IS'],
+    ['ist', 'Istanbul, TR'],
+    ['kiv', null],
+    ['bst', null],
+    ['goa', null],
+    ['ulm', 'Ulm, DE'],
+  ] as const) {
+    assert.equal(found(code), wanted, code);
+  }
+});
+
+test('names in answers are English, or as they are written there (finding L12)', () => {
+  for (const [name, wanted] of [
+    ['dusseldorf', 'Düsseldorf, DE'],
+    ['gothenburg', 'Gothenburg, SE'],
+    ['galway', 'Galway, IE'],
+    ['limerick', 'Limerick, IE'],
+    ['ulan-bator', 'Ulaanbaatar, MN'],
+    ['leon', 'León de los Aldama, MX'],
+    ['frankfurt', 'Frankfurt am Main, DE'],
+    ['nagpur', 'Nagpur, IN'],
+    ['st-johns', "Saint John's, AG"],
+  ] as const) {
+    assert.equal(found(name), wanted);
+  }
 });
 
 test('countries and regions as suffixes', () => {
@@ -102,10 +177,10 @@ test('countries and regions as suffixes', () => {
     ['cologne-it', 'Cologne, IT'],
     ['st-petersburg-fl', 'St. Petersburg, US'],
     ['birmingham-al', 'Birmingham, US'],
-    ['san-jose-costa-rica', 'San Jose, CR'],
+    ['san-jose-costa-rica', 'San José, CR'],
     ['melbourne-victoria', 'Melbourne, AU'],
     ['frankfurt-brandenburg', 'Frankfurt (Oder), DE'],
-    ['leon-es', 'Leon, ES'],
+    ['leon-es', 'León, ES'],
     ['new-york-ny', 'New York City, US'],
     ['new-york-new-york-usa', 'New York City, US'],
   ] as const) {
@@ -158,7 +233,7 @@ test('property: any text is looked up without harm', () => {
       const place = places.find(name);
       if (place === null) return;
       assert.ok(Math.abs(place.lat) <= 90 && Math.abs(place.lon) <= 180);
-      assert.match(place.name!, /^[\x20-\x7e]+$/);
+      assert.match(place.name!, /^[^\p{C}]+$/u);
       assert.match(place.country!, /^[A-Z]{2}$/);
     }),
     { numRuns: 1000 },
@@ -170,7 +245,7 @@ test('the file stays small, and damage is noticed', () => {
   assert.ok(statSync(file).size <= 4_000_000);
   assert.ok(places instanceof PlaceTable && places.size > 100_000 && places.keys > 300_000);
   assert.throws(() => new PlaceTable(readFileSync(file)));
-  assert.throws(() => new PlaceTable(Buffer.from('PLACES2\n'.padEnd(28, '\xff'), 'latin1')));
+  assert.throws(() => new PlaceTable(Buffer.from('PLACES3\n'.padEnd(28, '\xff'), 'latin1')));
 });
 
 test('every region that has a name is in the table', () => {
@@ -221,6 +296,19 @@ test('coordinates: the grammar and both sides of each bound', () => {
     'lat_lon',
   ]) {
     assert.equal(parseLocation([label], places), 'malformed', label);
+  }
+});
+
+test('a label in Punycode is the name that it stands for (finding L11)', () => {
+  for (const [label, wanted] of [
+    ['xn--mnchen-3ya', 'Munich'],
+    ['XN--MNCHEN-3YA', 'Munich'],
+    ['xn--1lqs71d', 'Tokyo'],
+  ] as const) {
+    assert.equal((parseLocation([label], places) as Place).name, wanted, label);
+  }
+  for (const label of ['xn--', 'xn--a-', 'xn--\ud800', 'xn--zzzzzzzzzzz9']) {
+    assert.equal(parseLocation([label], places), 'unknown', label);
   }
 });
 

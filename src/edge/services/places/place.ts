@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url';
 import type { Outcome } from '../../../core/query/outcome.ts';
 import { malformed, notFound } from '../answers.ts';
 import { decimal } from '../flat.ts';
@@ -31,6 +32,7 @@ export interface Places {
 export type LocationFault = 'missing' | 'malformed' | 'unknown';
 
 const COORDINATES = /^(-?[0-9]{1,3}(?:d[0-9]+)?)_(-?[0-9]{1,3}(?:d[0-9]+)?)$/;
+const ACE_LABEL = /^xn--[a-z0-9-]+$/i;
 const LAT_MAX = 90;
 const LON_MAX = 180;
 
@@ -69,7 +71,7 @@ const ASKER: ReadonlySet<string> = new Set([
  * an IP address are malformed.
  */
 export function parseLocation(params: readonly string[], places: Places): Place | LocationFault {
-  const [label] = params;
+  const label = params[0] === undefined ? undefined : unicodeLabel(params[0]);
   if (label === undefined) return 'missing';
   if (params.length > 1) return 'malformed';
   const pair = COORDINATES.exec(label);
@@ -78,6 +80,11 @@ export function parseLocation(params: readonly string[], places: Places): Place 
   if (label.includes('_')) return 'malformed';
   if (ASKER.has(label.toLowerCase()) || parseIpLabel(label) !== null) return 'malformed';
   return places.find(label) ?? 'unknown';
+}
+
+/** `münchen` of `xn--mnchen-3ya`, which a resolver's tools make of it. Another label, and one that is no Punycode, unchanged. */
+function unicodeLabel(label: string): string {
+  return (ACE_LABEL.test(label) && domainToUnicode(label)) || label;
 }
 
 function coordinates(latText: string, lonText: string): Place | 'malformed' {

@@ -70,7 +70,8 @@ export class PlaceTable implements Places {
     if (name.length > NAME_MAX) return null;
     const written = fold(name);
     const folded = SHORT_FORMS.get(written) ?? written;
-    const number = folded === '' ? null : this.#search(folded, []);
+    const isCountry = this.#ownersOf(folded)[0] === this.size;
+    const number = folded === '' || isCountry ? null : this.#search(folded, []);
     return number === null ? null : this.#place(number);
   }
 
@@ -87,8 +88,14 @@ export class PlaceTable implements Places {
       const found = this.#search(words.slice(0, -count).join('-'), [...regions, set]);
       if (found !== null) return found;
     }
-    const owners = this.#owners(compact(folded));
-    return owners.find((place) => regions.every((set) => set.has(this.#regionOf(place)))) ?? null;
+    const isWithin = (place: number): boolean => regions.every((set) => set.has(this.#regionOf(place)));
+    return this.#ownersOf(folded).find((place) => place < this.size && isWithin(place)) ?? null;
+  }
+
+  /** Numbers of the places of a name, those that are spelled with the same hyphens first where it matters. */
+  #ownersOf(folded: string): readonly number[] {
+    const exact = folded.includes('-') ? this.#owners(folded) : [];
+    return exact.length > 0 ? exact : this.#owners(compact(folded));
   }
 
   /** Numbers of the places of a key, best first. */
@@ -152,7 +159,7 @@ export class PlaceTable implements Places {
     return {
       lat: this.#lat.readInt32LE(4 * number) / DEGREE,
       lon: this.#lon.readInt32LE(4 * number) / DEGREE,
-      name: this.#names.toString('latin1', start, this.#nameEnds[number]!),
+      name: this.#names.toString('utf8', start, this.#nameEnds[number]!),
       country,
       zone,
     };

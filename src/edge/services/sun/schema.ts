@@ -17,6 +17,7 @@ export const SUN_ABOUT: ServiceDescription = {
       'Sunrise, sunset, solar noon and civil twilight of one solar day at a place, UTC. Without a date: today (UTC). What does not happen is left out.',
     attribution: [PLACES_CREDIT],
     properties: {
+      loc: { type: 'string', description: 'Place found, or the coordinates', example: 'London, GB' },
       date: {
         type: 'string',
         description: 'The date, at the mean solar time of the place',
@@ -54,7 +55,7 @@ export const SUN_ABOUT: ServiceDescription = {
     'get.-33d87_151d21.sun.public.v1',
   ],
   exampleResponse:
-    'v=svc1;s=ok;t=data;date=2026-06-21;rise=2026-06-21T03:43:07Z;set=2026-06-21T20:21:31Z;' +
+    'v=svc1;s=ok;t=data;loc=London, GB;date=2026-06-21;rise=2026-06-21T03:43:07Z;set=2026-06-21T20:21:31Z;' +
     'noon=2026-06-21T12:02:19Z;dawn=2026-06-21T02:55:18Z;dusk=2026-06-21T21:09:19Z;len=59904;state=normal;ts=1767225600',
   ttl: 86_400,
   errors: [{ code: 'E004', description: 'No such city' }],

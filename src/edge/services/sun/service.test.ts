@@ -146,6 +146,13 @@ test('its description holds, and its examples answer', async () => {
   assert.equal(Buffer.from(first.text).toString(), SUN_ABOUT.exampleResponse);
 });
 
+test('the answer names its place, before the date (finding H1 of the second review)', async () => {
+  const named = answerFields(await sun.answer(['2026-06-21', 'london'], NOW), SUN_ABOUT);
+  assert.deepEqual(Object.keys(named).slice(Object.keys(named).indexOf('loc')).slice(0, 2), ['loc', 'date']);
+  assert.equal(named.loc, 'London, GB');
+  assert.equal(answerFields(await sun.answer(['51d5_-0d1'], NOW), SUN_ABOUT).loc, '51.5_-0.1');
+});
+
 test('labels', async () => {
   const table: [params: string[], kind: string, code: string | null][] = [
     [['london'], 'answer', null],

@@ -1,6 +1,6 @@
 import { malformed } from '../answers.ts';
 import { answeredForDay, type Day, dateText, dayOf, parseDate, secondText } from '../days.ts';
-import { isLocationFault, locationFault, type Places, parseLocation } from '../places/place.ts';
+import { isLocationFault, locationFault, type Places, parseLocation, placeText } from '../places/place.ts';
 import type { Service } from '../service.ts';
 import { sunDay } from './day.ts';
 import { SUN_ABOUT } from './schema.ts';
@@ -20,6 +20,7 @@ export function makeSun(places: Places): Service {
       if (isLocationFault(place)) return locationFault(place, now);
       const { rise, set, noon, dawn, dusk, length, state } = sunDay(place.lat, place.lon, day.start);
       const fields = {
+        loc: placeText(place),
         date: dateText(day.start),
         rise: secondText(rise),
         set: secondText(set),

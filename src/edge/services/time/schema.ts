@@ -8,7 +8,7 @@ export const TIME_ABOUT: ServiceDescription = {
     resource: 'time',
     title: 'Local time',
     description:
-      'The time now in a city or an IANA time zone (hyphens for / and _), and when the clocks change next. TTL 0.',
+      'The time now in a city or an IANA time zone (hyphens for / and _, -plus- for +), and when the clocks change next. Every name of the IANA database goes before a city: est, cet and egypt are zones. As there, the sign of the Etc zones is reversed: etc-gmt-5 is five hours east of UTC (+05:00), etc-gmt-plus-5 five hours west. An abbreviation that is no zone (pst, bst, ist) is E004. TTL 0.',
     attribution: [PLACES_CREDIT],
     properties: {
       loc: { type: 'string', description: 'The city, where one was asked for', example: 'Tokyo, JP' },
@@ -42,5 +42,5 @@ export const TIME_ABOUT: ServiceDescription = {
   exampleResponse:
     'v=svc1;s=ok;t=data;loc=Tokyo, JP;zone=Asia/Tokyo;iso=2026-01-01T09:00:00+09:00;day=thursday;off=32400;ts=1767225600',
   ttl: 0,
-  errors: [{ code: 'E004', description: 'No such city' }],
+  errors: [{ code: 'E004', description: 'No such city, or an abbreviation that is no zone' }],
 };

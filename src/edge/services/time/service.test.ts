@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { answerFields, askName, codeOf, NOW } from '../../../../test/support/edge/services/check-service.ts';
@@ -130,7 +131,7 @@ test('no zone is searched again while its offset stays, however many others are 
 test('every name is a zone that the engine has, and is found by its label', () => {
   assert.ok(ZONE_NAMES.length > 500);
   for (const zone of ZONE_NAMES) {
-    const label = zone.toLowerCase().replace(/[/_]/g, '-');
+    const label = zone.toLowerCase().replace(/[/_]/g, '-').replace('+', '-plus-');
     assert.equal(zoneOfLabel(label), zone);
     assert.match(label, /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/);
   }
@@ -138,6 +139,27 @@ test('every name is a zone that the engine has, and is found by its label', () =
     assert.equal(zoneOfLabel(zone), zone);
     assert.ok(Number.isInteger(offsetAt(zone, NOW)));
   }
+});
+
+test('every name of the IANA database is a zone and no city (finding M4 of the second review)', async () => {
+  const names = readFileSync(new URL('../../../../test/fixtures/iana-zones.txt', import.meta.url), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  assert.ok(names.length > 590);
+  for (const name of names) {
+    const label = name.toLowerCase().replace(/[/_]/g, '-').replace('+', '-plus-').replace('--', '-');
+    for (const asked of [label, name]) {
+      const { zone, loc, off } = answerFields(await time.answer([asked], NOW), TIME_ABOUT);
+      assert.deepEqual([zone, loc, off], [name, undefined, offsetOfEngine(name, NOW)], asked);
+    }
+  }
+  const offset = async (label: string) => answerFields(await time.answer([label], NOW), TIME_ABOUT).off;
+  assert.deepEqual([await offset('etc-gmt-5'), await offset('etc-gmt-plus-5')], [18_000, -18_000]);
+});
+
+test('abbreviations that are no zone have no answer, whatever city has these letters', async () => {
+  const labels = 'pst pdt edt cdt mdt bst jst ist sgt cst aest cest PST hkt factory'.split(' ');
+  for (const label of labels) assert.equal(codeOf(await time.answer([label], NOW)), 'E004', label);
 });
 
 test('neither coordinates nor what means the asker have a zone here', async () => {
@@ -155,7 +177,7 @@ test('neither coordinates nor what means the asker have a zone here', async () =
     assert.equal(outcome.kind === 'malformed' || codeOf(outcome) === 'E004', true, params.join('.'));
     assert.equal(outcome.kind, params[0] === '' ? 'answer' : 'malformed', params.join('.'));
   }
-  for (const label of ['nowhereville', 'europe-nowhereville', 'etc-gmt-5', 'utc-5']) {
+  for (const label of ['nowhereville', 'europe-nowhereville', 'etc-gmt-15', 'utc-5']) {
     assert.equal(codeOf(await time.answer([label], NOW)), 'E004', label);
   }
 });

@@ -5,7 +5,7 @@ import { isLocationFault, locationFault, type Places, parseLocation, placeText }
 import type { Service } from '../service.ts';
 import { nextChange, offsetAt } from './clock.ts';
 import { TIME_ABOUT } from './schema.ts';
-import { zoneOfLabel } from './zones.ts';
+import { isAbbreviation, zoneOfLabel } from './zones.ts';
 
 /** `get.<city or zone>.time.public.v1` */
 export function makeTime(places: Places): Service {
@@ -17,6 +17,7 @@ export function makeTime(places: Places): Service {
     answer(params, now) {
       const zone = params.length === 1 ? zoneOfLabel(params[0]!) : null;
       if (zone !== null) return timeIn(zone, undefined, now);
+      if (params.length === 1 && isAbbreviation(params[0]!)) return notFound(now);
       const place = parseLocation(params, places);
       if (isLocationFault(place)) return locationFault(place, now);
       // The table has the zones of its places, and no borders: it does not know the zone of coordinates.

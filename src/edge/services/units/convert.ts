@@ -23,7 +23,15 @@ export function parseExpression(text: string): Expression | ExpressionFault {
   const conversion = CONVERSIONS.get(match[2]!);
   if (conversion === undefined) return UNITS.has(match[3]!) && UNITS.has(match[4]!) ? 'units' : 'unit';
   const value = parseValue(match[1]!);
-  return value === null ? 'value' : { value, conversion };
+  if (value === null || isBelowZeroKelvin(value, conversion)) return 'value';
+  return { value, conversion };
+}
+
+/** Temperatures alone have a least one: their offsets lead to kelvin. */
+function isBelowZeroKelvin({ isNegative, digits, places }: Decimal, { from }: Conversion): boolean {
+  if (!isNegative || from.category !== 'temperature') return false;
+  const [numerator, denominator] = from.offset;
+  return BigInt(digits) * denominator > numerator * 10n ** BigInt(places);
 }
 
 /** The value, exactly as it is written; null when it breaks the grammar. */

@@ -9,9 +9,9 @@ export const UNITS_ABOUT: ServiceDescription = {
     resource: 'units',
     title: 'Unit conversion',
     description:
-      'A value converted between two units of one category. In the value d is the decimal point and a leading n the minus sign. The answer never changes: it has no ts.',
+      'A value converted between two units of one category. In the value d is the decimal point and a leading n the minus sign. A temperature below absolute zero is FORMERR. The answer never changes: it has no ts.',
     properties: {
-      val: { type: 'number', description: 'The value asked for', example: -40 },
+      val: { type: 'number', description: 'The value asked for, rounded like the result', example: -40 },
       from: { type: 'string', description: 'Its unit', example: 'c', enum: SLUGS },
       to: { type: 'string', description: 'The unit asked for', example: 'f', enum: SLUGS },
       res: {

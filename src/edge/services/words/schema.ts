@@ -24,7 +24,7 @@ export const WORDS_ABOUT: ServiceDescription = {
     optional: ['ord'],
   }),
   template: 'get.{number}.words.public.v1',
-  placeholders: { number: { type: 'string', examples: ['2042', 'n40', '3d14'] } },
+  placeholders: { number: { type: 'string', examples: ['2042', 'n40', '3d14', 'd5'] } },
   examples: ['get.2042.words.public.v1', 'get.n40.words.public.v1', 'get.3d14.words.public.v1'],
   exampleResponse: 'v=svc1;s=ok;t=data;val=2042;words=two thousand forty-two;ord=two thousand forty-second',
   ttl: 86_400,

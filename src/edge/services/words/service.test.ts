@@ -51,6 +51,12 @@ test('numbers and ordinals', async () => {
     ['3d14', 'three point one four', undefined],
     ['n0d50', 'minus zero point five zero', undefined],
     ['n0d0', 'zero point zero', undefined],
+    // One grammar of numbers with `units` (finding L18 of the second review).
+    ['d5', 'zero point five', undefined],
+    ['nd5', 'minus zero point five', undefined],
+    ['007', 'seven', 'seventh'],
+    ['000', 'zero', 'zeroth'],
+    ['00d10', 'zero point one zero', undefined],
   ] as const) {
     const found = await fields(label);
     assert.deepEqual([found.words, found.ord], [text, ord], label);
@@ -63,9 +69,9 @@ test('what is malformed', async () => {
   for (const label of [
     '',
     'n',
-    'd5',
     '5d',
-    '01',
+    'd',
+    'nd',
     '1e3',
     '1-000',
     '1,000',

@@ -3,7 +3,7 @@ import type { Service } from '../service.ts';
 import { WORDS_ABOUT } from './schema.ts';
 import { numberWords, ordinalWords, parseNumber } from './words.ts';
 
-/** `get.[n]<digits>[d<digits>].words.public.v1` */
+/** `get.<number>.words.public.v1`, a number as in `units` */
 export function makeWords(): Service {
   return {
     resource: 'words',

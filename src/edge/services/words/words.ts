@@ -52,7 +52,8 @@ const ORDINALS: Readonly<Record<string, string>> = {
   twelve: 'twelfth',
 };
 
-const NUMBER = /^([n-]?)(0|[1-9][0-9]*)(?:[d.]([0-9]+))?$/;
+const NUMBER = /^([n-]?)([0-9]*)(?:[d.]([0-9]+))?$/;
+const LEADING_ZEROS = /^0+(?=.)/;
 
 /** A number as it was written: `-` or nothing, digits, and those behind the point. */
 export interface WrittenNumber {
@@ -61,11 +62,13 @@ export interface WrittenNumber {
   readonly fraction: string;
 }
 
-/** Parses `[n]<digits>[d<digits>]`, at most 63 octets; null outside the grammar. */
+/** Parses `[n]<digits>[d<digits>]` or `[n]d<digits>`, as `units` does, at most 63 octets; null outside the grammar. */
 export function parseNumber(label: string): WrittenNumber | null {
   const match = label.length > DIGITS_MAX ? null : NUMBER.exec(label);
   if (match === null) return null;
-  const [, sign = '', whole = '', fraction = ''] = match;
+  const [, sign = '', written = '', fraction = ''] = match;
+  if (written + fraction === '') return null;
+  const whole = written === '' ? '0' : written.replace(LEADING_ZEROS, '');
   return { isNegative: sign !== '' && /[1-9]/.test(whole + fraction), whole, fraction };
 }
 

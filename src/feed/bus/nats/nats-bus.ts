@@ -93,7 +93,8 @@ export function openNatsBus(options: NatsBusOptions): Bus {
     subscribe: (subject, handler) =>
       listen((connection) =>
         connection.subscribe(subject, {
-          callback: (error, message) => (error === null ? handler(message.data) : options.onError(error)),
+          callback: (error, message) =>
+            error === null ? handler(message.data, message.subject) : options.onError(error),
         }),
       ),
     request: (subject, data, timeoutMs) =>

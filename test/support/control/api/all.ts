@@ -4,9 +4,11 @@ import { apiKeyScenarios } from './accounts/api-keys.ts';
 import { authenticationScenarios } from './accounts/authentication.ts';
 import { cookieScenarios } from './accounts/cookies.ts';
 import { accountDeletionScenarios } from './accounts/deletion.ts';
+import { lockoutScenarios } from './accounts/lockout.ts';
 import { networkScenarios } from './accounts/networks.ts';
 import { sessionScenarios } from './accounts/sessions.ts';
 import { signInScenarios } from './accounts/sign-in.ts';
+import { signInLimitScenarios } from './accounts/sign-in-limits.ts';
 import { tierScenarios } from './accounts/tiers.ts';
 import { changeScenarios } from './changes/changes.ts';
 import { wakeUpScenarios } from './changes/wake-ups.ts';
@@ -15,6 +17,7 @@ import { namespaceScenarios } from './namespaces/namespaces.ts';
 import { queryTokenScenarios } from './namespaces/query-tokens.ts';
 import { suspensionScenarios } from './namespaces/suspension.ts';
 import { attackScenarios } from './openapi/attacks.ts';
+import { madeByScenarios } from './organizations/made-by.ts';
 import { memberScenarios } from './organizations/members.ts';
 import { organizationScenarios } from './organizations/organizations.ts';
 import { passkeyScenarios } from './passkeys/passkeys.ts';
@@ -32,6 +35,8 @@ import { headerScenarios } from './requests/headers.ts';
 import { idempotencyScenarios } from './requests/idempotency.ts';
 import { limitScenarios } from './requests/limits.ts';
 import { messageScenarios } from './requests/messages.ts';
+import { plainAnswerScenarios } from './requests/plain-answers.ts';
+import { writeOctetsScenarios } from './requests/write-octets.ts';
 import { serviceScenarios } from './service.ts';
 import { propagationScenarios } from './usage/propagation.ts';
 import { usageScenarios } from './usage/usage.ts';
@@ -53,6 +58,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   'API keys': apiKeyScenarios,
   authentication: authenticationScenarios,
   organizations: organizationScenarios,
+  'organizations, what members made': madeByScenarios,
   'organizations, members': memberScenarios,
   passkeys: passkeyScenarios,
   'passkeys, registration': passkeyRegistrationScenarios,
@@ -62,6 +68,8 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   propagation: propagationScenarios,
   'query log': queryLogScenarios,
   'sign-in': signInScenarios,
+  'sign-in, limits': signInLimitScenarios,
+  'sign-in, lockout': lockoutScenarios,
   'sign-in, networks': networkScenarios,
   sessions: sessionScenarios,
   'tiers of customers': tierScenarios,
@@ -73,10 +81,12 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   errors: errorScenarios,
   headers: headerScenarios,
   messages: messageScenarios,
+  'plain answers': plainAnswerScenarios,
   'idempotency keys': idempotencyScenarios,
   preconditions: preconditionScenarios,
   suspension: suspensionScenarios,
   limits: limitScenarios,
+  'octets of writes': writeOctetsScenarios,
   'wake-ups': wakeUpScenarios,
   'attacks made from the document': attackScenarios,
   service: serviceScenarios,

@@ -14,7 +14,8 @@ export interface Deviations {
   readonly userVerified?: boolean;
   readonly userPresent?: boolean;
   readonly signCount?: number;
-  readonly userHandle?: string;
+  /** Null: none, as of a credential that is not discoverable. */
+  readonly userHandle?: string | null;
   readonly credentialId?: Buffer;
   /** Of the attestation. */
   readonly format?: string;
@@ -113,7 +114,7 @@ export function softwareAuthenticator(origin: string, algorithm: Algorithm = 'ES
         clientDataJSON: encoded(clientData),
         authenticatorData: encoded(authData),
         signature: encoded(signatureOf(authData, clientData)),
-        userHandle: but.userHandle ?? credential.userHandle,
+        ...(but.userHandle !== null && { userHandle: but.userHandle ?? credential.userHandle }),
       });
     },
   };

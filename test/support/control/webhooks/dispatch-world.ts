@@ -65,6 +65,7 @@ export async function addWebhook(
     signing_secret: Buffer.from(`secret of ${id}`),
     starts_after: 0,
     created_at: 1,
+    created_by: null,
     ...more,
   };
   await store.write((tx) => tx.insertInto('webhooks').values(webhook).execute());

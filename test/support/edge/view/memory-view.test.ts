@@ -1,5 +1,6 @@
 import { describeDatasets } from '../datasets/view-suite.ts';
 import { describeAdoption } from './adopt-suite.ts';
+import { describeExpired } from './expired-suite.ts';
 import { createMemoryView, type MemoryFiles, type MemoryState } from './memory-view.ts';
 import { describeView, type ViewFixture } from './view-suite.ts';
 
@@ -23,4 +24,5 @@ function fixture(state?: MemoryState): ViewFixture {
 
 describeView('memory view', async () => fixture());
 describeAdoption('memory view', async () => fixture());
+describeExpired('memory view', async () => fixture());
 describeDatasets('memory view', async () => fixture());

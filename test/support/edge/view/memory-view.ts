@@ -1,5 +1,7 @@
 import { deserialize, serialize } from 'node:v8';
+import { LIMITS } from '../../../../src/core/limits.ts';
 import type { DatasetView } from '../../../../src/edge/datasets/view.ts';
+import { periodOf } from '../../../../src/edge/hosted/expired-records.ts';
 import type {
   HostedNamespace,
   HostedRecord,
@@ -21,6 +23,9 @@ export interface MemoryState {
   readonly namespaces: Map<string, HostedNamespace>;
   readonly tokens: Map<string, HostedToken>;
   readonly records: Map<string, HostedRecord>;
+  readonly maxTtls: Map<string, number>;
+  /** Time of expiry by namespace id and key. */
+  readonly expired: Map<string, number>;
   readonly datasets: DatasetState;
   cursor: number | null;
   epoch: string | null;
@@ -43,6 +48,8 @@ function emptyState(): MemoryState {
     namespaces: new Map(),
     tokens: new Map(),
     records: new Map(),
+    maxTtls: new Map(),
+    expired: new Map(),
     datasets: emptyDatasets(),
     cursor: null,
     epoch: null,
@@ -62,6 +69,11 @@ export function createMemoryView(
     namespace: (name) => state.namespaces.get(name) ?? null,
     token: (digest) => state.tokens.get(digest) ?? null,
     record: (key) => state.records.get(key) ?? null,
+    hasExpired: (key, namespaceId, now) => {
+      const at = state.expired.get(`${namespaceId} ${key}`);
+      return at !== undefined && periodOf(at) <= periodOf(now) && periodOf(at) >= periodOf(now) - 1;
+    },
+    maxTtl: (name) => state.maxTtls.get(name) ?? LIMITS.openTtlDefault,
     anyBelow: (suffix) => [...state.records.keys()].some((key) => isAtOrBelow(key, suffix)),
     refresh: () => {},
     cursor: () => state.cursor,
@@ -122,6 +134,8 @@ function replaceAll(state: MemoryState, by: MemoryState): void {
   replaceMap(state.namespaces, by.namespaces);
   replaceMap(state.tokens, by.tokens);
   replaceMap(state.records, by.records);
+  replaceMap(state.maxTtls, by.maxTtls);
+  replaceMap(state.expired, by.expired);
   replaceDatasets(state.datasets, by.datasets);
 }
 
@@ -130,13 +144,29 @@ function replaceMap<T>(map: Map<string, T>, by: ReadonlyMap<string, T>): void {
   for (const [key, value] of by) map.set(key, value);
 }
 
-function mapTarget({ namespaces, tokens, records, datasets }: MemoryState): ViewTarget {
+function mapTarget({ namespaces, tokens, records, maxTtls, expired, datasets }: MemoryState): ViewTarget {
+  const nameOf = (key: string, namespace: string): string | null => {
+    const id = namespaces.get(namespace)?.id;
+    return id === undefined ? null : `${id} ${key}`;
+  };
   return {
     ...datasetMaps(datasets),
     putRecord: (key, record) => void records.set(key, record),
     deleteRecord: (key) => void records.delete(key),
-    putNamespace: (name, namespace) => void namespaces.set(name, namespace),
+    rememberExpired(key, namespace, at) {
+      const name = nameOf(key, namespace);
+      if (name !== null) expired.set(name, at);
+    },
+    forgetExpired(key, namespace) {
+      const name = nameOf(key, namespace);
+      if (name !== null) expired.delete(name);
+    },
+    putNamespace(name, namespace, maxTtl) {
+      namespaces.set(name, namespace);
+      maxTtls.set(name, maxTtl);
+    },
     dropNamespace(name) {
+      maxTtls.delete(name);
       namespaces.delete(name);
       for (const [digest, token] of tokens) if (token.namespace === name) tokens.delete(digest);
       for (const key of records.keys()) if (key.split('.').at(-2) === name) records.delete(key);

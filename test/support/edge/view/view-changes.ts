@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChangeBody } from '../../../../src/core/change.ts';
+import type { AppliedChange, ChangeBody } from '../../../../src/core/change.ts';
 
 export function upserted(key: string, text = key, rest: Partial<RecordUpsert> = {}): ChangeBody {
   const [version, namespace, resource] = key.split('.').reverse() as [string, string, string];
@@ -24,6 +24,11 @@ export function deleted(key: string): ChangeBody {
   return { type: 'record.deleted', key, namespace: key.split('.').at(-2)! };
 }
 
+/** The sweep deleted the record. @param at milliseconds since the epoch */
+export function expired(key: string, at: number): AppliedChange {
+  return { ...deleted(key), at, cause: 'expiry' };
+}
+
 export const NAMESPACE_ID = '018f0000-0000-7000-8000-000000000001';
 
 export function namespaceUpserted(
@@ -31,6 +36,7 @@ export function namespaceUpserted(
   publicRead = false,
   suspended = false,
   id = NAMESPACE_ID,
+  maxTtl?: number,
 ): ChangeBody {
   return {
     type: 'namespace.upserted',
@@ -38,6 +44,7 @@ export function namespaceUpserted(
     id,
     publicRead,
     suspended,
+    ...(maxTtl !== undefined && { maxTtl }),
     recordsCount: 0,
     createdAt: 0,
     updatedAt: 0,

@@ -12,8 +12,17 @@ export interface ViewContents {
   readonly digest: string;
 }
 
-/** Own fields of the file, what was withdrawn and is still being deleted, and fillings of freed pages. */
-const OWN: ReadonlySet<number> = new Set([FIRST.meta, FIRST.datasetWithdrawn, FIRST.filling]);
+/**
+ * Own fields of the file, what was withdrawn and is still being deleted, records that expired a short time ago (a view that was
+ * built since does not know them), and fillings of freed pages.
+ */
+const OWN: ReadonlySet<number> = new Set([
+  FIRST.meta,
+  FIRST.datasetWithdrawn,
+  FIRST.expired,
+  FIRST.expiredIn,
+  FIRST.filling,
+]);
 
 /** What the view of a data directory holds. It may be in use by another process, which must be at rest. */
 export async function viewContents(dataDir: string): Promise<ViewContents> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { ChangeBody } from '../../../../src/core/change.ts';
+import type { AppliedChange } from '../../../../src/core/change.ts';
 import type { DatasetView } from '../../../../src/edge/datasets/view.ts';
 import type { HostedView } from '../../../../src/edge/hosted/view.ts';
 import type { ViewWriter } from '../../../../src/feed/view-writer.ts';
@@ -37,7 +37,7 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
     });
     afterEach(() => fixture.dispose());
 
-    async function apply(changes: readonly ChangeBody[], cursor: number): Promise<void> {
+    async function apply(changes: readonly AppliedChange[], cursor: number): Promise<void> {
       await fixture.writer.apply(changes, cursor);
       fixture.reader.refresh();
     }
@@ -257,7 +257,7 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       assert.equal(text('later.ns.v1'), 'later.ns.v1');
     });
 
-    async function rebuildWith(changes: readonly ChangeBody[], cursor: number): Promise<void> {
+    async function rebuildWith(changes: readonly AppliedChange[], cursor: number): Promise<void> {
       const rebuild = await fixture.writer.rebuild();
       await rebuild.load(changes);
       await rebuild.finish([], cursor, 'an epoch');
@@ -288,6 +288,13 @@ export function describeView(name: string, open: () => Promise<ViewFixture>): vo
       assert.equal(fixture.reader.namespace('half'), null);
       assert.equal(text('res.half.v1'), null);
       assert.notEqual(fixture.reader.namespace('ns'), null);
+    });
+
+    it('has the TTL of an open namespace, which is a minute where nobody chose', async () => {
+      await apply([namespaceUpserted('ns', true, false, NAMESPACE_ID, 86_400)], 2);
+      assert.equal(fixture.reader.maxTtl('ns'), 86_400);
+      await apply([namespaceDeleted('ns')], 4);
+      assert.equal(fixture.reader.maxTtl('ns'), 60);
     });
 
     it('keeps everything over a restart', async () => {

@@ -51,7 +51,7 @@ export interface MemoryBroker {
 
 interface End {
   readonly name: string;
-  readonly subscribers: Map<string, Set<(data: Uint8Array) => void>>;
+  readonly subscribers: Map<string, Set<(data: Uint8Array, sentTo: string) => void>>;
   readonly responders: Map<string, Set<Responder>>;
   readonly states: Set<(state: BusState) => void>;
   isCut: boolean;
@@ -89,7 +89,7 @@ export function createMemoryBroker(
         if (sent === null) continue;
         for (let copies = happens(broker.faults.duplicate) ? 2 : 1; copies > 0; copies--) {
           later(() => {
-            if (isConnected(end) && isPresent()) handler(sent);
+            if (isConnected(end) && isPresent()) handler(sent, subject);
           });
         }
       }

@@ -138,15 +138,30 @@ const body = fc.oneof(
   upsert,
   record.map(({ key, namespace }) => ({ type: 'record.deleted' as const, key, namespace })),
   fc
-    .record({
-      namespace: label,
-      id,
-      publicRead: fc.boolean(),
-      suspended: fc.boolean(),
-      recordsCount: fc.maxSafeNat(),
-      createdAt: time,
-      updatedAt: time,
-    })
+    .record(
+      {
+        namespace: label,
+        id,
+        publicRead: fc.boolean(),
+        suspended: fc.boolean(),
+        maxTtl: fc.integer({ min: 1, max: LIMITS.openTtlMax }),
+        recordsCount: fc.maxSafeNat(),
+        createdAt: time,
+        updatedAt: time,
+      },
+      {
+        requiredKeys: [
+          'namespace',
+          'id',
+          'publicRead',
+          'suspended',
+          'recordsCount',
+          'createdAt',
+          'updatedAt',
+        ],
+        noNullPrototype: true,
+      },
+    )
     .map((of) => ({ type: 'namespace.upserted' as const, ...of })),
   fc
     .record({

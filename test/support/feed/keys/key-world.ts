@@ -14,7 +14,7 @@ const FILLS: Readonly<Record<string, number>> = { fra1: 1, ams1: 2, nyc1: 3 };
 
 export function testNode(name: string): FeedNode {
   const encrypt = nodeKeys(FILLS[name] ?? 9).publicKey.export({ type: 'spki', format: 'pem' });
-  return { name, nkey: `U${name}`, encrypt: encrypt.toString() };
+  return { name, nkey: `U${name}`, encrypt: encrypt.toString(), account: 0 };
 }
 
 export interface ChangingNodes extends NodeList {

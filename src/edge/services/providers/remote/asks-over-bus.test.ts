@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   fixture,
   openRig,
   type Rig,
   sends,
 } from '../../../../../test/support/edge/services/providers/rig.ts';
-import { createMemoryBroker, type MemoryBroker } from '../../../../../test/support/feed/bus/memory-bus.ts';
+import { createMemoryBroker } from '../../../../../test/support/feed/bus/memory-bus.ts';
 import { controlEnd, keyOfAny, nodeEnd } from '../../../../../test/support/feed/exchange/nodes.ts';
 import { answerProviderAsks, providerAsks } from '../../../../feed/exchange/provider-asks.ts';
 import type { Timers } from '../../../../lifecycle/timers.ts';
@@ -27,6 +28,7 @@ describe('edges ask control for data of providers', () => {
     opened.replies.set('coinbase', sends(fixture('coinbase.json')));
     const broker = createMemoryBroker();
     const refused: string[] = [];
+    const asked: string[] = [];
     const control = (): (() => void) =>
       answerProviderAsks(
         controlEnd(broker.connect(), { keyOf: keyOfAny, onRefused: (reason) => refused.push(reason) }),
@@ -39,31 +41,43 @@ describe('edges ask control for data of providers', () => {
       refused,
       stop,
       control,
-      edge: (name: string) => edge(broker, name, () => opened.now + skewMs),
+      /** Names of the edges, in the order in which they asked control. */
+      asked,
+      edge: (name: string): ProviderClient => {
+        const ask = providerAsks(nodeEnd(broker.connect(name), name));
+        return makeRemoteClient({
+          ask(feed, key) {
+            asked.push(name);
+            return ask(feed, key);
+          },
+          clock: () => opened.now + skewMs,
+        });
+      },
     };
   }
 
-  function edge(broker: MemoryBroker, name: string, clock: () => number): ProviderClient {
-    const ask = providerAsks(nodeEnd(broker.connect(name), name));
-    return makeRemoteClient({ ask, clock });
-  }
-
   it('three edges, many queries: one call', async () => {
-    const { rig, edge } = await world();
+    const { rig, edge, asked } = await world();
     const edges = ['e1', 'e2', 'e3'].map(edge);
-    const asked = edges.flatMap((one) =>
-      [one, one].map((twice) => Promise.resolve(twice.ask('crypto', 'BTC-USD'))),
+    const readings = await Promise.all(
+      edges.flatMap((one) => [one, one].map((twice) => Promise.resolve(twice.ask('crypto', 'BTC-USD')))),
     );
-    const readings = await Promise.all(asked);
     for (const one of readings) assert.ok(one.kind === 'value' && one.value.price > 0);
     assert.equal(rig.hits.length, 1);
     // From the cache of the edge.
     assert.ok(!(edges[0]!.ask('crypto', 'BTC-USD') instanceof Promise));
+    assert.deepEqual(asked, ['e1', 'e2', 'e3']);
+    // Over: each edge serves the old value once more, asks again, and has the value of the one new call.
     rig.now += 30 * SECOND;
-    for (const one of edges) await one.ask('crypto', 'BTC-USD');
-    await Promise.all(edges.map((one) => Promise.resolve(one.ask('crypto', 'BTC-USD'))));
+    const isNew = async (one: ProviderClient): Promise<boolean> => {
+      const reading = await one.ask('crypto', 'BTC-USD');
+      return reading.kind === 'value' && reading.at === rig.now;
+    };
+    for (const one of edges) while (!(await isNew(one))) await nextTurn();
+    assert.deepEqual([...new Set(asked.slice(3))].sort(), ['e1', 'e2', 'e3']);
+    assert.equal(rig.hits.length, 2);
     await edges[1]!.ask('crypto', 'ETH-USD');
-    assert.ok(rig.hits.length <= 3);
+    assert.deepEqual([asked.at(-1), rig.hits.length], ['e2', 3]);
   });
 
   it('an edge keeps a value as long as control does, whatever its clock shows', async () => {

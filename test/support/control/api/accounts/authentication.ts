@@ -65,7 +65,9 @@ export const authenticationScenarios: Scenarios = {
       `Bearer ${otherIssuer}`,
     ]) {
       const answer = await world.inject({ method: 'GET', url: '/api/v1/me', headers: { authorization } });
-      assertFailure(answer, 401, 'authentication_error', 'Credentials are not valid');
+      const isBearer = /^Bearer( |$)/.test(authorization);
+      const message = isBearer ? 'Credentials are not valid' : 'Authorization must be Bearer and a token';
+      assertFailure(answer, 401, 'authentication_error', message);
     }
     const none = await world.caller(null).get('/me');
     assertFailure(none, 401, 'authentication_error', 'Credentials are missing');

@@ -115,6 +115,7 @@ export const accountDeletionScenarios: Scenarios = {
     assertFailure(await late, 401, 'authentication_error');
     const actor: Actor = {
       customerId: customer.id,
+      personId: customer.id,
       userId: customer.id,
       sessionId: customer.id,
       role: 'owner',

@@ -60,7 +60,7 @@ export const networkScenarios: Scenarios = {
   'tries of a code: 100 a minute of an IPv6 /48, and 200 failures an hour': async (store) => {
     const world = await openWorld(store, limited);
     const fail = (from: string) =>
-      sendFrom(world, from, '/auth/verify', { email: newEmail(), code: '000000' });
+      sendFrom(world, from, '/auth/verify', { email: newEmail(), code: '000000', flow: 'A'.repeat(22) });
     await assertSiteLimit(world, verificationsPer48, 401, fail);
     world.advance(MINUTE);
     for (let i = verificationsPer48 + 1; i < failedSignInsPerHourPer48; i++) {
@@ -70,13 +70,28 @@ export const networkScenarios: Scenarios = {
     await world.close();
   },
 
+  'tries of a code without a flow: 100 failures an hour of an IPv6 /48': async (store) => {
+    const world = await openWorld(store, limited);
+    const fail = (from: string) =>
+      sendFrom(world, from, '/auth/verify', { email: newEmail(), code: '000000' });
+    for (let i = 0; i < LIMITS.triesWithoutFlowPerHourPer48; i++) {
+      assert.equal((await fail(addressOf(i))).status, 401, String(i));
+    }
+    world.advance(MINUTE);
+    assertWait(await fail(addressOf(5)), 59 * 60);
+    assert.equal((await fail(addressOf(5, '2001:db8:2'))).status, 401);
+    await world.close();
+  },
+
   'failed sign-ins: 1,000 a day of an IPv6 /48': async (store) => {
     // The periods of both limiters are the same code: a thousand units of work would show nothing more.
     const world = await openWorld(store, { ...limited, limiter: (clock) => memoryLimiter(clock) });
     const { limiter } = world.deps;
     for (let i = 0; i < failedSignInsPerDayPer48; i++) {
       if (i % failedSignInsPerHourPer48 === 0) world.advance(60 * MINUTE);
-      assert.equal(await limiter.take('failedSignInsPer48', '2001:db8:1::/48'), 0, String(i));
+      for (const budget of ['failedSignInsPer48', 'failedSignInsDailyPer48'] as const) {
+        assert.equal(await limiter.take(budget, '2001:db8:1::/48'), 0, String(i));
+      }
     }
     world.advance(60 * MINUTE);
     const answer = await sendFrom(world, addressOf(1), '/auth/verify', { email: newEmail(), code: '000000' });

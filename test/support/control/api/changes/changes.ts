@@ -21,6 +21,7 @@ export const changeScenarios: Scenarios = {
       id: namespaceId,
       publicRead: false,
       suspended: false,
+      maxTtl: 60,
       recordsCount: 0,
       createdAt: at,
       updatedAt: at,

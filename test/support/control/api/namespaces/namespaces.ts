@@ -44,6 +44,7 @@ export const namespaceScenarios: Scenarios = {
       id: namespace.id,
       name,
       records_count: 0,
+      max_ttl: 60,
       created_at: '2026-01-01T00:00:00.000Z',
       updated_at: '2026-01-01T00:00:00.000Z',
     });
@@ -97,8 +98,51 @@ export const namespaceScenarios: Scenarios = {
     const customer = await world.customer();
     const { id } = await customer.namespace();
     const answer = await customer.patch(`/namespaces/${id}`, { namespace: { name: newName() } });
-    assertFailure(answer, 405, 'validation_error', 'Method is not allowed here');
-    assert.equal(answer.headers.allow, 'DELETE, GET, HEAD');
+    assertFailure(answer, 422, 'validation_error', ['name cannot be changed']);
+    await world.close();
+  },
+
+  'its owner chooses how long caches keep open answers, from one second to a day': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const path = `/namespaces/${id}`;
+    for (const max_ttl of [1, LIMITS.openTtlMax, 3600]) {
+      const answer = await customer.patch(path, { namespace: { max_ttl } });
+      assert.equal(answer.status, 200);
+      assert.notEqual(answer.headers['x-service-seq'], undefined);
+      assert.equal(answer.json.max_ttl, max_ttl);
+      assert.deepEqual((await customer.get(path)).json, answer.json);
+      const change = (await world.changes()).at(-1)!;
+      assert.equal(change.type, 'namespace.upserted');
+      assert.equal(change.type === 'namespace.upserted' && change.maxTtl, max_ttl);
+    }
+    const before = (await world.changes()).length;
+    const bounds = `max_ttl must be between 1 and ${LIMITS.openTtlMax}`;
+    for (const [max_ttl, message] of [
+      [0, bounds],
+      [LIMITS.openTtlMax + 1, bounds],
+      [1.5, 'max_ttl must be an integer'],
+      ['60', 'max_ttl must be an integer'],
+      [null, 'max_ttl must be an integer'],
+    ] as const) {
+      const answer = await customer.patch(path, { namespace: { max_ttl } });
+      assertFailure(answer, 422, 'validation_error', [message]);
+    }
+    const none = ['namespace must have one of max_ttl'];
+    assertFailure(await customer.patch(path, { namespace: {} }), 422, 'validation_error', none);
+    const other = await world.customer();
+    const theirs = await other.patch(path, { namespace: { max_ttl: 5 } });
+    assertFailure(theirs, 404, 'not_found', 'Namespace not found');
+    // What the operator sets leaves it as it is, and the other way round.
+    const opened = await setPublicRead(world.deps, name, true);
+    assert.equal(opened.max_ttl, 3600);
+    const last = await customer.patch(path, { namespace: { max_ttl: 5 } });
+    assert.deepEqual([last.json.public_read, last.json.max_ttl], [true, 5]);
+    await setSuspended(world.deps, name, true);
+    const refused = await customer.patch(path, { namespace: { max_ttl: 6 } });
+    assertFailure(refused, 403, 'authorization_error', 'Namespace is suspended');
+    assert.equal((await world.changes()).length, before + 3);
     await world.close();
   },
 

@@ -38,6 +38,7 @@ export const queryTokenScenarios: Scenarios = {
       expires_at: '2026-01-31T00:00:00.000Z',
       revoked_at: null,
       created_at: '2026-01-01T00:00:00.000Z',
+      created_by: { user_id: customer.id, email: customer.email },
     });
     assert.deepEqual((await customer.get(path)).json, [shown]);
     const digest = createHash('sha256').update(token).digest('hex');

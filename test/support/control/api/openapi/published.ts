@@ -1,4 +1,5 @@
 import { format } from 'node:util';
+import { plainJson } from '../../../../../src/control/api/answers/document.ts';
 import type { ApiDeps } from '../../../../../src/control/api/deps.ts';
 import { createApi } from '../../../../../src/control/api/server.ts';
 import { unlimited } from '../../../../../src/control/limits/limiter.ts';
@@ -26,5 +27,5 @@ export async function publishedDocument(): Promise<OpenApi> {
 }
 
 export function documentText(document: OpenApi): string {
-  return `${JSON.stringify(document, null, 1)}\n`;
+  return `${plainJson(document, 1)}\n`;
 }

@@ -39,6 +39,7 @@ const WRONG_SIGN_INS: Readonly<Record<string, Deviations>> = {
   'an id with another text': { otherId: 'A' },
   'a user handle of nobody': { userHandle: Buffer.alloc(16).toString('base64url') },
   'an empty user handle': { userHandle: '' },
+  'no user handle (P03)': { userHandle: null },
 };
 
 export const passkeySignInScenarios: Scenarios = {

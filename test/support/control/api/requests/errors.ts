@@ -7,35 +7,38 @@ import { assertFailure, openWorld, type Scenarios } from '../world.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const NOT_JSON = 'Body is not valid JSON';
+const FORBIDDEN = 'Body must not have a field __proto__, or constructor with prototype';
 const NO_RECORD = 'Body must have an object record';
+
+const NO_OBJECT = 'Body must be a JSON object';
+const TOO_DEEP = `Body must have at most ${LIMITS.bodyDepth} levels`;
+
+const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
 /** Bodies of POST /records that have the wrong shape: 400 or 413 or 415. */
 const SHAPES: readonly (readonly [string, Pick<InjectOptions, 'headers' | 'payload'>, number, string])[] = [
-  ['no body', {}, 400, 'Body must be a JSON object'],
-  ['an empty body', { headers: JSON_TYPE, payload: '' }, 400, 'Body must be a JSON object'],
+  ['no body', {}, 400, NO_OBJECT],
+  ['an empty body', { headers: JSON_TYPE, payload: '' }, 400, NO_OBJECT],
   ['half of a body', { headers: JSON_TYPE, payload: '{"record":' }, 400, NOT_JSON],
   ['a trailing comma', { headers: JSON_TYPE, payload: '{"record":{},}' }, 400, NOT_JSON],
   ['bad UTF-8', { headers: JSON_TYPE, payload: Buffer.from('7b22c328223a317d', 'hex') }, 400, NOT_JSON],
-  ['__proto__', { headers: JSON_TYPE, payload: '{"record":{"__proto__":{"key":"x"}}}' }, 400, NOT_JSON],
+  ['__proto__', { headers: JSON_TYPE, payload: '{"record":{"__proto__":{"key":"x"}}}' }, 400, FORBIDDEN],
   [
     'constructor.prototype',
     { headers: JSON_TYPE, payload: '{"record":{"constructor":{"prototype":{}}}}' },
     400,
-    NOT_JSON,
+    FORBIDDEN,
   ],
-  ['an array', { headers: JSON_TYPE, payload: '[]' }, 400, 'Body must be a JSON object'],
-  ['null', { headers: JSON_TYPE, payload: 'null' }, 400, 'Body must be a JSON object'],
-  ['a string', { headers: JSON_TYPE, payload: '"record"' }, 400, 'Body must be a JSON object'],
+  ['an array', { headers: JSON_TYPE, payload: '[]' }, 400, NO_OBJECT],
+  ['null', { headers: JSON_TYPE, payload: 'null' }, 400, NO_OBJECT],
+  ['a string', { headers: JSON_TYPE, payload: '"record"' }, 400, NO_OBJECT],
   ['no envelope', { headers: JSON_TYPE, payload: '{"key":"x","data":""}' }, 400, NO_RECORD],
   ['a null envelope', { headers: JSON_TYPE, payload: '{"record":null}' }, 400, NO_RECORD],
   ['a list in the envelope', { headers: JSON_TYPE, payload: '{"record":[]}' }, 400, NO_RECORD],
   ['an inherited envelope', { headers: JSON_TYPE, payload: '{"toString":{}}' }, 400, NO_RECORD],
-  [
-    'deep nesting',
-    { headers: JSON_TYPE, payload: `${'['.repeat(30_000)}${']'.repeat(30_000)}` },
-    400,
-    'Body must be a JSON object',
-  ],
+  ['as many levels as are read', { headers: JSON_TYPE, payload: nested(LIMITS.bodyDepth) }, 400, NO_OBJECT],
+  ['a level more', { headers: JSON_TYPE, payload: nested(LIMITS.bodyDepth + 1) }, 400, TOO_DEEP],
+  ['deep nesting', { headers: JSON_TYPE, payload: nested(30_000) }, 400, TOO_DEEP],
   [
     'text',
     { headers: { 'content-type': 'text/plain' }, payload: '{}' },
@@ -145,6 +148,25 @@ export const errorScenarios: Scenarios = {
         assertFailure(answer, status, 'validation_error', status === 413 ? 'Body is too large' : NOT_JSON);
       }
     }
+    await world.close();
+  },
+
+  'a body has at most 20,000 values, and a bulk body 8 levels': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const send = (path: string, text: string) => customer.send('POST', path, text, JSON_TYPE);
+    const tooMany = [`Body must have at most ${LIMITS.bodyValues} values`];
+    for (const path of ['/records', '/records/bulk']) {
+      // The array itself is a value.
+      const numbers = (count: number): string => `[${'1,'.repeat(count - 2)}1]`;
+      assertFailure(await send(path, numbers(LIMITS.bodyValues)), 400, 'validation_error', NO_OBJECT);
+      assertFailure(await send(path, numbers(LIMITS.bodyValues + 1)), 422, 'validation_error', tooMany);
+    }
+    const tooDeep = `Body must have at most ${LIMITS.bulkDepth} levels`;
+    const bulk = (levels: number): string => `{"records":[${nested(levels - 2)}]}`;
+    const noObject = ['records[0] must be an object'];
+    assertFailure(await send('/records/bulk', bulk(LIMITS.bulkDepth)), 422, 'validation_error', noObject);
+    assertFailure(await send('/records/bulk', bulk(LIMITS.bulkDepth + 1)), 400, 'validation_error', tooDeep);
     await world.close();
   },
 

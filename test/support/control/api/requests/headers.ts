@@ -41,7 +41,9 @@ export const headerScenarios: Scenarios = {
     await world.close();
   },
 
-  'every 201 has the location of what was created': async (store) => {
+  'finding L2 of the audit: a 201 has the location of what was created, where it can be read there': async (
+    store,
+  ) => {
     const world = await openWorld(store);
     const customer = await world.customer();
     const namespace = { name: newName() };
@@ -56,7 +58,13 @@ export const headerScenarios: Scenarios = {
       ['/webhooks', { webhook: WEBHOOK }],
     ] as const) {
       const { status, headers, json } = await customer.post(path, body);
-      assert.deepEqual([status, headers.location], [201, `${base}${path}/${json.id}`]);
+      const url = `${base}${path}/${json.id}`;
+      const { status: found } = await customer.get(`${path}/${json.id}`);
+      assert.deepEqual(
+        [status, headers.location],
+        [201, found === 200 ? url : undefined],
+        `${path} ${found}`,
+      );
     }
     await world.close();
   },

@@ -82,6 +82,40 @@ export const idempotencyScenarios: Scenarios = {
     await world.close();
   },
 
+  'another precondition is another request (I02)': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    const body = { record: { key: `r.${name}.v1`, data: '' } };
+    const send = (headers: Readonly<Record<string, string>>) =>
+      customer.send('POST', '/records', body, { 'idempotency-key': 'k', ...headers });
+    const first = await send({ 'if-none-match': '*' });
+    assert.equal(first.status, 201);
+    assert.equal((await send({ 'if-none-match': '*' })).text, first.text);
+    assertFailure(await send({}), 422, 'validation_error', OTHER);
+    await world.close();
+  },
+
+  'an answer with a secret is not given to a key with another list of namespaces (I01)': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const { name: second } = await customer.namespace();
+    const [one, both] = [
+      await customer.key({ operations: ['write'], namespaces: [name] }),
+      await customer.key({ operations: ['write'], namespaces: [name, second] }),
+    ];
+    const path = `/namespaces/${id}/query_tokens`;
+    const [first, other] = [
+      await post(one, path, { name: 't' }, 'k'),
+      await post(both, path, { name: 't' }, 'k'),
+    ];
+    assert.deepEqual([first.status, other.status], [201, 201]);
+    assert.notEqual(other.json.id, first.json.id);
+    assert.equal((await post(one, path, { name: 't' }, 'k')).text, first.text);
+    await world.close();
+  },
+
   'of many at once with one key, one is done and all get its answer': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();
@@ -190,6 +224,36 @@ export const idempotencyScenarios: Scenarios = {
     world.advance(1);
     await sweepAnswers(world.deps);
     assert.equal((await own()).length, 0);
+    await world.close();
+  },
+
+  'a deep body with a key is refused, and is no fault of the server: finding 10 of the second security review':
+    async (store) => {
+      const world = await openWorld(store);
+      const customer = await world.customer();
+      const deep = `{"namespace":${'['.repeat(30_000)}${']'.repeat(30_000)}}`;
+      const headers = { 'content-type': 'application/json', 'idempotency-key': 'deep' };
+      const answer = await customer.send('POST', '/namespaces', deep, headers);
+      assertFailure(answer, 400, 'validation_error', `Body must have at most ${LIMITS.bodyDepth} levels`);
+      assert.deepEqual(world.errors, []);
+      await world.close();
+    },
+
+  'the same body is one of the same octets': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    const record = { key: `r.${name}.v1`, data: 'aGk=' };
+    const send = (text: string): Promise<Answer> =>
+      customer.send('POST', '/records', text, {
+        'content-type': 'application/json',
+        'idempotency-key': 'octets',
+      });
+    const body = JSON.stringify({ record });
+    const first = await send(body);
+    assert.equal(first.status, 201);
+    assert.equal((await send(body)).text, first.text);
+    assertFailure(await send(`${body} `), 422, 'validation_error', OTHER);
     await world.close();
   },
 };

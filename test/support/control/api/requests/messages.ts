@@ -23,7 +23,7 @@ const FAULTY: readonly (readonly [path: string, body: object, fields: readonly s
     ['records[0]', 'records[1].key', 'records[1].data', 'delete[0]'],
   ],
   ['/records/bulk', { records: [{ key: 'r.never-made.v1', data: '' }] }, ['records[0].key']],
-  ['/namespaces', { namespace: { name: '-', public_read: true } }, ['public_read', 'name']],
+  ['/namespaces', { namespace: { name: '-', public_read: true } }, ['public_read', 'name', 'name']],
   ['/namespaces', { namespace: { name: 'public' } }, ['name']],
   ['/namespaces', { namespace: { name: 'auth-x' } }, ['name']],
   [

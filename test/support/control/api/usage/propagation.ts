@@ -151,7 +151,7 @@ export const propagationScenarios: Scenarios = {
       [owner, 'a'.repeat(10_000)],
     ] as const)
       assertFailure(await caller.get(`/propagation?seq=${text}`), 400, 'validation_error', FOREIGN);
-    assertFailure(await owner.get('/propagation'), 400, 'validation_error', FOREIGN);
+    assertFailure(await owner.get('/propagation'), 400, 'validation_error', 'seq is required');
     const unknown = await owner.get(`/propagation?seq=${seq}&node=one`);
     assertFailure(unknown, 400, 'validation_error', 'node is not a known parameter');
     assertFailure(await world.caller(null).get(`/propagation?seq=${seq}`), 401, 'authentication_error');

@@ -16,7 +16,6 @@ const UNREADABLE: readonly (readonly [string, string])[] = [
   ['limit=', LIMIT],
   ['status=', STATUS],
   ['status=done', STATUS],
-  ['status=PENDING', STATUS],
   ['cursor=', CURSOR],
   ['cursor=e30', CURSOR],
   ['cursor=%7B%7D', CURSOR],

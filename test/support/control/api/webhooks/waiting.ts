@@ -100,6 +100,57 @@ export const webhookWaitingScenarios: Scenarios = {
     await world.close();
   },
 
+  'a narrowed webhook sends nothing of the namespaces that it lost, also not to a new URL (audit M1)': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const names = [(await customer.namespace()).name, (await customer.namespace()).name];
+    const { id } = await customer.webhook({ events: [...OF, 'namespace.upserted'] });
+    const at = world.now();
+    // More than a page of bodies, of every event.
+    const bodies = [
+      ['record.upserted', (name: string) => ({ key: `a.${name}.v1`, namespace: name, data: 'c2VjcmV0' })],
+      ['record.deleted', (name: string) => ({ key: `a.${name}.v1`, namespace: name })],
+      ['namespace.upserted', (name: string) => ({ id: world.deps.newId(), name })],
+      ['namespace.deleted', (name: string) => ({ namespace: name })],
+    ] as const;
+    await addDeliveries(store, id, 240, (i) => {
+      const [event, data] = bodies[i % 4]!;
+      const name = names[Math.floor(i / 4) % 2]!;
+      return {
+        seq: i,
+        event,
+        next_attempt_at: at + i,
+        body: Buffer.from(JSON.stringify({ event, data: data(name) })),
+      };
+    });
+    await setWebhook(store, id, { next_due_at: at, claim: 'lease', claimed_until: at + 30_000 });
+    const waiting = async (): Promise<(number | null)[]> => {
+      const rows = await storedDeliveries(store, id);
+      for (const row of rows.filter(({ status }) => status !== 'pending')) assertEnded(row);
+      return rows.filter(({ status }) => status === 'pending').map(({ seq }) => seq);
+    };
+    const patch = async (webhook: object): Promise<void> => {
+      const answer = await customer.patch(`/webhooks/${id}`, { webhook });
+      assert.equal(answer.status, 200, answer.text);
+    };
+    await patch({ scopes: { namespaces: names } });
+    assert.equal((await waiting()).length, 240);
+    await patch({ scopes: { namespaces: [] } });
+    assert.equal((await waiting()).length, 240);
+    await patch({ scopes: { namespaces: [names[1]] }, url: 'https://hooks.example.com/second' });
+    const left = await waiting();
+    assert.equal(left.length, 120);
+    for (const seq of left) assert.equal(Math.floor(seq! / 4) % 2, 1);
+    const row = await storedWebhook(store, id);
+    assert.deepEqual([row.next_due_at, row.claim, row.enabled], [at + 4, 'lease', 1]);
+    await patch({ scopes: { namespaces: [names[0]] }, events: ['record.deleted'] });
+    assert.deepEqual(await waiting(), []);
+    assert.equal((await storedWebhook(store, id)).next_due_at, null);
+    await world.close();
+  },
+
   'a new URL takes over what waits': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();

@@ -23,6 +23,7 @@ export const webhookScenarios: Scenarios = {
       last_triggered_at: null,
       scopes: { namespaces: [] },
       created_at: '2026-01-01T00:00:00.000Z',
+      created_by: { user_id: customer.id, email: customer.email },
     });
     const path = `/webhooks/${shown.id}`;
     assert.deepEqual((await customer.get(path)).json, shown);

@@ -24,6 +24,7 @@ export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDe
 export function testActor({ customerId }: Home): Actor {
   return {
     customerId,
+    personId: customerId,
     userId: customerId,
     role: 'owner',
     sessionId: 'session',

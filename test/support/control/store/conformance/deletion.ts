@@ -31,6 +31,24 @@ export function deletionConformance(create: () => Promise<TestDatabase>): void {
 
   describe('deletion of a namespace', () => {
     scenario(
+      'a view that is built while it is being deleted does not open it: it is suspended there (C05)',
+      async (store) => {
+        const home = await settle(store);
+        await fillNamespace(store, home, MANY);
+        await deleteNamespace(testDeps(store), testActor(home), home.namespaceId);
+        const { pages } = await store.changes.openSnapshot();
+        const spaces = [];
+        for await (const page of pages) {
+          spaces.push(...page.filter((change) => change.type === 'namespace.upserted'));
+        }
+        assert.deepEqual(
+          spaces.map(({ namespace, suspended }) => [namespace, suspended]),
+          [['acme', true]],
+        );
+      },
+    );
+
+    scenario(
       'a large one is closed in one small unit, and its name stays taken until its end',
       async (store) => {
         const home = await settle(store);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { deleteSome } from '../../../../../src/control/namespaces/delete.ts';
 import { startSweeper, sweepExpired } from '../../../../../src/control/records/expiry.ts';
 import { eraseSuperseded } from '../../../../../src/control/store/log/erasure.ts';
-import { lockDueRecords, nextDue } from '../../../../../src/control/store/records/expiry.ts';
+import { deleteDue, lockDueRecords, nextDue } from '../../../../../src/control/store/records/expiry.ts';
 import type { Store, Tx } from '../../../../../src/control/store/store.ts';
 import { addToRecordsCount, lockCustomer } from '../../../../../src/control/store/tables/customers.ts';
 import { closeNamespace } from '../../../../../src/control/store/tables/namespaces.ts';
@@ -19,6 +19,31 @@ export function expiryConformance(create: () => Promise<TestDatabase>): void {
   };
 
   describe('expiry', () => {
+    scenario(
+      'leaves a record whose time was extended between the look and the deletion (R04)',
+      async (store) => {
+        const home = await settle(store, 'acme');
+        await store.write((tx) => putRecord(tx, home, 'due', { expires_at: 100 }));
+        await store.write((tx) => putRecord(tx, home, 'kept', { expires_at: 100 }));
+        await store.write(async (tx) => {
+          const due = await lockDueRecords(tx, 100, 10);
+          assert.equal(due.length, 2);
+          // What a PATCH commits that came before the locks.
+          await tx
+            .updateTable('records')
+            .set({ expires_at: 101 })
+            .where('key', '=', 'kept.doc.acme.v1')
+            .execute();
+          const gone = await deleteDue(tx, due, 100);
+          assert.deepEqual(
+            gone.map(({ key }) => key),
+            ['due.doc.acme.v1'],
+          );
+        });
+        assert.deepEqual(await keys(store), ['kept.doc.acme.v1']);
+      },
+    );
+
     scenario('deletes what is due and nothing else, with counts, log and payloads', async (store) => {
       const home = await settle(store, 'acme');
       const other = await settle(store, 'other');

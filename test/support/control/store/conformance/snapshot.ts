@@ -31,6 +31,7 @@ export function snapshotConformance(create: () => Promise<TestDatabase>): void {
           id,
           publicRead: true,
           suspended: false,
+          maxTtl: 60,
           recordsCount: 1,
           createdAt: 1,
           updatedAt: 2,

@@ -10,7 +10,11 @@ import {
   listDatasets,
   retireDataset,
 } from '../../../../../../src/control/datasets/versions.ts';
-import { findVersion, insertVersion } from '../../../../../../src/control/store/datasets/versions.ts';
+import {
+  findVersion,
+  insertVersion,
+  takeLease,
+} from '../../../../../../src/control/store/datasets/versions.ts';
 import type { Store } from '../../../../../../src/control/store/store.ts';
 import { deleteRetired } from '../../../../../../src/control/store/upkeep.ts';
 import { LIMITS } from '../../../../../../src/core/limits.ts';
@@ -40,6 +44,47 @@ export function datasetConformance(create: () => Promise<TestDatabase>): void {
   };
 
   describe('imports of datasets', () => {
+    scenario(
+      'of one version: of two that saw the same ended lease, one takes it over (D02)',
+      async (store, world) => {
+        const id = randomUUID();
+        const row = {
+          id,
+          slug: 'demo',
+          version: '1.0.0',
+          state: 'importing',
+          manifest: JSON.stringify(world.sign('1.0.0', itemLines(1, 1)).signed),
+          items: 0,
+          windows: 0,
+          octets: 0,
+          layout: 1,
+          parts: 0,
+          has_parts: 0,
+          lease: 'dead',
+          lease_until: 5,
+          created_at: 1,
+          published_at: null,
+          retired_at: null,
+        } as const;
+        await store.write((tx) => insertVersion(tx, row));
+        const taken = [];
+        for (const name of ['one', 'two']) {
+          taken.push(
+            await store.write((tx) =>
+              takeLease(tx, { versionId: id, name }, 100, { lease: 'dead', lease_until: 5 }),
+            ),
+          );
+        }
+        assert.deepEqual(taken, [true, false]);
+        // The name alone is not enough: a holder that went on has a later end.
+        const renewed = { lease: 'one', lease_until: 99 };
+        assert.equal(
+          await store.write((tx) => takeLease(tx, { versionId: id, name: 'two' }, 200, renewed)),
+          false,
+        );
+      },
+    );
+
     scenario('are served with every item, by log and snapshot alike', async (store, world) => {
       const files = world.sign('1.0.0', itemLines(250, 3));
       assert.equal((await world.import(store, files)).items, 250);

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { queryLogSink } from '../../../../../../src/control/store/query-log/add-rows.ts';
 import { BATCH_NUMBERS } from '../../../../../../src/control/store/query-log/block.ts';
 import { countRows } from '../../../../../../src/control/store/query-log/counts.ts';
+import { lastBlock, readNewRows } from '../../../../../../src/control/store/query-log/new-rows.ts';
 import { listSeries, readPage } from '../../../../../../src/control/store/query-log/page.ts';
 import type { Store } from '../../../../../../src/control/store/store.ts';
 import { queryLogRow } from '../../../../feed/query-log-suite.ts';
@@ -23,6 +24,19 @@ export function queryLogConformance(create: () => Promise<TestDatabase>): void {
   };
 
   describe('query log', () => {
+    scenario('a stream shows no row of a namespace that is being deleted (Q03)', async (store) => {
+      const home = await settle(store);
+      await addRows(store, [queryLogRow(home.namespaceId, NOW - 1)]);
+      const last = await lastBlock(store.read);
+      const shown = async (): Promise<number> =>
+        (await readNewRows(store.read, [home.customerId], { after: 0, last, limit: 10 })).rows.length;
+      assert.equal(await shown(), 1);
+      await store.write((tx) =>
+        tx.updateTable('namespaces').set({ closing: 1 }).where('id', '=', home.namespaceId).execute(),
+      );
+      assert.equal(await shown(), 0);
+    });
+
     scenario('a count is exact for every interval, on or between minutes and hours', async (store) => {
       const home = await settle(store);
       const rows = [

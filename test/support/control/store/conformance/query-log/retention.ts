@@ -10,6 +10,7 @@ import type { Store } from '../../../../../../src/control/store/store.ts';
 import { usageSink } from '../../../../../../src/control/store/tables/usage.ts';
 import { sumDeletedUsage, sumUsage } from '../../../../../../src/control/store/tables/usage-sums.ts';
 import { pruneTelemetry } from '../../../../../../src/control/store/upkeep.ts';
+import { LIMITS } from '../../../../../../src/core/limits.ts';
 import { settle, type TestDatabase, withStore } from '../../fixtures.ts';
 import { testActor, testDeps } from '../deletion-world.ts';
 import { addRows, DAY, HOUR, MINUTE, NOW, spread } from './log-world.ts';
@@ -41,6 +42,28 @@ export function retentionConformance(create: () => Promise<TestDatabase>): void 
   const all = { since: 0, until: 10 * DAY };
 
   describe('query log, retention', () => {
+    scenario('a batch of usage counts once for as long as a node may send it (C10)', async (store) => {
+      const home = await settle(store);
+      const hour = Math.floor(NOW / HOUR) * HOUR;
+      const batch = {
+        node: 'node1',
+        batch: 'b1',
+        counts: [{ namespaceId: home.namespaceId, hour, answers: 7 }],
+      };
+      const counted = async (): Promise<number | undefined> =>
+        (await sumUsage(store.read, [home.namespaceId], { since: 0, until: NOW + 30 * DAY })).get(
+          home.namespaceId,
+        );
+      await usageSink(store, () => NOW).add(batch);
+      // A node that was cut off sends it until then; an hour more for clocks that differ.
+      const later = NOW + LIMITS.usageSpoolDays * DAY + HOUR;
+      await pruneTelemetry(store, later, signal);
+      await usageSink(store, () => later).add(batch);
+      assert.equal(await counted(), 7);
+      // Of what is forgotten nothing may be accepted: a count that old is left out (`meter.ts`).
+      assert.ok(LIMITS.usageBatchDays > LIMITS.usageSpoolDays);
+    });
+
     scenario('a reader gets every row once and in order, while two processes add', async (store, open) => {
       const [home, other] = [await settle(store), await settle(store, 'other')];
       const second = await open();

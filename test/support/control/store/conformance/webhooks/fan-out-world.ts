@@ -39,6 +39,7 @@ export async function addHook(store: Store, home: Home, more: Partial<WebhooksTa
     signing_secret: new Uint8Array(4),
     starts_after: 0,
     created_at: 1,
+    created_by: null,
     ...more,
   };
   await store.write((tx) => tx.insertInto('webhooks').values(hook).execute());
