@@ -20,9 +20,9 @@ if (isWithin(process.versions.node, needed)) {
         needed +
         ', and this is Node ' +
         process.versions.node +
-        '. Install a newer Node, or run ' +
-        (program === sources ? 'npm ci' : `npm install node-linux-${process.arch}@24`) +
-        ', which installs one for Linux.\n',
+        '. Install a newer Node, or run "' +
+        advice() +
+        '", which installs one for Linux that only uqrp uses.\n',
     );
     process.exitCode = 1;
   } else {
@@ -47,9 +47,21 @@ function isOlder(version, than) {
   return false;
 }
 
+/** Without links in the folder of programs: npm refuses to replace a Node that is there. */
+function advice() {
+  if (program === sources) return 'npm ci';
+  // Beside the modules of a project stands its package.json; npm has none beside the global ones.
+  const isGlobal = !existsSync(new URL('../../../package.json', import.meta.url));
+  return `npm install ${isGlobal ? '--global ' : ''}--no-bin-links node-linux-${process.arch}@24`;
+}
+
 /** The Node that npm installed as a package, in this checkout or beside this package; null when there is none. */
 function installedNode() {
-  const places = ['../node_modules/.bin/node', '../../.bin/node'];
+  const places = [
+    '../node_modules/.bin/node',
+    `../../node-linux-${process.arch}/bin/node`,
+    '../../.bin/node',
+  ];
   for (const place of places) {
     const path = fileURLToPath(new URL(place, import.meta.url));
     if (existsSync(path)) return path;

@@ -15,6 +15,7 @@ import type { Clock } from './core/clock.ts';
 import { serveDns } from './edge/node/dns-over-rest.ts';
 import type { EdgePorts } from './edge/node/settings.ts';
 import { loadUdpAddon } from './edge/transport/udp/addon.ts';
+import { freeOctets } from './files/free-space.ts';
 import { type CloseStep, closeAll, closeTogether } from './lifecycle/close-all.ts';
 import { closeHttp } from './lifecycle/close-http.ts';
 import { collectGarbage } from './lifecycle/collect-garbage.ts';
@@ -24,7 +25,7 @@ import type { ControlSide } from './roles/control/control-side.ts';
 import { aloneUpstream } from './roles/edge/alone-upstream.ts';
 import type { EdgeFeed } from './roles/edge/edge-feed.ts';
 import type { EdgeRole } from './roles/edge/edge-role.ts';
-import { checkOpenFiles, checkPorts, portUses, takeServerLock } from './start-checks.ts';
+import { checkOpenFiles, checkPorts, diskFault, portUses, takeServerLock } from './start-checks.ts';
 import { createEdgeStats } from './telemetry/edge-stats.ts';
 import type { FeedLag } from './telemetry/feed-metrics.ts';
 import type { Log } from './telemetry/log.ts';
@@ -96,6 +97,7 @@ export async function serve(
     // While the database is down the scrape would wait for it.
     webhookOldestDue: () => (control?.isStoreUp() === true ? control.webhookOldestDue() : null),
     databaseUp: () => control?.isStoreUp() ?? null,
+    dataDirFree: () => freeOctets(config.dataDir),
     unsentUsage: () => edge?.unsentUsage() ?? null,
     version,
     keys: () => control?.keys() ?? [],
@@ -207,12 +209,10 @@ export async function serve(
       });
       edge = role;
       listeners.push(() => role.stop());
-      // A node answers from its view when it cannot reach the feed.
-      const isUp =
-        control !== null
-          ? role.caughtUp
-          : Promise.race([role.caughtUp, role.attempted, sleep(FIRST_PASS_MS, undefined, { ref: false })]);
-      await unlessCancelled(isUp, cancel);
+      // A node answers from its view when it cannot reach the feed, or its disk is full.
+      const first = [role.caughtUp, role.attempted];
+      if (control === null) first.push(sleep(FIRST_PASS_MS, undefined, { ref: false }));
+      await unlessCancelled(Promise.race(first), cancel);
     }
     cancel.throwIfAborted();
     freeMemory('all');
@@ -239,7 +239,7 @@ export async function serve(
   } catch (error) {
     // The start's error matters more than a further one while closing.
     await close().catch(() => {});
-    throw error;
+    throw diskFault(error, config.dataDir) ?? error;
   }
 }
 

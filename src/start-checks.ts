@@ -9,6 +9,11 @@ import type { Store } from './control/store/store.ts';
 import type { Clock } from './core/clock.ts';
 import { findPortFault, type PortFault, type PortUse } from './edge/transport/ports/port-check.ts';
 import { findPortHolder } from './edge/transport/ports/port-holder.ts';
+import { isOutOfSpace } from './files/free-space.ts';
+import { type Backoff, backoffMs } from './lifecycle/backoff.ts';
+import { createReportLimits } from './lifecycle/report-limits.ts';
+import { realTimers, type Timers } from './lifecycle/timers.ts';
+import { createWaker } from './lifecycle/waker.ts';
 import { webhookSecretEncryption } from './webhook-secrets.ts';
 
 /** @throws StartError when another server uses the directory, or its lock file cannot be used */
@@ -50,11 +55,75 @@ export async function openCheckedStore(config: StoreSettings, secret: Secret, cl
   );
 }
 
+export interface WaitOptions {
+  readonly clock: Clock;
+  /** Ends the wait. */
+  readonly cancel: AbortSignal;
+  /** Called at the first failure, then ever more rarely. */
+  readonly onWaiting: (error: unknown) => void;
+  readonly timers?: Timers;
+}
+
+/** The longest pause is short enough that nobody waits for it after the database has come. */
+const WAIT: Backoff = { firstMs: 500, capMs: 10_000 };
+
+/**
+ * As `openCheckedStore`, for a server: it waits for a database that is not there yet, as PostgreSQL after a power cut. A start that ended
+ * instead would be given up by its supervisor. A fault that waiting does not mend ends the start as before.
+ */
+export async function openStoreOnceThere(
+  config: StoreSettings,
+  secret: Secret,
+  { clock, cancel, onWaiting, timers = realTimers }: WaitOptions,
+): Promise<Store> {
+  const waker = createWaker(cancel, timers);
+  const isDue = createReportLimits<'waiting'>(clock);
+  for (let failures = 1; ; failures++) {
+    try {
+      return await openCheckedStore(config, secret, clock);
+    } catch (error) {
+      cancel.throwIfAborted();
+      if (config.databaseUrl === null || !isAbsent(error)) throw error;
+      if (isDue('waiting')) onWaiting(error);
+    }
+    await waker.sleep(backoffMs(failures, WAIT));
+    cancel.throwIfAborted();
+  }
+}
+
+/** Of the way to the server, and SQLSTATE of one that starts, stops or has no connection left (PostgreSQL's manual, appendix A). */
+const COMES_BACK: ReadonlySet<unknown> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTDOWN',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'ENOENT',
+  'EPIPE',
+  'ETIMEDOUT',
+  '53300',
+  '57P01',
+  '57P02',
+  '57P03',
+]);
+/** `pg` gives these no code: no answer within its limit, or a connection that ended before one. */
+const NO_ANSWER = /^timeout e|^Connection terminated/;
+
+/** Whether a later try may reach the database: not with a wrong password, an unknown name of a host, or another secret. */
+function isAbsent(error: unknown): boolean {
+  const cause = error instanceof StartError ? error.cause : error;
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  return COMES_BACK.has(code) || NO_ANSWER.test(String(message));
+}
+
 type StoreSettings = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html), and what an operator can do. */
 const SQLITE_ADVICE: Readonly<Record<number, string>> = {
   11: 'is damaged. Restore a backup.',
+  10: 'cannot be read or written. Look at its disk: it may be full or failing.',
   13: 'cannot be written: the disk is full. Make room.',
   14: 'cannot be opened. Let this user read and write it, and raise the limit of open files (ulimit -n) if it is below 1024.',
   26: 'is not a database. Restore a backup.',
@@ -63,15 +132,28 @@ const SQLITE_ADVICE: Readonly<Record<number, string>> = {
 /** Null for a fault that an operator cannot fix. */
 export function storeFault(error: unknown, { dataDir, databaseUrl }: StoreSettings): StartError | null {
   const { errcode, code, message } = error as NodeJS.ErrnoException & { readonly errcode?: number };
+  const where = databaseUrl === null ? `The database ${join(dataDir, 'uqrp.sqlite')}` : 'UQRP_DATABASE_URL';
+  // By its name: an edge loads no migrations.
+  if ((error as Error).name === 'LaterSchemaError')
+    return new StartError(`${where}: ${message}`, { cause: error });
   if (databaseUrl !== null) {
-    return typeof code === 'string'
-      ? new StartError(`UQRP_DATABASE_URL: ${message || code}`, { cause: error })
+    return typeof code === 'string' || NO_ANSWER.test(message)
+      ? new StartError(`${where}: ${message || code}`, { cause: error })
       : null;
   }
   const advice = typeof errcode === 'number' ? SQLITE_ADVICE[errcode & 0xff] : undefined;
-  return advice === undefined
-    ? null
-    : new StartError(`The database ${join(dataDir, 'uqrp.sqlite')} ${advice}`, { cause: error });
+  return advice === undefined ? null : new StartError(`${where} ${advice}`, { cause: error });
+}
+
+/** What a full disk below the data directory says, whichever file met it; null for other errors. */
+export function diskFault(error: unknown, dataDir: string): StartError | null {
+  if (!isOutOfSpace(error) || error instanceof StartError) return null;
+  const { path } = error as { readonly path?: unknown };
+  const what = typeof path === 'string' ? ` for ${path}` : '';
+  return new StartError(
+    `UQRP_DATA_DIR ${dataDir}: the disk is full, there is no room${what}. Make room, or choose another directory.`,
+    { cause: error },
+  );
 }
 
 /** Open files of an idle server: of the process, and of each worker. Connections add to it. */

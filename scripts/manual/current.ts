@@ -3,7 +3,7 @@
 import { factsOf } from '../../src/cli/completion/tree.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { ENVIRONMENT } from '../../src/config/env.ts';
-import { programVersion } from '../../src/config/version.ts';
+import { releaseVersion } from '../../src/config/version.ts';
 import { manualPage } from './page.ts';
 
 /** @param date of its last change: 2026-11-22 */
@@ -19,5 +19,5 @@ export function currentManual(date: string): string {
     meaning: row.meaning,
     standard: 'shown' in row ? row.shown : row.fallback,
   }));
-  return manualPage({ tree: factsOf(program), settings, version: programVersion(), date });
+  return manualPage({ tree: factsOf(program), settings, version: releaseVersion(), date });
 }

@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildOf } from '../../src/config/version.ts';
 import { json, replaceManifest, restoreManifest } from './checkout-manifest.ts';
 import { readDistribution } from './modules.ts';
 import { type Lock, type Manifest, missing, packedManifest, shrinkwrap } from './shrinkwrap.ts';
@@ -14,7 +15,7 @@ restoreManifest(ROOT);
 if (!existsSync(join(ROOT, 'dashboard/dist/index.html')))
   throw new Error('dashboard/dist is missing: run npm ci');
 const manifest = readJson<Manifest>('package.json');
-const packed = packedManifest(manifest);
+const packed = packedManifest(manifest, buildOf(ROOT));
 writeModules();
 writeFileSync(
   join(ROOT, 'npm-shrinkwrap.json'),

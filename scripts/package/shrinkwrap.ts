@@ -6,7 +6,7 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly license: string;
-  readonly config: { readonly node: string };
+  readonly config: { readonly node: string; readonly build?: string };
   readonly bin: Versions;
   readonly dependencies: Versions;
   readonly optionalDependencies: Versions;
@@ -33,12 +33,16 @@ export interface Lock {
 const OWN_NODE = /^(?:node_modules\/)?node-(?:linux-|bin-)/;
 const FOR_DEVELOPERS = ['devDependencies', 'scripts', 'allowScripts'];
 
-/** The manifest of the package: what it needs to run, and nothing of the checkout. */
-export function packedManifest(checkout: Manifest): Manifest {
+/**
+ * The manifest of the package: what it needs to run, and nothing of the checkout.
+ * @param build commit that it is made from, for `--version`; null: not known
+ */
+export function packedManifest(checkout: Manifest, build: string | null = null): Manifest {
   const kept = Object.entries(checkout).filter(([member]) => !FOR_DEVELOPERS.includes(member));
   const optional = Object.entries(checkout.optionalDependencies).filter(([name]) => !OWN_NODE.test(name));
   return {
     ...(Object.fromEntries(kept) as Manifest),
+    config: build === null ? checkout.config : { ...checkout.config, build },
     overrides: versionsOf(checkout.overrides),
     engines: { node: checkout.config.node },
     // npm takes no overrides from an installed package. As dependencies of its own, the versions are shared by what depends on them.

@@ -2,8 +2,9 @@ import { type Config, loadConfig } from '../config/config.ts';
 import { prepareDataDir, requireDataDir } from '../config/data-dir.ts';
 import { readEnvironment } from '../config/env.ts';
 import { loadSecret, type Secret } from '../config/secrets.ts';
+import { isDiskFull } from '../control/store/engine/engine-errors.ts';
 import type { Clock } from '../core/clock.ts';
-import { openCheckedStore } from '../start-checks.ts';
+import { openCheckedStore, storeFault } from '../start-checks.ts';
 import { makeDeps, type UseCaseDeps } from '../use-case-deps.ts';
 
 export interface CliContext {
@@ -46,6 +47,9 @@ export async function withStore<T>(
   const store = await openCheckedStore(config, secret, clock);
   try {
     return await run({ config, secret, deps: makeDeps(config, store, secret, clock) });
+  } catch (error) {
+    // A full disk, for example, with the path.
+    throw (isDiskFull(error) ? storeFault(error, config) : null) ?? error;
   } finally {
     await store.close();
   }

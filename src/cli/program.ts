@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { programVersion } from '../config/version.ts';
+import { documentsFolder, programVersion } from '../config/version.ts';
 import type { Builder, ProgramOptions } from './builder.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addDataCommands } from './commands/data.ts';
@@ -15,9 +15,10 @@ import { print } from './output.ts';
 
 const JSON_OPTION = ['--json', 'print JSON for machines'] as const;
 
-const ENVIRONMENT_HELP = `
+const environmentHelp = (): string => `
 Settings come from the environment (UQRP_DATA_DIR, UQRP_DATABASE_URL, UQRP_SECRET, ports, zones): a command that works on a server's
-data needs the same variables as that server. All variables: docs/OPERATIONS.md.
+data needs the same variables as that server. All variables: OPERATIONS.md of the documents of this release, which are in
+${documentsFolder()}, with the alerts for Prometheus in alerts/.
 
 Exit codes: 0 done, 1 failed or answered with an error, 2 wrong command line or configuration.
 
@@ -40,7 +41,7 @@ export function buildProgram(options: ProgramOptions): Command {
       print(programVersion());
       process.exit(0);
     })
-    .addHelpText('after', ENVIRONMENT_HELP);
+    .addHelpText('after', environmentHelp);
   const builder: Builder = {
     ...options,
     program,

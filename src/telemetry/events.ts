@@ -10,12 +10,14 @@ import {
   PUBLISHER_FAULTS,
   ROLLOVER_STEPS,
   ROLLOVER_WAITS,
+  STORE_PATHS,
   VIEW_DISCARDS,
+  VIEW_PATHS,
 } from './vocabulary.ts';
 
 /**
  * What a field may hold: a finite number, a boolean, the name of a variable of this program, a version number, or a member of the
- * given closed set. `node` is the name that the operator gave to a node. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
+ * given closed set, of which null is a member where the field may be empty. `node` is the name that the operator gave to a node. `request` is an id that this server made for a request (UUID), or null where the fault belongs to none.
  * Other text is impossible.
  */
 export type FieldKind =
@@ -25,7 +27,7 @@ export type FieldKind =
   | 'version'
   | 'node'
   | 'request'
-  | readonly string[];
+  | readonly (string | null)[];
 
 interface EventRow {
   readonly level: 'info' | 'warn' | 'error';
@@ -158,7 +160,14 @@ export const EVENTS = {
   },
   'store.full': {
     level: 'error',
-    message: 'the disk of the database is full. Writes fail until there is space',
+    message:
+      'the disk of the database is full. Writes fail until there is space. `path` is below UQRP_DATA_DIR, null for PostgreSQL; `free` in octets',
+    fields: { path: STORE_PATHS, free: 'number' },
+  },
+  'store.waiting': {
+    level: 'error',
+    message:
+      'the database does not answer. The start waits for it and goes on by itself; check UQRP_DATABASE_URL and that PostgreSQL runs',
     fields: {},
   },
   'store.failing': { level: 'error', message: 'the database reported an error', fields: {} },
@@ -208,7 +217,7 @@ export const EVENTS = {
     level: 'error',
     message:
       'the edge view is not up to date: changes cannot be read or applied. DNS is answered from the view as it is',
-    fields: { reason: FEED_FAULTS, seconds: 'number' },
+    fields: { reason: FEED_FAULTS, seconds: 'number', path: VIEW_PATHS, free: 'number' },
   },
   'feed.connection': {
     level: 'warn',

@@ -17,14 +17,16 @@ function recorded(): { log: Log; lines: string[] } {
 describe('createLog', () => {
   it('writes one JSON line an event', () => {
     const { log, lines } = recorded();
-    log.event('feed.failing', { reason: 'source', seconds: 3 });
+    log.event('feed.failing', { reason: 'disk_full', seconds: 3, path: 'view', free: 0 });
     assert.equal(lines.length, 1);
     assert.deepEqual(JSON.parse(lines[0]!), {
       level: 'error',
       time: '2027-01-15T08:00:00.123Z',
       event: 'feed.failing',
-      reason: 'source',
+      reason: 'disk_full',
       seconds: 3,
+      path: 'view',
+      free: 0,
       msg: EVENTS['feed.failing'].message,
     });
   });
@@ -33,11 +35,11 @@ describe('createLog', () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => lines.push(line) };
     const log = createLog({ clock: () => 1_800_000_000_123, stream, format: 'pretty' });
-    log.event('feed.failing', { reason: 'source', seconds: 3 });
+    log.event('feed.failing', { reason: 'source', seconds: 3, path: null, free: Number.NaN });
     log.event('store.failing', {}, Object.assign(new TypeError(TOKEN), { code: 'ECONNREFUSED' }));
     assert.equal(
       lines[0],
-      `08:00:00.123 ERROR ${EVENTS['feed.failing'].message} (event=feed.failing reason=source seconds=3)\n`,
+      `08:00:00.123 ERROR ${EVENTS['feed.failing'].message} (event=feed.failing reason=source seconds=3 path=null free=null)\n`,
     );
     assert.match(
       lines[1] ?? '',
@@ -73,12 +75,12 @@ describe('createLog', () => {
     for (const variable of ['UQRP_DATADIR', 'UQRP_', `UQRP_${'A'.repeat(41)}`, 'HOME', TOKEN]) {
       log.event('config.unknown', { variable });
     }
-    for (const version of ['0.1.0', '1.2.3-rc.1', TOKEN]) {
+    for (const version of ['0.2.0+g3ad8411', '1.2.3-rc.1', TOKEN]) {
       log.event('server.started', { version, role: 'all', workers: 1, seconds: 1 });
     }
     assert.deepEqual(
       lines.map((line) => JSON.parse(line)).map(({ variable, version }) => variable ?? version ?? null),
-      ['UQRP_DATADIR', null, null, null, null, '0.1.0', '1.2.3-rc.1', null],
+      ['UQRP_DATADIR', null, null, null, null, '0.2.0+g3ad8411', '1.2.3-rc.1', null],
     );
   });
 

@@ -63,7 +63,7 @@ function allowedFields(
 /** Names of variables contain no data of customers. */
 const VARIABLE = /^UQRP_[A-Z0-9_]{1,40}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const VERSION = /^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(?:-[a-z0-9.]{1,20})?$/;
+const VERSION = /^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(?:-[a-z0-9.]{1,20})?(?:\+[a-z0-9.]{1,20})?$/;
 
 /** As in credentials: one label. */
 const NODE = /^[a-z0-9-]{1,63}$/;

@@ -25,6 +25,8 @@ export interface MetricSources {
   readonly unsentUsage?: () => UnsentUsage | null;
   /** Whether the database answers; null in a process that does not ask it. */
   readonly databaseUp?: () => boolean | null;
+  /** Octets that may still be written below the data directory; NaN while that is not known. */
+  readonly dataDirFree?: () => number;
   /** The signing keys; empty in a process that does not hold them. */
   readonly keys?: () => readonly KeysNow[];
   /** Node's own metrics: memory, event loop, garbage collection. */
@@ -76,6 +78,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     version: sources.version ?? null,
     certificateEnd: sources.certificateEnd ?? (() => null),
     databaseUp: sources.databaseUp ?? (() => null),
+    dataDirFree: sources.dataDirFree ?? (() => Number.NaN),
   });
 
   const requests = new Counter({

@@ -25,6 +25,17 @@ describe('metrics of the process', () => {
     assert.doesNotMatch(await metrics.text(), /^uqrp_database_up \d/m);
   });
 
+  it('tell the room on the disk of the data directory, while it can be read (operator finding 6)', async () => {
+    let free = 4096;
+    const dataDirFree = () => free;
+    const metrics = createMetrics({ edgeStats: null, feedLag: () => null, dataDirFree, process: false });
+    assert.match(await metrics.text(), /^uqrp_data_dir_free_bytes 4096$/m);
+    free = 0;
+    assert.match(await metrics.text(), /^uqrp_data_dir_free_bytes 0$/m);
+    free = Number.NaN;
+    assert.doesNotMatch(await metrics.text(), /^uqrp_data_dir_free_bytes \S/m);
+  });
+
   it('count calls to providers in closed sets that begin at 0', async () => {
     assert.deepEqual([...PROVIDERS], [...SOURCES]);
     const metrics = createMetrics({ edgeStats: null, feedLag: () => null, process: false });

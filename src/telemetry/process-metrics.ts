@@ -7,12 +7,14 @@ export interface ProcessSources {
   readonly certificateEnd: () => number | null;
   /** Null in a process that does not ask the database. */
   readonly databaseUp: () => boolean | null;
+  /** Octets that may still be written below the data directory; NaN while that is not known. */
+  readonly dataDirFree: () => number;
 }
 
-/** Version, end of the certificate, and state of the database. */
+/** Version, end of the certificate, state of the database, and room on the disk. */
 export function registerProcessMetrics(
   registry: Registry,
-  { version, certificateEnd, databaseUp }: ProcessSources,
+  { version, certificateEnd, databaseUp, dataDirFree }: ProcessSources,
 ): void {
   const registers = [registry];
   if (version !== null) {
@@ -32,6 +34,16 @@ export function registerProcessMetrics(
       const end = certificateEnd();
       if (end === null) this.remove();
       else this.set(Math.floor(end / 1000));
+    },
+  });
+  new Gauge({
+    registers,
+    name: 'uqrp_data_dir_free_bytes',
+    help: 'Room on the disk of UQRP_DATA_DIR for this process, octets',
+    collect() {
+      const free = dataDirFree();
+      if (Number.isNaN(free)) this.remove();
+      else this.set(free);
     },
   });
   new Gauge({

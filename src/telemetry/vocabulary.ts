@@ -31,6 +31,10 @@ export type FeedMend = (typeof FEED_MENDS)[number];
 /** What of the accounting failed: counts, rows of the query log, or the file of counts that were not sent. */
 export const ACCOUNTING_PARTS = ['usage', 'query_log', 'spool'] as const;
 
+/** What a full disk names, below UQRP_DATA_DIR. Null: PostgreSQL has a disk of its own, and other faults are of no disk. */
+export const STORE_PATHS = ['uqrp.sqlite', null] as const;
+export const VIEW_PATHS = ['view', 'incoming', null] as const;
+
 /** The keys of a zone: `zsk` signs answers, `ksk` the keys. */
 export const KEY_ROLES = ['zsk', 'ksk'] as const;
 /** Steps of a key rollover (`edge/dnssec/keys/rollover.ts`). */

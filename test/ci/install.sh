@@ -16,7 +16,7 @@ if grep -E 'EBADENGINE|npm (warn|error)' install.out; then
   echo 'npm ci printed a warning'
   exit 1
 fi
-npx uqrp --version
+npm run -s uqrp -- --version
 # In a separate process group: npm starts a shell that starts the server, and all three must end.
 UQRP_HTTP_PORT=0 UQRP_DNS_PORT=0 UQRP_DOT_PORT=0 UQRP_DOH_PORT=0 UQRP_WORKERS=1 setsid npm start >start.out 2>&1 &
 group=$!

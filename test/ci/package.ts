@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { publint } from 'publint';
@@ -17,6 +17,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const OLDEST = '22.20.0';
 const MEGABYTES_MAX = 150;
 const SYSTEM_NODE = '/usr/bin';
+/** Of the checkout that the package is made from. */
+const COMMIT = '3ad8411f00000000000000000000000000000000';
 
 const began = Date.now();
 const { version, config } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
@@ -49,6 +51,8 @@ function pack(): string {
   const folder = join(sandbox.folder, 'checkout');
   copyCheckout(folder);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  mkdirSync(join(folder, '.git'), { recursive: true });
+  writeFileSync(join(folder, '.git/HEAD'), `${COMMIT}\n`);
   const before = readFileSync(join(folder, 'package.json'));
   execFileSync('npm', ['pack', '--silent', '--pack-destination', sandbox.folder], {
     cwd: folder,
@@ -60,8 +64,10 @@ function pack(): string {
 
 function contents(file: string): void {
   const names = execFileSync('tar', ['-tzf', file], { encoding: 'utf8' }).trim().split('\n');
-  const strange = names.filter((name) => /\.ts$|\/(?:test|bench|src|sdk|scripts)\/|\.test\./.test(name));
-  assert.deepEqual(strange, []);
+  const isStrange = (name: string): boolean =>
+    !/^package\/sdk\/[A-Z]+\.md$/.test(name) &&
+    /\.ts$|\/(?:test|bench|src|sdk|scripts)\/|\.test\.[jt]s$/.test(name);
+  assert.deepEqual(names.filter(isStrange), []);
   for (const name of [
     'npm-shrinkwrap.json',
     'dist/cli.js',
@@ -69,6 +75,10 @@ function contents(file: string): void {
     'bin/uqrp.js',
     'README.md',
     'LICENSE',
+    'docs/OPERATIONS.md',
+    'docs/operations/install.md',
+    'docs/alerts/uqrp.rules.yml',
+    'docs/alerts/uqrp.rules.test.yml',
   ])
     assert.ok(names.includes(`package/${name}`), name);
   tell(`packed: ${names.length} files`);
@@ -82,29 +92,51 @@ async function tryPackage(file: string, bin: string): Promise<void> {
   tell(`${node}: installed, ${megabytes} MB`);
   assert.ok(megabytes <= MEGABYTES_MAX, `more than ${MEGABYTES_MAX} MB`);
   const installed: Installed = { sandbox, bin, cwd, command: [join(cwd, 'node_modules/.bin/uqrp')] };
-  assert.equal(done(installed, '--version'), `${version}\n`);
+  assert.equal(done(installed, '--version'), `${version}+g${COMMIT.slice(0, 7)}\n`);
+  assert.ok(done(installed, '--help').includes(join(cwd, 'node_modules/uqrp/docs')));
   assert.match(done(installed, '--help'), /^Usage: uqrp /);
   await tryServer(installed, [...installed.command, 'serve'], /<div id="app">/);
   tell(`${node}: started, asked, written, stopped`);
 }
 
-/** The package with an old Node names the Node that it needs, and finds one that is installed beside it. */
-function tryOldNode(folder: string): void {
+/**
+ * The package with an old Node says which Node it needs and how to install one, and the advice works, in a project and globally
+ * (operator finding 14).
+ */
+function tryOldNode(file: string): void {
   const { stdout } = spawnSync(join(SYSTEM_NODE, 'node'), ['--version'], { encoding: 'utf8' });
   if (!/^v(?:1[4-9]|2[01])\./.test(stdout ?? '')) {
     tell('old Node: skipped, the system has none');
     return;
   }
-  const { code, errors } = sandbox.run(SYSTEM_NODE, folder, [
-    join(folder, 'node_modules/.bin/uqrp'),
-    '--version',
-  ]);
-  assert.equal(code, 1);
-  assert.match(
-    errors,
-    /^uqrp needs a Node of .*npm install node-linux-\w+@24, which installs one for Linux\.\n$/,
+  const project = sandbox.home('old-node');
+  sandbox.run(SYSTEM_NODE, project, ['npm', 'init', '--yes']);
+  const prefix = join(project, 'prefix');
+  for (const [options, program] of [
+    [[], join(project, 'node_modules/.bin/uqrp')],
+    [['--global', '--prefix', prefix], join(prefix, 'bin/uqrp')],
+  ] as const) {
+    npm(present, project, 'install', ...options, '--ignore-scripts', file);
+    const { code, errors } = sandbox.run(SYSTEM_NODE, project, [program, '--version']);
+    assert.equal(code, 1);
+    const [, advice] = /^uqrp needs a Node of .* or run "npm ([^"]+)", which installs one/.exec(errors) ?? [];
+    assert.ok(advice !== undefined, errors);
+    assert.equal(advice.includes('--global'), options.length > 0, advice);
+    npm(present, project, ...advice.split(' '), ...options.slice(1));
+    const now = sandbox.run(SYSTEM_NODE, project, [program, '--version']);
+    assert.deepEqual([now.code, now.errors], [0, '']);
+  }
+  assert.ok(
+    existsSync(join(prefix, 'share/man/man1/uqrp.1')),
+    'npm links the manual page (operator finding 15)',
   );
-  tell(`${stdout.trim()}: refused with a reason`);
+  assert.equal(
+    existsSync(join(prefix, 'bin/node')),
+    false,
+    'the Node of the system stays the one of the shell',
+  );
+  rmSync(project, { recursive: true, force: true });
+  tell(`${stdout.trim()}: refused with a reason, and its advice helps, in a project and globally`);
 }
 
 async function tryCheckout(bin: string): Promise<void> {
@@ -131,9 +163,8 @@ const present = ownNode();
 const oldest = nodeOf(present, OLDEST);
 await tryPackage(file, oldest);
 await tryPackage(file, present);
-const folder = join(sandbox.folder, `empty-v${OLDEST}`);
-tryOldNode(folder);
-const pkgDir = join(folder, 'node_modules/uqrp');
+tryOldNode(file);
+const pkgDir = join(sandbox.folder, `empty-v${OLDEST}`, 'node_modules/uqrp');
 const { messages } = await publint({ pkgDir, strict: true });
 const manifest = JSON.parse(readFileSync(join(pkgDir, 'package.json'), 'utf8'));
 assert.deepEqual(

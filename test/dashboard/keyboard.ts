@@ -46,7 +46,7 @@ browserTest('keyboard', (get) => {
     await page.getByRole('link', { name: 'Go to namespaces' }).click();
     await page.getByRole('heading', { level: 1, name: 'Namespaces' }).waitFor();
     await page.goto(`${origin}/webhooks`);
-    await page.getByText("npx uqrp user tier 'grace@example.net' pro").waitFor();
+    await page.getByText("uqrp user tier 'grace@example.net' pro").waitFor();
     assert.ok(await page.getByRole('button', { name: 'New webhook' }).isDisabled());
     await axe('webhooks of a tier without them');
   });

@@ -75,6 +75,19 @@ browserTest('shell', (get) => {
     await bar.waitFor({ state: 'detached' });
   });
 
+  it('a browser without a network says nothing while the server on this machine answers (operator finding 7)', async () => {
+    const { page } = get();
+    const bar = page.getByText('The server cannot be reached.');
+    const asked = page.waitForResponse((response) => response.url().includes('/api/v1/'));
+    await page.evaluate(
+      "Object.defineProperty(navigator, 'onLine', { get: () => false, configurable: true }); dispatchEvent(new Event('offline'))",
+    );
+    assert.equal((await asked).ok(), true);
+    await effectsRan(page);
+    assert.equal(await bar.count(), 0);
+    await page.evaluate('delete navigator.onLine');
+  });
+
   it('phones have four places and the others behind a button', async () => {
     const { page, origin } = get();
     await page.setViewportSize({ width: 390, height: 844 });

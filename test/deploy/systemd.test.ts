@@ -32,6 +32,9 @@ const noSystemd =
     ? false
     : 'systemd-analyze is missing (Debian: apt-get install systemd)';
 
+const [, version] = /^systemd (\d+)/.exec(run('systemd-analyze', '--version').said) ?? [];
+const oldSystemd = Number(version ?? 0) >= 254 ? false : 'systemd 254 is missing';
+
 describe('deploy/systemd', () => {
   let folder: string;
   before(() => {
@@ -68,6 +71,29 @@ describe('deploy/systemd', () => {
     assert.deepEqual(run('systemd-analyze', 'verify', '--man=no', ...paths), { code: 0, said: '' });
     const [broken] = copies(['uqrp.service'], (text) => text.replace('ProtectHome', 'ProtectHouse'));
     assert.match(run('systemd-analyze', 'verify', '--man=no', broken!).said, /ProtectHouse/);
+  });
+
+  it('units never give up: a database or a disk may come back after hours (operator finding 2)', () => {
+    for (const name of SERVICES) {
+      const text = deployText(`systemd/${name}`);
+      assert.deepEqual(unitValues(text, 'StartLimitIntervalSec'), ['0'], name);
+      assert.match(unitValues(text, 'After').join(' '), /\bpostgresql\.service\b/, name);
+    }
+    const pauses = deployText('systemd/restart-pauses.conf');
+    for (const name of ['uqrp.service', 'uqrp@.service']) {
+      const text = deployText(`systemd/${name}`);
+      assert.deepEqual(unitValues(text, 'Restart'), ['on-failure'], name);
+      const [first, most] = [unitValues(text, 'RestartSec'), unitValues(pauses, 'RestartMaxDelaySec')];
+      assert.ok(Number(first) >= 1 && Number(most) > Number(first), name);
+      assert.ok(Number(unitValues(pauses, 'RestartSteps')) > 1);
+    }
+  });
+
+  it('a drop-in lets the pauses grow, where systemd knows how', { skip: oldSystemd }, () => {
+    const [unit] = copies(['uqrp.service']);
+    mkdirSync(`${unit}.d`);
+    writeFileSync(`${unit}.d/restart-pauses.conf`, deployText('systemd/restart-pauses.conf'));
+    assert.deepEqual(run('systemd-analyze', 'verify', '--man=no', unit!), { code: 0, said: '' });
   });
 
   it('uqrp.sysusers.conf makes the user of the units', { skip: noSystemd }, () => {

@@ -151,6 +151,8 @@ describe('backup and restore', () => {
     const data = join(dir, 'postgres');
     mkdirSync(data, { mode: 0o700 });
     const env = { ...settingsFor(data), UQRP_DATABASE_URL: 'postgres://u@h/d', UQRP_SECRET: 'x'.repeat(32) };
+    mkdirSync(join(data, 'keys'));
+    writeFileSync(join(data, 'keys', 'dataset-1.json'), '{}');
     const { code, out } = await runCli(['backup', join(dir, 'of postgres')], env);
     assert.equal(code, 0);
     assert.match(out, /PostgreSQL with pg_dump\.\nUQRP_SECRET is not in it/);
@@ -159,5 +161,13 @@ describe('backup and restore', () => {
       settingsFor(join(dir, 'x')),
       /set UQRP_DATABASE_URL/,
     );
+  });
+
+  it('fails where it would hold nothing, so that no timer is green for it (operator finding 18)', async () => {
+    const data = join(dir, 'empty-postgres');
+    mkdirSync(data, { mode: 0o700 });
+    const env = { ...settingsFor(data), UQRP_DATABASE_URL: 'postgres://u@h/d', UQRP_SECRET: 'x'.repeat(32) };
+    await refused(['backup', join(dir, 'nothing')], env, /There is nothing to back up .* pg_dump/);
+    assert.equal(statSync(join(dir, 'nothing'), { throwIfNoEntry: false }), undefined);
   });
 });

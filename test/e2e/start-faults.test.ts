@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -13,10 +13,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { makeSelfSigned } from '../../src/certificates/self-signed.ts';
 import { CLI, type Ended, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { eventually } from './client.ts';
 
 describe('what stops a start says what it is', () => {
   let dir: string;
@@ -117,6 +119,25 @@ describe('what stops a start says what it is', () => {
     await stopped.remove();
   });
 
+  it('a database of a later release, for the server, commands and doctor: nothing is damaged (operator finding 3)', async () => {
+    const data = mkdtempSync(join(dir, 'later-'));
+    const settings = settingsFor(data);
+    assert.equal((await runCli(['user', 'create', 'ada@example.net'], settings)).code, 0);
+    const db = new DatabaseSync(join(data, 'uqrp.sqlite'));
+    db.exec("insert into kysely_migration (name, timestamp) values ('0099-future', '2999-01-01')");
+    db.close();
+    const text =
+      /schema 0099-future is newer than this program, which knows \d{4}-.* or restore the backup from before the upgrade/;
+    for (const args of [['serve'], ['user', 'list']]) {
+      const { code, errors } = await runCli(args, settings);
+      assert.equal(code, 1);
+      assert.match(errors, text);
+      assert.ok(errors.includes(`The database ${join(data, 'uqrp.sqlite')}: `), errors);
+      assert.doesNotMatch(errors, /corrupt/);
+    }
+    assert.match((await runCli(['doctor'], settings)).out, text);
+  });
+
   it('no data directory, for every command but serve and user create', async () => {
     const data = join(dir, 'none');
     for (const line of [
@@ -162,6 +183,30 @@ describe('what stops a start says what it is', () => {
 });
 
 describe('a start tells what an operator should know', () => {
+  it('its name to ps, top and ss, and the next commands as they are typed there (operator finding 18)', async () => {
+    const data = mkdtempSync(join(tmpdir(), 'uqrp-named-'));
+    const { npm_lifecycle_event: _, ...bare } = process.env;
+    for (const [lifecycle, command] of [
+      [{}, 'uqrp'],
+      [{ npm_lifecycle_event: 'start' }, 'npm run -s uqrp --'],
+    ] as const) {
+      const child = spawn(process.execPath, [CLI, 'serve'], {
+        env: { ...bare, ...settingsFor(data), ...lifecycle },
+      });
+      const ending = ended(child);
+      let out = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        out += chunk.toString();
+      });
+      await eventually(async () => /token {2}.*\n/.test(out), 60_000);
+      assert.equal(readFileSync(`/proc/${child.pid}/comm`, 'utf8'), 'uqrp\n');
+      assert.ok(out.includes(`  token  TOKEN=$(${command} user token you@example.net)\n`), out);
+      child.kill('SIGTERM');
+      assert.equal((await ending).code, 0);
+    }
+    rmSync(data, { recursive: true, force: true });
+  });
+
   it('misspelt variables by name, the version, and a certificate that has ended', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'uqrp-tells-'));
     const now = Date.UTC(2020, 0, 1);
@@ -187,7 +232,7 @@ describe('a start tells what an operator should know', () => {
     assert.match(errors, /"event":"config\.unknown","variable":"UQRP_DATADIR"/);
     assert.match(errors, /"event":"tls\.expiring","days":-\d+/);
     assert.match(errors, /"event":"tls\.failing","reason":"UQRP_TLS_KEY must be a PEM file/);
-    assert.match(errors, /"event":"server\.started","version":"\d+\.\d+\.\d+"/);
+    assert.match(errors, /"event":"server\.started","version":"\d+\.\d+\.\d+(?:\+g[0-9a-f]{7})?"/);
     assert.equal(errors.includes('/misspelt'), false);
     rmSync(dir, { recursive: true, force: true });
   });

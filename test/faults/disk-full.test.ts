@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, fstatSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { describe, it } from 'node:test';
 import { RRTYPE } from '../../src/edge/wire/codes.ts';
 import { eventually, read } from '../e2e/client.ts';
 import { observe } from '../support/observed.ts';
-import { type Account, account, startUqrp } from '../support/server-process.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { askSigned, servedKeys } from '../support/signed-answers.ts';
 
 const PATIENCE_MS = 30_000;
@@ -26,9 +27,9 @@ interface Refusal {
 }
 
 /** A separate disk for the data directory. */
-function smallDisk(): { readonly path: string; remove(): void } | null {
+function smallDisk(size = DISK): { readonly path: string; remove(): void } | null {
   const path = mkdtempSync(join(tmpdir(), 'uqrp-disk-'));
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', path]);
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]);
   if (status !== 0) {
     rmSync(path, { recursive: true });
     return null;
@@ -89,6 +90,76 @@ describe('a disk that is full below SQLite and the view', () => {
       disk.remove();
     }
   });
+
+  it('keeps no start from serving DNS, whatever ended the server before, and glues nothing to a line of the log (operator findings 4, 5, 6)', async (t) => {
+    const disk = smallDisk('6m');
+    if (disk === null) return t.skip('needs the right to mount a file system');
+    const dataDir = join(disk.path, 'data');
+    const starts: Uqrp[] = [];
+    const logs: string[] = [];
+    const started = async (): Promise<Uqrp> => {
+      const server = await startUqrp({ UQRP_WORKERS: '1' }, dataDir);
+      const at = logs.push('') - 1;
+      server.child.stderr?.on('data', (chunk: Buffer) => {
+        logs[at] += chunk.toString();
+      });
+      starts.push(server);
+      return server;
+    };
+    const ended = async (server: Uqrp, signal: NodeJS.Signals): Promise<void> => {
+      const gone = once(server.child, 'exit');
+      server.child.kill(signal);
+      await gone;
+    };
+    const ready = async ({ ports }: Uqrp): Promise<{ ready: boolean; stale: boolean }> =>
+      (await (await fetch(`http://127.0.0.1:${ports.http}/readyz`)).json()) as {
+        ready: boolean;
+        stale: boolean;
+      };
+    try {
+      let server = await started();
+      const customer = account(server);
+      await customer.call('POST', '/namespaces', { namespace: { name: 'zebraspace' } });
+      server.cli(['namespace', 'public-read', 'zebraspace', 'on']);
+      await write(customer, 'first', []);
+      const payload = async (key: string): Promise<string | null> =>
+        (await read(server, nameOf(key))).payload;
+      await eventually(async () => (await payload('first')) !== null, PATIENCE_MS);
+      const records = (batch: number) =>
+        Array.from({ length: 200 }, (_, i) => ({ key: `b${batch}-${i}.zebraspace.v1`, data: PAYLOAD }));
+      let status = 200;
+      for (let batch = 0; batch < 40 && status < 500; batch++)
+        ({ status } = await customer.call('POST', '/records/bulk', { records: records(batch) }));
+      assert.equal(status, 500, 'the disk becomes full');
+      await eventually(async () => (await ready(server)).stale, PATIENCE_MS);
+      const metrics = await (await fetch(`http://127.0.0.1:${server.ports.http}/metrics`)).text();
+      const [, free] = /^uqrp_data_dir_free_bytes (\d+)$/m.exec(metrics) ?? [];
+      assert.ok(Number(free) < 6 * 2 ** 20, `free: ${free}`);
+      const ballast = join(disk.path, 'ballast');
+      for (const signal of ['SIGKILL', 'SIGTERM', 'SIGTERM'] as const) {
+        await ended(server, signal);
+        fill(ballast, 0);
+        server = await started();
+        assert.deepEqual((await ready(server)).ready, true);
+        assert.equal(await payload('first'), Buffer.from(PAYLOAD, 'base64').toString());
+      }
+      rmSync(ballast);
+      spawnSync('mount', ['-o', 'remount,size=64m', disk.path]);
+      await eventually(async () => !(await ready(server)).stale, PATIENCE_MS);
+      await ended(server, 'SIGTERM');
+      const lines = logs.flatMap((log) => log.split('\n').filter((line) => line !== ''));
+      const events = lines.map(
+        (line) => JSON.parse(line) as { event: string; path?: string; reason?: string },
+      );
+      const of = (event: string) => events.filter((line) => line.event === event);
+      assert.ok(of('feed.failing').some(({ reason, path }) => reason === 'disk_full' && path === 'view'));
+      assert.ok(of('store.full').every(({ path }) => path === 'uqrp.sqlite'));
+      assert.ok(of('store.full').length > 0);
+    } finally {
+      for (const server of starts) await server.stop();
+      disk.remove();
+    }
+  });
 });
 
 const nameOf = (key: string): string => `get.${key}.zebraspace.v1`;
@@ -124,9 +195,9 @@ async function assertStored(as: Account, acknowledged: readonly string[]): Promi
   assert.ok(records.every(({ data }) => data === PAYLOAD));
 }
 
-/** Fills the disk up to `LEFT_OCTETS`. */
-function fill(path: string): void {
-  const file = openSync(path, 'w');
+/** Fills the disk, but for some octets. */
+function fill(path: string, left = LEFT_OCTETS): void {
+  const file = openSync(path, 'a');
   try {
     for (const size of [1 << 20, 4096]) {
       try {
@@ -135,7 +206,7 @@ function fill(path: string): void {
         assert.equal((error as NodeJS.ErrnoException).code, 'ENOSPC');
       }
     }
-    ftruncateSync(file, fstatSync(file).size - LEFT_OCTETS);
+    ftruncateSync(file, fstatSync(file).size - left);
   } finally {
     closeSync(file);
   }

@@ -125,6 +125,38 @@ describe('the manifest of the package', () => {
     );
   });
 
+  it('has the manual page as npm links it: in a list (operator finding 15)', () => {
+    assert.deepEqual(packed.man, ['./man/uqrp.1']);
+  });
+
+  it('says of which commit it is, for --version (operator finding 13)', () => {
+    assert.equal(packedManifest(manifest, 'g3ad8411').config.build, 'g3ad8411');
+    assert.equal('build' in packed.config, false);
+  });
+
+  it('has the documents, the rules of alerts, and what their links lead to (operator finding 11)', () => {
+    const isPacked = (path: string): boolean =>
+      [...manifest.files, 'README.md', 'LICENSE'].some((one) => path === one || path.startsWith(`${one}/`));
+    const pages = [
+      'README.md',
+      'deploy/README.md',
+      ...readdirSync(join(ROOT, 'docs'), { recursive: true })
+        .map((name) => join('docs', String(name)))
+        .filter((name) => name.endsWith('.md') && !name.startsWith('docs/adr/')),
+    ];
+    assert.ok(pages.includes('docs/operations/install.md') && pages.every(isPacked));
+    assert.ok(isPacked('docs/alerts/uqrp.rules.yml'));
+    const broken = pages.flatMap((page) =>
+      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\(([^)#\s]+)/g)]
+        .map(([, link]) => link!)
+        .filter((link) => !/^[a-z]+:/.test(link))
+        .map((link) => join(dirname(page), link))
+        .filter((target) => !existsSync(join(ROOT, target)) || !isPacked(target))
+        .map((target) => `${page}: ${target}`),
+    );
+    assert.deepEqual(broken, []);
+  });
+
   it('has the overrides as dependencies, because npm takes none from an installed package', () => {
     for (const [name, version] of Object.entries(manifest.overrides)) {
       const kept = typeof version === 'string' ? version : undefined;

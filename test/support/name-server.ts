@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { parseIpv4, parseIpv6 } from '../../src/core/network/address.ts';
 
-/** Addresses at a host's nth query of a type, IPv4 and IPv6 mixed. Empty: NODATA; null: the name does not exist. */
+/** Addresses and DS records at a host's nth query of a type, mixed. Empty: NODATA; null: the name does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;
 
 export interface TestNameServer {
@@ -12,12 +12,13 @@ export interface TestNameServer {
 
 const A = 1;
 const AAAA = 28;
+const DS = 43;
 const HEADER = 12;
 /** QR, RD and RA, and the rcode of a name that does not exist (RFC 1035 §4.1.1). */
 const RESPONSE = 0x8180;
 const NXDOMAIN = 3;
 
-/** A stand-in for a recursive name server: answers A and AAAA over UDP from a function. */
+/** A stand-in for a recursive name server: answers A, AAAA and DS over UDP from a function. */
 export async function startNameServer(
   address: string,
   port: number,
@@ -48,9 +49,24 @@ function readName(query: Buffer): { name: string; end: number } {
   return { name: labels.join('.'), end: at + 1 };
 }
 
+/** `48775 13 2 5D7E...` (RFC 4034 §5.3); null for an address. */
+function dsOf(text: string): Buffer | null {
+  const [, tag, algorithm, digestType, digest] = /^(\d+) (\d+) (\d+) ([0-9A-F]+)$/i.exec(text) ?? [];
+  if (digest === undefined) return null;
+  const head = Buffer.from([Number(tag) >> 8, Number(tag) & 0xff, Number(algorithm), Number(digestType)]);
+  return Buffer.concat([head, Buffer.from(digest, 'hex')]);
+}
+
 function reply(question: Buffer, type: number, found: readonly string[] | null): Buffer {
   const records = (found ?? []).flatMap((address) => {
-    const rdata = type === A ? parseIpv4(address) : type === AAAA ? parseIpv6(address) : null;
+    const rdata =
+      type === A
+        ? parseIpv4(address)
+        : type === AAAA
+          ? parseIpv6(address)
+          : type === DS
+            ? dsOf(address)
+            : null;
     if (rdata === null) return [];
     // Pointer to the query's name, class IN, TTL 0 (RFC 1035 §4.1.3).
     const head = Buffer.from([0xc0, HEADER, 0, type, 0, 1, 0, 0, 0, 0, 0, rdata.length]);

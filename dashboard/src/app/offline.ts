@@ -1,23 +1,17 @@
-/** Whether the server can be reached: what the browser says, and how the last request ended. */
-import { computed, signal } from '@preact/signals';
+/**
+ * Whether the server can be reached: how the last request ended, and nothing else. What the browser says of the network is only a reason to
+ * ask again: without a network interface it says "offline", and a server on this machine answers all the same.
+ */
+import { signal } from '@preact/signals';
 
-const browserSaysOnline = signal(navigator.onLine);
-const lastRequestArrived = signal(true);
-
-export const isOffline = computed(() => !browserSaysOnline.value || !lastRequestArrived.value);
+export const isOffline = signal(false);
 
 /** Told after each read. @param arrived whether there was an answer of any kind */
 export function noteRequest(arrived: boolean): void {
-  lastRequestArrived.value = arrived;
+  isOffline.value = !arrived;
 }
 
-/** @param onReturn called when the browser is online again */
-export function startOffline(onReturn: () => void): void {
-  globalThis.addEventListener('offline', () => {
-    browserSaysOnline.value = false;
-  });
-  globalThis.addEventListener('online', () => {
-    browserSaysOnline.value = true;
-    onReturn();
-  });
+/** @param readAgain called when the network goes or comes */
+export function startOffline(readAgain: () => void): void {
+  for (const event of ['offline', 'online']) globalThis.addEventListener(event, readAgain);
 }

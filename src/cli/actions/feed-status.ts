@@ -6,19 +6,24 @@ import { withControl } from '../control-connection.ts';
 import { controlSettings, type FeedOption } from '../control-credentials.ts';
 import { EXIT, escapeControls, print, table } from '../output.ts';
 
-/** Prints a row for each node; exit code 1 when one is late. */
+/** Prints a row for each node; exit code 1 when one is late, or answers from a view that it cannot bring up to date. */
 export async function nodeStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
   const nodes = await withControl(controlSettings(options), clock, ({ exchange }) => askNodes(exchange));
   if (json) print(JSON.stringify({ nodes: nodes.map(nodeJson) }));
   else if (nodes.length === 0) print('the feed has no nodes: uqrp node add makes one');
   else print(table([NODE_HEAD, ...nodes.map(nodeRow)]));
-  if (nodes.some(({ late }) => late)) process.exitCode = EXIT.failed;
+  if (nodes.some((node) => node.late || isBehind(node))) process.exitCode = EXIT.failed;
 }
 
 /** Prints how log, stream, publisher and snapshots stand. */
 export async function feedStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
   const status = await withControl(controlSettings(options), clock, ({ exchange }) => askFeed(exchange));
   print(json ? JSON.stringify(feedJson(status)) : table(feedRows(status)));
+}
+
+/** Not a node that was started just now and is stale for a moment: changes are missing, and nothing proves that they come. */
+export function isBehind({ state }: Pick<NodeReport, 'state'>): boolean {
+  return state?.stale === true && state.lag.changes > 0;
 }
 
 function nodeJson({ name, state, seconds, late }: NodeReport): object {

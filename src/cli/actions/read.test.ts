@@ -46,7 +46,7 @@ describe('the question of read', () => {
       ['info.greeting.acme.v1.dns.example.com.', 'info.greeting.acme.v1.dns.example.com'],
       ['get.greeting.acme.v1.other.example', 'get.greeting.acme.v1.other.example'],
     ] as const) {
-      assert.deepEqual(ask(subject), { name, shown: subject, hasToken: false });
+      assert.deepEqual(ask(subject), { name, shown: subject, asked: name, hasToken: false });
     }
     for (const subject of [
       '',
@@ -78,6 +78,8 @@ describe('the question of read', () => {
     assert.deepEqual([own.shown, own.hasToken], ['get.auth-***.greeting.acme.v1.uqrp.net', true]);
     const given = ask('greeting.acme.v1', { option: TOKEN });
     assert.deepEqual([given.shown, given.hasToken], ['greeting.acme.v1', true]);
+    assert.equal(given.asked, 'get.greeting.acme.v1.uqrp.net');
+    assert.equal(own.asked, own.shown);
     const long = `${'a.'.repeat(95)}b.c.v1`;
     for (const [subject, option] of [
       [`get.auth-${TOKEN}`, undefined],
@@ -96,7 +98,8 @@ describe('the question of read', () => {
 });
 
 describe('the payload of a reply', () => {
-  const open = { shown: 'a.acme.v1', hasToken: false };
+  const open = { shown: 'a.acme.v1', asked: 'get.a.acme.v1.uqrp.net', hasToken: false };
+  const named = { ...open, shown: open.asked };
 
   it('is the octets of the envelope', () => {
     const octets = Buffer.from([0, 10, 255, 0]);
@@ -113,15 +116,20 @@ describe('the payload of a reply', () => {
       [reply(RCODE.NOERROR), open, 'there is no record a.acme.v1'],
       [
         reply(RCODE.NXDOMAIN),
-        { shown: 'get.a.acme.v1', hasToken: false },
+        { ...open, shown: 'get.a.acme.v1' },
         'there is no record get.a.acme.v1. A key has no operation: try a.acme.v1',
       ],
       [
         reply(RCODE.REFUSED),
         open,
-        'a.acme.v1: REFUSED. A private namespace needs --token or UQRP_QUERY_TOKEN.',
+        'a.acme.v1: REFUSED for get.a.acme.v1.uqrp.net (UQRP_ZONES sets the zone). A private namespace needs --token or UQRP_QUERY_TOKEN.',
       ],
-      [reply(RCODE.REFUSED), { ...open, hasToken: true }, 'a.acme.v1: REFUSED'],
+      [reply(RCODE.REFUSED), { ...named, hasToken: true }, 'get.a.acme.v1.uqrp.net: REFUSED'],
+      [
+        reply(RCODE.SERVFAIL),
+        open,
+        'a.acme.v1: SERVFAIL for get.a.acme.v1.uqrp.net (UQRP_ZONES sets the zone)',
+      ],
       [reply(RCODE.NOERROR, 'plain'), open, 'the answer to a.acme.v1 is no envelope of uqrp'],
       [
         reply(RCODE.NOERROR, 'v=svc1;s=ok;t=data;km=1'),

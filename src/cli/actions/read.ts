@@ -47,6 +47,8 @@ interface Question {
   readonly name: string;
   /** As the user wrote it, with asterisks in place of a token. */
   readonly shown: string;
+  /** `name`, with asterisks in place of a token. */
+  readonly asked: string;
   readonly hasToken: boolean;
 }
 
@@ -62,7 +64,7 @@ const TOKEN_LABEL = /(^|\.)auth-[^.]*/gi;
 const PUBLIC_NAME = new RegExp(`\\.${PUBLIC_NAMESPACE}\\.${PUBLIC_VERSION}\\.`, 'i');
 
 export function questionOf(subject: string, { zones, option, variable }: Given): Question {
-  const shown = escapeControls(subject.replace(TOKEN_LABEL, `$1${AUTH_PREFIX}***`));
+  const shown = withoutToken(subject);
   const full = fullName(subject, zones);
   // No message may show the whole name, which holds the token.
   if (full === null || nameFromText(full) === null) {
@@ -77,10 +79,15 @@ export function questionOf(subject: string, { zones, option, variable }: Given):
   const hasOwn = foldCase(rest[0] ?? '').startsWith(AUTH_PREFIX);
   if (hasOwn && option !== undefined) throw new UsageError(`${shown} has a token already: leave out --token`);
   const token = hasOwn || PUBLIC_NAME.test(`${full}.`) ? undefined : (option ?? variable);
-  if (token === undefined) return { name: full, shown, hasToken: hasOwn };
+  const asked = withoutToken(full);
+  if (token === undefined) return { name: full, shown, asked, hasToken: hasOwn };
   const name = [operation, AUTH_PREFIX + token, ...rest].join('.');
   if (nameFromText(name) === null) throw new UsageError(`${shown} is too long for a name with a token`);
-  return { name, shown, hasToken: true };
+  return { name, shown, asked, hasToken: true };
+}
+
+function withoutToken(name: string): string {
+  return escapeControls(name.replace(TOKEN_LABEL, `$1${AUTH_PREFIX}***`));
 }
 
 /** A key is asked with `get` in the first zone. Null for what is neither a key nor a name that holds one. */
@@ -103,9 +110,10 @@ interface Payload {
 }
 
 /** @throws InputError when the reply has no payload */
-export function payloadOf(reply: Message, { shown, hasToken }: Omit<Question, 'name'>): Payload {
+export function payloadOf(reply: Message, question: Omit<Question, 'name'>): Payload {
+  const { shown } = question;
   const answer = reply.answer.find(({ type }) => type === RRTYPE.TXT);
-  if (answer === undefined) throw new InputError(whyNone(reply, shown, hasToken));
+  if (answer === undefined) throw new InputError(whyNone(reply, question));
   const value = txtValue(answer.rdata);
   const envelope = value === null ? null : parseEnvelope(Buffer.from(value).toString('latin1'));
   if (envelope === null) throw new InputError(`the answer to ${shown} is no envelope of uqrp`);
@@ -117,7 +125,7 @@ export function payloadOf(reply: Message, { shown, hasToken }: Omit<Question, 'n
   return { octets: data, format: fields.get('f') ?? null, ttl: answer.ttl };
 }
 
-function whyNone(reply: Message, shown: string, hasToken: boolean): string {
+function whyNone(reply: Message, { shown, asked, hasToken }: Omit<Question, 'name'>): string {
   if (reply.rcode === RCODE.NXDOMAIN || reply.rcode === RCODE.NOERROR) {
     const [first = '', ...rest] = shown.split('.');
     const isHint = isOperation(foldCase(first)) && isVersion(foldCase(rest.at(-1) ?? ''));
@@ -125,7 +133,9 @@ function whyNone(reply: Message, shown: string, hasToken: boolean): string {
   }
   const isLocked = reply.rcode === RCODE.REFUSED && !hasToken;
   const help = isLocked ? '. A private namespace needs --token or UQRP_QUERY_TOKEN.' : '';
-  return `${shown}: ${escapeControls(statusText(reply))}${help}`;
+  // A key says nothing of the zone, which may be the wrong one for this server.
+  const what = asked === shown ? '' : ` for ${asked} (UQRP_ZONES sets the zone)`;
+  return `${shown}: ${escapeControls(statusText(reply))}${what}${help}`;
 }
 
 function errorText({ fields }: ParsedEnvelope): string {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CommandLine, type Config, loadConfig } from '../../config/config.ts';
 import { readEnvironment } from '../../config/env.ts';
@@ -12,6 +13,9 @@ import type { Signals } from '../signals.ts';
 /** Milliseconds. A stop that takes longer is cut short, with exit code 1: the store is safe at any moment. */
 const STOP_LIMIT_MS = 9500;
 
+/** As a person types it: `npm start` is of a checkout, where no program of this name is installed. */
+const COMMAND = readEnvironment().npm_lifecycle_event === undefined ? 'uqrp' : 'npm run -s uqrp --';
+
 /** Runs the server until SIGTERM or SIGINT, also during the start. SIGHUP reads the certificate again. */
 export async function serveCommand(
   clock: Clock,
@@ -21,6 +25,7 @@ export async function serveCommand(
 ): Promise<void> {
   const config = loadConfig(readEnvironment(), line);
   const log = createLog({ clock, format: config.logFormat ?? (process.stderr.isTTY ? 'pretty' : 'json') });
+  nameProcess();
   // The server runs on when the reader of its output ends.
   goOnWithoutReader();
   signals.stop.addEventListener('abort', () => {
@@ -48,6 +53,15 @@ export async function serveCommand(
   log.event('server.stopped', { seconds: (clock() - stoppedAt) / 1000 });
 }
 
+/** In `ps -o comm`, `top` and `ss -p`, where Node has "MainThread". Its command line stays. */
+function nameProcess(): void {
+  try {
+    writeFileSync('/proc/self/comm', 'uqrp');
+  } catch {
+    // Only Linux has it.
+  }
+}
+
 /** What a person needs next: where it listens, two lines that work as pasted, where the data directory is, how to get a token. */
 function summary(config: Config, ports: ServerPorts): string {
   const host = reachable(config.host);
@@ -73,8 +87,8 @@ function summary(config: Config, ports: ServerPorts): string {
   lines.push('', `  data   ${config.databaseUrl === null ? config.dataDir : 'PostgreSQL'}`);
   if (config.role !== 'edge') {
     lines.push(
-      "  record npx uqrp put greeting.acme.v1 'hello world' --user you@example.net --public-read",
-      '  token  TOKEN=$(npx uqrp user token you@example.net)',
+      `  record ${COMMAND} put greeting.acme.v1 'hello world' --user you@example.net --public-read`,
+      `  token  TOKEN=$(${COMMAND} user token you@example.net)`,
     );
   }
   return `${lines.join('\n')}\n`;

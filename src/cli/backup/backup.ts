@@ -30,6 +30,13 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
   if (engine === 'sqlite' && !existsSync(join(dataDir, DATABASE_FILE))) {
     throw new InputError(`${join(dataDir, DATABASE_FILE)} does not exist: there is nothing to back up`);
   }
+  const paths = pathsOf(dataDir).filter((path) => path !== DATABASE_FILE);
+  if (engine === 'postgres' && paths.length === 0) {
+    throw new InputError(
+      `There is nothing to back up in ${dataDir}: the database and its keys are in PostgreSQL. Dump it with pg_dump, and keep UQRP_SECRET ` +
+        '(docs/operations/back-up.md). uqrp-backup.timer is of no use here.',
+    );
+  }
   makeEmptyFolder(target);
   const files: BackupFile[] = [];
   let migrations: readonly string[] = [];
@@ -40,8 +47,7 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
     syncPath(copy);
     files.push(describeFile(DATABASE_FILE, copy));
   }
-  for (const path of pathsOf(dataDir)) {
-    if (path === DATABASE_FILE) continue;
+  for (const path of paths) {
     writeInto(target, path, readFileSync(join(dataDir, path)));
     files.push(describeFile(path, join(target, path)));
   }

@@ -54,7 +54,11 @@ export function addFeedCommands({ program, command, clock, json }: Builder): voi
   command(node, 'config', 'write nodes.conf again from nodes.json, as after an upgrade')
     .requiredOption(...FEED)
     .action(async (options: { feed: string }) => (await load()).nodeConfig(options));
-  command(node, 'status', 'a row for each node; exit code 1 when one is late (no state for 15 seconds)')
+  command(
+    node,
+    'status',
+    'a row for each node; exit code 1 when one is late (no state for 15 seconds), or stale while changes are missing there',
+  )
     .option(...CONTROL_FEED)
     .addHelpText('after', examples('uqrp node status --feed feed', 'uqrp node status --json'))
     .action(async (options: FeedOption) => (await loadStatus()).nodeStatus(clock, options, json()));

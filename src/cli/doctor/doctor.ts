@@ -1,15 +1,21 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { askResolver, dsSeenBy, resolversOf } from '../../client/resolvers.ts';
 import type { Config } from '../../config/config.ts';
+import { deriveKey, loadSecret } from '../../config/secrets.ts';
 import { neededNode } from '../../config/version.ts';
 import { readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
+import { openStore } from '../../control/store/open.ts';
 import { lockDataDir } from '../../control/store/sqlite/server-lock.ts';
 import type { Clock } from '../../core/clock.ts';
 import { dsLines } from '../../edge/dnssec/keys/ds.ts';
-import { keyFile, loadKeys } from '../../edge/dnssec/keys/key-files.ts';
+import { ENCRYPTION_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
 import { RRTYPE } from '../../edge/wire/codes.ts';
+import { freeOctets } from '../../files/free-space.ts';
 import { checkPorts, portUses } from '../../start-checks.ts';
+import { fileZoneKeys } from '../../zone-keys/file-keys.ts';
+import { openZoneKeys } from '../../zone-keys/open.ts';
+import type { ZoneKeys } from '../../zone-keys/port.ts';
 import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';
 import { checkBroker } from './feed-broker.ts';
@@ -25,7 +31,7 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
   const resolvers = resolversOf(config.resolvers);
   const findings = [
     checkNode(process.versions.node, neededNode()),
-    checkDisk(freeBytes(config.dataDir)),
+    checkDisk(freeOctets(config.dataDir)),
     checkClock(clock(), newestOf(files)),
     checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
     ...(config.feed === null ? [] : [checkCredentials(config.feed.file, statSync(config.feed.file).mode)]),
@@ -39,12 +45,9 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
       if (newest === undefined) return note('attestation keys', 'none; uqrp dataset keygen makes one');
       return ok('attestation keys', `${keys.length}, the newest is ${newest.kid}`);
     }),
-    attempt('certificate', () => {
-      const { cert, key } = certificatePaths(config);
-      return checkCertificate(readFileSync(cert, 'utf8'), readFileSync(key, 'utf8'), clock());
-    }),
+    attempt('certificate', () => checkCertificateOf(config, clock)),
     ...(await Promise.all(resolvers.map(checkResolver))),
-    ...(await Promise.all(config.zones.map((zone) => checkZone(config, zone, resolvers, clock)))),
+    ...(await checkZones(config, resolvers, clock)),
   ];
   if (json) print(JSON.stringify(findings));
   else
@@ -99,19 +102,63 @@ async function checkResolver(server: string): Promise<Finding> {
   }
 }
 
-async function checkZone(
+/** Of each zone whether the parent's DS records belong to the keys that this process or its database has. */
+async function checkZones(
   config: Config,
-  zone: string,
   resolvers: readonly string[],
   clock: Clock,
-): Promise<Finding> {
-  if (config.dnssec === 'off') return note(`ds ${zone}`, 'UQRP_DNSSEC is off');
-  if (!existsSync(keyFile(config.dataDir, zone)))
-    return note(`ds ${zone}`, 'there are no keys in the data directory');
-  const own = dsLines(loadKeys(config.dataDir, zone, clock)).map((line) => line.split(' IN DS ')[1] ?? '');
+): Promise<readonly Finding[]> {
+  const { zones, dnssec, role } = config;
+  const all = (finding: (check: string) => Finding): Finding[] => zones.map((zone) => finding(`ds ${zone}`));
+  if (dnssec === 'off') return all((check) => note(check, 'UQRP_DNSSEC is off'));
+  if (role === 'edge')
+    return all((check) =>
+      note(check, 'control has the keys: uqrp doctor there compares them with the parent'),
+    );
   const [resolver] = resolvers;
+  try {
+    return await withZoneKeys(config, clock, (keys) =>
+      Promise.all(zones.map((zone) => checkZone(zone, keys, resolver))),
+    );
+  } catch (error) {
+    return all((check) => wrong(check, `the keys cannot be read: ${(error as Error).message}`));
+  }
+}
+
+async function checkZone(zone: string, keys: ZoneKeys, resolver: string | undefined): Promise<Finding> {
+  const found = await keys.find(zone);
+  if (found === null) return note(`ds ${zone}`, 'there are no keys yet: the server makes them at its start');
+  const own = dsLines(found).map((line) => line.split(' IN DS ')[1] ?? '');
   const parent = resolver === undefined ? null : await dsSeenBy(resolver, zone);
   return checkDs(zone, own, parent);
+}
+
+/** Keys in the data directory, or in PostgreSQL, where they are encrypted under the secret. Makes none. */
+async function withZoneKeys<T>(
+  { dataDir, databaseUrl, secret }: Config,
+  clock: Clock,
+  run: (keys: ZoneKeys) => Promise<T>,
+): Promise<T> {
+  if (databaseUrl === null) return run(fileZoneKeys(dataDir, clock));
+  const key = deriveKey(loadSecret(dataDir, secret, false), ENCRYPTION_KEY.label, ENCRYPTION_KEY.octets);
+  const store = await openStore({ dataDir, databaseUrl, clock, mayMigrate: false });
+  try {
+    // Bounded: a database that does not answer ends the check after little more than a second.
+    await store.ping();
+    return await run(openZoneKeys({ dataDir, store, key, clock, mayMake: false }));
+  } finally {
+    await store.close();
+  }
+}
+
+/** What DoT and DoH present; a process that serves no DNS has no certificate, and the first start makes one. */
+function checkCertificateOf(config: Config, clock: Clock): Finding {
+  if (config.role === 'control')
+    return note('certificate', 'a process with the role control serves no DoT and DoH, and needs none');
+  const { cert, key } = certificatePaths(config);
+  if (config.tls === null && !existsSync(cert))
+    return note('certificate', 'there is none yet: the server makes one at its start');
+  return checkCertificate(readFileSync(cert, 'utf8'), readFileSync(key, 'utf8'), clock());
 }
 
 function certificatePaths({ tls, dataDir }: Config): { cert: string; key: string } {
@@ -126,11 +173,6 @@ function filesOf(dataDir: string): string[] {
 
 function newestOf(files: readonly string[]): number | null {
   return files.length === 0 ? null : Math.max(...files.map((path) => statSync(path).mtimeMs));
-}
-
-function freeBytes(path: string): number {
-  const { bavail, bsize } = statfsSync(path);
-  return bavail * bsize;
 }
 
 function attempt(check: string, look: () => Finding): Finding {

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
-import { LATEST_MIGRATION } from '../../control/store/migrations/migrate.ts';
+import { LATEST_MIGRATION, laterSchemaText } from '../../control/store/migrations/migrate.ts';
 import { openStore } from '../../control/store/open.ts';
 import { schemaOf } from '../../control/store/postgres/schema-check.ts';
 import { checkSqlite } from '../../control/store/sqlite/backup.ts';
@@ -53,10 +53,7 @@ async function postgresFacts({ dataDir, databaseUrl }: StoreConfig, clock: Clock
 /** @param latest schema that this program brings */
 export function storeFinding({ schema, fingerprint }: StoreFacts, latest: string, own: string): Finding {
   if (schema > latest && schema !== 'none') {
-    return wrong(
-      'database',
-      `schema ${schema} is newer than this program, which knows ${latest}. Upgrade it.`,
-    );
+    return wrong('database', laterSchemaText(schema, latest));
   }
   if (fingerprint !== null && fingerprint !== own) {
     return wrong(

@@ -1,5 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, rmSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { open } from 'lmdb';
+import { DiskFullError, freeOctets } from '../../files/free-space.ts';
 import { type Bytes, LAYOUT_KEY } from './key-space.ts';
 import { createPrivate } from './view-directory.ts';
 
@@ -36,6 +38,7 @@ export interface Tree {
 }
 
 interface PageCounts {
+  readonly treeDepth: number;
   readonly treeBranchPageCount: number;
   readonly treeLeafPageCount: number;
   readonly overflowPages: number;
@@ -57,7 +60,75 @@ export function freePages(tree: Tree): number {
   return lastPageNumber + 1 - used;
 }
 
-function openTree(path: string, readOnly: boolean): Tree {
+export interface WriteOptions {
+  /** Room on the disk of a path, octets; `freeOctets` when not given. */
+  readonly free?: ((path: string) => number) | undefined;
+  /** Called before each transaction, which does not begin when it throws. */
+  readonly beforeWrite?: () => void;
+}
+
+/** Pages that any commit may add: both meta pages, the list of free pages, and splits up to the root. */
+const PAGES_AT_LEAST = 16;
+/** Deeper than the tree of any view: with more room than this for each put nothing else is looked at. */
+const DEEPEST = 8;
+
+/**
+ * A tree whose transactions end before their commit when the disk has no room for it. LMDB's own answer to a full disk is a line on
+ * stderr from C, between the lines of the log, and an error of no certain kind. All writes of a process are in one thread, so that only
+ * another process can take the room in between.
+ */
+function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: WriteOptions): Tree {
+  let puts = 0;
+  let octets = 0;
+
+  /** @throws DiskFullError when the commit may write more beyond the end of the file than the disk has room for */
+  function checkRoom(): void {
+    // NaN where the directory is gone: the follower notices that, and builds the view again.
+    const room = free(dirname(path));
+    const added = PAGES_AT_LEAST + Math.ceil((2 * octets) / PAGE_SIZE);
+    if (!(room < (added + puts * DEEPEST) * PAGE_SIZE)) return;
+    const { root, lastPageNumber } = tree.getStats();
+    // Each put copies its way from the root, together at most the whole tree. Free pages of the file do not count: readers may hold them.
+    const inTree = root.treeBranchPageCount + root.treeLeafPageCount;
+    const copied = Math.min(puts * (root.treeDepth + 1), inTree);
+    const { size, blocks } = statSync(path);
+    // Pages that were freed before they were written are holes of the file.
+    const holes = Math.max(0, size - 512 * blocks);
+    const ahead = Math.max(0, size - (lastPageNumber + 1) * PAGE_SIZE);
+    if (room + ahead - holes < (added + copied) * PAGE_SIZE) throw new DiskFullError(path);
+  }
+
+  return {
+    getBinaryFast: (key) => tree.getBinaryFast(key),
+    getKeys: (options) => tree.getKeys(options),
+    putSync(key, value, options) {
+      puts++;
+      octets += key.length + value.length;
+      return tree.putSync(key, value, options);
+    },
+    removeSync(key) {
+      puts++;
+      return tree.removeSync(key);
+    },
+    transactionSync(work) {
+      puts = 0;
+      octets = 0;
+      beforeWrite?.();
+      tree.transactionSync(() => {
+        work();
+        checkRoom();
+      });
+    },
+    resetReadTxn: () => tree.resetReadTxn(),
+    readerCheck: () => tree.readerCheck(),
+    sync: (done) => tree.sync(done),
+    backup: (to, isCompact) => tree.backup(to, isCompact),
+    getStats: () => tree.getStats(),
+    close: () => tree.close(),
+  };
+}
+
+function openTree(path: string, readOnly: boolean, options: WriteOptions = {}): Tree {
   const tree = open({
     path,
     noSubdir: true,
@@ -69,28 +140,29 @@ function openTree(path: string, readOnly: boolean): Tree {
     // No commit waits for the disk, since the view can be built again; `writeState` detects a torn file.
     ...(readOnly ? { readOnly } : { noSync: true }),
   });
-  return tree as unknown as Tree;
+  return readOnly ? (tree as unknown as Tree) : withRoom(tree as unknown as Tree, path, options);
 }
 
 /** `damaged`: or truncated. `layout`: written by a release with another layout. */
 export type UnusableReason = 'damaged' | 'layout';
 
 /** Opens an existing file for writing. @returns the reason when it is unusable; the caller removes it */
-export function openExisting(path: string): Tree | UnusableReason {
+export function openExisting(path: string, options?: WriteOptions): Tree | UnusableReason {
   if (!isWhole(path)) return 'damaged';
   createPrivate(path);
-  const tree = openTree(path, false);
+  const tree = openTree(path, false, options);
   if (hasLayoutVersion(tree)) return tree;
   // Closes at once: nothing is under way.
   void tree.close();
   return 'layout';
 }
 
-/** Makes an empty file in place of any at the path. */
-export function createNew(path: string): Tree {
+/** Makes an empty file in place of any at the path. @throws DiskFullError without room for it */
+export function createNew(path: string, options: WriteOptions = {}): Tree {
   for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+  if ((options.free ?? freeOctets)(dirname(path)) < PAGES_AT_LEAST * PAGE_SIZE) throw new DiskFullError(path);
   createPrivate(path);
-  const tree = openTree(path, false);
+  const tree = openTree(path, false, options);
   tree.transactionSync(() => {
     putLayoutVersion(tree);
   });

@@ -6,6 +6,7 @@ import {
   chmodSync,
   closeSync,
   fchmodSync,
+  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -14,6 +15,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -39,15 +41,27 @@ export function prepareDirectory(directory: string, what: 'keep' | 'empty' = 'ke
   }
   mkdirSync(directory, { recursive: true, mode: MODE_DIRECTORY });
   chmodSync(directory, MODE_DIRECTORY);
+  const state = join(directory, STATE);
+  if (statSync(state, { throwIfNoEntry: false }) !== undefined) chmodSync(state, MODE_FILE);
   return isFile;
 }
 
-/** Creates both files before LMDB does, which would let others read them. LMDB takes an empty file for a new one. */
+/** Octets of a lock file: more than LMDB needs for `MAX_READERS` of `tree.ts`. */
+const LOCK_OCTETS = 36_864;
+
+/**
+ * Creates both files before LMDB does, which would let others read them. LMDB takes an empty file for a new one. The lock file gets its
+ * octets here: LMDB writes it through memory, and on a full disk a page that has no place yet would end the process (SIGBUS).
+ */
 export function createPrivate(path: string): void {
   for (const file of [path, `${path}-lock`]) {
     const handle = openSync(file, 'a', MODE_FILE);
-    fchmodSync(handle, MODE_FILE);
-    closeSync(handle);
+    try {
+      fchmodSync(handle, MODE_FILE);
+      if (file !== path && fstatSync(handle).size === 0) writeFileSync(handle, Buffer.alloc(LOCK_OCTETS));
+    } finally {
+      closeSync(handle);
+    }
   }
 }
 
@@ -55,6 +69,8 @@ export interface ViewState {
   readonly generation: number;
   /** Whether all pages on disk are of one moment. */
   readonly isTrusted: boolean;
+  /** Whether the file may be written: a start of the machine that goes down meanwhile discards it. */
+  readonly isOpen: boolean;
 }
 
 /** @returns null when there is no view */
@@ -68,8 +84,8 @@ export function readState(directory: string): ViewState | null {
   const [, generation, marker] = /^([1-9][0-9]{0,8}) (.+)$/.exec(text) ?? [];
   if (generation === undefined) return null;
   const boot = bootId();
-  const isTrusted = marker === 'clean' || (boot !== null && marker === `open ${boot}`);
-  return { generation: Number(generation), isTrusted };
+  const isOpen = boot !== null && marker === `open ${boot}`;
+  return { generation: Number(generation), isTrusted: isOpen || marker === 'clean', isOpen };
 }
 
 /**

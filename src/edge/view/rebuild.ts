@@ -6,7 +6,7 @@ import { UnfitFileError, type ViewRebuild } from '../../feed/view-writer.ts';
 import { datasetEntriesTo, indexLatest } from '../datasets/dataset-table.ts';
 import { hostedEntriesTo } from '../hosted/record-table.ts';
 import { CURSOR_KEY, EPOCH_KEY, encodeCursor, FIRST } from '../lmdb/key-space.ts';
-import { createNew, openExisting, syncToDisk, type Tree } from '../lmdb/tree.ts';
+import { createNew, openExisting, syncToDisk, type Tree, type WriteOptions } from '../lmdb/tree.ts';
 import { removeFilling } from '../lmdb/wipe.ts';
 import { applyChange, snapshotTarget } from './apply.ts';
 import { positionOf } from './position.ts';
@@ -19,6 +19,7 @@ export interface LmdbRebuildOptions {
   readonly sortPath: string;
   /** Memory for sorting, bytes. */
   readonly sortBytes: number | undefined;
+  readonly free: WriteOptions['free'];
   /** Takes over the finished tree, which is on disk. */
   readonly serve: (tree: Tree) => void;
   /** Called once, after `finish` or `discard`. */
@@ -33,7 +34,7 @@ const AT_ONCE = 2000;
  * view already. No reader sees it before it is complete and on disk.
  */
 export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
-  const { path, sortPath, sortBytes, serve, ended } = options;
+  const { path, sortPath, sortBytes, free, serve, ended } = options;
   const sorter = createSorter(sortPath, sortBytes);
   const add = (key: Uint8Array, value: Uint8Array): void => sorter.add(key, value);
   const sorting = snapshotTarget({ ...hostedEntriesTo(add), ...datasetEntriesTo(add) });
@@ -48,7 +49,7 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
   }
 
   async function built(): Promise<Tree> {
-    const tree = createNew(path);
+    const tree = createNew(path, { free });
     try {
       await writeSorted(tree, sorter.entries());
       tree.transactionSync(() => {
@@ -77,7 +78,7 @@ export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
     async adopt(file, has) {
       for (const old of [path, `${path}-lock`]) rmSync(old, { force: true });
       renameSync(file, path);
-      const found = openExisting(path);
+      const found = openExisting(path, { free });
       if (typeof found === 'string') throw new UnfitFileError();
       adopted = found;
       const { cursor, epoch } = positionOf(found);

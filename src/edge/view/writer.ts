@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ViewRebuild, ViewWriter } from '../../feed/view-writer.ts';
+import { DiskFullError, freeOctets, isOutOfSpace } from '../../files/free-space.ts';
 import { deleteWithdrawn } from '../datasets/dataset-table.ts';
 import { EXPIRED_KEPT_MS, forgetAllExpired } from '../hosted/expired-records.ts';
 import { copyAsView } from '../lmdb/copy.ts';
@@ -9,9 +10,11 @@ import {
   createNew,
   openExisting,
   openForReading,
+  PAGE_SIZE,
   syncToDisk,
   type Tree,
   type UnusableReason,
+  type WriteOptions,
 } from '../lmdb/tree.ts';
 import {
   generationPath,
@@ -20,6 +23,7 @@ import {
   readState,
   removeGeneration,
   removeOthers,
+  type ViewState,
   writeState,
 } from '../lmdb/view-directory.ts';
 import { createWiper, removeFilling, type Wiper } from '../lmdb/wipe.ts';
@@ -48,6 +52,8 @@ export interface LmdbWriterOptions {
   readonly expiredKeptMs?: number;
   /** Memory for the sorting of a rebuild, bytes. */
   readonly sortBytes?: number;
+  /** Room on the disk of a path, octets; `freeOctets` when not given. */
+  readonly free?: WriteOptions['free'];
 }
 
 export interface LmdbViewWriter extends ViewWriter {
@@ -78,15 +84,24 @@ interface Serving {
 
 /**
  * Opens the view for writing: one writer a directory, before any reader of the same process. A view that cannot be
- * trusted is discarded; the new one is empty and its cursor null.
+ * trusted is discarded; the new one is empty and its cursor null. A view that is kept is not written to before the first change: on a full
+ * disk it serves.
+ * @throws DiskFullError when there is no view, and no room for one
  */
 export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
-  const { path: directory, freshness, wipeAfterMs = 1000, sortBytes } = options;
+  const { path: directory, freshness, wipeAfterMs = 1000, sortBytes, free } = options;
   const { expiredKeptMs = EXPIRED_KEPT_MS } = options;
   if (prepareDirectory(directory)) options.onDiscarded?.('layout');
-  const opened = openServing(directory, options);
+  /** Generation that `state` names as open for writing: without that a machine that goes down would leave a torn file that is trusted. */
+  const state = readState(directory);
+  let openGeneration = state?.isOpen === true ? state.generation : null;
+  const markOpen = (generation: number): void => {
+    if (openGeneration === generation) return;
+    writeState(directory, generation, 'open');
+    openGeneration = generation;
+  };
+  const opened = explained(() => openServing(state, options, markOpen));
   removeOthers(directory, opened.generation);
-  writeState(directory, opened.generation, 'open');
   let serving = servingOf(opened.tree, opened.generation);
   let rebuild: ViewRebuild | null = null;
   /** Settles when no copy is being made. */
@@ -106,7 +121,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
 
   /** The order matters: state on disk, then the generation that readers read, then the bump that makes them read it. */
   function serve(tree: Tree, generation: number): void {
-    writeState(directory, generation, 'open');
+    markOpen(generation);
     const old = serving;
     serving = servingOf(tree, generation);
     freshness?.setGeneration(generation);
@@ -123,7 +138,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     wipe: () => serving.wiper.now(),
     async copyTo(to) {
       // The tree stays open until the copy is made.
-      const copying = copyAsView(serving.tree, to).catch(rethrowDiskFault);
+      const copying = copyAsView(serving.tree, to).catch(rethrow);
       copied = Promise.allSettled([copied, copying]);
       return positionIn(await copying);
     },
@@ -138,7 +153,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
     },
     async apply(changes, next) {
       const { tree, target, wiper, sweeper, forgetter } = serving;
-      withDiskFault(() =>
+      explained(() =>
         tree.transactionSync(() => {
           for (const change of changes) applyChange(target, change);
           tree.putSync(CURSOR_KEY, encodeCursor(next));
@@ -157,6 +172,7 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
         path: generationPath(directory, generation),
         sortPath: join(directory, 'sorting'),
         sortBytes,
+        free,
         serve: (tree) => serve(tree, generation),
         ended: () => {
           rebuild = null;
@@ -165,10 +181,10 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       });
       rebuild = {
         ...started,
-        load: (changes) => started.load(changes).catch(rethrowDiskFault),
-        adopt: (file, has) => started.adopt(file, has).catch(rethrowDiskFault),
-        apply: (changes, cursor) => started.apply(changes, cursor).catch(rethrowDiskFault),
-        finish: (changes, cursor, epoch) => started.finish(changes, cursor, epoch).catch(rethrowDiskFault),
+        load: (changes) => started.load(changes).catch(rethrow),
+        adopt: (file, has) => started.adopt(file, has).catch(rethrow),
+        apply: (changes, cursor) => started.apply(changes, cursor).catch(rethrow),
+        finish: (changes, cursor, epoch) => started.finish(changes, cursor, epoch).catch(rethrow),
       };
       return rebuild;
     },
@@ -180,9 +196,30 @@ export function openLmdbWriter(options: LmdbWriterOptions): LmdbViewWriter {
       serving.forgetter.cancel();
       const isSynced = await (options.syncToDisk ?? syncToDisk)(serving.tree);
       await serving.tree.close();
-      if (isSynced) writeState(directory, serving.generation, 'clean');
+      if (isSynced && openGeneration === serving.generation) markClean(directory, serving.generation);
     },
   };
+
+  function explained<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      return rethrow(error);
+    }
+  }
+
+  function rethrow(error: unknown): never {
+    throw asDiskFault(error, directory, free ?? freeOctets);
+  }
+}
+
+/** Without the mark the view is trusted as well, until the machine starts again. */
+function markClean(directory: string, generation: number): void {
+  try {
+    writeState(directory, generation, 'clean');
+  } catch (error) {
+    if (!isOutOfSpace(error)) throw error;
+  }
 }
 
 async function positionIn(file: string): Promise<ViewCopy> {
@@ -196,34 +233,39 @@ async function positionIn(file: string): Promise<ViewCopy> {
 
 /** Opens the view that serves, or makes an empty one. */
 function openServing(
-  directory: string,
-  { empty = false, onDiscarded }: LmdbWriterOptions,
+  state: ViewState | null,
+  { path: directory, empty = false, onDiscarded, free }: LmdbWriterOptions,
+  markOpen: (generation: number) => void,
 ): { readonly tree: Tree; readonly generation: number } {
-  const state = readState(directory);
   const generation = state?.generation ?? 1;
   const path = generationPath(directory, generation);
-  if (state === null || empty) return { tree: createNew(path), generation };
-  const found = state.isTrusted ? openExisting(path) : 'untrusted';
-  if (typeof found !== 'string') {
-    removeFilling(found);
-    return { tree: found, generation };
+  const options: WriteOptions = { free, beforeWrite: () => markOpen(generation) };
+  if (state !== null && !empty) {
+    const found = state.isTrusted ? openExisting(path, options) : 'untrusted';
+    if (typeof found !== 'string') {
+      // Not worth a start that fails: a later wipe takes it along.
+      unlessFull(() => removeFilling(found));
+      return { tree: found, generation };
+    }
+    onDiscarded?.(found);
   }
-  onDiscarded?.(found);
-  return { tree: createNew(path), generation };
+  return { tree: createNew(path, options), generation };
 }
 
-function withDiskFault(work: () => void): void {
+function unlessFull(work: () => void): void {
   try {
     work();
   } catch (error) {
-    rethrowDiskFault(error);
+    if (!isOutOfSpace(error)) throw error;
   }
 }
 
-/** LMDB reports a full disk only by the system's text or number. */
-function rethrowDiskFault(error: unknown): never {
+/** What LMDB reports of a full disk: the system's text or number, or EIO for a write that was cut short. */
+function asDiskFault(error: unknown, directory: string, free: (path: string) => number): unknown {
   const { message, code } = error as { message?: unknown; code?: unknown };
-  const isFull = code === 'ENOSPC' || code === 28 || /No space left|MAP_FULL/.test(String(message));
-  if (!isFull) throw error;
-  throw Object.assign(new Error('the disk of the view is full', { cause: error }), { code: 'ENOSPC' });
+  if (error instanceof DiskFullError) return error;
+  if (isOutOfSpace(error) || code === 28 || /No space left|MAP_FULL/.test(String(message)))
+    return new DiskFullError(directory, { cause: error });
+  const isCutShort = code === 5 || /Input\/output error/.test(String(message));
+  return isCutShort && free(directory) < PAGE_SIZE ? new DiskFullError(directory, { cause: error }) : error;
 }

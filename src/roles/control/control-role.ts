@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/config.ts';
 import { deriveKey, type Secret } from '../../config/secrets.ts';
-import { programVersion } from '../../config/version.ts';
+import { releaseVersion } from '../../config/version.ts';
 import { codeLine, codeMail } from '../../control/accounts/sign-in/code-mail.ts';
 import { type CodeOutbox, openCodeOutbox } from '../../control/accounts/sign-in/code-outbox.ts';
 import { openSignInCodes } from '../../control/accounts/sign-in/codes.ts';
@@ -35,7 +35,9 @@ import type { Clock } from '../../core/clock.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { randomPool } from '../../core/random-pool.ts';
 import { aesGcmEncryption } from '../../core/secret-encryption.ts';
+import { freeOctets } from '../../files/free-space.ts';
 import { every } from '../../lifecycle/every.ts';
+import { createReportLimits } from '../../lifecycle/report-limits.ts';
 import { backgroundTimers } from '../../lifecycle/timers.ts';
 import { makeResolve } from '../../outbound/connection/resolver.ts';
 import { openMailer } from '../../outbound/mailer.ts';
@@ -110,7 +112,7 @@ function otherPaths({ config, dns }: ControlRoleOptions, publicUrl: () => string
 
 function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {
   return {
-    version: programVersion(),
+    version: releaseVersion(),
     zones: config.zones,
     dnsPorts,
     features: {
@@ -125,6 +127,35 @@ function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {
   };
 }
 
+type StoreFault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
+
+/**
+ * Reports what background work and requests meet in the store: of each kind the first fault, then ever fewer, because loops try again every
+ * second. A full disk has its own event, whichever of them it made fail.
+ */
+export function storeFaults({
+  config,
+  store,
+  clock,
+  log,
+}: {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly store: Pick<Store, 'engine'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}): (event: StoreFault) => (error: unknown) => void {
+  const isDue = createReportLimits<StoreFault | 'store.full'>(clock);
+  const isOurs = store.engine === 'sqlite';
+  return (event) => (error) => {
+    if (!isDiskFull(error)) {
+      if (isDue(event)) log.event(event, {}, error);
+    } else if (isDue('store.full')) {
+      const free = isOurs ? freeOctets(config.dataDir) : Number.NaN;
+      log.event('store.full', { path: isOurs ? 'uqrp.sqlite' : null, free }, error);
+    }
+  };
+}
+
 export function openControlRole(options: ControlRoleOptions): ControlRole {
   const { config, store, secret, clock, log, metrics, nodes } = options;
   const ending = new AbortController();
@@ -134,12 +165,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     : store.engine === 'postgres'
       ? sharedLimiter(store, clock)
       : memoryLimiter(clock);
-  type Fault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
-  /** A full disk has its own event, whichever loop it made fail. */
-  const faultsOf =
-    (event: Fault) =>
-    (error: unknown): void =>
-      log.event(isDiskFull(error) ? 'store.full' : event, {}, error);
+  const faultsOf = storeFaults(options);
   const resolve = makeResolve(config.resolvers);
   const outbound = startOutboundThreads(OUTBOUND_THREADS, {
     entry: new URL('../../outbound-worker.ts', import.meta.url),
@@ -197,7 +223,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
     freeMemory: options.freeMemory,
     observe: (observation) => metrics.http(observation),
     onError: (error, requestId) => {
-      if (isDiskFull(error)) log.event('store.full', {}, error);
+      if (isDiskFull(error)) faultsOf('store.failing')(error);
       log.event('request.failed', { request: requestId ?? null }, error);
     },
   });
@@ -207,7 +233,7 @@ export function openControlRole(options: ControlRoleOptions): ControlRole {
       await sweepAnswers({ store, clock });
       await sweepChallenges({ store, clock });
     },
-    onError: (error) => log.event('store.failing', {}, error),
+    onError: faultsOf('store.failing'),
   });
   const loops = [
     startSweeper({

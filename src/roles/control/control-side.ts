@@ -16,7 +16,7 @@ import type { NodeKeys } from '../../feed/node-keys.ts';
 import type { CloseStep } from '../../lifecycle/close-all.ts';
 import { createReportLimits } from '../../lifecycle/report-limits.ts';
 import { unlessCancelled } from '../../lifecycle/unless-cancelled.ts';
-import { openCheckedStore } from '../../start-checks.ts';
+import { openStoreOnceThere } from '../../start-checks.ts';
 import type { KeysNow } from '../../telemetry/key-metrics.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -68,12 +68,22 @@ export async function openControlSide(
   // An existing database needs the secret that encrypted it. Do not make another one.
   const mayMakeSecret = config.databaseUrl !== null || !hasLocalStore(config.dataDir);
   const secret = loadSecret(config.dataDir, config.secret, mayMakeSecret);
-  const store = await unlessCancelled(openCheckedStore(config, secret, clock), cancel);
+  let hasWaited = false;
+  const opening = openStoreOnceThere(config, secret, {
+    clock,
+    cancel,
+    onWaiting(error) {
+      hasWaited = true;
+      log.event('store.waiting', {}, error);
+    },
+  });
+  const store = await unlessCancelled(opening, cancel);
   opened.push(() => store.close());
+  if (hasWaited) log.event('store.state', { state: 'up' });
   const { zoneKeys, nodeKeys } = await openKeys(store, secret, options);
   const upstream = upstreamOf(store, { config, nodeKeys, clock, counts });
-  const opening = await openFeed(store, { secret, nodeKeys }, options, opened);
-  const feed = opening?.feed ?? null;
+  const sending = await openFeed(store, { secret, nodeKeys }, options, opened);
+  const feed = sending?.feed ?? null;
   const nodes = (): NodeProgress[] => {
     const own = ownNode();
     return [...(own === null ? [] : [own]), ...(feed?.nodes() ?? [])];
@@ -100,7 +110,7 @@ export async function openControlSide(
   return {
     app: role.app,
     // An edge in this process shares the provider client of the nodes: quotas are spent once.
-    upstream: { ...upstream, providers: opening?.providers ?? null },
+    upstream: { ...upstream, providers: sending?.providers ?? null },
     feed,
     isStoreUp: () => probe.isUp(),
     webhookOldestDue: () => role.webhookOldestDue(),

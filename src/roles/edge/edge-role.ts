@@ -24,6 +24,7 @@ import { createFreshness } from '../../edge/view/freshness.ts';
 import { openLmdbWriter } from '../../edge/view/writer.ts';
 import { createAppliedTimes } from '../../feed/follower/applied-times.ts';
 import { type Follower, startFollower } from '../../feed/follower/follower.ts';
+import { DiskFullError, freeOctets } from '../../files/free-space.ts';
 import { closeAll } from '../../lifecycle/close-all.ts';
 import { unlessCancelled } from '../../lifecycle/unless-cancelled.ts';
 import type { Metrics, UnsentUsage } from '../../telemetry/metrics.ts';
@@ -132,7 +133,12 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
         }
         log.event('feed.state', { state, seq });
       },
-      onFailing: (reason, seconds, error) => log.event('feed.failing', { reason, seconds }, error),
+      onFailing(reason, seconds, error) {
+        // What is no fault of the view's disk is one of the snapshots that are downloaded.
+        const full = error instanceof DiskFullError ? 'view' : 'incoming';
+        const path = reason === 'disk_full' ? full : null;
+        log.event('feed.failing', { reason, seconds, path, free: freeOctets(config.dataDir) }, error);
+      },
     });
     const following = follower;
     opened.push(() => following.stop());

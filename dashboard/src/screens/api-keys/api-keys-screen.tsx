@@ -154,7 +154,7 @@ function WhyForbidden() {
 const TOKEN = '-H "Authorization: Bearer $UQRP_TOKEN"';
 
 /** No key can make keys. */
-const OWN_TOKEN = 'UQRP_TOKEN=$(npx uqrp user token EMAIL)';
+const OWN_TOKEN = 'UQRP_TOKEN=$(uqrp user token EMAIL)';
 
 function curlList(): string {
   return `curl -s ${location.origin}/api/v1/api_keys ${TOKEN}`;

@@ -8,7 +8,7 @@ export function NoTier() {
   return (
     <div class="note warn">
       <p>{t('webhooks.noTier')}</p>
-      <CodeBlock code={`npx uqrp user tier '${email.replaceAll("'", "'\\''")}' pro`} label="uqrp" />
+      <CodeBlock code={`uqrp user tier '${email.replaceAll("'", "'\\''")}' pro`} label="uqrp" />
     </div>
   );
 }

@@ -143,7 +143,7 @@ function mapOf(values: Schema, example: unknown): Schema & { readonly type: 'obj
 }
 
 export const META_SCHEMA = resourceSchema<MetaResource>('Meta', {
-  version: { type: 'string', examples: ['0.1.0'] },
+  version: { type: 'string', examples: ['0.2.0'] },
   zones: arrayOf({ type: 'string', examples: ['uqrp.net'] }, { description: 'Zones of query names' }),
   endpoints: resourceSchema<Endpoints>('Endpoints', {
     rest: { type: 'string', examples: ['http://localhost:8080/api/v1'] },

@@ -29,7 +29,7 @@ export const SERVICE_OPERATIONS = {
         schema: {
           type: 'object',
           required: ['openapi', 'info', 'paths'],
-          examples: [{ openapi: '3.1.0', info: { title: 'uqrp REST API', version: '0.1.0' }, paths: {} }],
+          examples: [{ openapi: '3.1.0', info: { title: 'uqrp REST API', version: '0.2.0' }, paths: {} }],
         },
         headers: ['ETag', 'Cache-Control'],
       },

@@ -53,7 +53,7 @@ export const LATEST_MIGRATION = Object.keys(STEPS).toSorted().at(-1) ?? '';
 /**
  * Brings the tables up to date. The caller's transaction must keep other processes out, and commits all steps or none. On SQLite
  * foreign keys must be off; they are checked here, after the steps.
- * @throws when a step fails, or when the database was already migrated by a newer release
+ * @throws LaterSchemaError when a later release migrated the database; the error of a step that fails
  */
 export async function migrate(tx: Tx, engine: keyof typeof ENGINE_TYPES): Promise<void> {
   const types = ENGINE_TYPES[engine];
@@ -63,8 +63,30 @@ export async function migrate(tx: Tx, engine: keyof typeof ENGINE_TYPES): Promis
   }
   const migrator = new Migrator({ db: tx, provider: { getMigrations: async () => migrations } });
   const { error, results = [] } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
+  if (error !== undefined) throw (await laterSchema(tx)) ?? error;
   if (engine === 'sqlite' && results.length > 0) await checkForeignKeys(tx);
+}
+
+/** What a person does about a database of a later release. Nothing in it is damaged. */
+export function laterSchemaText(schema: string, latest = LATEST_MIGRATION): string {
+  return (
+    `schema ${schema} is newer than this program, which knows ${latest}. Install the later release again, ` +
+    'or restore the backup from before the upgrade (docs/operations/restore.md).'
+  );
+}
+
+/** A later release migrated the database; this one must not write to it. */
+export class LaterSchemaError extends Error {
+  constructor(schema: string) {
+    super(laterSchemaText(schema));
+    this.name = 'LaterSchemaError';
+  }
+}
+
+async function laterSchema(tx: Tx): Promise<LaterSchemaError | null> {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(tx);
+  const last = rows.at(-1)?.name;
+  return last === undefined || last in STEPS ? null : new LaterSchemaError(last);
 }
 
 async function checkForeignKeys(tx: Tx): Promise<void> {

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -91,6 +92,13 @@ describe('the lock of a data directory', () => {
     assert.equal(readFileSync(target, 'utf8'), 'precious');
   });
 
+  it('has no other file beside it: a full disk has no room for a journal (operator finding 4)', () => {
+    const lock = lockDataDir(dir);
+    assert.ok('release' in lock);
+    assert.deepEqual(readdirSync(dir).toSorted(), ['serve.lock', 'serve.pid']);
+    lock.release();
+  });
+
   it('says what stands in its place: a directory, a pipe, other content', () => {
     for (const path of [lockFile, pidFile]) {
       mkdirSync(path);
@@ -105,7 +113,7 @@ describe('the lock of a data directory', () => {
     assert.match(faultOf(), /has content, and the file of a lock is empty/);
     assert.deepEqual(readFileSync(lockFile), garbage);
     rmSync(lockFile);
-    mkdirSync(`${lockFile}-journal`);
-    assert.match(faultOf(), /cannot be opened/);
+    const gone = lockDataDir(join(dir, 'gone'));
+    assert.match('fault' in gone ? gone.fault : '', /cannot be opened/);
   });
 });

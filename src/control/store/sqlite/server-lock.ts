@@ -1,6 +1,7 @@
 import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isOutOfSpace } from '../../../files/free-space.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 
 /** Stays when the lock is released. */
@@ -39,9 +40,11 @@ export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld | Serv
   let db: DatabaseSync | null = null;
   try {
     db = new DatabaseSync(lockFile, { timeout: 0 });
+    // Nothing is ever written, and a full disk has no room for a journal.
+    db.exec('pragma journal_mode = memory');
     db.exec('begin exclusive');
     const taken = db;
-    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    writePid(pidFile);
     return {
       release() {
         rmSync(pidFile, { force: true });
@@ -54,6 +57,15 @@ export function lockDataDir(dataDir: string): ServerLock | ServerLockHeld | Serv
     const fault = faultText(error, lockFile);
     if (fault === null) throw error;
     return { fault };
+  }
+}
+
+/** The lock holds without it, so a full disk does not keep a server from starting. */
+function writePid(pidFile: string): void {
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+  } catch (error) {
+    if (!isOutOfSpace(error)) throw error;
   }
 }
 

@@ -201,7 +201,11 @@ async function checkExternally(
 
 /** @throws AppError 422 for a tier that has no webhooks at all */
 export function requireWebhooks({ tier }: Actor): void {
-  if (TIERS[tier].webhooks === 0) throw new AppError('quota_exceeded', 'Webhooks need a paid tier');
+  if (TIERS[tier].webhooks === 0)
+    throw new AppError(
+      'quota_exceeded',
+      'Webhooks need a paid tier, which the operator gives with: uqrp user tier EMAIL pro',
+    );
 }
 
 /** Call it under the customer's lock. @throws AppError 422 when `more` webhooks exceed the tier */

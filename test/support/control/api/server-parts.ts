@@ -1,4 +1,4 @@
-import { programVersion } from '../../../../src/config/version.ts';
+import { releaseVersion } from '../../../../src/config/version.ts';
 import type { ServiceFacts } from '../../../../src/control/api/answers/meta.ts';
 import { type Limiter, memoryLimiter } from '../../../../src/control/limits/limiter.ts';
 import { sharedLimiter } from '../../../../src/control/limits/shared-limiter.ts';
@@ -10,7 +10,7 @@ import type { Clock } from '../../../../src/core/clock.ts';
 
 /** What `GET /meta` and `GET /openapi.json` say of a server with the default configuration. */
 export const TEST_SERVICE: ServiceFacts = {
-  version: programVersion(),
+  version: releaseVersion(),
   zones: ['uqrp.net'],
   dnsPorts: () => ({ dns: 5300, dot: 8853, doh: 8443 }),
   features: {

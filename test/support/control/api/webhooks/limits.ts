@@ -9,7 +9,7 @@ import { type Answer, assertFailure, created, openWorld, type Scenarios, WEBHOOK
 import { setWebhook } from './rows.ts';
 
 const FULL = 'Webhook limit of the account reached';
-const UNPAID = 'Webhooks need a paid tier';
+const UNPAID = 'Webhooks need a paid tier, which the operator gives with: uqrp user tier EMAIL pro';
 
 /** Room for the writes of these tests; what is tested are the budgets of a webhook. */
 const limiter = (clock: () => number) => {
