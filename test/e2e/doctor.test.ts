@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { startDsResolver } from '../support/client/ds-resolver.ts';
 import { type Ended, runCli, settingsFor } from '../support/command.ts';
 import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { startNameServer, type TestNameServer } from '../support/name-server.ts';
@@ -19,20 +20,24 @@ let parent: readonly string[] = [];
 
 describe('doctor beside a healthy process of each role (operator finding 8)', () => {
   let dir: string;
-  let resolver: TestNameServer;
+  /** DS records are asked over TCP, everything else over UDP. */
+  let resolver: Awaited<ReturnType<typeof startDsResolver>>;
+  let overUdp: TestNameServer;
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), 'uqrp-doctor-'));
-    resolver = await startNameServer('127.0.0.1', 0, () => parent);
+    resolver = await startDsResolver(() => parent);
+    overUdp = await startNameServer('127.0.0.1', Number(resolver.address.split(':')[1]), () => []);
   });
   after(() => {
-    resolver.close();
+    overUdp.close();
+    resolver.stop();
     rmSync(dir, { recursive: true, force: true });
   });
 
   async function doctor(env: NodeJS.ProcessEnv): Promise<{ found: Map<string, Finding>; ended: Ended }> {
     const ended = await runCli(['doctor', '--json'], {
       ...env,
-      UQRP_RESOLVERS: `127.0.0.1:${resolver.port}`,
+      UQRP_RESOLVERS: resolver.address,
     });
     assert.notEqual(ended.out, '', ended.errors);
     const found = (JSON.parse(ended.out) as Finding[]).map((one) => [one.check, one] as const);
