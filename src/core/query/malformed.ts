@@ -5,7 +5,7 @@ export const MALFORMED_TEXTS = {
   operation: 'unknown operation',
   label: 'label not allowed',
   version: 'version not understood',
-  unit: 'unknown unit',
+  unit: 'unknown unit, see info.units.public.v1',
   units: 'units of different kinds',
   value: 'value not understood',
   base: 'base is not 2 to 36',

@@ -27,8 +27,8 @@ ${exampleResponse}
 |---|---|---|---|
 ${Object.entries(schema.properties)
   .map(
-    ([name, { type, description }]) =>
-      `| \`${name}\` | ${type} | ${required.has(name) ? '' : 'where known'} | ${description} |`,
+    ([name, { type, description, enum: values }]) =>
+      `| \`${name}\` | ${type} | ${required.has(name) ? '' : 'where known'} | ${description}${values === undefined ? '' : `: ${values.map((value) => code(String(value))).join(', ')}`} |`,
   )
   .join('\n')}
 ${errors.length === 0 ? '' : `\n${errors.map(({ code: error, description }) => `- ${error}: ${description}`).join('\n')}\n`}`;
