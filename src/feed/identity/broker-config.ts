@@ -94,9 +94,9 @@ function nodeAccount(index: number, node: BrokerUser | undefined): string {
     ([kind, subject]) =>
       `      { ${kind}: { account: ${CONTROL_ACCOUNT}, subject: ${JSON.stringify(subject)} } }`,
   );
-  return `  # ${name}
-  ${account} {
+  return `  ${account} {
     users: [
+      # ${name}
       { nkey: ${nkey}, permissions: {
         publish: { allow: [${list(publish)}] }
         subscribe: { allow: [${list(subscribe)}] }
