@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressKey, siteKey } from './address-key.ts';
+import { addressKey, networksOf, siteKey } from './address-key.ts';
 
 test('IPv4 counts whole, IPv6 by its /64', () => {
   for (const [address, key] of [
@@ -23,6 +23,28 @@ test('IPv4 counts whole, IPv6 by its /64', () => {
   ] as const) {
     assert.equal(addressKey(address), key);
   }
+});
+
+test('connections count with their neighbours: /24 and address, /48 and /56', () => {
+  const same = (one: string, other: string): readonly boolean[] => {
+    const networks = networksOf(other);
+    return networksOf(one).map((name, level) => name === networks[level]);
+  };
+  for (const [one, other, are] of [
+    ['192.0.2.1', '192.0.2.1', [true, true]],
+    ['192.0.2.1', '::ffff:192.0.2.1', [true, true]],
+    ['192.0.2.1', '192.0.2.2', [true, false]],
+    ['192.0.2.1', '192.0.3.1', [false, false]],
+    ['2001:db8:1:100::1', '2001:db8:1:1ff::2%eth0', [true, true]],
+    ['2001:db8:1:100::1', '2001:db8:1:200::1', [true, false]],
+    ['2001:db8:1:100::1', '2001:db8:2:100::1', [false, false]],
+  ] as const)
+    assert.deepEqual(same(one, other), are, `${one} ${other}`);
+  assert.deepEqual(networksOf(undefined), ['gone']);
+  assert.deepEqual(networksOf('no address'), ['no address']);
+  // No network of one kind has the name of one of another kind.
+  const names = ['1.2.3.4', '1.2.3.0', '102:304:506:708::', '0102:0304::'].map(networksOf);
+  assert.equal(new Set(names.flatMap((all) => all.map((name, level) => `${level} ${name}`))).size, 7);
 });
 
 test('an IPv6 address belongs to a /48, an IPv4 address to none', () => {

@@ -1,10 +1,8 @@
-import { formatAddress, networkOf, parseAddress, withoutMapping } from './address.ts';
+import { formatAddress, networkOf, parseAddress, readAddress, withoutMapping } from './address.ts';
 
 /** Bits of the network that one subscriber usually has, and of the largest that is usual (RFC 6177). */
 const IPV6_PREFIX = 64;
 const IPV6_SITE_PREFIX = 48;
-const IPV6_CUSTOMER_PREFIX = 56;
-const IPV4_NEIGHBOURS_PREFIX = 24;
 
 /** The rate key: an IPv4 address, also when mapped, or an IPv6 /64. @param address undefined: the client is gone */
 export function addressKey(address: string | undefined): string {
@@ -25,11 +23,14 @@ export function siteKey(address: string | undefined): string | null {
  * are few, and a provider gives one customer as many /64 as it likes. @param address undefined: the client is gone
  */
 export function networksOf(address: string | undefined): readonly string[] {
-  const octets = address === undefined ? null : octetsOf(address);
-  if (octets === null) return [address ?? 'gone'];
-  if (octets.length === 4) return [networkOf(octets, IPV4_NEIGHBOURS_PREFIX), formatAddress(octets)];
-  return [networkOf(octets, IPV6_SITE_PREFIX), networkOf(octets, IPV6_CUSTOMER_PREFIX)];
+  const length = address === undefined ? 0 : readAddress(address.split('%', 1)[0]!, octets);
+  if (length === 0) return [address ?? 'gone'];
+  const [neighbours, own] = length === 4 ? [3, 4] : [6, 7];
+  // Not as addresses are written: this runs for every connection.
+  return [octets.subarray(0, neighbours).join('.'), octets.subarray(0, own).join('.')];
 }
+
+const octets = new Uint8Array(16);
 
 function octetsOf(address: string): Uint8Array | null {
   const octets = parseAddress(address.split('%', 1)[0]!);
