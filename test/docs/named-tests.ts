@@ -8,7 +8,7 @@ export interface NamedTest {
   readonly title: string;
 }
 
-const PATH = /`((?:src|test|sdk)\/[\w./-]+\.ts)`/;
+const PATH = /`((?:src|test|sdk|dashboard)\/[\w./-]+\.ts)`/;
 const TITLE = /"([^"]+)"/;
 /** Placeholder in a title for text that the test fills in. */
 const GAP = '...';
