@@ -37,6 +37,12 @@ test('parameters become a query', () => {
   assert.deepEqual([full.flag_rd, full.flag_cd, full.additionals[0]!.flag_do], [false, true, true]);
 });
 
+test('a name in another script is told how to be written (L11 of the audit)', () => {
+  const hint = 'Parameter name has characters outside ASCII: write them as hex- or b32- of their UTF-8 text';
+  assert.equal(refusal(`name=get.${encodeURIComponent('münchen')}.time.public.v1.uqrp.net&type=TXT`), hint);
+  assert.equal(refusal('name=a%00b'), NAME);
+});
+
 test('types by mnemonic, TYPEn and number', () => {
   const cases: [type: string, number: number | null][] = [
     ['TXT', 16],
@@ -102,7 +108,6 @@ test('names, on both sides of each limit', () => {
     '.a',
     'a..',
     'a b',
-    'ä.net',
     'a%00b',
     'a%5C',
     'a%5C256',

@@ -61,6 +61,11 @@ export function jsonQuery(params: URLSearchParams): JsonQuestion | { readonly er
   const name = params.get('name');
   if (name === null) return { error: 'Parameter name is missing' };
   const qname = readName(name);
+  if (qname === null && /[\u0080-\uffff]/.test(name)) {
+    return {
+      error: 'Parameter name has characters outside ASCII: write them as hex- or b32- of their UTF-8 text',
+    };
+  }
   if (qname === null) return { error: 'Parameter name is not a domain name of 1 to 253 characters' };
   const qtype = readType(params.get('type'));
   if (qtype === null) return { error: 'Parameter type is not a DNS type' };

@@ -39,11 +39,12 @@ export const STOCK_ABOUT: ServiceDescription = {
   template: 'get.{ticker}.stock.public.v1',
   placeholders: {
     ticker: {
-      type: 'ticker, - before a class of shares; -x-<MIC> behind it pins the listing exchange',
-      examples: ['aapl', 'brk-b', 'aapl-x-xnas'],
+      type: 'ticker, - before a class of shares; -x-<MIC> behind it, as in aapl-x-xnas, pins the listing exchange where the server has a map of exchanges',
+      // An example that pins an exchange answers only where the operator has imported a map.
+      examples: ['aapl', 'brk-b'],
     },
   },
-  examples: ['get.aapl.stock.public.v1', 'get.aapl-x-xnas.stock.public.v1'],
+  examples: ['get.aapl.stock.public.v1'],
   exampleResponse: flatEnvelope({
     sym: 'AAPL',
     exchref: 'XNAS',
