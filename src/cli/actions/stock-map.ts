@@ -1,5 +1,4 @@
 import type { Clock } from '../../core/clock.ts';
-import { dateOf } from '../../edge/services/providers/sources/parse.ts';
 import { importExchangeMap } from '../../edge/services/stock/import.ts';
 import { configWithData } from '../context.ts';
 import { print, UsageError } from '../output.ts';
@@ -11,8 +10,7 @@ export interface StockMapOptions {
 
 /** Puts a snapshot of listing exchanges in the place of the one in use; running servers take it up. */
 export function stockMapImport(clock: Clock, file: string, options: StockMapOptions, json: boolean): void {
-  if (dateOf(options.asof) === null)
-    throw new UsageError('--asof takes a date of the calendar as YYYY-MM-DD');
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(options.asof)) throw new UsageError('--asof takes a date as YYYY-MM-DD');
   if (!/^[A-Za-z0-9._-]{1,32}$/.test(options.tag)) {
     throw new UsageError('--tag takes 1 to 32 letters, digits, dots, hyphens or underscores');
   }
