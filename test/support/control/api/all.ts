@@ -35,6 +35,7 @@ import { headerScenarios } from './requests/headers.ts';
 import { idempotencyScenarios } from './requests/idempotency.ts';
 import { limitScenarios } from './requests/limits.ts';
 import { messageScenarios } from './requests/messages.ts';
+import { placeScenarios } from './requests/places.ts';
 import { plainAnswerScenarios } from './requests/plain-answers.ts';
 import { writeOctetsScenarios } from './requests/write-octets.ts';
 import { serviceScenarios } from './service.ts';
@@ -87,6 +88,7 @@ const ALL: Readonly<Record<string, Scenarios>> = {
   suspension: suspensionScenarios,
   limits: limitScenarios,
   'octets of writes': writeOctetsScenarios,
+  'places of listings': placeScenarios,
   'wake-ups': wakeUpScenarios,
   'attacks made from the document': attackScenarios,
   service: serviceScenarios,
