@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type FeedCredentials, parseCredentials } from '../../src/feed/identity/credentials.ts';
-import { runCli } from '../support/command.ts';
+import { CLI, runCli, settingsFor, startCommand } from '../support/command.ts';
 
 describe('feed and node commands', () => {
   let folder: string;
@@ -41,6 +42,62 @@ describe('feed and node commands', () => {
     assert.match(second.errors, /is not empty/);
     assert.equal((await runCli(['node', 'remove', 'fra1', '--feed', dir], {})).code, 0);
     assert.doesNotMatch(users(), /fra1/);
+  });
+
+  it('node add --out makes a file that its owner alone reads, also under umask 022 (finding 10 of the review of operation)', async () => {
+    const dir = join(folder, 'feed');
+    const out = join(folder, 'sin1.creds');
+    const before = process.umask(0o022);
+    try {
+      const added = await runCli(['node', 'add', 'sin1', '--feed', dir, '--out', out], {});
+      assert.deepEqual([added.code, added.out], [0, ''], added.errors);
+    } finally {
+      process.umask(before);
+    }
+    assert.equal(statSync(out).mode & 0o777, 0o600);
+    assert.equal(parseCredentials(readFileSync(out, 'utf8')).name, 'sin1');
+    // No node without its file, and no file without its node.
+    const taken = await runCli(['node', 'add', 'nyc1', '--feed', dir, '--out', out], {});
+    assert.deepEqual([taken.code, taken.errors.includes('exists')], [1, true]);
+    assert.doesNotMatch(readFileSync(join(dir, 'nodes.json'), 'utf8'), /nyc1/);
+    const other = join(folder, 'other.creds');
+    assert.equal((await runCli(['node', 'add', 'sin1', '--feed', dir, '--out', other], {})).code, 1);
+    assert.equal(existsSync(other), false);
+    const nowhere = join(folder, 'none', 'nyc1.creds');
+    assert.equal((await runCli(['node', 'add', 'nyc1', '--feed', dir, '--out', nowhere], {})).code, 1);
+    assert.doesNotMatch(readFileSync(join(dir, 'nodes.json'), 'utf8'), /nyc1/);
+  });
+
+  it('a start with credentials that every user reads says so once (finding 10 of the review of operation)', async () => {
+    const file = join(folder, 'sin1.creds');
+    for (const [mode, times] of [
+      [0o600, 0],
+      [0o644, 1],
+    ] as const) {
+      chmodSync(file, mode);
+      const node = startCommand(process.execPath, [CLI, 'serve'], {
+        ...settingsFor(join(folder, 'data')),
+        UQRP_ROLE: 'edge',
+        UQRP_FEED_CREDENTIALS: file,
+      });
+      let log = '';
+      // No broker is there: the node says so, after what it says of its credentials.
+      await new Promise<void>((resolve) => {
+        for (const stream of [node.stdout!, node.stderr!])
+          stream.on('data', (chunk: Buffer) => {
+            log += chunk.toString();
+            if (/"event":"(feed|server)\./.test(log)) resolve();
+          });
+        node.once('exit', () => resolve());
+      });
+      if (node.exitCode === null) {
+        const exit = once(node, 'exit');
+        node.kill('SIGKILL');
+        await exit;
+      }
+      assert.equal(log.match(/"event":"credentials\.open"/g)?.length ?? 0, times, log);
+      assert.match(log, /"event":"(feed|server)\./);
+    }
   });
 
   it('a credentials file that is damaged is refused with the member and the mend, and nothing of its content', () => {

@@ -5,6 +5,7 @@ import { connect as connectTcp } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { NatsConnection } from '@nats-io/transport-node';
 import { type Bus, BusError } from '../../src/feed/bus/bus.ts';
+import { NODE_ACCOUNT_LIMITS } from '../../src/feed/identity/broker-config.ts';
 import { parseCredentials } from '../../src/feed/identity/credentials.ts';
 import { type BrokerFolder, brokerFolder, rawConnection } from '../support/feed/broker-folder.ts';
 import { inState } from '../support/feed/bus/bus-suite.ts';
@@ -233,13 +234,20 @@ describe('what a node may do over the broker', { skip: natsMissing() ?? false },
     await broker.server.reload();
   });
 
-  it('a connection has a bounded number of subscriptions', async () => {
-    const connection = await rawConnection(broker.credentials('fra1'));
-    const refused = violations(connection);
-    for (let i = 0; i < 1_100; i++) connection.subscribe(`_INBOX.fra1.${i}`, { callback: () => {} });
-    await connection.flush();
-    await connection.close();
-    assert.equal((await refused).length, 1_100 - 1_024);
+  it('a node has a bounded number of subscriptions and connections: a stolen file does not take those of the others', async () => {
+    const { connections, subscriptions } = NODE_ACCOUNT_LIMITS;
+    const fra1 = broker.credentials('fra1');
+    const opened = [await rawConnection(fra1)];
+    const refused = violations(opened[0]!);
+    for (let i = 0; i < 1_100; i++) opened[0]!.subscribe(`_INBOX.fra1.${i}`, { callback: () => {} });
+    await opened[0]!.flush();
+    while (opened.length < connections) opened.push(await rawConnection(fra1));
+    await assert.rejects(rawConnection(fra1), /maximum.*connections/i);
+    const other = await rawConnection(broker.credentials('ams1'));
+    await other.flush();
+    for (const connection of [...opened, other]) await connection.close();
+    assert.equal((await refused).length, 1_100 - subscriptions);
+    await (await rawConnection(fra1)).close();
     await assertIntact();
   });
 

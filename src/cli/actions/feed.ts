@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { issueCertificate, makeAuthority } from '../../certificates/authority.ts';
 import { hostPort } from '../../config/parsers.ts';
@@ -118,7 +118,6 @@ export async function nodeAdd(
       `a node's name has 1 to 32 small letters, digits and hyphens, and is not "${CONTROL_NAME}"`,
     );
   }
-  // Before the node is added: its secrets are kept nowhere.
   if (out !== undefined && existsSync(out))
     throw new InputError(`${out} exists: choose another file, or move it away`);
   const dir = resolve(feed);
@@ -127,14 +126,6 @@ export async function nodeAdd(
   const client = issueCertificate(authority, { subject: name, use: ['client'], names: [], now: clock() });
   const box = generateKeyPairSync('x25519');
   const nkey = await makeNkey();
-  change(dir, (all) => {
-    const next = withNode(all, { name, nkey: nkey.publicKey, encrypt: publicPem(box.publicKey) });
-    if (next === null)
-      throw new InputError(
-        `the feed has a node ${name}: choose another name, or run uqrp node remove ${name}`,
-      );
-    return next;
-  });
   const credentials = printCredentials({
     version: 1,
     name,
@@ -146,8 +137,32 @@ export async function nodeAdd(
     decrypt: privatePem(box.privateKey),
     sign: null,
   });
+  // Before the node is added: its secrets are kept nowhere else.
+  if (out !== undefined) writeNew(out, credentials);
+  const add = (all: FeedNodes): FeedNodes => {
+    const next = withNode(all, { name, nkey: nkey.publicKey, encrypt: publicPem(box.publicKey) });
+    if (next === null)
+      throw new InputError(
+        `the feed has a node ${name}: choose another name, or run uqrp node remove ${name}`,
+      );
+    return next;
+  };
+  try {
+    change(dir, add);
+  } catch (error) {
+    if (out !== undefined) rmSync(out, { force: true });
+    throw error;
+  }
   if (out === undefined) process.stdout.write(credentials);
-  else replaceFileSync(resolve(out), credentials, SECRET);
+}
+
+function writeNew(path: string, text: string): void {
+  try {
+    replaceFileSync(resolve(path), text, SECRET);
+  } catch (error) {
+    const { code = 'error' } = error as NodeJS.ErrnoException;
+    throw new InputError(`${path} cannot be written (${code}): no node was added`);
+  }
 }
 
 /** Writes `nodes.conf` again, with the accounts of this release. */

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../../test/support/control/store/postgres.ts';
 import { makeSelfSigned } from '../../certificates/self-signed.ts';
+import { isOpenToAll } from '../../config/feed-settings.ts';
 import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
 import { openStore } from '../../control/store/open.ts';
 import { isSecretOfStore } from '../../control/store/secret-check.ts';
-import { checkClock, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
+import { checkClock, checkCredentials, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore, storeFinding } from './store.ts';
 import { checkCertificate, checkDs } from './zone.ts';
 
@@ -49,6 +53,27 @@ describe('the checks of doctor', () => {
   it('name what other users can reach', () => {
     assert.equal(checkRights([]).state, 'ok');
     assert.match(checkRights(['/data/view']).text, /reach \/data\/view\./);
+  });
+
+  it('call credentials wrong that every user reads (finding 10 of the review of operation)', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'uqrp-doctor-'));
+    const file = join(dir, 'fra1.creds');
+    try {
+      writeFileSync(file, '');
+      for (const [mode, state] of [
+        [0o600, 'ok'],
+        // Kubernetes gives secrets to the group of a pod.
+        [0o440, 'ok'],
+        [0o604, 'wrong'],
+        [0o644, 'wrong'],
+        [0o602, 'wrong'],
+      ] as const) {
+        chmodSync(file, mode);
+        assert.equal(checkCredentials(file, isOpenToAll(file)).state, state, mode.toString(8));
+      }
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
   });
 
   it('check the dates of a certificate and show its names', () => {

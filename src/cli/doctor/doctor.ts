@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { join } from 'node:path';
 import { askResolver, dsSeenBy, resolversOf } from '../../client/resolvers.ts';
 import type { Config } from '../../config/config.ts';
+import { isOpenToAll } from '../../config/feed-settings.ts';
 import { deriveKey, loadSecret } from '../../config/secrets.ts';
 import { neededNode } from '../../config/version.ts';
 import { readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
@@ -34,7 +35,7 @@ export async function doctor(clock: Clock, json: boolean): Promise<void> {
     checkDisk(freeOctets(config.dataDir)),
     checkClock(clock(), newestOf(files)),
     checkRights([config.dataDir, ...files].filter((path) => (statSync(path).mode & 0o077) !== 0)),
-    ...(config.feed === null ? [] : [checkCredentials(config.feed.file, statSync(config.feed.file).mode)]),
+    ...(config.feed === null ? [] : [checkCredentials(config.feed.file, isOpenToAll(config.feed.file))]),
     await checkServer(config),
     await checkStore(config, clock),
     ...(await checkBroker(config.feed, clock)),

@@ -57,8 +57,8 @@ export function checkRights(open: readonly string[]): Finding {
 }
 
 /** A group may read it: Kubernetes gives secrets to the group of a pod. */
-export function checkCredentials(file: string, mode: number): Finding {
-  return (mode & 0o007) === 0
+export function checkCredentials(file: string, isOpen: boolean): Finding {
+  return !isOpen
     ? ok('credentials', `other users cannot read ${file}`)
     : wrong(
         'credentials',

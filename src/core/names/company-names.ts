@@ -2,7 +2,8 @@
  * Names of companies, products and code hosts that no customer may take for a namespace, because readers would take its records for
  * theirs. A name of a namespace that was made before its row stays in use.
  *
- * Sources, read in November 2026. Names are facts; none of their text is here.
+ * What the rows are of. They were written from memory and not compared with today's pages row by row. Names are facts; none of the
+ * pages' text is here.
  * - companies: the ranking "Largest tech companies by market cap" (https://companiesmarketcap.com/tech/), whose first sixty are here with
  *   those that were among them in the two years before, and with large ones that are not listed on an exchange
  * - code hosts: "Comparison of source-code-hosting facilities" (https://en.wikipedia.org/wiki/Comparison_of_source-code-hosting_facilities),

@@ -12,9 +12,14 @@ export interface BrokerFiles {
   readonly key: string;
 }
 
-/** Bounds of one server, whatever its clients do: a node has one connection and less than ten subscriptions. */
+/** Bounds of one server, whatever its clients do. */
 const CONNECTIONS_MAX = 4_096;
 const SUBSCRIPTIONS_MAX = 1_024;
+/**
+ * Of the account of a node, which has one connection with less than ten subscriptions. A broken connection may still be there, and
+ * `uqrp doctor` makes another. Without it one stolen file takes the connections of the whole server.
+ */
+export const NODE_ACCOUNT_LIMITS = { connections: 4, subscriptions: 64 } as const;
 
 /** `nats-server.conf`. `nodes.conf` stands beside it. */
 export function brokerConfig({ listen, store, ca, cert, key }: BrokerFiles): string {
@@ -51,7 +56,7 @@ export interface NodeUser extends BrokerUser {
 const CONTROL_ACCOUNT = 'UQRP_CONTROL';
 /**
  * Accounts without a node. When nats-server reads the file again, an account that is new gets what it imports as a service only at the next
- * time (all releases up to 2.12); one that was there gets it at once. So a node is put into an account that was there.
+ * time (seen in 2.9.10; the source of August 2026 reads so too); one that was there gets it at once. So a node is put into an account that was there.
  */
 export const SPARE_ACCOUNTS = 64;
 
@@ -95,6 +100,7 @@ function nodeAccount(index: number, node: BrokerUser | undefined): string {
       `      { ${kind}: { account: ${CONTROL_ACCOUNT}, subject: ${JSON.stringify(subject)} } }`,
   );
   return `  ${account} {
+    limits { max_connections: ${NODE_ACCOUNT_LIMITS.connections}, max_subscriptions: ${NODE_ACCOUNT_LIMITS.subscriptions} }
     users: [
       # ${name}
       { nkey: ${nkey}, permissions: {
