@@ -34,7 +34,8 @@ export function makeDirectory(services: readonly Service[], zone: string): Servi
       schema: serviceSchema({
         resource: DIRECTORY,
         title: 'Public services',
-        description: 'The public services of this server, each with a query name that it answers.',
+        description:
+          'The public services of this server, each with a query name that it answers. The fields are those of the JSON object in d, not of the answer around it.',
         properties,
       }),
       template: `info.${DIRECTORY}.public.v1`,

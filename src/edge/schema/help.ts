@@ -40,7 +40,8 @@ export function describeHelp(services: readonly Service[], zone: string): Servic
       schema: serviceSchema({
         resource: HELP,
         title: 'Help',
-        description: 'The public services of this server as a text, each with a query name that it answers.',
+        description:
+          'The public services of this server as a text, each with a query name that it answers. As in every schema, the fields v, s, t, e, f and ttl of the answer are left out.',
         properties: { d: { type: 'string', description: 'The text', example } },
       }),
       template: `get.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,

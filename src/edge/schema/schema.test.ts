@@ -98,6 +98,32 @@ test('what has no schema, and what does not fit', async () => {
   assert.equal((await ask('get.hex-352d6b6d2d746f2d6d69.units.public.v1')).kind, 'answer');
 });
 
+test('answer and example of help fit its schema without the fields of every answer, those of services in d (L14 of the second audit)', async () => {
+  const ofAll = new Set(['v', 's', 't', 'e', 'f', 'ttl']);
+  for (const [resource, name] of [
+    ['help', 'get.help.public.v1'],
+    ['services', 'info.services.public.v1'],
+  ] as const) {
+    const { body } = api(`info.${resource}.public.v1.${ZONE}`);
+    assert.ok('schema' in body);
+    assert.match(
+      body.schema.description,
+      resource === 'help' ? /v, s, t, e, f and ttl.* left out/ : /object in d/,
+    );
+    const validate = makeAjv().compile(body.schema);
+    const answer = await ask(name);
+    assert.ok(answer.kind === 'answer');
+    for (const text of [Buffer.from(answer.text).toString('latin1'), body.dns_format.example_response]) {
+      const { fields, data } = parseEnvelope(text)!;
+      const value =
+        resource === 'services'
+          ? JSON.parse(data!.toString())
+          : Object.fromEntries([...fields].filter(([field]) => !ofAll.has(field)));
+      assert.ok(validate(value), `${resource}: ${JSON.stringify(validate.errors)}`);
+    }
+  }
+});
+
 test('the limit of a schema over DNS, both sides', () => {
   const head = 'v=svc1;s=ok;t=data;e=plain;f=json;ttl=3600;d='.length;
   const sized = (octets: number) => ({ x: 'x'.repeat(octets - '{"x":""}'.length) });
