@@ -114,6 +114,18 @@ for (const http2 of HTTP2_CHOICES) {
         }
       });
 
+      test(`${version}: a schema may be kept for an hour, one that was asked for with a token not at all`, async () => {
+        for (const [q, cache] of [
+          ['get.a.b.v1', 'max-age=3600'],
+          ['get.author-x.b.v1', 'max-age=3600'],
+          ['get.auth-q1w2.a.b.v1', 'no-store'],
+          ['get.AUTH-q1w2.a.b.v1', 'no-store'],
+        ] as const) {
+          const { status, headers } = await shared.clients[version]({ path: `/schema?q=${q}` });
+          assert.deepEqual([status, headers['cache-control']], [200, cache], q);
+        }
+      });
+
       test(`${version}: wire on request of the JSON API, and a tolerated media type parameter`, async () => {
         const wire = await shared.clients[version]({ path: `/resolve?name=echo&ct=${DNS}` });
         assert.equal(wire.headers['content-type'], DNS);
