@@ -97,6 +97,14 @@ export const FAMOUS_NAMES: readonly PlaceName[] = [
   ["St. George's", "Saint George's", 'GD'],
   ['Philipsburg', 'Philipsburg', 'SX'],
   ['Quebec', 'Quebec', 'CA'],
+  ['Cadiz', 'Cadiz', 'ES'],
+  ['Salamanca', 'Salamanca', 'ES'],
+  ['Valencia', 'Valencia', 'ES'],
+  ['Monterey', 'Monterey', 'US'],
+  ['Queenstown', 'Queenstown', 'NZ'],
+  ['San Juan', 'San Juan', 'PR'],
+  ['Waterford', 'Waterford', 'IE'],
+  ['CDMX', 'Mexico City', 'MX'],
 ];
 
 /** Names of countries and territories that a capital or a city state bears too. The others have no place. */
