@@ -8,6 +8,7 @@ import { expired, namespaceUpserted } from '../../../test/support/edge/view/view
 import { LIMITS } from '../../core/limits.ts';
 import { FIRST } from '../lmdb/key-space.ts';
 import { createNew, openExisting, type Tree } from '../lmdb/tree.ts';
+import { openLmdbReader } from '../view/reader.ts';
 import { openLmdbWriter } from '../view/writer.ts';
 import { expiredTarget, forgetAllExpired } from './expired-records.ts';
 
@@ -74,6 +75,26 @@ describe('records that expired', () => {
       expiredTarget(tree, () => null).rememberExpired('a.res.ns.v1', 'ns', AT);
       assert.equal(known(tree), 0);
     }));
+
+  it('are found by a reader that has looked before the first one expired', async () => {
+    const path = join(directory, 'view');
+    const writer = openLmdbWriter({ path });
+    const freshness = { commits: () => commits, generation: () => 0 };
+    let commits = 1;
+    await writer.apply([namespaceUpserted('ns')], 1);
+    const reader = openLmdbReader({ path, freshness });
+    const has = (key: string, now = AT): boolean => {
+      reader.refresh();
+      return reader.hasExpired(key, reader.namespace('ns')!.id, now);
+    };
+    assert.equal(has('a.res.ns.v1'), false);
+    await writer.apply([expired('a.res.ns.v1', AT)], 2);
+    commits++;
+    assert.deepEqual([has('a.res.ns.v1'), has('b.res.ns.v1')], [true, false]);
+    assert.equal(has('a.res.ns.v1', AT + 2 * PERIOD), false);
+    await reader.close();
+    await writer.close();
+  });
 
   it('are deleted by a view in which nothing happens any more, also after a restart', async () => {
     const path = join(directory, 'view');

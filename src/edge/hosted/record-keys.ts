@@ -91,6 +91,10 @@ export function expiredKey(digest: string): Bytes {
   return scratch.subarray(0, putText(scratch, 1, digest, 0, digest.length));
 }
 
+export function isExpiredKey(key: Uint8Array | null): boolean {
+  return key !== null && key[0] === FIRST.expired;
+}
+
 /** @param period number of a period of `LIMITS.expiredMinutes` */
 export function expiredInKey(period: number, digest: string): Bytes {
   const at = putPeriod(scratch, period);

@@ -45,7 +45,7 @@ export interface HostedView {
   /** May return an expired record that is not erased yet: the caller drops it. */
   record(key: string): HostedRecord | null;
   /**
-   * Whether a record of this key expired in the last `LIMITS.expiredMinutes`, or a little earlier. It takes the same steps for every key.
+   * Whether a record of this key expired in the last `LIMITS.expiredMinutes`, or a little earlier. It takes the same steps for every key of a snapshot.
    * @param namespaceId so that the next owner of a name learns nothing of the one before
    * @param now milliseconds since the epoch
    */

@@ -1,6 +1,6 @@
 import { datasetReader } from '../datasets/dataset-reader.ts';
 import type { DatasetView } from '../datasets/view.ts';
-import { hostedReader } from '../hosted/record-reader.ts';
+import { hostedReader, type ReadTree } from '../hosted/record-reader.ts';
 import type { HostedView } from '../hosted/view.ts';
 import { openForReading, type Tree } from '../lmdb/tree.ts';
 import { generationPath, readState } from '../lmdb/view-directory.ts';
@@ -43,6 +43,7 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
         if (commits === seen) return;
         seen = commits;
       }
+      current.anyExpired = null;
       if (serving() === current.generation) {
         current.tree.resetReadTxn();
         return;
@@ -61,7 +62,7 @@ export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbRead
   };
 }
 
-interface Serving {
+interface Serving extends ReadTree {
   tree: Tree;
   generation: number;
 }
@@ -70,7 +71,7 @@ function openServing(directory: string, serving: () => number): Serving {
   for (let attempt = 1; ; attempt++) {
     const generation = serving();
     try {
-      return { tree: openForReading(generationPath(directory, generation)), generation };
+      return { tree: openForReading(generationPath(directory, generation)), generation, anyExpired: null };
     } catch (error) {
       if (serving() === generation || attempt === OPEN_TRIES) throw error;
     }
