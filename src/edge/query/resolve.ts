@@ -51,27 +51,28 @@ function outcomeOf(
       const stored = view.record(query.key);
       return hostedOutcome(stored ?? demoRecord(query.params, query.resource, query.version), OF_DEMO, now);
     }
-    case 'open': {
-      const maxTtl = view.maxTtl(query.namespace);
-      return hostedOutcome(view.record(query.key), readingOf(access, query, view, maxTtl, now), now);
-    }
-    case 'private': {
-      const reading = readingOf(access, query, view, 0, now);
-      return endingBy(access.until, hostedOutcome(view.record(query.key), reading, now));
-    }
+    case 'open':
+      return hostedOutcome(view.record(query.key), readingOf(access, query, view, now), now);
+    case 'private':
+      return endingBy(
+        access.until,
+        hostedOutcome(view.record(query.key), readingOf(access, query, view, now), now),
+      );
   }
 }
 
-const OF_DEMO: HostedReading = { maxTtl: LIMITS.openTtlDefault, hasExpired: () => false };
+const OF_DEMO: HostedReading = { maxTtl: () => LIMITS.openTtlDefault, hasExpired: () => false };
 
 function readingOf(
-  { namespaceId }: Extract<Access, { kind: 'open' | 'private' }>,
-  { key }: Query,
+  { kind, namespaceId }: Extract<Access, { kind: 'open' | 'private' }>,
+  { key, namespace }: Query,
   view: HostedView,
-  maxTtl: number,
   now: number,
 ): HostedReading {
-  return { maxTtl, hasExpired: () => view.hasExpired(key, namespaceId, now) };
+  return {
+    maxTtl: () => (kind === 'open' ? view.maxTtl(namespace) : 0),
+    hasExpired: () => view.hasExpired(key, namespaceId, now),
+  };
 }
 
 /** The outcome, valid no longer than the token that gave access. */

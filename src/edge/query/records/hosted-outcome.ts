@@ -7,8 +7,8 @@ const EXPIRED: Outcome = { kind: 'empty', reason: 'expired', until: FOREVER };
 
 /** How a record may be read, and what the view knows where it has none. */
 export interface HostedReading {
-  /** RR TTL in seconds, 0 for a private answer. A record that expires sooner has a shorter one. */
-  readonly maxTtl: number;
+  /** RR TTL in seconds, 0 for a private answer. A record that expires sooner has a shorter one. Asked where there is a record. */
+  readonly maxTtl: () => number;
   /** Asked where the view has no record. */
   readonly hasExpired: () => boolean;
 }
@@ -22,8 +22,9 @@ export function hostedOutcome(record: HostedRecord | null, reading: HostedReadin
   const { expiresAt } = record;
   if (expiresAt !== null && expiresAt <= now) return EXPIRED;
   const text = hostedEnvelope(record.data, record.format, record.ttlSeconds);
-  if (reading.maxTtl === 0) return { kind: 'answer', text, ttl: 0, until: expiresAt ?? FOREVER };
-  return { kind: 'answer', text, ...countdown(expiresAt, reading.maxTtl, now) };
+  const maxTtl = reading.maxTtl();
+  if (maxTtl === 0) return { kind: 'answer', text, ttl: 0, until: expiresAt ?? FOREVER };
+  return { kind: 'answer', text, ...countdown(expiresAt, maxTtl, now) };
 }
 
 /** The TTL and the time until which it holds: constant until `maxTtl` before the expiry, then one second each. */
