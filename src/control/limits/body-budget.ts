@@ -62,7 +62,8 @@ type State = 'waiting' | 'reading' | 'read' | 'working' | 'over';
 interface Body {
   readonly person: string;
   readonly octets: number;
-  readonly onDrop: (error: AppError) => void;
+  /** Null when it is over: tables of a Set that V8 has replaced keep their entries until a whole collection, and with them the request. */
+  onDrop: ((error: AppError) => void) | null;
   state: State;
   came: number;
   /** `came` at the last look; null: there was none since the body began to be read. */
@@ -158,6 +159,7 @@ export function createBodyBudget({ timers, freeMemory = () => {} }: BodyBudgetOp
     const { state } = body;
     if (state === 'over') return;
     body.state = 'over';
+    body.onDrop = null;
     body.settle?.(tooMany());
     const person = personOf(body.person);
     reading.delete(body);
@@ -223,8 +225,9 @@ export function createBodyBudget({ timers, freeMemory = () => {} }: BodyBudgetOp
       );
       if (slow.length === 0) return;
       const slowest = slow.reduce((least, one) => (progressOf(one) < progressOf(least) ? one : least));
+      const { onDrop } = slowest;
       release(slowest);
-      slowest.onDrop(tooMany());
+      onDrop?.(tooMany());
     }
   }
 
