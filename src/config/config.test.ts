@@ -55,7 +55,6 @@ describe('loadConfig', () => {
       keyDays: null,
       nodeName: 'uqrp',
       udp: 'auto',
-      http2: 'own',
       logFormat: null,
       workers: availableParallelism(),
       providers: {

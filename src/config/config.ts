@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import type { NameServer } from '../core/network/name-server.ts';
-import type { Http2Choice, UdpChoice } from '../core/network/transport.ts';
+import type { UdpChoice } from '../core/network/transport.ts';
 import {
   ENVIRONMENT,
   type Environment,
@@ -71,7 +71,6 @@ export interface Config {
   /** Whether the native code may read UDP packets in batches. */
   readonly udp: UdpChoice;
   /** The implementation of HTTP/2 for DNS over HTTPS. */
-  readonly http2: Http2Choice;
   /** Null: `pretty` when the log goes to a terminal, else `json`. */
   readonly logFormat: LogFormat | null;
   readonly workers: number;
@@ -172,7 +171,6 @@ export function loadConfig(env: Environment, line: CommandLine = {}): Config {
       v.UQRP_DNSSEC_ROLLOVER === 'off' ? null : { zsk: v.UQRP_DNSSEC_ZSK_DAYS, ksk: v.UQRP_DNSSEC_KSK_DAYS },
     nodeName: v.UQRP_NODE ?? (feed?.end === 'node' ? feed.credentials.name : NODE_NAME),
     udp: v.UQRP_UDP,
-    http2: v.UQRP_HTTP2,
     logFormat: v.UQRP_LOG_FORMAT,
     workers: v.UQRP_WORKERS ?? availableParallelism(),
     providers: providerSettings(v),

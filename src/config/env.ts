@@ -1,4 +1,4 @@
-import { HTTP2_CHOICES, UDP_CHOICES } from '../core/network/transport.ts';
+import { UDP_CHOICES } from '../core/network/transport.ts';
 import { COMMANDS } from './command-env.ts';
 import { FEED } from './feed-env.ts';
 import { LISTENERS } from './listener-env.ts';
@@ -229,12 +229,6 @@ export const ENVIRONMENT = {
     meaning:
       "`auto`: many packets a system call, through the native code that comes along, where that loads; `node`: Node's own sockets",
     expects: 'auto or node',
-  }),
-  UQRP_HTTP2: variable({
-    parse: oneOf(HTTP2_CHOICES),
-    fallback: 'own',
-    meaning: "HTTP/2 of DNS over HTTPS. `own`: the server's implementation; `node`: `node:http2`",
-    expects: 'own or node',
   }),
   UQRP_LOG_FORMAT: variable({
     parse: oneOf(LOG_FORMATS),

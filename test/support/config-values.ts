@@ -91,7 +91,6 @@ export const VALUES: readonly [VariableName, readonly string[], readonly string[
   ['UQRP_FEED_CREDENTIALS', [''], ['a\0b']],
   ['UQRP_DNS_RATE', ['0', '1', '1000000'], ['1000001', '-1', 'off']],
   ['UQRP_UDP', ['auto', 'node'], ['batch', 'AUTO', 'off']],
-  ['UQRP_HTTP2', ['own', 'node'], ['nghttp2', 'OWN', 'auto', 'off']],
   ['UQRP_WORKERS', ['1', '256'], ['0', '257', 'all']],
   ['UQRP_TOKEN', ['svck_1', 'a.b-c_d', '~'.repeat(4096)], ['a b', 'a\nb', 'grün', '~'.repeat(4097)]],
   ['UQRP_QUERY_TOKEN', ['svcq0v', 'A1'.repeat(29)], ['a.b', 'a-b', 'a'.repeat(59)]],

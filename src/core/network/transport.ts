@@ -9,10 +9,6 @@ export type UdpChoice = (typeof UDP_CHOICES)[number];
 export const UDP_PATHS = ['batch', 'node'] as const;
 export type UdpPath = (typeof UDP_PATHS)[number];
 
-/** Values of UQRP_HTTP2: `own` is this project's HTTP/2, `node` is `node:http2` (docs/adr/0005-our-own-http2.md). */
-export const HTTP2_CHOICES = ['own', 'node'] as const;
-export type Http2Choice = (typeof HTTP2_CHOICES)[number];
-
 export const CONNECTION_EVENTS = ['opened', 'closed', 'refused', 'evicted'] as const;
 export type ConnectionEvent = (typeof CONNECTION_EVENTS)[number];
 

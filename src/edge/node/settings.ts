@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { NameServer } from '../../core/network/name-server.ts';
 import type { CertificatePair } from '../../core/network/tls.ts';
-import type { Http2Choice, Transport, UdpChoice, UdpPath } from '../../core/network/transport.ts';
+import type { Transport, UdpChoice, UdpPath } from '../../core/network/transport.ts';
 import type { PeriodSecret } from '../../feed/node-keys.ts';
 import type { NodeKeySetData } from '../dnssec/keys/node-key-set.ts';
 import type { SigningMode } from '../dnssec/signing/signer.ts';
@@ -57,7 +57,6 @@ export interface WorkerSettings {
   /** UDP replies a second of one class to one network. 0, for load tests, switches off every limit by address. */
   readonly rate: number;
   readonly udp: UdpChoice;
-  readonly http2: Http2Choice;
   /** See `createConnectionMemory`. */
   readonly connections: SharedArrayBuffer;
   /** Shared by all workers; see `createRateMemory`. */

@@ -152,7 +152,6 @@ export async function startWorker(settings: WorkerSettings, host: WorkerHost): P
       ...secured,
       port: settings.ports.doh,
       ...resources,
-      http2: settings.http2,
       limits,
       connections,
       admit: rates?.admit ?? null,

@@ -187,7 +187,6 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       cookies: secrets.first.cookies,
       rate: config.dnsRate,
       udp: config.udp,
-      http2: config.http2,
       rates,
       connections,
     },

@@ -6,7 +6,6 @@ import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { gather, get } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { frame, query, type Setting, setting, until } from '../../../../test/support/edge/transport/fakes.ts';
 import { makeSelfSigned } from '../../../certificates/self-signed.ts';
-import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 import { type DohOptions, listenDoh } from '../doh/listener.ts';
 import type { TlsListener } from '../shared/tls.ts';
 import { listenDot } from '../stream/dot.ts';
@@ -191,56 +190,54 @@ const UNFINISHED = {
   'content-length': '60',
 };
 
-for (const choice of HTTP2_CHOICES) {
-  test(`over HTTP/2 (${choice}) 43 addresses with an unfinished POST a connection do not lock newcomers out (finding 7 of the second security review)`, async () => {
-    const options = { ...setting(), http2: choice };
-    const listener = await KINDS.doh.listen(options, { connections: 86, connectionsPerAddress: 2 });
-    // Another network: it asked before all of them, and keeps its connection.
-    const early = await http2Session(listener);
-    await gather(early.request({ ':path': get('hot') }));
-    for (let address = 1; address <= 43; address++) {
-      for (let i = 0; i < 2; i++) {
-        const session = await http2Session(listener, `127.0.7.${address}`);
-        const request = session.request(UNFINISHED, { endStream: false });
-        request.on('error', () => {});
-        request.write('xx');
-      }
+test('over HTTP/2 43 addresses with an unfinished POST a connection do not lock newcomers out (finding 7 of the second security review)', async () => {
+  const options = setting();
+  const listener = await KINDS.doh.listen(options, { connections: 86, connectionsPerAddress: 2 });
+  // Another network: it asked before all of them, and keeps its connection.
+  const early = await http2Session(listener);
+  await gather(early.request({ ':path': get('hot') }));
+  for (let address = 1; address <= 43; address++) {
+    for (let i = 0; i < 2; i++) {
+      const session = await http2Session(listener, `127.0.7.${address}`);
+      const request = session.request(UNFINISHED, { endStream: false });
+      request.on('error', () => {});
+      request.write('xx');
     }
-    await until(() => options.observe.count('doh evicted') >= 1);
-    for (let i = 1; i <= 6; i++) {
-      const newcomer = await http2Session(listener, `127.0.8.${i}`);
-      await gather(newcomer.request({ ':path': get('hot') }));
-    }
-    assert.equal(options.observe.count('doh refused'), 0);
-    assert.equal(early.destroyed, false);
-    await gather(early.request({ ':path': get('hot') }));
-    for (const socket of sockets) socket.destroy();
-    await listener.close(0);
-  });
+  }
+  await until(() => options.observe.count('doh evicted') >= 1);
+  for (let i = 1; i <= 6; i++) {
+    const newcomer = await http2Session(listener, `127.0.8.${i}`);
+    await gather(newcomer.request({ ':path': get('hot') }));
+  }
+  assert.equal(options.observe.count('doh refused'), 0);
+  assert.equal(early.destroyed, false);
+  await gather(early.request({ ':path': get('hot') }));
+  for (const socket of sockets) socket.destroy();
+  await listener.close(0);
+});
 
-  test(`over HTTP/2 (${choice}) an idle connection gives way, one with a request does not`, async () => {
-    const http2 = await import('node:http2');
-    const time = { now: 1_700_000_000_000 };
-    const options = { ...setting(), clock: () => time.now, http2: choice };
-    const listener = await KINDS.doh.listen(options, { connections: 2, connectionsPerAddress: 0 });
-    const session = (): import('node:http2').ClientHttp2Session => {
-      const made = http2.connect(`https://localhost:${listener.address.port}`, { ca: tls.cert });
-      made.on('error', () => made.destroy());
-      return made;
-    };
-    const busy = session();
-    const owed = busy.request({ ':path': get('wait') });
-    await until(() => options.handler.asked.length === 1);
-    time.now += 10;
-    const idle = session();
-    await gather(idle.request({ ':path': get('hot') }));
-    const third = await newcomer(listener);
-    await until(() => idle.destroyed);
-    assert.equal(busy.destroyed, false);
-    await KINDS.doh.ask(third, 'hot');
-    options.handler.gate.open();
-    await gather(owed);
-    busy.destroy();
-    await listener.close(0);
-  });
-}
+test('over HTTP/2 an idle connection gives way, one with a request does not', async () => {
+  const http2 = await import('node:http2');
+  const time = { now: 1_700_000_000_000 };
+  const options = { ...setting(), clock: () => time.now };
+  const listener = await KINDS.doh.listen(options, { connections: 2, connectionsPerAddress: 0 });
+  const session = (): import('node:http2').ClientHttp2Session => {
+    const made = http2.connect(`https://localhost:${listener.address.port}`, { ca: tls.cert });
+    made.on('error', () => made.destroy());
+    return made;
+  };
+  const busy = session();
+  const owed = busy.request({ ':path': get('wait') });
+  await until(() => options.handler.asked.length === 1);
+  time.now += 10;
+  const idle = session();
+  await gather(idle.request({ ':path': get('hot') }));
+  const third = await newcomer(listener);
+  await until(() => idle.destroyed);
+  assert.equal(busy.destroyed, false);
+  await KINDS.doh.ask(third, 'hot');
+  options.handler.gate.open();
+  await gather(owed);
+  busy.destroy();
+  await listener.close(0);
+});

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
-import { dohScenes, get, tls } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
+import { get, tls, withDoh } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { until } from '../../../../test/support/edge/transport/fakes.ts';
-import { HTTP2_CHOICES } from '../../../core/network/transport.ts';
 import { FLAG, FRAME, PREFACE } from './http2/codes.ts';
 
 function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
@@ -38,26 +37,24 @@ async function connect(port: number): Promise<TLSSocket> {
   return socket;
 }
 
-for (const http2 of HTTP2_CHOICES) {
-  describe(`floods of frames, HTTP/2 ${http2}`, () => {
-    for (const [name, first, again] of FLOODS) {
-      test(`${name}: the connection ends, and other clients are served`, async () => {
-        await dohScenes(http2)({}, async ({ options, listener, clients }) => {
-          const socket = await connect(listener.address.port);
-          // Replies stay unread, as an attacker leaves them.
-          socket.pause();
-          socket.write(Buffer.concat([Buffer.from(PREFACE), frame(FRAME.settings, 0, 0, NOTHING), first]));
-          const many = Buffer.concat(Array.from({ length: 500 }, () => again));
-          const isOver = (): boolean => options.observe.count('doh closed') > 0 || socket.destroyed;
-          for (let round = 0; round < 200 && !isOver(); round++) {
-            await new Promise<void>((resolve) => socket.write(many, () => resolve()));
-          }
-          socket.resume();
-          await until(isOver);
-          assert.equal((await clients.h2({ path: get('hot') })).status, 200);
-          assert.deepEqual(options.faults, []);
-        });
+describe('floods of frames', () => {
+  for (const [name, first, again] of FLOODS) {
+    test(`${name}: the connection ends, and other clients are served`, async () => {
+      await withDoh({}, async ({ options, listener, clients }) => {
+        const socket = await connect(listener.address.port);
+        // Replies stay unread, as an attacker leaves them.
+        socket.pause();
+        socket.write(Buffer.concat([Buffer.from(PREFACE), frame(FRAME.settings, 0, 0, NOTHING), first]));
+        const many = Buffer.concat(Array.from({ length: 500 }, () => again));
+        const isOver = (): boolean => options.observe.count('doh closed') > 0 || socket.destroyed;
+        for (let round = 0; round < 200 && !isOver(); round++) {
+          await new Promise<void>((resolve) => socket.write(many, () => resolve()));
+        }
+        socket.resume();
+        await until(isOver);
+        assert.equal((await clients.h2({ path: get('hot') })).status, 200);
+        assert.deepEqual(options.faults, []);
       });
-    }
-  });
-}
+    });
+  }
+});

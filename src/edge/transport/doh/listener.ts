@@ -1,6 +1,5 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../../core/limits.ts';
-import type { Http2Choice } from '../../../core/network/transport.ts';
 import { admitConnections } from '../connections/admission.ts';
 import {
   CONNECTION_LIMITS,
@@ -25,7 +24,6 @@ import type { Exchange } from './exchange.ts';
 import { Http1Server } from './http1-server.ts';
 import { commonHeaders } from './http2/hpack/hpack-encoder.ts';
 import { Http2Server } from './http2/server.ts';
-import { NodeHttp2Server } from './node-http2/server.ts';
 import { type DohService, serveExchange } from './serve.ts';
 
 export interface DohLimits extends ConnectionLimits {
@@ -47,8 +45,6 @@ export const DOH_LIMITS: DohLimits = {
 export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi, 'json' | 'schema'> {
   /** Overrides of the defaults. */
   readonly limits?: Partial<DohLimits>;
-  /** The implementation of HTTP/2 (docs/adr/0005-our-own-http2.md); default `own`. */
-  readonly http2?: Http2Choice;
   /** Rate limit: 0 lets a request pass, n answers 429 with `Retry-After: n` (seconds). */
   readonly admit?: ((address: string) => number) | null;
   /** Connections of the process; without it this listener counts its own. */
@@ -74,19 +70,15 @@ export async function listenDoh(options: DohOptions): Promise<DohListener> {
     clock,
     onExchange: (exchange) => serveExchange(exchange, service),
   });
-  const shared = {
+  const http2 = new Http2Server({
     limits: { ...limits, body: LIMITS.dohBody },
     clock,
     onRequest: (exchange: Exchange) => serveExchange(exchange, service),
     onFault,
-  };
-  const http2 =
-    options.http2 === 'node'
-      ? new NodeHttp2Server({ ...shared, common: COMMON_HEADERS })
-      : new Http2Server({ ...shared, common: commonHeaders(COMMON_HEADERS) });
+    common: commonHeaders(COMMON_HEADERS),
+  });
   const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
-  // nghttp2 ends a flood of PINGs by what one read brings: more than 1,000, which need reads of 64 KiB.
-  if (options.http2 !== 'node') readClientHelloFirst(server);
+  readClientHelloFirst(server);
   closeFailedHandshakes(server);
   const guarded = admitConnections(server, {
     transport: 'doh',

@@ -4,7 +4,6 @@ import * as http2 from 'node:http2';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { makeSelfSigned } from '../../../../../src/certificates/self-signed.ts';
-import type { Http2Choice } from '../../../../../src/core/network/transport.ts';
 import {
   type DohListener,
   type DohOptions,
@@ -51,13 +50,11 @@ export interface Scene {
   readonly session: http2.ClientHttp2Session;
 }
 
-/** Runs a scenario with a listener over one implementation of HTTP/2 and its clients; closes them at its end. */
-export function dohScenes(http2: Http2Choice) {
-  return (extra: Partial<DohOptions>, scenario: (scene: Scene) => Promise<void>): Promise<void> =>
-    withDoh({ http2, ...extra }, scenario);
-}
-
-async function withDoh(extra: Partial<DohOptions>, scenario: (scene: Scene) => Promise<void>): Promise<void> {
+/** Runs a scenario with a listener and its clients; closes them at its end. */
+export async function withDoh(
+  extra: Partial<DohOptions>,
+  scenario: (scene: Scene) => Promise<void>,
+): Promise<void> {
   const options = setting();
   const listener = await listenDoh({ ...options, tls, json, schema, ...extra });
   const origin = `https://localhost:${listener.address.port}`;
