@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { browserMissing } from '../../test/support/control/passkeys/browser.ts';
-import { type BrowserPage, openPage } from './testing/browser-page.ts';
-import { type TestServer, testServer } from './testing/server.ts';
+import { type BrowserPage, openPage } from '../../test/support/sdk/browser-page.ts';
+import { type TestServer, testServer } from '../../test/support/sdk/server.ts';
 
 const EMAIL = 'page@example.net';
 const missing = browserMissing();

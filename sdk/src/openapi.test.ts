@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { type Schema, typeOf } from './testing/schema-types.ts';
-import { typeFaults } from './testing/type-check.ts';
+import { type Schema, typeOf } from '../../test/support/sdk/schema-types.ts';
+import { typeFaults } from '../../test/support/sdk/type-check.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCUMENT = JSON.parse(readFileSync(`${ROOT}docs/openapi.json`, 'utf8')) as {

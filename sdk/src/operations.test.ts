@@ -9,8 +9,8 @@ import {
   resolve,
 } from '../../test/support/control/api/openapi/document.ts';
 import { createValidator } from '../../test/support/control/api/openapi/validator.ts';
+import { CALLS, WITHOUT_METHOD } from '../../test/support/sdk/operation-calls.ts';
 import { Uqrp } from './rest/uqrp.ts';
-import { CALLS, WITHOUT_METHOD } from './testing/operation-calls.ts';
 
 const DOCUMENT = JSON.parse(
   readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),

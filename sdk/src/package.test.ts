@@ -7,8 +7,8 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
+import { installed, tarball } from '../../test/support/sdk/packed.ts';
 import { VERSION } from './rest/http/version.ts';
-import { installed, tarball } from './testing/packed.ts';
 
 const run = promisify(execFile);
 const ATTW = fileURLToPath(

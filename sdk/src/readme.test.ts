@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
-import { makeProject, type Project } from './testing/project.ts';
-import { type TestServer, testServer } from './testing/server.ts';
-import { typeFaults } from './testing/type-check.ts';
+import { makeProject, type Project } from '../../test/support/sdk/project.ts';
+import { type TestServer, testServer } from '../../test/support/sdk/server.ts';
+import { typeFaults } from '../../test/support/sdk/type-check.ts';
 
 const run = promisify(execFile);
 

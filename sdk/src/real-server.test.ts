@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { CUSTOMER, testServer } from '../../test/support/sdk/server.ts';
+import { tlsFetch } from '../../test/support/sdk/tls-fetch.ts';
 import { Malformed, NotFound, Refused, ServiceError, Unavailable, Unreadable } from './dns/errors.ts';
 import { Reader } from './dns/reader.ts';
 import { Services } from './dns/services.ts';
@@ -9,8 +11,6 @@ import { ApiError } from './rest/http/errors.ts';
 import { BulkError } from './rest/records/bulk.ts';
 import { bytesOf, jsonOf, textOf } from './rest/records/value.ts';
 import type { Uqrp } from './rest/uqrp.ts';
-import { CUSTOMER, testServer } from './testing/server.ts';
-import { tlsFetch } from './testing/tls-fetch.ts';
 
 describe('the client against a server', () => {
   let uqrp: Uqrp;

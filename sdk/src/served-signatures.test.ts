@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
+import { type TestServer, testServer } from '../../test/support/sdk/server.ts';
+import { tlsFetch } from '../../test/support/sdk/tls-fetch.ts';
 import { checkAnswer, checkKeys } from './dns/dnssec/check-answer.ts';
 import { readDs } from './dns/dnssec/zone-keys.ts';
 import { exchange, exchangeJson } from './dns/doh.ts';
@@ -11,8 +13,6 @@ import { decodeMessage } from './dns/message/message.ts';
 import { encodeQuery } from './dns/message/query.ts';
 import { readServiceDocument } from './dns/schema.ts';
 import type { Fetch } from './shared/fetch.ts';
-import { type TestServer, testServer } from './testing/server.ts';
-import { tlsFetch } from './testing/tls-fetch.ts';
 
 describe('signatures of a server', () => {
   let fetch: Fetch;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { type TestServer, testServer } from '../../test/support/sdk/server.ts';
 import { Reader } from './dns/reader.ts';
 import type { QueryLogEvent, QueryLogRow } from './rest/query-logs.ts';
 import type { ExportedRecord } from './rest/resources.ts';
 import type { Uqrp } from './rest/uqrp.ts';
-import { type TestServer, testServer } from './testing/server.ts';
 
 const NAMESPACE = 'telemetry-tests';
 /** Rows and counts are visible some time after their queries. */

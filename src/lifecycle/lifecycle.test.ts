@@ -28,15 +28,13 @@ describe('loop', () => {
     const timers = createManualTimers();
     const waker = createWaker(ending.signal, timers);
     const failures: number[] = [];
-    const recovered: number[] = [];
     const ended = loop({
       signal: ending.signal,
       waker,
       pass,
       onError: (_error, count) => failures.push(count),
-      onRecovered: (count) => recovered.push(count),
     });
-    return { ending, timers, waker, failures, recovered, ended };
+    return { ending, timers, waker, failures, ended };
   }
 
   it('passes again after the time that the pass asked for', async () => {
@@ -68,7 +66,7 @@ describe('loop', () => {
     await run.ended;
   });
 
-  it('retries with growing delays, and reports failures and recovery', async () => {
+  it('retries with growing delays, reports failures, and counts anew after a pass that succeeds', async () => {
     let fails = true;
     const run = start(async () => {
       if (fails) throw new Error('no database');
@@ -78,7 +76,9 @@ describe('loop', () => {
     assert.deepEqual(run.failures, [1, 2, 3, 4]);
     fails = false;
     await run.timers.advance(DEFAULT_BACKOFF.capMs);
-    assert.deepEqual(run.recovered, [4]);
+    fails = true;
+    await run.timers.advance(1000);
+    assert.deepEqual(run.failures.slice(0, 5), [1, 2, 3, 4, 1]);
     run.ending.abort();
     await run.ended;
   });

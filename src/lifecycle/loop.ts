@@ -11,8 +11,6 @@ export interface LoopOptions {
   readonly backoff?: Backoff;
   /** Must not throw. Not called after the signal is aborted. @param failures in a row, from 1 */
   readonly onError: (error: unknown, failures: number) => void;
-  /** Must not throw. Called after the first pass that succeeds after failures. */
-  readonly onRecovered?: (failures: number) => void;
 }
 
 /**
@@ -20,13 +18,12 @@ export interface LoopOptions {
  * shortens the backoff to its first delay. Resolves when it has ended; never rejects.
  */
 export async function loop(options: LoopOptions): Promise<void> {
-  const { signal, waker, pass, onError, onRecovered, backoff = DEFAULT_BACKOFF } = options;
+  const { signal, waker, pass, onError, backoff = DEFAULT_BACKOFF } = options;
   let failures = 0;
   while (!signal.aborted) {
     waker.reset();
     try {
       const nextMs = await pass();
-      if (failures > 0) onRecovered?.(failures);
       failures = 0;
       await waker.wait(nextMs);
     } catch (error) {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeProject } from '../../sdk/src/testing/project.ts';
+import { makeProject } from '../support/sdk/project.ts';
 import { account, startUqrp } from '../support/server-process.ts';
 
 const NODES = ['20.20.2', '22.23.3'];

@@ -21,11 +21,11 @@ import { StatefulSet } from 'kubernetes-models/apps/v1/StatefulSet';
 import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { Service } from 'kubernetes-models/v1/Service';
 import { parseAllDocuments } from 'yaml';
-import { typeFaults } from '../../sdk/src/testing/type-check.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { ENVIRONMENT } from '../../src/config/env.ts';
 import { environmentOf, parseDockerfile } from '../support/deploy/dockerfile.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
+import { typeFaults } from '../support/sdk/type-check.ts';
 
 const FILES = ['all-in-one.yaml', 'nodes.yaml'] as const;
 const KINDS = { DaemonSet, Deployment, StatefulSet, ConfigMap, Service } as const;

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, before, describe, it } from 'node:test';
 import { type Client, OpenFeature, ProviderEvents } from '@openfeature/server-sdk';
 import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
+import { openRelay } from '../../../test/support/sdk/relay.ts';
+import { type TestServer, testServer } from '../../../test/support/sdk/server.ts';
 import { Reader } from '../dns/reader.ts';
 import type { Uqrp } from '../rest/uqrp.ts';
-import { openRelay } from '../testing/relay.ts';
-import { type TestServer, testServer } from '../testing/server.ts';
 import { FlagCache } from './flag-cache.ts';
 import { UqrpProvider, type UqrpProviderOptions } from './provider.ts';
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { testServer } from '../testing/server.ts';
+import { testServer } from '../../../test/support/sdk/server.ts';
 import { Uqrp } from './uqrp.ts';
 
 const FIXTURE = fileURLToPath(new URL('../../../test/fixtures/attest/plain/', import.meta.url));

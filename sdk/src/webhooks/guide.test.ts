@@ -8,7 +8,7 @@ import type { ChangeBody } from '../../../src/core/change.ts';
 import { LIMITS } from '../../../src/core/limits.ts';
 import { WEBHOOK_EVENTS } from '../../../src/core/webhooks.ts';
 import { faultOfDelivery } from '../../../test/support/control/api/openapi/delivery-check.ts';
-import { block, blocks, GUIDE } from '../testing/guide.ts';
+import { block, blocks, GUIDE } from '../../../test/support/sdk/guide.ts';
 import { verifyWebhook } from './verify.ts';
 
 const SECRET = 'd'.repeat(64);

@@ -3,7 +3,18 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import Stripe from 'stripe';
-import { BODY, check, HEADER, HEX, NOW, OTHER, SECRET, signed, T, WRONG } from '../testing/check.ts';
+import {
+  BODY,
+  check,
+  HEADER,
+  HEX,
+  NOW,
+  OTHER,
+  SECRET,
+  signed,
+  T,
+  WRONG,
+} from '../../../test/support/sdk/check.ts';
 import { WebhookVerificationError, type WebhookVerificationReason } from './verification-error.ts';
 import { verifyWebhook } from './verify.ts';
 

@@ -3,9 +3,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
-import { block } from '../testing/guide.ts';
-import { makeProject, type Project, post, type Receiver, startReceiver } from '../testing/project.ts';
-import { typeFaults } from '../testing/type-check.ts';
+import { block } from '../../../test/support/sdk/guide.ts';
+import {
+  makeProject,
+  type Project,
+  post,
+  type Receiver,
+  startReceiver,
+} from '../../../test/support/sdk/project.ts';
+import { typeFaults } from '../../../test/support/sdk/type-check.ts';
 
 const SECRET = createHmac('sha256', 'a').update('signing').digest('hex');
 const JSON_TYPE = { 'content-type': 'application/json' };

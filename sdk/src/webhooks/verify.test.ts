@@ -12,7 +12,7 @@ import {
   signed,
   T,
   WRONG,
-} from '../testing/check.ts';
+} from '../../../test/support/sdk/check.ts';
 import { type SigningSecrets, type VerifyOptions, verifyWebhook, verifyWebhookAsync } from './verify.ts';
 
 type HeaderCase = readonly [

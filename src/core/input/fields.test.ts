@@ -37,13 +37,6 @@ test('nothing is coerced, and every fault is named', () => {
     [{}, (it) => it.object('a'), null],
     [[], (it) => it.object('a'), 'a must be an object'],
     [null, (it) => it.object('a'), 'a must be an object'],
-    ['ok', (it) => it.requiredName('a', 2), null],
-    ['👩👩', (it) => it.requiredName('a', 2), null],
-    ['👩👩👩', (it) => it.requiredName('a', 2), 'a must have at most 2 characters'],
-    ['x'.repeat(5), (it) => it.requiredName('a', 2), 'a must have at most 2 characters'],
-    ['a\u0085', (it) => it.requiredName('a', 2), 'a must be one line of text and not blank'],
-    ['not', (it) => it.requiredName('a', 2), 'a must have at most 2 characters'],
-    ['  ', (it) => it.requiredName('a', 2), 'a must be one line of text and not blank'],
   ];
   for (const [value, use, fault] of cases) {
     const messages = read({ a: value }, (fields) => {
@@ -54,13 +47,9 @@ test('nothing is coerced, and every fault is named', () => {
   }
 });
 
-test('a list is read without its repetitions, and a required one must be there', () => {
+test('a list is read without its repetitions', () => {
   read({ a: ['y', 'x', 'y'] }, (fields) =>
-    assert.deepEqual(fields.requiredListOf('a', 3, isText, 'strings'), ['y', 'x']),
-  );
-  assert.deepEqual(
-    read({}, (fields) => fields.requiredListOf('a', 3, isText, 'strings')),
-    ['a is required'],
+    assert.deepEqual(fields.listOf('a', 3, isText, 'strings'), ['y', 'x']),
   );
   assert.deepEqual(read({}, texts), []);
 });

@@ -101,15 +101,6 @@ export class Fields {
     return this.#require(name) ? this.text(name) : undefined;
   }
 
-  requiredName(name: string, max: number): string | undefined {
-    const value = this.requiredText(name);
-    if (value === undefined) return undefined;
-    if (!isOneLine(value)) this.fault(name, 'must be one line of text and not blank');
-    else if (!hasAtMost(value, max)) this.fault(name, `must have at most ${max} characters`);
-    else return value;
-    return undefined;
-  }
-
   integer(name: string, min: number, max: number): number | undefined {
     const value = this.#read(name, 'must be an integer', (it): it is number => Number.isInteger(it));
     if (value === undefined || (value >= min && value <= max)) return value;
@@ -152,15 +143,6 @@ export class Fields {
     if (items.every(is)) return [...new Set(items)];
     this.fault(name, `must have only ${only}`);
     return undefined;
-  }
-
-  requiredListOf<T>(
-    name: string,
-    max: number,
-    is: (item: unknown) => item is T,
-    only: string,
-  ): readonly T[] | undefined {
-    return this.#require(name) ? this.listOf(name, max, is, only) : undefined;
   }
 
   object(name: string): JsonObject | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { block } from '../../../../sdk/src/testing/guide.ts';
+import { block } from '../../../../test/support/sdk/guide.ts';
 import type { DeliveryResource, WebhookResource } from '../../../../sdk/src/uqrp-sdk.ts';
 import { DELIVERY_ERRORS } from '../../../../src/core/webhooks.ts';
 import { NO_DELIVERIES, withDelivery, withFirst, withOlder } from './delivery-list.ts';

@@ -13,7 +13,7 @@ import {
   reply,
   SIGNED_AT,
   txt,
-} from '../../testing/hand-signed.ts';
+} from '../../../../test/support/sdk/hand-signed.ts';
 import { nameFromText } from '../message/dns-name.ts';
 import { checkKeys, type KeysCheck, type KeysOptions } from './check-answer.ts';
 import { checkSignatures, type SignatureReason } from './check-signatures.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type SignedZone, signedZone } from '../../testing/signed-zone.ts';
-import { assertTiled } from '../../testing/spans.ts';
+import { type SignedZone, signedZone } from '../../../../test/support/sdk/signed-zone.ts';
+import { assertTiled } from '../../../../test/support/sdk/spans.ts';
 import { MessageError } from './cursor.ts';
 import { readName } from './dns-name.ts';
 import { type DnsMessage, decodeMessage, recordsIn } from './message.ts';

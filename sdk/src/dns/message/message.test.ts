@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import dnsPacket from 'dns-packet';
 import fc from 'fast-check';
-import { assertTiled } from '../../testing/spans.ts';
+import { assertTiled } from '../../../../test/support/sdk/spans.ts';
 import { typeName, typeOf } from './codes.ts';
 import { MessageError } from './cursor.ts';
 import { nameFromText } from './dns-name.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { softwareAuthenticator } from '../../../../test/support/control/passkeys/authenticator.ts';
-import { type TestServer, testServer } from '../../testing/server.ts';
+import { type TestServer, testServer } from '../../../../test/support/sdk/server.ts';
 import { Uqrp } from '../uqrp.ts';
 
 const ENDED = { status: 401, code: 'authentication_error' } as const;

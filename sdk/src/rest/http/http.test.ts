@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { inspect } from 'node:util';
-import { drop, hang, reply, type Step, scripted } from '../../testing/scripted-server.ts';
+import { drop, hang, reply, type Step, scripted } from '../../../../test/support/sdk/scripted-server.ts';
 import { Uqrp } from '../uqrp.ts';
 import { ApiError, ConnectionError, TimeoutError, type UqrpError } from './errors.ts';
 import type { UqrpOptions } from './http.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { drop, hang, reply, type Step, scripted } from '../../testing/scripted-server.ts';
+import { drop, hang, reply, type Step, scripted } from '../../../../test/support/sdk/scripted-server.ts';
 import type { QueryLogEvent } from '../query-logs.ts';
 import { Uqrp } from '../uqrp.ts';
 import type { UqrpError } from './errors.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
-import { addAuthenticator, CHROMIUM } from '../../../test/support/control/passkeys/browser.ts';
+import { addAuthenticator, CHROMIUM } from '../control/passkeys/browser.ts';
 import { builtPackage } from './packed.ts';
 
 /** A page of the server's origin with the built package, as a bundler would load it. */

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startUqrp, type UqrpPorts } from '../../../test/support/server-process.ts';
-import { Uqrp } from '../rest/uqrp.ts';
+import { Uqrp } from '../../../sdk/src/rest/uqrp.ts';
+import { startUqrp, type UqrpPorts } from '../server-process.ts';
 
 /** Address of the customer of `TestServer.customer`. Its tier allows everything. */
 export const CUSTOMER = 'test@example.net';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const SDK = fileURLToPath(new URL('../../', import.meta.url));
+const SDK = fileURLToPath(new URL('../../../sdk/', import.meta.url));
 const MODULES = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 
 let built: Promise<string> | null = null;

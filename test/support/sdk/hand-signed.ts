@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto';
 import dnsPacket from 'dns-packet';
-import { signedOctets } from '../dns/dnssec/canonical.ts';
-import { keyTag, type ZoneKey } from '../dns/dnssec/zone-keys.ts';
-import { labelCount, nameFromText } from '../dns/message/dns-name.ts';
-import { type DnsMessage, decodeMessage } from '../dns/message/message.ts';
-import { rdataOf } from '../dns/message/record.ts';
+import { signedOctets } from '../../../sdk/src/dns/dnssec/canonical.ts';
+import { keyTag, type ZoneKey } from '../../../sdk/src/dns/dnssec/zone-keys.ts';
+import { labelCount, nameFromText } from '../../../sdk/src/dns/message/dns-name.ts';
+import { type DnsMessage, decodeMessage } from '../../../sdk/src/dns/message/message.ts';
+import { rdataOf } from '../../../sdk/src/dns/message/record.ts';
 
 /** A record as dns-packet writes it. */
 export interface Answer {

@@ -1,4 +1,4 @@
-import type { Uqrp } from '../rest/uqrp.ts';
+import type { Uqrp } from '../../../sdk/src/rest/uqrp.ts';
 
 type Call = (uqrp: Uqrp) => Promise<unknown>;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { DnsMessage } from '../dns/message/message.ts';
+import type { DnsMessage } from '../../../sdk/src/dns/message/message.ts';
 
 /** The spans follow each other from the first octet to the last. */
 export function assertTiled({ spans, octets: all }: DnsMessage): void {

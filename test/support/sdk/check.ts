@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
-import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
-import { WebhookVerificationError, type WebhookVerificationReason } from '../webhooks/verification-error.ts';
+import {
+  WebhookVerificationError,
+  type WebhookVerificationReason,
+} from '../../../sdk/src/webhooks/verification-error.ts';
 import {
   type SigningSecrets,
   type VerifyOptions,
   verifyWebhook,
   verifyWebhookAsync,
-} from '../webhooks/verify.ts';
+} from '../../../sdk/src/webhooks/verify.ts';
+import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
 
 export const SECRET = createHash('sha256').update('a signing secret').digest('hex');
 export const OTHER = createHash('sha256').update('another secret').digest('hex');
