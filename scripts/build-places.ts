@@ -8,8 +8,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants, zstdCompressSync } from 'node:zlib';
 import { compact, fold } from '../src/edge/services/places/fold.ts';
-import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/edge/services/places/format.ts';
 import { COUNTRY_ALIASES, REGIONS } from '../src/edge/services/places/regions.ts';
+import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/edge/services/places/table.ts';
 import { AIRPORTS } from './airport-codes.ts';
 import {
   COUNTRY_CITIES,

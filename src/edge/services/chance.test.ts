@@ -3,11 +3,11 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { answerFields, askName, NOW } from '../../../test/support/edge/services/check-service.ts';
 import { draw } from './chance.ts';
-import { makeCoin } from './coin/service.ts';
-import { makeDice } from './dice/service.ts';
-import { makeRandom } from './random/service.ts';
+import { makeCoin } from './coin.ts';
+import { makeDice } from './dice.ts';
+import { makeRandom } from './random.ts';
 import type { Service } from './service.ts';
-import { makeUuid } from './uuid/service.ts';
+import { makeUuid } from './uuid.ts';
 
 const [dice, coin, random, uuid] = [makeDice(), makeCoin(), makeRandom(), makeUuid()];
 

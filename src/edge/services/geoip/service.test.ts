@@ -20,8 +20,8 @@ import {
   openLoaded,
 } from './files.ts';
 import { parseIpLabel } from './ip-label.ts';
-import { GEOIP_ABOUT } from './schema.ts';
-import { makeGeoip } from './service.ts';
+import { GEOIP_ABOUT, makeGeoip } from './service.ts';
+
 import { updateDatabase } from './update.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'uqrp-geoip-'));

@@ -16,7 +16,7 @@ import {
 } from '../../../../test/support/edge/services/providers/rig.ts';
 import type { Outcome } from '../../../core/query/outcome.ts';
 import { makeCrypto } from '../crypto/service.ts';
-import { makeForecast } from '../forecast/service.ts';
+import { makeForecast } from '../forecast.ts';
 import { makeForex } from '../forex/service.ts';
 import type { Place, Places } from '../places/place.ts';
 import type { Service } from '../service.ts';

@@ -6,9 +6,8 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { NOW } from '../../../../test/support/edge/services/check-service.ts';
 import { fixture } from '../../../../test/support/edge/services/providers/rig.ts';
-import { importExchangeMap } from './import.ts';
+import { DirectoryError, importExchangeMap, parseSymbolDirectory } from './import.ts';
 import { mapFile, readExchangeMap, watchExchangeMap } from './map-file.ts';
-import { DirectoryError, parseSymbolDirectory } from './symbol-directory.ts';
 
 const FILE = fileURLToPath(new URL('../../../../test/fixtures/providers/nasdaqtraded.txt', import.meta.url));
 const TEXT = fixture('nasdaqtraded.txt');

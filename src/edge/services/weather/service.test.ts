@@ -6,15 +6,14 @@ import {
   freshReading,
 } from '../../../../test/support/edge/services/providers/fake-providers.ts';
 import { fixture, openRig, sends } from '../../../../test/support/edge/services/providers/rig.ts';
-import { makeForecast } from '../forecast/service.ts';
+import { makeForecast } from '../forecast.ts';
 import type { Place, Places } from '../places/place.ts';
 import { jsonOf } from '../providers/sources/parse.ts';
 import { conditionOf } from './conditions.ts';
 import { cellKey, cellOf, fahrenheit, type Meteo } from './meteo.ts';
-import { parseMetno } from './metno.ts';
+import { parseMetno, wmoCode } from './metno.ts';
 import { currentTime, parseOpenMeteo } from './openmeteo.ts';
 import { makeWeather } from './service.ts';
-import { wmoCode } from './symbols.ts';
 
 const PARIS: Place = { name: 'Paris', country: 'FR', lat: 48.85341, lon: 2.3488 };
 const PLACES: Places = { find: (name) => (name === 'paris' ? PARIS : null) };
