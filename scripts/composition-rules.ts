@@ -68,33 +68,6 @@ export const COMPOSITION: readonly ModuleRow[] = [
     ],
   },
   {
-    module: 'roles/control/control-commands.ts',
-    may: ['roles/refusal-reports.ts', 'core', 'config', 'telemetry', 'feed', 'control/store'],
-  },
-  {
-    module: 'roles/control/control-snapshots.ts',
-    may: [
-      'core',
-      'lifecycle',
-      'telemetry',
-      'feed',
-      'edge/services/geoip/files.ts',
-      'edge/services/stock/map-file.ts',
-    ],
-  },
-  {
-    module: 'roles/edge/edge-snapshots.ts',
-    may: [
-      'core',
-      'lifecycle',
-      'telemetry',
-      'feed',
-      'edge/lmdb',
-      'edge/services/geoip/files.ts',
-      'edge/services/stock/map-file.ts',
-    ],
-  },
-  {
     module: 'snapshot-process.ts',
     may: ['core', 'lifecycle', 'feed', 'edge/lmdb', 'edge/view', 'control/store/sqlite/server-lock.ts'],
   },
@@ -130,7 +103,6 @@ export const COMPOSITION: readonly ModuleRow[] = [
     may: [
       'roles/edge/edge-exchange.ts',
       'roles/edge-upstream.ts',
-      'roles/edge/edge-snapshots.ts',
       'roles/feed-bus.ts',
       'roles/refusal-reports.ts',
       'core',
@@ -138,6 +110,9 @@ export const COMPOSITION: readonly ModuleRow[] = [
       'config',
       'telemetry',
       'feed',
+      'edge/lmdb',
+      'edge/services/geoip/files.ts',
+      'edge/services/stock/map-file.ts',
     ],
   },
   {
@@ -171,10 +146,9 @@ export const COMPOSITION: readonly ModuleRow[] = [
   {
     module: 'roles/control/control-feed.ts',
     may: [
-      'roles/control/control-commands.ts',
-      'roles/control/control-snapshots.ts',
       'roles/control/control-exchange.ts',
       'roles/feed-bus.ts',
+      'roles/refusal-reports.ts',
       'core',
       'lifecycle',
       'config',

@@ -66,7 +66,7 @@ describe('loop', () => {
     await run.ended;
   });
 
-  it('retries with growing delays, reports failures, and counts anew after a pass that succeeds', async () => {
+  it('retries with growing delays, reports failures, and counts from 1 again after a pass that succeeds', async () => {
     let fails = true;
     const run = start(async () => {
       if (fails) throw new Error('no database');

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { EVENTS, type EventName } from './events.ts';
-import { createLog, type Log } from './log.ts';
-import { describeError } from './redact.ts';
+import { createLog, describeError, type Log } from './log.ts';
 
 const TOKEN = 'svcq0123456789abcdefghijklmnopqrstuv0123456789abcdefghij';
 

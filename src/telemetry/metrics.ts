@@ -1,13 +1,156 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { createHistogram } from 'node:perf_hooks';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObservation } from '../core/network/http-observation.ts';
+import { every, type Repeating } from '../lifecycle/every.ts';
+import { type Timers, wholeSecondTimers } from '../lifecycle/timers.ts';
 import { registerEdgeMetrics } from './edge-metrics.ts';
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
 import { type KeysNow, registerKeyMetrics } from './key-metrics.ts';
-import { registerNodeMetrics } from './node-metrics.ts';
-import { registerProcessMetrics } from './process-metrics.ts';
-import { type ProviderCalled, registerProviderMetrics } from './provider-metrics.ts';
-import { METHODS } from './vocabulary.ts';
+import {
+  METHODS,
+  PROVIDER_OUTCOMES,
+  PROVIDERS,
+  type ProviderName,
+  type ProviderOutcome,
+} from './vocabulary.ts';
 import { registerWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts';
+
+const PREFIX = 'uqrp_';
+const LAG = `${PREFIX}nodejs_eventloop_lag_`;
+/** Milliseconds between two samples of the event loop's lag. */
+const SAMPLE_MS = 1000;
+/** The sampler of prom-client fires 100 times a second by default: more than half of what an idle process did. */
+const NEVER_MS = 2 ** 30;
+const NANOS = 1e9;
+/** Of the figures of the lag. */
+const LAST = 'p99';
+
+/** Node's own metrics: memory, event loop, garbage collection, under the names that prom-client gives them. */
+export function registerNodeMetrics(registry: Registry): void {
+  collectDefaultMetrics({ register: registry, prefix: PREFIX, eventLoopMonitoringPrecision: NEVER_MS });
+  registerLag(registry);
+}
+
+/** Measures by how much a timer of a second is late: prom-client's lag includes the length of the timer. */
+export function sampleLag(
+  record: (seconds: number) => void,
+  timers: Timers = wholeSecondTimers,
+  now: () => number = () => performance.now(),
+): Repeating {
+  let due = now() + SAMPLE_MS;
+  return every({
+    ms: SAMPLE_MS,
+    task() {
+      record(Math.max(0, now() - due) / 1000);
+      due = now() + SAMPLE_MS;
+    },
+    onError() {},
+    timers,
+  });
+}
+
+/** Replaces the figures that come from prom-client's sampler. Each scrape begins a new histogram. */
+function registerLag(registry: Registry): void {
+  const histogram = createHistogram();
+  // A histogram of Node counts from 1.
+  sampleLag((seconds) => histogram.record(Math.max(1, Math.round(seconds * NANOS))));
+  const figures: Readonly<Record<string, [help: string, () => number]>> = {
+    min: ['The least lag of the event loop', () => histogram.min],
+    max: ['The greatest lag of the event loop', () => histogram.max],
+    mean: ['The mean lag of the event loop', () => histogram.mean],
+    stddev: ['The standard deviation of the lag of the event loop', () => histogram.stddev],
+    p50: ['The 50th percentile of the lag of the event loop', () => histogram.percentile(50)],
+    p90: ['The 90th percentile of the lag of the event loop', () => histogram.percentile(90)],
+    p99: ['The 99th percentile of the lag of the event loop', () => histogram.percentile(99)],
+  };
+  for (const [name, [help, figure]] of Object.entries(figures)) {
+    registry.removeSingleMetric(`${LAG}${name}_seconds`);
+    new Gauge({
+      registers: [registry],
+      name: `${LAG}${name}_seconds`,
+      help: `${help}, of a sample a second since the last scrape`,
+      collect() {
+        this.set(histogram.count === 0 ? 0 : figure() / NANOS);
+        // The registry collects in the order of registration.
+        if (name === LAST) histogram.reset();
+      },
+    });
+  }
+}
+
+type ProviderCalled = (provider: ProviderName, outcome: ProviderOutcome) => void;
+
+/** Counts calls to data providers. Every series begins at 0, so that the first failure is an increase that `rate` sees. */
+function registerProviderMetrics(registry: Registry): ProviderCalled {
+  const calls = new Counter({
+    registers: [registry],
+    name: 'uqrp_provider_calls_total',
+    help: 'Calls to data providers by provider and outcome',
+    labelNames: ['provider', 'outcome'],
+  });
+  for (const provider of PROVIDERS) {
+    for (const outcome of PROVIDER_OUTCOMES) calls.inc({ provider, outcome }, 0);
+  }
+  return (provider, outcome) => calls.inc({ provider, outcome });
+}
+
+interface ProcessSources {
+  /** Version of this program; null: not exported. */
+  readonly version: string | null;
+  /** When the certificate in use ends, milliseconds since the epoch; null in a process without one. */
+  readonly certificateEnd: () => number | null;
+  /** Null in a process that does not ask the database. */
+  readonly databaseUp: () => boolean | null;
+  /** Octets that may still be written below the data directory; NaN while that is not known. */
+  readonly dataDirFree: () => number;
+}
+
+/** Version, end of the certificate, state of the database, and room on the disk. */
+function registerProcessMetrics(
+  registry: Registry,
+  { version, certificateEnd, databaseUp, dataDirFree }: ProcessSources,
+): void {
+  const registers = [registry];
+  if (version !== null) {
+    const build = new Gauge({
+      registers,
+      name: 'uqrp_build_info',
+      help: 'Always 1; the labels tell the version of uqrp and of Node',
+      labelNames: ['version', 'node'],
+    });
+    build.set({ version, node: process.versions.node }, 1);
+  }
+  new Gauge({
+    registers,
+    name: 'uqrp_tls_certificate_expiry_timestamp_seconds',
+    help: 'End of the certificate that DoT and DoH present, Unix time',
+    collect() {
+      const end = certificateEnd();
+      if (end === null) this.remove();
+      else this.set(Math.floor(end / 1000));
+    },
+  });
+  new Gauge({
+    registers,
+    name: 'uqrp_data_dir_free_bytes',
+    help: 'Room on the disk of UQRP_DATA_DIR for this process, octets',
+    collect() {
+      const free = dataDirFree();
+      if (Number.isNaN(free)) this.remove();
+      else this.set(free);
+    },
+  });
+  new Gauge({
+    registers,
+    name: 'uqrp_database_up',
+    help: 'Whether the database answers: 1 or 0',
+    collect() {
+      const isUp = databaseUp();
+      if (isUp === null) this.remove();
+      else this.set(isUp ? 1 : 0);
+    },
+  });
+}
 
 /** Sources of values that are not counted here. */
 export interface MetricSources {

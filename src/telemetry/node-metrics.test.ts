@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Registry } from 'prom-client';
 import { createManualTimers } from '../../test/support/lifecycle/manual-timers.ts';
-import { registerNodeMetrics, sampleLag } from './node-metrics.ts';
+import { registerNodeMetrics, sampleLag } from './metrics.ts';
 
 describe('the lag of the event loop', () => {
   it('is sampled once a second, and is by how much a timer is late', async () => {

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask } from '../../src/client/ask.ts';
-import { exchangeUdp } from '../../src/client/datagram.ts';
-import { exchangeTcp } from '../../src/client/stream.ts';
+import { ask, exchangeTcp, exchangeUdp } from '../../src/client/ask.ts';
+
 import { parseEnvelope } from '../../src/core/query/envelope.ts';
 import { CLASS, RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
 import { encodeQuery } from '../../src/edge/wire/message/query.ts';

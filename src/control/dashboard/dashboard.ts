@@ -1,11 +1,114 @@
 /** The dashboard on the port of the REST API. */
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { addressSet } from '../../core/network/address.ts';
 import { isNotModified } from '../api/requests/preconditions.ts';
 import { hasSessionCookie } from '../api/requests/session-cookie.ts';
 import { bestCoding } from './content-coding.ts';
 import { type DashboardFile, type DashboardFiles, pageOf } from './files.ts';
-import { isForwarded, localhostOrigin } from './local-address.ts';
-import { acceptsOf, isPage } from './page-paths.ts';
+
+/** Which requests are for a page of the dashboard: it has one document, which shows the screen of its path. */
+
+/** First segments of the dashboard's paths. A test compares them with its table of routes. */
+export const PAGES: ReadonlySet<string> = new Set([
+  '',
+  'account',
+  'api',
+  'api-keys',
+  'datasets',
+  'namespaces',
+  'playground',
+  'query-log',
+  'records',
+  'sign-in',
+  'usage',
+  'webhooks',
+]);
+
+/** First segments that belong to programs, whatever a client accepts. */
+const NOT_PAGES: ReadonlySet<string> = new Set([
+  'assets',
+  'dns-query',
+  'livez',
+  'metrics',
+  'readyz',
+  'resolve',
+  'schema',
+]);
+
+/** `page`: text/html by name. `any`: everything, as programs say that do not care. */
+type Accepts = 'page' | 'any' | 'other';
+
+/** @param header `Accept` */
+export function acceptsOf(header: string | undefined): Accepts {
+  if (header === undefined) return 'any';
+  const types = header
+    .toLowerCase()
+    .split(',')
+    .map((part) => part.split(';', 1)[0]!.trim());
+  if (types.includes('text/html') || types.includes('application/xhtml+xml')) return 'page';
+  return types.includes('*/*') || types.includes('text/*') ? 'any' : 'other';
+}
+
+/**
+ * A browser gets the document at every path without a dot: the dashboard says that it has no such page. Other clients get it where there
+ * is a page, and elsewhere the API's 404.
+ * @param path without its query
+ */
+export function isPage(path: string, accepts: Accepts): boolean {
+  if (!path.startsWith('/') || path.includes('.') || accepts === 'other') return false;
+  const [first = '', ...rest] = path.slice(1).split('/');
+  // `/api` is the reference of the API; below it is the API.
+  if (NOT_PAGES.has(first) || (first === 'api' && rest.length > 0)) return false;
+  return accepts === 'page' || (PAGES.has(first) && !path.startsWith('//'));
+}
+
+type Versioned = Pick<IncomingMessage, 'headers' | 'httpVersionMinor'>;
+
+const isLoopback = addressSet(['127.0.0.0/8', '::1']);
+/** An address in `Host`, and the port. */
+const ADDRESS_HOST = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<v4>[0-9.]+))(?<port>:\d{1,5})?$/i;
+
+interface LocalRequest {
+  /** The `Host` header. */
+  readonly host: string | undefined;
+  /** Of the peer. */
+  readonly remoteAddress: string | undefined;
+  readonly isForwarded: boolean;
+}
+
+/** What proxies add. nginx adds none of them by itself, but speaks HTTP/1.0 then. */
+const FORWARDED = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+];
+
+/** Whether a proxy passed the request on. No browser speaks HTTP/1.0. */
+export function isForwarded({ headers, httpVersionMinor }: Versioned): boolean {
+  return httpVersionMinor === 0 || FORWARDED.some((name) => headers[name] !== undefined);
+}
+
+/**
+ * The origin to use in place of `http://127.0.0.1:PORT`: browsers refuse passkeys at an address.
+ * @param publicUrl a sign-in succeeds at no other origin
+ * @returns null unless the client is on this machine, named it by its loopback address, and `publicUrl` has that origin
+ */
+export function localhostOrigin(
+  { host, remoteAddress, isForwarded }: LocalRequest,
+  publicUrl: string,
+): string | null {
+  // Behind a proxy on this machine the client may be anywhere.
+  if (isForwarded || remoteAddress === undefined || !isLoopback(remoteAddress)) return null;
+  const { v4, v6, port = '' } = ADDRESS_HOST.exec(host ?? '')?.groups ?? {};
+  const address = v4 ?? v6;
+  if (address === undefined || !isLoopback(address)) return null;
+  const local = `http://localhost${port}`;
+  return URL.parse(local)?.origin === new URL(publicUrl).origin ? local : null;
+}
 
 /** @returns the route's template for metrics; null: the request is not for the dashboard, and nothing was sent */
 type Serve = (request: FastifyRequest, reply: FastifyReply) => Promise<string | null>;

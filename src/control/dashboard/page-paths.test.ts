@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { bestCoding } from './content-coding.ts';
-import { isForwarded, localhostOrigin } from './local-address.ts';
-import { acceptsOf, isPage, PAGES } from './page-paths.ts';
+import { acceptsOf, isForwarded, isPage, localhostOrigin, PAGES } from './dashboard.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 

@@ -3,10 +3,27 @@ import type { Clock } from '../../core/clock.ts';
 import { loop } from '../../lifecycle/loop.ts';
 import { createWaker } from '../../lifecycle/waker.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { closingCustomers } from '../store/tables/customers.ts';
-import { closingNamespaces } from '../store/tables/namespaces.ts';
-import { deleteSomeOfCustomer } from './customer-deletion.ts';
-import { deleteSome } from './delete.ts';
+import { closingCustomers, deleteCustomer, lockClosingCustomer } from '../store/tables/customers.ts';
+import { deleteAnswersOf } from '../store/tables/idempotency-keys.ts';
+import { closingNamespaces, lockNextOpenNamespace } from '../store/tables/namespaces.ts';
+import { CLOSING_UNIT, closeInUnit, deleteSome } from './delete.ts';
+
+/**
+ * One unit of the deletion of a closed customer: closes a namespace, or deletes stored answers, or, when nothing is left, the
+ * customer. The row is the progress, so any process goes on after a crash.
+ * @returns whether another unit can follow at once; false also while namespaces or webhooks are being deleted
+ */
+async function deleteSomeOfCustomer(tx: Tx, id: string, now: number): Promise<boolean> {
+  if (!(await lockClosingCustomer(tx, id))) return false;
+  const namespace = await lockNextOpenNamespace(tx, id);
+  if (namespace !== null) {
+    await closeInUnit(tx, namespace, now);
+    return true;
+  }
+  if ((await deleteAnswersOf(tx, id, CLOSING_UNIT)) === CLOSING_UNIT) return true;
+  await deleteCustomer(tx, id);
+  return false;
+}
 
 /** Milliseconds between searches for deletions that another process left unfinished. */
 const LOOK_MS = 5_000;

@@ -9,8 +9,38 @@ import { sumDeletedUsage, sumUsage } from '../store/tables/usage-sums.ts';
 import { listWebhooks } from '../store/webhooks/webhooks.ts';
 import { withinReach } from '../webhooks/resource/authorize.ts';
 import { namespacesOf } from '../webhooks/resource/webhook-resource.ts';
-import { monthOf, type Period } from './period.ts';
-import { SOFT_CAP_STATES, type SoftCapState, softCapState } from './soft-cap.ts';
+
+/** Part of the allowance, in percent, from which on the state is `near`. */
+const NEAR_PERCENT = 80;
+
+const SOFT_CAP_STATES = ['within', 'near', 'over'] as const;
+
+/** How much of its allowance a customer has used. For display: nothing is refused for it. */
+interface SoftCapState {
+  readonly state: (typeof SOFT_CAP_STATES)[number];
+  readonly allowance: number;
+  readonly used: number;
+  /** One decimal, rounded down: 100 means that the whole allowance is used. */
+  readonly percent: number;
+}
+
+function softCapState(used: number, allowance: number): SoftCapState {
+  const percent = Math.floor((used * 1000) / allowance) / 10;
+  const state = used > allowance ? 'over' : percent >= NEAR_PERCENT ? 'near' : 'within';
+  return { state, allowance, used, percent };
+}
+
+/** A calendar month in UTC, milliseconds since the epoch: from `since` on, before `until`. */
+interface Period {
+  readonly since: number;
+  readonly until: number;
+}
+
+function monthOf(now: number): Period {
+  const date = new Date(now);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return { since: Date.UTC(year, month), until: Date.UTC(year, month + 1) };
+}
 
 export interface HasBilling {
   /** Whether usage shows how much of the allowance is used (UQRP_BILLING). */

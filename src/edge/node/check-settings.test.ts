@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { makeSelfSigned } from '../../certificates/self-signed.ts';
 import { generateKeySet, keySetData } from '../dnssec/keys/key-set.ts';
-import { checkSettings } from './check-settings.ts';
+import { checkSettings } from './pool.ts';
 import type { WorkerSettings } from './settings.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

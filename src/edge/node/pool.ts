@@ -1,12 +1,31 @@
+import { createSecureContext } from 'node:tls';
 import type { MessagePort } from 'node:worker_threads';
 import type { Transport, UdpPath } from '../../core/network/transport.ts';
 import { type Backoff, backoffMs } from '../../lifecycle/backoff.ts';
+import { KeyError } from '../dnssec/keys/key-set.ts';
 import type { HttpReply } from '../transport/doh/exchange.ts';
 import type { Ask } from './asks.ts';
-import { checkSettings } from './check-settings.ts';
 import { ListenError } from './listen-error.ts';
+import { servedZones } from './served-zones.ts';
 import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
 import { startThread, type WorkerThread } from './worker-thread.ts';
+
+/**
+ * Checks new settings in the main thread before any worker gets them.
+ * @throws KeyError, or the error of OpenSSL about the certificate
+ */
+export function checkSettings(
+  inUse: Omit<WorkerSettings, 'worker' | 'providers'>,
+  { tls, keys }: Partial<LiveSettings>,
+): void {
+  if (tls !== undefined) createSecureContext(tls);
+  if (keys === undefined) return;
+  const lost = inUse.keys.find(({ zone }) => !keys.some((set) => set.zone === zone));
+  // A zone without keys would be served unsigned.
+  if (lost !== undefined) throw new KeyError(`the keys of ${lost.zone} are missing`);
+  const { zones, nameServers, signing: mode } = inUse;
+  servedZones({ zones, nameServers, mode, keys, clock: () => 0 });
+}
 
 export interface PoolEvents {
   /** A worker ended by itself; the pool starts another. */

@@ -1,13 +1,66 @@
+import { PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../core/names/labels.ts';
 import type { Outcome } from '../../core/query/outcome.ts';
 import { decodeParam } from '../../core/query/params.ts';
 import type { Query } from '../../core/query/query.ts';
 import { paramLabels, type Services } from '../query/operations/operations.ts';
 import type { PublicService } from '../query/operations/public-service.ts';
 import { malformed } from '../services/answers.ts';
+import { serviceSchema } from '../services/schema.ts';
 import type { Service } from '../services/service.ts';
 import { DIRECTORY, directoryOf, makeDirectory } from './directory.ts';
-import { describeHelp, publishHelp } from './help.ts';
-import { infoOutcome } from './info.ts';
+import { INFO_TTL, infoOutcome, plainOutcome, plainText } from './info.ts';
+
+/** The resource that lists the services as text: `get.help.public.v1` and `get.services.help.public.v1`. */
+const HELP = 'help';
+
+/** The services that are enabled, each with a name to try in the zone that was asked. */
+function helpText(services: readonly Service[], zone: string): string {
+  const names = Object.entries(directoryOf(services, zone)).map(([resource, name]) => `${resource}: ${name}`);
+  const schema = `info.SERVICE.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}.${zone}`;
+  return `Public services. Ask these names for TXT. ${names.join(', ')}. Fields of a service: ${schema}`;
+}
+
+function publishHelp(services: readonly Service[]): PublicService {
+  return {
+    resource: HELP,
+    info: (zone) => infoOutcome(describeHelp(services, zone).about.schema),
+    answer({ operation, params }, _now, zone) {
+      if (operation !== 'get') return malformed('operation');
+      const [topic = DIRECTORY] = params;
+      if (params.length > 1 || topic !== DIRECTORY) return malformed('value');
+      return plainOutcome('text', helpText(services, zone));
+    },
+  };
+}
+
+/** The help as a service that has a schema. */
+function describeHelp(services: readonly Service[], zone: string): Service {
+  const example = `weather: get.london.weather.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}.${zone}`;
+  return {
+    resource: HELP,
+    operation: 'get',
+    enabled: true,
+    about: {
+      schema: serviceSchema({
+        resource: HELP,
+        title: 'Help',
+        description:
+          'The public services of this server as a text, each with a query name that it answers. As in every schema, the fields v, s, t, e, f and ttl of the answer are left out.',
+        properties: { d: { type: 'string', description: 'The text', example } },
+      }),
+      template: `get.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,
+      placeholders: {},
+      examples: [
+        `get.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,
+        `get.${DIRECTORY}.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,
+      ],
+      exampleResponse: plainText('text', helpText(services, zone)),
+      ttl: INFO_TTL,
+      errors: [],
+    },
+    answer: () => malformed('operation'),
+  };
+}
 
 const WRONG_OPERATION: Outcome = { kind: 'malformed', code: 'E002' };
 

@@ -8,8 +8,8 @@ import { parseQueryName } from '../../core/names/query-name.ts';
 import { parseEnvelope } from '../../core/query/envelope.ts';
 import type { Outcome } from '../../core/query/outcome.ts';
 import { resolve } from '../query/resolve.ts';
-import type { SchemaDocument } from './document.ts';
-import { makeSchemaApi } from './http.ts';
+import { makeSchemaApi, type SchemaDocument } from './http.ts';
+
 import { INFO_TTL, infoOutcome } from './info.ts';
 import { publish } from './publish.ts';
 

@@ -1,4 +1,5 @@
 /** The control side's end of the feed: it publishes the log, and answers the nodes. */
+
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,31 +9,119 @@ import { deriveKey, type Secret } from '../../config/secrets.ts';
 import type { NodeProgress } from '../../control/propagation/propagation.ts';
 import type { Store } from '../../control/store/store.ts';
 import { FEED_KEYS_LABEL, feedKeyStore } from '../../control/store/tables/feed-keys.ts';
+import { renewEpoch } from '../../control/store/tables/service-facts.ts';
 import type { Clock } from '../../core/clock.ts';
 import { databaseOf } from '../../core/epoch.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../core/secret-encryption.ts';
+import { GEOIP_FILE } from '../../edge/services/geoip/files.ts';
 import type { ProviderClient } from '../../edge/services/providers/client/provider-client.ts';
+import { mapFile } from '../../edge/services/stock/map-file.ts';
+import type { HourlyKey } from '../../feed/batch/key-message.ts';
+import type { FeedSigner } from '../../feed/batch/signature.ts';
+import type { Bus } from '../../feed/bus/bus.ts';
 import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
-import { identityOf } from '../../feed/exchange/control-identity.ts';
+import { startCommands } from '../../feed/exchange/commands.ts';
+import { type ControlIdentity, identityOf, statusEnd } from '../../feed/exchange/control-identity.ts';
 import { isBehind, type NodeReport } from '../../feed/exchange/node-states.ts';
-import { CredentialsError } from '../../feed/identity/credentials.ts';
+import { CredentialsError, type FeedCredentials, printCredentials } from '../../feed/identity/credentials.ts';
 import { type WatchedNodes, watchNodes } from '../../feed/identity/watch-nodes.ts';
-import { startKeyService } from '../../feed/keys/key-service.ts';
+import { type KeyService, startKeyService } from '../../feed/keys/key-service.ts';
 import { startSecretsService } from '../../feed/keys/secrets-service.ts';
 import type { NodeKeys } from '../../feed/node-keys.ts';
 import type { LeaderLock } from '../../feed/publisher/leader-lock.ts';
 import { processLock } from '../../feed/publisher/process-lock.ts';
 import { type PublisherEvent, startPublisher } from '../../feed/publisher/publisher.ts';
 import { startResponder } from '../../feed/publisher/responder.ts';
+import { startSnapshotChild } from '../../feed/snapshots/child-process.ts';
+import { answerDemands } from '../../feed/snapshots/demand.ts';
 import { closeAll } from '../../lifecycle/close-all.ts';
 import { createReportLimits } from '../../lifecycle/report-limits.ts';
 import type { FeedNow } from '../../telemetry/feed-metrics.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';
-import { openControlCommands } from './control-commands.ts';
+import { reportRefusals } from '../refusal-reports.ts';
 import { openControlExchange } from './control-exchange.ts';
-import { startControlSnapshots } from './control-snapshots.ts';
+
+/** Snapshots on the control side: the child process that makes them, and who may ask for one. */
+
+interface ControlSnapshotsOptions {
+  readonly feed: { readonly credentials: FeedCredentials; readonly servers: readonly string[] };
+  readonly dataDir: string;
+  /** Instead of the file that `uqrp geoip update` writes. */
+  readonly geoipDb: string | null;
+  readonly bus: Bus;
+  readonly signer: FeedSigner;
+  readonly keys: () => readonly HourlyKey[];
+  /** Whether this process publishes. */
+  readonly isLeading: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface ControlSnapshots {
+  /** Seconds since the last one was made; null: this process has made none. */
+  age(): number | null;
+  stop(): Promise<void>;
+}
+
+function startControlSnapshots(options: ControlSnapshotsOptions): ControlSnapshots {
+  const { feed, dataDir, geoipDb, bus, signer, keys, isLeading, clock, log } = options;
+  const isDue = createReportLimits<'failing'>(clock);
+  const child = startSnapshotChild({
+    entry: new URL('../../snapshot-process.ts', import.meta.url),
+    start: {
+      credentials: printCredentials(feed.credentials),
+      servers: feed.servers,
+      directory: join(dataDir, 'snapshots'),
+      geoip: geoipDb ?? join(dataDir, GEOIP_FILE),
+      stockMap: mapFile(dataDir),
+    },
+    keys,
+    isLeading,
+    onMade: ({ seq, partOctets }, seconds) =>
+      log.event('feed.snapshot', { seq, octets: partOctets, seconds }),
+    onFailing(error) {
+      if (isDue('failing')) log.event('feed.snapshot_failing', {}, error);
+    },
+  });
+  const demands = answerDemands({ bus, signer, isLeading, clock, make: () => child.make() });
+  return {
+    age() {
+      const last = child.last();
+      return last === null ? null : Math.max(0, clock() - last.at) / 1000;
+    },
+    stop: () => closeAll([() => demands.stop(), () => child.stop()]),
+  };
+}
+
+/** The commands of an operator that a control process carries out: `uqrp feed erase` and `uqrp feed epoch new`. */
+
+interface ControlCommandsOptions {
+  readonly identity: ControlIdentity;
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly keys: Pick<KeyService, 'renew'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'feed'>;
+}
+
+/** @returns ends it */
+function openControlCommands(options: ControlCommandsOptions): () => void {
+  const { identity, bus, store, keys, clock, log, metrics } = options;
+  return startCommands({
+    end: statusEnd(identity, {
+      bus,
+      clock,
+      random: randomBytes,
+      onRefused: reportRefusals(log, metrics.feed, clock),
+      onError: (error) => log.event('feed.publisher_failing', { reason: 'failed' }, error),
+    }),
+    renewKeys: () => keys.renew(),
+    renewEpoch: () => store.write((tx) => renewEpoch(tx, clock())),
+  });
+}
 
 export interface ControlFeedOptions {
   readonly feed: Extract<FeedSettings, { readonly end: 'control' }>;

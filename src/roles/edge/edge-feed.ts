@@ -1,16 +1,31 @@
 /** What an edge node gets over the feed. It opens no store: everything comes signed and encrypted through the broker. */
+
 import { createPrivateKey, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import type { FeedSettings } from '../../config/feed-settings.ts';
 import { deriveKey, type Secret } from '../../config/secrets.ts';
 import type { Clock } from '../../core/clock.ts';
+import { FILE_FORMAT } from '../../edge/lmdb/file-format.ts';
+import { GEOIP_FILE } from '../../edge/services/geoip/files.ts';
+import { mapFile } from '../../edge/services/stock/map-file.ts';
+import type { FeedKeyRing } from '../../feed/batch/feed-key.ts';
+import type { FeedRefusal } from '../../feed/batch/refusal.ts';
+import type { FeedVerifier } from '../../feed/batch/signature.ts';
+import type { Bus } from '../../feed/bus/bus.ts';
 import { openBusSource } from '../../feed/bus-source/bus-source.ts';
+import type { ChangeSource, ViewSource } from '../../feed/change-source.ts';
 import { openNodeKeyring } from '../../feed/keys/node-keyring.ts';
 import { openNodeSecrets } from '../../feed/keys/node-secrets.ts';
 import { secretsCopy } from '../../feed/keys/secrets-copy.ts';
+import { changedAt, diskFiles, installFile } from '../../feed/snapshots/disk-files.ts';
+import { type SharedFile, startTakingFiles } from '../../feed/snapshots/shared-files.ts';
+import { createSnapshotReader } from '../../feed/snapshots/snapshot-reader.ts';
+import { snapshotSource } from '../../feed/snapshots/snapshot-source.ts';
 import { closeAll } from '../../lifecycle/close-all.ts';
+import { createReportLimits } from '../../lifecycle/report-limits.ts';
 import type { FeedNow } from '../../telemetry/feed-metrics.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
@@ -18,7 +33,61 @@ import type { EdgeUpstream } from '../edge-upstream.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';
 import { reportRefusals } from '../refusal-reports.ts';
 import { type EdgeReport, openEdgeExchange } from './edge-exchange.ts';
-import { openEdgeSnapshots } from './edge-snapshots.ts';
+
+/** Snapshots at a node: a source whose snapshots are files, and the files that control keeps for its nodes. */
+
+interface EdgeSnapshotsOptions {
+  readonly source: ChangeSource;
+  readonly bus: Bus;
+  readonly verifier: FeedVerifier;
+  readonly keys: () => FeedKeyRing;
+  /** Resolves when there are keys. */
+  readonly ready: Promise<void>;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onRefused: (reason: FeedRefusal) => void;
+}
+
+interface EdgeSnapshots {
+  readonly source: ViewSource;
+  stop(): Promise<void>;
+}
+
+function openEdgeSnapshots(options: EdgeSnapshotsOptions): EdgeSnapshots {
+  const { source, bus, verifier, keys, ready, dataDir, clock, log, onRefused } = options;
+  const files = diskFiles(join(dataDir, 'incoming'));
+  const reader = createSnapshotReader({ bus, verifier, keys, files, onRefused });
+  const isDue = createReportLimits<'files'>(clock);
+  const taking = startTakingFiles({
+    reader,
+    ready,
+    files: [fileAt('geoip', join(dataDir, GEOIP_FILE)), fileAt('stock-map', mapFile(dataDir))],
+    onError(error) {
+      if (isDue('files')) log.event('feed.file_failing', {}, error);
+    },
+  });
+  return {
+    source: snapshotSource({
+      source,
+      reader,
+      format: FILE_FORMAT,
+      clock,
+      onRefused,
+      onDownloaded: ({ seq, partOctets }) => log.event('feed.downloaded', { seq, octets: partOctets }),
+    }),
+    stop: () => taking.stop(),
+  };
+}
+
+function fileAt(kind: SharedFile['kind'], path: string): SharedFile {
+  return {
+    kind,
+    changedAt: () => changedAt(path),
+    read: () => createReadStream(path),
+    replace: (from, at) => installFile(from, path, at),
+  };
+}
 
 /** Encrypts what the node keeps on its disk. */
 const COPY_KEY = { label: 'node-secrets', octets: 32 } as const;

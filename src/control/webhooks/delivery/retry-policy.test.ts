@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DELIVERY_ERRORS, type DeliveryError } from '../../../core/webhooks.ts';
 import type { AttemptResult } from '../ports.ts';
-import { decideRetry } from './retry-policy.ts';
+import { decideRetry } from './settle.ts';
 
 const SCHEDULE = [0, 5, 300];
 const NOW = 1_000_000;

@@ -16,8 +16,22 @@ import {
   type WorkerContext,
 } from './delivery-worker.ts';
 import { assignWorkers, type WaitingWebhooks } from './fair-share.ts';
-import { createSharedDelay } from './shared-delay.ts';
 import { createWorkerPools, type PoolName } from './worker-pools.ts';
+
+/** A wait that callers share: all resolve together, `ms` after the first call, so they can share one commit. 0: no wait. */
+export function createSharedDelay(ms: number): () => Promise<void> {
+  if (ms === 0) return () => Promise.resolve();
+  let next: Promise<void> | null = null;
+  return () => {
+    next ??= new Promise((resolve) => {
+      setTimeout(() => {
+        next = null;
+        resolve();
+      }, ms);
+    });
+    return next;
+  };
+}
 
 /** Webhooks claimed in one unit of work. More would make other writers wait longer. */
 const CLAIM_MAX = 16;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createSharedDelay } from './shared-delay.ts';
+import { createSharedDelay } from './dispatcher.ts';
 
 test('callers resolve together, later callers after the next delay', async () => {
   const delay = createSharedDelay(5);

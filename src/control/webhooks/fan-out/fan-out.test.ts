@@ -10,8 +10,7 @@ import type { NewChange } from '../../store/log/change-log.ts';
 import type { Store } from '../../store/store.ts';
 import type { EnqueuedCounts } from './delivery-batch.ts';
 import { DroppedCounts } from './dropped-counts.ts';
-import { nextSpan } from './enqueue.ts';
-import { type FanOutOptions, startFanOut } from './fan-out.ts';
+import { type FanOutOptions, nextSpan, startFanOut } from './fan-out.ts';
 
 const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
   it(title, () => withStore(sqliteDatabase, run));

@@ -3,8 +3,7 @@ import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { test } from 'node:test';
 import { signingSuite } from '../../../../test/support/edge/dnssec/signing/signing-suite.ts';
 import { generateKey } from '../keys/key-set.ts';
-import { prepareKey } from './prepared-key.ts';
-import { loadSodium, type Sodium } from './sodium.ts';
+import { loadSodium, prepareKey, type Sodium } from './prepared-key.ts';
 
 const OCTETS = Buffer.from('what is signed');
 const ksk = generateKey('ksk', 'active', 0, new Set());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nameFromText } from '../../wire/name.ts';
-import { SeenNames } from './seen-names.ts';
+import { SeenNames } from './signer.ts';
 
 test('a name is new once, whatever its case', () => {
   const seen = new SeenNames();

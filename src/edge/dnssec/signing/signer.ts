@@ -1,4 +1,6 @@
 import type { Clock } from '../../../core/clock.ts';
+import { FNV_START, fnvEnd, fnvStep } from '../../../core/fnv.ts';
+import { SeenHashes } from '../../../core/seen-hashes.ts';
 import { RRTYPE } from '../../wire/codes.ts';
 import { apexOf, dsRdata, keysAtParent } from '../keys/ds.ts';
 import { KeyError, type KeySet, type ZoneKey } from '../keys/key-set.ts';
@@ -6,7 +8,19 @@ import type { SignableRrset } from './canonical.ts';
 import { type PreparedKey, prepareKey } from './prepared-key.ts';
 import { signatureWindow, signRrsetWith } from './rrsig.ts';
 import { isValid, RrsigCache, type RrsigCacheSettings, type Signed } from './rrsig-cache.ts';
-import { SeenNames } from './seen-names.ts';
+
+/** Whether a name was asked before, by hash in fixed memory. Both answers may rarely be wrong: it decides only what to cache. */
+export class SeenNames {
+  private readonly hashes = new SeenHashes();
+
+  /** Whether `name` was given before, and notes it. Case is ignored. */
+  again(name: Uint8Array): boolean {
+    let hash = FNV_START;
+    // Setting the case bit of every octet makes some names collide, which a hash may do.
+    for (let i = 0; i < name.length; i++) hash = fnvStep(hash, name[i]! | 0x20);
+    return this.hashes.again(fnvEnd(hash));
+  }
+}
 
 /**
  * `full`: every active key signs every rrset, as RFC 4035 §2.2 demands for keys of two algorithms. `split`: the KSK

@@ -16,7 +16,7 @@ import {
 import type { Transport } from '../../../core/network/transport.ts';
 import { queryTokenDigest, spellQueryToken } from '../../../core/query/query-token.ts';
 import { generateKeySet } from '../../dnssec/keys/key-set.ts';
-import { cacheSeconds } from '../../transport/doh/cache-seconds.ts';
+import { cacheSeconds } from '../../transport/doh/answer.ts';
 import type { Message } from '../../wire/message/message.ts';
 
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import packet from 'dns-packet';
 import fc from 'fast-check';
-import { cacheSeconds } from './cache-seconds.ts';
+import { cacheSeconds } from './answer.ts';
 
 const txt = (ttl: number) => ({ name: 'a.example', type: 'TXT', ttl, data: 'x' });
 const soa = (ttl: number, minimum: number) => ({

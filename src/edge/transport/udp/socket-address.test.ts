@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAddress } from '../../../core/network/address.ts';
-import { SocketAddress } from './socket-address.ts';
+import { SocketAddress } from './batch-listener.ts';
 
 const PORT_53 = '0035';
 /** A sockaddr as the kernel writes it; family and flow label stay zero, because no code reads them. */

@@ -1,11 +1,98 @@
 import type { Clock } from '../../../../core/clock.ts';
 import type { Reading } from '../reading.ts';
 import type { Feed, FeedName, Feeds, FeedValues } from '../sources/feeds.ts';
-import type { Fetched, OnCall, SourceName } from '../sources/source.ts';
-import { GuardedSource } from './guarded-source.ts';
+import type { Fetched, OnCall, Source, SourceName } from '../sources/source.ts';
+import { Budget } from './budget.ts';
 import type { CachedReading } from './reading-cache.ts';
 import { makeReadingClient, type Unavailable } from './reading-client.ts';
 import type { ProviderState } from './snapshot.ts';
+
+/** Circuit breaker of one source. Times in milliseconds since the epoch. */
+export interface Breaker {
+  /** Failures since the last success. */
+  readonly failures: number;
+  /** No call before this time; then one probe. */
+  readonly openUntil: number;
+  /** Length of the next pause, milliseconds. */
+  readonly pauseMs: number;
+}
+
+/** Consecutive failures that open the breaker. */
+const FAILURES_MAX = 5;
+const PAUSE_FIRST_MS = 15_000;
+const PAUSE_MAX_MS = 300_000;
+
+export const CLOSED: Breaker = { failures: 0, openUntil: 0, pauseMs: PAUSE_FIRST_MS };
+
+/** `probing`: a probe is in progress. */
+export function mayCall(breaker: Breaker, probing: boolean, now: number): boolean {
+  if (breaker.failures < FAILURES_MAX) return true;
+  return now >= breaker.openUntil && !probing;
+}
+
+export function succeeded(): Breaker {
+  return CLOSED;
+}
+
+/** A failed probe doubles the pause, up to five minutes. Calls that started before the breaker opened do not count. */
+export function failedAt(breaker: Breaker, now: number): Breaker {
+  if (now < breaker.openUntil) return breaker;
+  const failures = breaker.failures + 1;
+  if (failures < FAILURES_MAX) return { ...breaker, failures };
+  return {
+    failures,
+    openUntil: now + breaker.pauseMs,
+    pauseMs: Math.min(PAUSE_MAX_MS, breaker.pauseMs * 2),
+  };
+}
+
+/** Concurrent calls to one source. */
+const CALLS_MAX = 16;
+/** Wait that is reported while all calls are in use, milliseconds. */
+const BUSY_MS = 1000;
+/** Longest wait that a provider can request, milliseconds. */
+const WAIT_MAX_MS = 3_600_000;
+
+/** A source with budget and breaker. A blocked call is `limited`, or `failed` while the breaker is open. */
+class GuardedSource<T> {
+  readonly source: Source<T>;
+  readonly budget: Budget;
+  private breaker: Breaker = CLOSED;
+  private blockedUntil = 0;
+  private calls = 0;
+  private probing = false;
+  private readonly onCall: OnCall;
+
+  constructor(source: Source<T>, now: number, onCall: OnCall) {
+    this.source = source;
+    this.onCall = onCall;
+    this.budget = new Budget(source.limits, now);
+  }
+
+  /** Calls the source if budget and breaker allow it. Never rejects. */
+  async load(key: string, validator: string | null, clock: () => number): Promise<Fetched<T>> {
+    const now = clock();
+    if (now < this.blockedUntil) return { kind: 'limited', waitMs: this.blockedUntil - now };
+    if (!mayCall(this.breaker, this.probing, now)) return { kind: 'failed' };
+    if (this.calls >= CALLS_MAX) return { kind: 'limited', waitMs: BUSY_MS };
+    const waitMs = this.budget.take(now);
+    if (waitMs > 0) return { kind: 'limited', waitMs };
+    const isProbe = this.breaker !== CLOSED && now >= this.breaker.openUntil;
+    if (isProbe) this.probing = true;
+    this.calls++;
+    const fetched = await this.source.load(key, validator, now).catch((): Fetched<T> => ({ kind: 'failed' }));
+    this.calls--;
+    if (isProbe) this.probing = false;
+    this.note(fetched, clock());
+    this.onCall(this.source.name, fetched.kind);
+    return fetched;
+  }
+
+  private note(fetched: Fetched<T>, now: number): void {
+    this.breaker = fetched.kind === 'failed' ? failedAt(this.breaker, now) : succeeded();
+    if (fetched.kind === 'limited') this.blockedUntil = now + Math.min(WAIT_MAX_MS, fetched.waitMs);
+  }
+}
 
 /** One per process, shared by all workers, so that many workers make one call. */
 export interface ProviderClient {

@@ -5,9 +5,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { generateKey } from '../../../../../src/edge/dnssec/keys/key-set.ts';
 import type { SignableRrset } from '../../../../../src/edge/dnssec/signing/canonical.ts';
-import { prepareKey, type SigningKey } from '../../../../../src/edge/dnssec/signing/prepared-key.ts';
+import {
+  prepareKey,
+  type SigningKey,
+  type Sodium,
+} from '../../../../../src/edge/dnssec/signing/prepared-key.ts';
 import { type SignatureParams, signRrsetWith } from '../../../../../src/edge/dnssec/signing/rrsig.ts';
-import type { Sodium } from '../../../../../src/edge/dnssec/signing/sodium.ts';
+
 import { RRTYPE } from '../../../../../src/edge/wire/codes.ts';
 import { concatOctets } from '../../../../../src/edge/wire/octets.ts';
 import { anyName, fromHex, wireName } from '../../wire/fixtures.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { TABLE_OCTETS } from '../limits.ts';
 import { FIELD_OVERHEAD, type Field, makeField } from './field.ts';
-import { HpackTable } from './hpack-table.ts';
+import { HpackTable } from './hpack-decoder.ts';
 import { STATIC_TABLE } from './static-table.ts';
 
 const FIRST = STATIC_TABLE.length + 1;

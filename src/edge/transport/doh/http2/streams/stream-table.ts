@@ -1,8 +1,9 @@
 import type { HttpReply, RequestHead } from '../../exchange.ts';
 import { AbuseCounter } from '../abuse-counter.ts';
-import { ERROR } from '../codes.ts';
+import { DEFAULT_WINDOW, ERROR } from '../codes.ts';
 import type { CommonHeaders } from '../hpack/hpack-encoder.ts';
 import {
+  CONNECTION_WINDOW,
   EARLY_MS,
   type Http2Limits,
   RESETS,
@@ -11,9 +12,37 @@ import {
   WORK_FACTOR,
 } from '../limits.ts';
 import type { FrameWriter } from '../output.ts';
-import { ReceiveWindow } from './receive-window.ts';
 import { ReplySender } from './reply-sender.ts';
 import { Http2Stream, type StreamOwner } from './stream.ts';
+
+/** WINDOW_UPDATE is sent for a large part of the window, not for every frame. */
+const WORTH_SAYING = CONNECTION_WINDOW / 4;
+
+/** Octets that a peer may still send on the connection (RFC 9113 §5.2). */
+class ReceiveWindow {
+  #left = DEFAULT_WINDOW;
+  /** Not announced yet. The protocol begins with less than our window. */
+  #owed = CONNECTION_WINDOW - DEFAULT_WINDOW;
+
+  /** @returns false when the peer sends more than it may */
+  take(octets: number): boolean {
+    this.#left -= octets;
+    return this.#left >= 0;
+  }
+
+  giveBack(octets: number): void {
+    this.#owed += octets;
+  }
+
+  /** The increment to send now, or 0. */
+  due(): number {
+    const octets = this.#owed;
+    if (octets < WORTH_SAYING) return 0;
+    this.#owed = 0;
+    this.#left += octets;
+    return octets;
+  }
+}
 
 export interface StreamOptions {
   readonly limits: Http2Limits;
