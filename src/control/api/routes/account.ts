@@ -1,12 +1,32 @@
 import type { FastifyInstance } from 'fastify';
-import { deleteOwnAccount } from '../../accounts/delete-account.ts';
-import { currentUser } from '../../accounts/users.ts';
+import { ACCOUNT_DELETION, deleteOwnAccount } from '../../accounts/delete-account.ts';
+import { currentUser, USER_SCHEMA } from '../../accounts/users.ts';
 import type { ApiDeps } from '../deps.ts';
-import { describe } from '../openapi/operation.ts';
-import { ACCOUNT_OPERATIONS } from '../operations/account.ts';
+import { DELETED, describe, type Operation } from '../openapi/operation.ts';
 import { actorOf } from '../requests/guard.ts';
 import { jsonBody } from '../requests/input.ts';
 import { clearSessionCookie } from '../requests/session-cookie.ts';
+
+const ACCOUNT_OPERATIONS = {
+  me: {
+    operationId: 'getMe',
+    summary: 'Reads the signed-in user',
+    tag: 'Account',
+    auth: 'session',
+    responses: { 200: { description: 'The user', schema: USER_SCHEMA } },
+    errors: [404],
+  },
+  delete: {
+    operationId: 'deleteMe',
+    summary: 'Deletes your account and everything that is yours',
+    description:
+      'The address in the body proves that you mean it. When it is answered you are signed out everywhere, keys and webhooks have ended, and the address is free. Namespaces, records and the rest follow in small units. Refused with 403 while a namespace is suspended, and with 422 for the last owner of an organization.',
+    tag: 'Account',
+    auth: 'session',
+    request: ACCOUNT_DELETION.schema,
+    responses: { 204: { ...DELETED[204], headers: ['Set-Cookie'] } },
+  },
+} as const satisfies Readonly<Record<string, Operation>>;
 
 export function accountRoutes(app: FastifyInstance, deps: ApiDeps): void {
   app.get('/me', describe(ACCOUNT_OPERATIONS.me), (request) => currentUser(deps, actorOf(request)));

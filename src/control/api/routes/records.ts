@@ -2,15 +2,25 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../core/clock.ts';
 import { AppError } from '../../../core/errors.ts';
+import { arrayOf } from '../../../core/input/schema.ts';
+import { enveloped } from '../../../core/input/shape.ts';
 import { LIMITS } from '../../../core/limits.ts';
 import { createPlaces, type Places } from '../../../lifecycle/places.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { getNamespace } from '../../namespaces/namespaces.ts';
 import { writeBulk } from '../../records/bulk.ts';
-import { exportRecords } from '../../records/export.ts';
+import { BULK, BULK_RESULT_SCHEMA } from '../../records/bulk-input.ts';
+import { EXPORTED_RECORD_SCHEMA, exportRecords } from '../../records/export.ts';
+import { NEW_RECORD, RECORD_PATCH } from '../../records/input.ts';
 import { pageRecords, streamRecords } from '../../records/list.ts';
-import { parseListing } from '../../records/listing-query.ts';
-import { type RecordResource, recordTag, withSentData } from '../../records/record.ts';
+import { LISTING_PARAMETERS, parseListing } from '../../records/listing-query.ts';
+import {
+  RECORD_SCHEMA,
+  type RecordResource,
+  recordTag,
+  SHOWN_RECORD_SCHEMA,
+  withSentData,
+} from '../../records/record.ts';
 import { createRecord, deleteRecord, getRecord, patchRecord } from '../../records/records.ts';
 import { created, nextLink } from '../answers/links.ts';
 import { oneTickEach } from '../answers/one-tick-each.ts';
@@ -23,13 +33,114 @@ import {
   type ListingReader,
 } from '../answers/stream.ts';
 import type { ApiDeps } from '../deps.ts';
-import { describe } from '../openapi/operation.ts';
-import { RECORD_OPERATIONS } from '../operations/records.ts';
+import { DELETED_FROM_DNS, describe, type Operation } from '../openapi/operation.ts';
 import { actorOf } from '../requests/guard.ts';
 import { runOnce } from '../requests/idempotency.ts';
 import { envelope, jsonBody, pathId, refuseParameters } from '../requests/input.ts';
 import { ifMatch, isNotModified, onlyIfNew } from '../requests/preconditions.ts';
 import { namespaceId } from './namespaces.ts';
+
+const tag = 'Records';
+const auth = 'credential';
+const ONE = {
+  description: 'The record. Without `data` for an API key that lacks `read`',
+  schema: SHOWN_RECORD_SCHEMA,
+  headers: ['ETag'],
+} as const;
+
+const RECORD_OPERATIONS = {
+  list: {
+    operationId: 'listRecords',
+    summary: 'Lists records',
+    description: `Ordered by namespace name, then by \`created_at\`. Without \`limit\` and \`cursor\` it is everything, streamed; with either it is a page, and \`Link\` with \`rel="next"\` leads to the next one. A person may read ${LIMITS.listingsPerCustomer} listings without \`limit\` and ${LIMITS.pagesPerCustomer} pages of more than ${LIMITS.listingPage} octets at once, in all organizations together; a page that is smaller is never refused for this. When the server has no place left, the one who reads most gives way first. The server closes the connection of a reader that takes nothing for ${LIMITS.listingIdleMs / 1000} s: such an array has no closing bracket.`,
+    tag,
+    auth,
+    query: LISTING_PARAMETERS,
+    responses: {
+      200: {
+        description: 'The records that the credential reaches',
+        schema: arrayOf(RECORD_SCHEMA),
+        headers: ['Link'],
+      },
+    },
+  },
+  export: {
+    operationId: 'exportRecords',
+    summary: 'Exports the records of a namespace as JSON lines',
+    description: `One record a line, in the form that \`uqrp import\` and a bulk write take. It counts as a listing without \`limit\`. The answer is chunked: one that was cut off ends without the last chunk, which HTTP clients report as an error. A whole one has the trailer \`X-Record-Count\` with the number of lines.`,
+    tag: 'Namespaces',
+    auth,
+    responses: {
+      200: {
+        description: 'JSON lines of `ExportedRecord`',
+        schema: EXPORTED_RECORD_SCHEMA,
+        contentType: 'application/x-ndjson',
+        headers: ['Trailer', 'Content-Disposition'],
+      },
+    },
+  },
+  get: {
+    operationId: 'getRecord',
+    summary: 'Reads a record',
+    tag,
+    auth,
+    headers: ['If-None-Match'],
+    responses: {
+      200: { description: 'The record', schema: RECORD_SCHEMA, headers: ['ETag'] },
+      304: { description: 'The record has one of the tags of `If-None-Match`', headers: ['ETag'] },
+    },
+  },
+  create: {
+    operationId: 'createRecord',
+    summary: 'Creates a record',
+    description:
+      'The namespace must exist and be yours. A key that is taken is 422 `Key has already been taken`, or 412 with `If-None-Match: *`.',
+    tag,
+    auth,
+    headers: ['Idempotency-Key', 'If-None-Match'],
+    request: enveloped('record', NEW_RECORD.schema),
+    responses: { 201: { ...ONE, headers: ['Location', 'ETag', 'X-Service-Seq'] } },
+    errors: [412],
+  },
+  bulk: {
+    operationId: 'writeRecords',
+    summary: 'Writes and deletes up to 500 records in one unit',
+    description:
+      'All of them or none, and one write against the limits. A key that exists is replaced as a whole. Faults name their place: `records[3].data is not strict Base64`.',
+    tag,
+    auth,
+    headers: ['Idempotency-Key'],
+    request: BULK.schema,
+    bodyLimit: LIMITS.bulkBody,
+    responses: {
+      200: {
+        description: 'Ids in the order of the request',
+        schema: BULK_RESULT_SCHEMA,
+        headers: ['X-Service-Seq'],
+      },
+    },
+  },
+  update: {
+    operationId: 'updateRecord',
+    summary: 'Changes a record',
+    description: 'Only what is given changes. `updated_at` and `ETag` always advance.',
+    tag,
+    auth,
+    headers: ['If-Match'],
+    request: enveloped('record', RECORD_PATCH.schema),
+    responses: { 200: { ...ONE, headers: ['ETag', 'X-Service-Seq'] } },
+    errors: [412],
+  },
+  delete: {
+    operationId: 'deleteRecord',
+    summary: 'Deletes a record for good',
+    tag,
+    auth,
+    headers: ['If-Match'],
+    responses: DELETED_FROM_DNS,
+    errors: [412],
+  },
+} as const satisfies Readonly<Record<string, Operation>>;
 
 export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const patience = { ms: LIMITS.placePatienceMs, clock: deps.clock };
