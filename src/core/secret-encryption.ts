@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto';
+import { createSecretKey } from 'node:crypto';
+import { decryptGcm, encryptGcm, NONCE_OCTETS, TAG_OCTETS } from './aes-gcm.ts';
 
 /** Encrypts short secrets for the database. */
 export interface SecretEncryption {
@@ -8,11 +9,7 @@ export interface SecretEncryption {
   decrypt(id: string, encrypted: Uint8Array): string;
 }
 
-const CIPHER = 'aes-256-gcm';
 const KEY_OCTETS = 32;
-/** The recommended length for GCM (NIST SP 800-38D §8.2). */
-const NONCE_OCTETS = 12;
-const TAG_OCTETS = 16;
 
 /** Decryption costs as much as signing, so decrypted secrets are cached. The key is in memory as well. */
 const CACHE_MAX = 1000;
@@ -40,21 +37,21 @@ export function aesGcmEncryption(
       throw new Error('the encrypted secret has an unknown format');
     }
     const nonce = encrypted.subarray(1, 1 + NONCE_OCTETS);
-    const tag = encrypted.subarray(encrypted.length - TAG_OCTETS);
-    const cipher = createDecipheriv(CIPHER, keyObject, nonce, { authTagLength: TAG_OCTETS });
-    cipher.setAAD(Buffer.from(id, 'utf8'));
-    cipher.setAuthTag(tag);
-    const secret = cipher.update(encrypted.subarray(1 + NONCE_OCTETS, encrypted.length - TAG_OCTETS));
-    return Buffer.concat([secret, cipher.final()]).toString('utf8');
+    const secret = decryptGcm(
+      keyObject,
+      nonce,
+      Buffer.from(id, 'utf8'),
+      encrypted.subarray(1 + NONCE_OCTETS),
+    );
+    if (secret === null) throw new Error('the encrypted secret is of another key or row, or was changed');
+    return secret.toString('utf8');
   }
 
   return {
     encrypt(id, secret) {
       const nonce = random(NONCE_OCTETS);
-      const cipher = createCipheriv(CIPHER, keyObject, nonce, { authTagLength: TAG_OCTETS });
-      cipher.setAAD(Buffer.from(id, 'utf8'));
-      const encrypted = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
-      return Buffer.concat([Buffer.of(FORMAT_VERSION), nonce, encrypted, cipher.getAuthTag()]);
+      const encrypted = encryptGcm(keyObject, nonce, Buffer.from(id, 'utf8'), Buffer.from(secret, 'utf8'));
+      return Buffer.concat([Buffer.of(FORMAT_VERSION), nonce, encrypted]);
     },
     decrypt(id, encrypted) {
       const known = cache.get(id);

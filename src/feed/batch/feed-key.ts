@@ -1,13 +1,10 @@
 /** The keys of an hour. Batches of the hour are encrypted under one; destroyed keys make them unreadable. */
-import { createCipheriv, createDecipheriv, createHash, createSecretKey, type KeyObject } from 'node:crypto';
+import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
+import { decryptGcm, encryptGcm } from '../../core/aes-gcm.ts';
 import { FeedRefusedError } from './refusal.ts';
 
 export const KEY_OCTETS = 32;
 export const KEY_ID_OCTETS = 16;
-/** The recommended length for GCM (NIST SP 800-38D §8.2). */
-export const NONCE_OCTETS = 12;
-export const TAG_OCTETS = 16;
-const CIPHER = 'aes-256-gcm';
 
 export interface FeedKey {
   readonly id: Uint8Array;
@@ -43,9 +40,7 @@ export function encryptRows(
   header: Uint8Array,
   plain: Uint8Array,
 ): Uint8Array {
-  const cipher = createCipheriv(CIPHER, key.cipherKey, nonce, { authTagLength: TAG_OCTETS });
-  cipher.setAAD(header);
-  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return encryptGcm(key.cipherKey, nonce, header, plain);
 }
 
 /** @throws FeedRefusedError `decrypt` */
@@ -55,15 +50,7 @@ export function decryptRows(
   header: Uint8Array,
   encrypted: Uint8Array,
 ): Uint8Array {
-  const end = encrypted.length - TAG_OCTETS;
-  if (end < 0) throw new FeedRefusedError('decrypt');
-  const decipher = createDecipheriv(CIPHER, key.cipherKey, nonce, { authTagLength: TAG_OCTETS });
-  decipher.setAAD(header);
-  decipher.setAuthTag(encrypted.subarray(end));
-  const plain = decipher.update(encrypted.subarray(0, end));
-  try {
-    return Buffer.concat([plain, decipher.final()]);
-  } catch {
-    throw new FeedRefusedError('decrypt');
-  }
+  const plain = decryptGcm(key.cipherKey, nonce, header, encrypted);
+  if (plain === null) throw new FeedRefusedError('decrypt');
+  return plain;
 }

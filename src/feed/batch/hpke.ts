@@ -2,34 +2,24 @@
  * Hybrid public key encryption (RFC 9180), mode Base, one message per encapsulated key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256,
  * AES-256-GCM. It does not authenticate the sender: sign the message.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createPublicKey,
-  diffieHellman,
-  generateKeyPairSync,
-  type KeyObject,
-} from 'node:crypto';
+import { createHmac, createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { decryptGcm, encryptGcm, NONCE_OCTETS } from '../../core/aes-gcm.ts';
 
 interface Aead {
   /** RFC 9180 §7.3. */
   readonly id: number;
-  readonly cipher: 'aes-128-gcm' | 'aes-256-gcm';
   readonly keyOctets: number;
 }
 
-export const AES_256_GCM: Aead = { id: 2, cipher: 'aes-256-gcm', keyOctets: 32 };
+export const AES_256_GCM: Aead = { id: 2, keyOctets: 32 };
 /** For the vectors of RFC 9180, appendix A.1. */
-export const AES_128_GCM: Aead = { id: 1, cipher: 'aes-128-gcm', keyOctets: 16 };
+export const AES_128_GCM: Aead = { id: 1, keyOctets: 16 };
 
 const KEM_ID = 0x0020;
 const KDF_ID = 0x0001;
 const MODE_BASE = 0;
 const PUBLIC_KEY_OCTETS = 32;
 const HASH_OCTETS = 32;
-const NONCE_OCTETS = 12;
-const TAG_OCTETS = 16;
 const NOTHING = Buffer.alloc(0);
 
 interface HpkeText {
@@ -56,9 +46,7 @@ export function hpkeEncrypt(
   const encapsulated = rawPublicKey(ephemeral.publicKey);
   const dh = diffieHellman({ privateKey: ephemeral.privateKey, publicKey: recipient });
   const { key, nonce } = keySchedule(dh, encapsulated, rawPublicKey(recipient), info, aead);
-  const cipher = createCipheriv(aead.cipher, key, nonce, { authTagLength: TAG_OCTETS });
-  cipher.setAAD(associated);
-  return Buffer.concat([encapsulated, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return Buffer.concat([encapsulated, encryptGcm(key, nonce, associated, plain)]);
 }
 
 /** @returns null for a message that was not made for this key, `info` and `associated` */
@@ -68,18 +56,14 @@ export function hpkeDecrypt(
   message: Uint8Array,
   aead: Aead = AES_256_GCM,
 ): Uint8Array | null {
-  const end = message.length - TAG_OCTETS;
-  if (end < PUBLIC_KEY_OCTETS) return null;
+  if (message.length < PUBLIC_KEY_OCTETS) return null;
   const encapsulated = message.subarray(0, PUBLIC_KEY_OCTETS);
   try {
     // Fails for points of small order, whose result is zero (RFC 9180 §7.1.4).
     const dh = diffieHellman({ privateKey, publicKey: publicKeyOf(encapsulated) });
     const own = rawPublicKey(createPublicKey(privateKey));
     const { key, nonce } = keySchedule(dh, encapsulated, own, info, aead);
-    const decipher = createDecipheriv(aead.cipher, key, nonce, { authTagLength: TAG_OCTETS });
-    decipher.setAAD(associated);
-    decipher.setAuthTag(message.subarray(end));
-    return Buffer.concat([decipher.update(message.subarray(PUBLIC_KEY_OCTETS, end)), decipher.final()]);
+    return decryptGcm(key, nonce, associated, message.subarray(PUBLIC_KEY_OCTETS));
   } catch {
     return null;
   }

@@ -1,4 +1,6 @@
 /** What both messages of the exchange end with: an optional body, JSON as zstd under an hourly key. */
+
+import { NONCE_OCTETS, TAG_OCTETS } from '../../core/aes-gcm.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { compress, decompressJson } from '../batch/compression.ts';
 import {
@@ -7,8 +9,6 @@ import {
   type FeedKey,
   type FeedKeyRing,
   KEY_ID_OCTETS,
-  NONCE_OCTETS,
-  TAG_OCTETS,
 } from '../batch/feed-key.ts';
 import { type FieldReader, field } from '../batch/fields.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';

@@ -2,9 +2,11 @@
  * One part of a snapshot: some octets of the content, compressed by themselves and encrypted under an hourly key. A nonce of 12 octets,
  * then AES-256-GCM. The associated data are the id of the snapshot and the number of the part, so that a broker cannot exchange parts.
  */
+
+import { NONCE_OCTETS } from '../../core/aes-gcm.ts';
 import { LIMITS } from '../../core/limits.ts';
 import { compress, decompress } from '../batch/compression.ts';
-import { decryptRows, encryptRows, type FeedKey, NONCE_OCTETS } from '../batch/feed-key.ts';
+import { decryptRows, encryptRows, type FeedKey } from '../batch/feed-key.ts';
 import { field } from '../batch/fields.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
 

@@ -4,7 +4,8 @@
  * authenticated zone and key tag alone. The control side replaces it when it loads a set.
  */
 
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { decryptGcm, encryptGcm, NONCE_OCTETS } from '../../../core/aes-gcm.ts';
 import { KeyError, type KeySetData, keySetData, readKeySet, type ZoneKeyData } from './key-set.ts';
 
 /** Label under which the key is derived from UQRP_SECRET, and its length. */
@@ -20,19 +21,17 @@ const EARLIER_FORMAT = 1;
 /** `KeySetData.version` of a decrypted set, of either format. */
 const SET_VERSION = 1;
 
-const CIPHER = 'aes-256-gcm';
-/** Octets that GCM uses without hashing (NIST SP 800-38D §8.2). */
-const NONCE = 12;
-const TAG = 16;
-
 /** @param key 32 octets, used for nothing else */
 export function encryptKeySet({ zone, keys }: KeySetData, key: Uint8Array): string {
   const encrypted = keys.map(({ privateKey, ...facts }): EncryptedKey => {
-    const nonce = randomBytes(NONCE);
-    const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG });
-    cipher.setAAD(associatedData(FORMAT, zone, facts));
-    const text = Buffer.concat([cipher.update(privateKey, 'utf8'), cipher.final()]);
-    return { ...facts, sealed: Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64') };
+    const nonce = randomBytes(NONCE_OCTETS);
+    const sealed = encryptGcm(
+      key,
+      nonce,
+      associatedData(FORMAT, zone, facts),
+      Buffer.from(privateKey, 'utf8'),
+    );
+    return { ...facts, sealed: Buffer.concat([nonce, sealed]).toString('base64') };
   });
   return JSON.stringify({ version: FORMAT, zone, keys: encrypted });
 }
@@ -60,15 +59,11 @@ export function isCurrentFormat(zone: string, document: string): boolean {
 
 function open(zone: string, associated: Buffer, sealed: string, key: Uint8Array): string {
   const octets = Buffer.from(sealed, 'base64');
-  try {
-    const cipher = createDecipheriv(CIPHER, key, octets.subarray(0, NONCE), { authTagLength: TAG });
-    cipher.setAAD(associated);
-    cipher.setAuthTag(octets.subarray(octets.length - TAG));
-    const text = cipher.update(octets.subarray(NONCE, octets.length - TAG));
-    return Buffer.concat([text, cipher.final()]).toString('utf8');
-  } catch {
+  const text = decryptGcm(key, octets.subarray(0, NONCE_OCTETS), associated, octets.subarray(NONCE_OCTETS));
+  if (text === null) {
     throw new DecryptError(`the signing keys of ${zone} do not open with this UQRP_SECRET`);
   }
+  return text.toString('utf8');
 }
 
 function parse(zone: string, document: string): { version: unknown; keys: readonly EncryptedKey[] } {
