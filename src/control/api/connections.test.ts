@@ -102,6 +102,29 @@ describe('connections of the API', () => {
     await closeAll(all);
   });
 
+  test('16 requests of a connection are answered at a time, in order and again; the 17th ends it', async () => {
+    const client = openClient(port);
+    const answers = (): number => client.text().match(/HTTP\/1\.1 401 /g)?.length ?? 0;
+    for (const times of [1, 2, 3]) {
+      client.socket.write(WHOLE.repeat(LIMITS.httpPipeline));
+      while (answers() < times * LIMITS.httpPipeline) await once(client.socket, 'data');
+    }
+    assert.equal(client.socket.destroyed, false);
+    const greedy = openClient(port);
+    greedy.socket.write(WHOLE.repeat(LIMITS.httpPipeline + 1));
+    await greedy.closed;
+    // Those behind it are not worked on either.
+    let begun = 0;
+    const count = (): void => void begun++;
+    world.app.server.on('request', count);
+    const many = openClient(port);
+    many.socket.write(WHOLE.repeat(1000));
+    await many.closed;
+    world.app.server.off('request', count);
+    assert.ok(begun > LIMITS.httpPipeline, 'one read brought more than the limit');
+    await closeAll([client, greedy, many]);
+  });
+
   test('idle keep-alive connections of one address do not lock others out (finding 6 of the second security review)', {
     timeout: 120_000,
   }, async () => {

@@ -44,8 +44,9 @@ function describeHelp(services: readonly Service[], zone: string): Service {
       schema: serviceSchema({
         resource: HELP,
         title: 'Help',
+        // As short as it is: the whole of it fits in the 512 octets of a client without EDNS.
         description:
-          'The public services of this server as a text, each with a query name that it answers. As in every schema, the fields v, s, t, e, f and ttl of the answer are left out.',
+          'The public services as a text, each with a query name. Of the answer, this is field d alone.',
         properties: { d: { type: 'string', description: 'The text', example } },
       }),
       template: `get.${HELP}.${PUBLIC_NAMESPACE}.${PUBLIC_VERSION}`,

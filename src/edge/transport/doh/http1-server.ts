@@ -43,7 +43,7 @@ export class Http1Server {
     this.#server.setTimeout(idleMs);
     const body = { octets: LIMITS.dohBody, ms: requestMs };
     this.#server.on('request', (request, response) => {
-      this.#open.get(request.socket)?.begin(request, response);
+      if (this.#open.get(request.socket)?.begin(request, response) === false) return;
       onExchange(http1Exchange(request, response, { body, discarded: 0, closing: () => this.#closing }));
     });
     this.#server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
@@ -59,7 +59,7 @@ export class Http1Server {
 
   /** Serves a socket. @returns what its place is used for */
   serve(socket: Socket): Holder {
-    const work = new HttpWork(this.#clock);
+    const work = new HttpWork(this.#clock, LIMITS.httpPipeline);
     this.#open.set(socket, work);
     socket.once('close', () => this.#open.delete(socket));
     this.#server.emit('connection', socket);

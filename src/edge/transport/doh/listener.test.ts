@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { connect as tlsConnect } from 'node:tls';
+import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import {
   type Ask,
   DNS,
@@ -12,6 +12,7 @@ import {
   withDoh,
 } from '../../../../test/support/edge/transport/doh/doh-clients.ts';
 import { labelOf, query, until } from '../../../../test/support/edge/transport/fakes.ts';
+import { LIMITS } from '../../../core/limits.ts';
 import { queueShare } from '../shared/queue-share.ts';
 
 // The connections open in hooks of a suite, because hooks at the top of a file run before the tests of all other files.
@@ -190,6 +191,26 @@ describe('both versions of HTTP', () => {
       await until(() => text.split('"label"').length === 4);
       assert.deepEqual(text.match(/(?<="label":")\w+/g), ['wait', 'hot', 'echo']);
       socket.destroy();
+    });
+  });
+
+  test('of an HTTP/1.1 connection 16 requests are answered at a time; the 17th ends it, and those behind it are not asked', async () => {
+    await withDoh({}, async ({ options, listener }) => {
+      const open = (requests: number): [socket: TLSSocket, text: () => string] => {
+        const socket = tlsConnect({ host: '127.0.0.1', port: listener.address.port, ca: tls.cert });
+        let text = '';
+        socket.on('data', (chunk) => (text += chunk)).on('error', () => {});
+        socket.write('GET /resolve?name=wait HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(requests));
+        return [socket, () => text];
+      };
+      const [patient, text] = open(LIMITS.httpPipeline);
+      await until(() => options.handler.asked.length === LIMITS.httpPipeline);
+      const [greedy] = open(200);
+      await until(() => greedy.destroyed);
+      assert.equal(options.handler.asked.length, 2 * LIMITS.httpPipeline);
+      options.handler.gate.open();
+      await until(() => text().split('"label"').length === 1 + LIMITS.httpPipeline);
+      patient.destroy();
     });
   });
 
