@@ -10,11 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteNamespace } from '../src/control/namespaces/delete.ts';
 import { startDeletions } from '../src/control/namespaces/deletions.ts';
 import { openStore } from '../src/control/store/open.ts';
-import {
-  fillNamespace,
-  testActor,
-  testDeps,
-} from '../test/support/control/store/conformance/deletion-world.ts';
+import { fillNamespace, testActor, testDeps } from '../test/support/control/store/deletion-world.ts';
 import { putRecord, settle } from '../test/support/control/store/fixtures.ts';
 import { postgresDatabase } from '../test/support/control/store/postgres.ts';
 import { timeStatements } from '../test/support/control/store/statement-times.ts';

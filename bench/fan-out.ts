@@ -12,7 +12,7 @@ import type { Store } from '../src/control/store/store.ts';
 import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out/fan-out.ts';
 import { LIMITS } from '../src/core/limits.ts';
 import { timeOrderedUuids } from '../src/core/text/uuid.ts';
-import { addHook, settlePaying } from '../test/support/control/store/conformance/webhooks/fan-out-world.ts';
+import { addHook, settlePaying } from '../test/support/control/store/fan-out-world.ts';
 import { sqliteDatabase } from '../test/support/control/store/sqlite.ts';
 import { median, print, row } from './lib/figures.ts';
 

@@ -3,7 +3,6 @@
  * A file belongs to the first row that its path begins with. Shares that take long come first, so that the last ones to run are short.
  */
 const FOLDERS: readonly string[] = [
-  'src/control/api/api-postgres.test.ts',
   'test/e2e/',
   'src/control/api/',
   'src/control/store/',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { codeFor, newEmail, verify } from '../../../test/support/control/api/accounts/sign-in.ts';
+import { codeFor, newEmail, verify } from '../../../test/support/control/api/accounts/sign-in-rig.ts';
 import { openWorld, PUBLIC_URL, type World } from '../../../test/support/control/api/world.ts';
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import type { Store } from '../store/store.ts';

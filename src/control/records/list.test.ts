@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import {
-  fillNamespace,
-  testActor,
-  testDeps,
-} from '../../../test/support/control/store/conformance/deletion-world.ts';
+import { fillNamespace, testActor, testDeps } from '../../../test/support/control/store/deletion-world.ts';
 import { type Home, putRecord, settle, withStore } from '../../../test/support/control/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
 import { watched } from '../../../test/support/control/store/statement-plans.ts';

@@ -6,7 +6,7 @@ import {
   replay,
   servedOf,
   withDatasets,
-} from '../../../../test/support/control/store/conformance/datasets/dataset-world.ts';
+} from '../../../../test/support/control/store/dataset-world.ts';
 import { withStore } from '../../../../test/support/control/store/fixtures.ts';
 import { sqliteDatabase } from '../../../../test/support/control/store/sqlite.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { storeConformance } from '../../../../test/support/control/store/conformance.ts';
 import { putRecord, settle } from '../../../../test/support/control/store/fixtures.ts';
 import {
   type PostgresDatabase,
@@ -13,15 +12,6 @@ import type { Store } from '../store.ts';
 
 const open = (database: PostgresDatabase, clock = Date.now): Promise<Store> =>
   openStore({ dataDir: '', databaseUrl: database.url, clock });
-
-storeConformance(
-  'PostgreSQL',
-  async () => {
-    const database = await postgresDatabase();
-    return { open: (clock) => open(database, clock), drop: () => database.drop() };
-  },
-  postgresMissing(),
-);
 
 describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
   const scenario = (

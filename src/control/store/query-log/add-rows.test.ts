@@ -1,5 +1,5 @@
-import { storedRows } from '../../../../test/support/control/store/conformance/query-log/stored-rows.ts';
 import { settle, type TestDatabase } from '../../../../test/support/control/store/fixtures.ts';
+import { storedRows } from '../../../../test/support/control/store/stored-rows.ts';
 import { ENGINES } from '../../../../test/support/control/webhooks/dispatch-world.ts';
 import { type QueryLogWorld, queryLogSuite } from '../../../../test/support/feed/query-log-suite.ts';
 import { loggedLabel } from '../../../feed/query-log.ts';

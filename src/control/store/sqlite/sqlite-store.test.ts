@@ -8,7 +8,6 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { storeConformance } from '../../../../test/support/control/store/conformance.ts';
 import { putRecord, settle } from '../../../../test/support/control/store/fixtures.ts';
 import { type SqliteDatabase, sqliteDatabase } from '../../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../../core/limits.ts';
@@ -17,8 +16,6 @@ import { isDiskFull } from '../engine/engine-errors.ts';
 import { eraseSuperseded } from '../log/erasure.ts';
 import type { Store, Tx } from '../store.ts';
 import { advanceCursor } from '../webhooks/fan-out.ts';
-
-storeConformance('SQLite', sqliteDatabase);
 
 describe('embedded engine', () => {
   const scenario = (title: string, run: (store: Store, database: SqliteDatabase) => Promise<void>): void => {

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  fillNamespace,
-  testActor,
-  testDeps,
-} from '../../../../test/support/control/store/conformance/deletion-world.ts';
-import * as world from '../../../../test/support/control/store/conformance/webhooks/fan-out-world.ts';
+import { fillNamespace, testActor, testDeps } from '../../../../test/support/control/store/deletion-world.ts';
+import * as world from '../../../../test/support/control/store/fan-out-world.ts';
 import { type Home, withStore } from '../../../../test/support/control/store/fixtures.ts';
 import { ENGINES } from '../../../../test/support/control/webhooks/dispatch-world.ts';
 import { AppError } from '../../../core/errors.ts';

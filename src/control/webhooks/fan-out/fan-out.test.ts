@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
-import * as world from '../../../../test/support/control/store/conformance/webhooks/fan-out-world.ts';
+import * as world from '../../../../test/support/control/store/fan-out-world.ts';
 import { type Home, withStore } from '../../../../test/support/control/store/fixtures.ts';
 import { sqliteDatabase } from '../../../../test/support/control/store/sqlite.ts';
 import { LIMITS } from '../../../core/limits.ts';

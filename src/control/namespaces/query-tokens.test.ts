@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { assertFailure, created, openWorld } from '../../../test/support/control/api/world.ts';
+import { LIMITS } from '../../core/limits.ts';
+
+const DAY = 86_400_000;
+const RANGE = 'expires_in_days must be between 1 and 365';
+
+const REFUSED: readonly (readonly [object, ...string[]])[] = [
+  [{}, 'name is required'],
+  [{ name: '' }, 'name must be one line of text and not blank'],
+  [{ name: 'a\u0000b' }, 'name must be one line of text and not blank'],
+  [{ name: 5 }, 'name must be a string'],
+  [{ name: 'x'.repeat(101) }, 'name must have at most 100 characters'],
+  [{ name: 'x', expires_in_days: 0 }, RANGE],
+  [{ name: 'x', expires_in_days: 366 }, RANGE],
+  [{ name: 'x', expires_in_days: -1 }, RANGE],
+  [{ name: 'x', expires_in_days: '30' }, 'expires_in_days must be an integer'],
+  [{ name: 'x', expires_in_days: 1.5 }, 'expires_in_days must be an integer'],
+  [{ name: 'x', expires_in_days: null }, 'expires_in_days must be an integer'],
+  [{ name: 'x', token: 'y' }, 'token is not a known field'],
+  [{ query_token: { name: 'x' } }, 'query_token is not a known field', 'name is required'],
+];
+
+apiScenarios('query tokens', {
+  'a token is minted once, listed without its plaintext, and revoked': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id, name } = await customer.namespace();
+    const path = `/namespaces/${id}/query_tokens`;
+    const minted = created(await customer.post(path, { name: 'reader' }));
+    const { token, ...shown } = minted;
+    assert.match(token, /^svcq[0-9a-v]{52}$/);
+    assert.deepEqual(shown, {
+      id: shown.id,
+      name: 'reader',
+      namespace_id: id,
+      expires_at: '2026-01-31T00:00:00.000Z',
+      revoked_at: null,
+      created_at: '2026-01-01T00:00:00.000Z',
+      created_by: { user_id: customer.id, email: customer.email },
+    });
+    assert.deepEqual((await customer.get(path)).json, [shown]);
+    const digest = createHash('sha256').update(token).digest('hex');
+    const mint = (await world.changes()).at(-1)!;
+    assert.deepEqual(
+      { ...mint, seq: 0 },
+      {
+        seq: 0,
+        at: world.now(),
+        owner: customer.id,
+        cause: 'direct',
+        type: 'token.minted',
+        namespace: name,
+        digest,
+        expiresAt: Date.parse(shown.expires_at),
+      },
+    );
+
+    world.advance(5000);
+    assert.equal((await customer.del(`${path}/${shown.id}`)).status, 204);
+    const revoked = { ...shown, revoked_at: '2026-01-01T00:00:05.000Z' };
+    assert.deepEqual((await customer.get(path)).json, [revoked]);
+    const changes = await world.changes();
+    const last = changes.at(-1)!;
+    assert.deepEqual([last.type, 'digest' in last && last.digest], ['token.revoked', digest]);
+    // A second revocation changes nothing.
+    world.advance(5000);
+    assert.equal((await customer.del(`${path}/${shown.id}`)).status, 204);
+    assert.deepEqual((await customer.get(path)).json, [revoked]);
+    assert.equal((await world.changes()).length, changes.length);
+    await world.close();
+  },
+
+  'its lifetime is 1 to 365 days': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.namespace();
+    for (const days of [1, 30, 365]) {
+      const body = { name: 'n'.repeat(100), expires_in_days: days };
+      const { expires_at } = created(await customer.post(`/namespaces/${id}/query_tokens`, body));
+      assert.equal(Date.parse(expires_at), world.now() + days * DAY);
+    }
+    for (const [body, ...messages] of REFUSED) {
+      const answer = await customer.post(`/namespaces/${id}/query_tokens`, body);
+      assertFailure(answer, 422, 'validation_error', messages);
+    }
+    await world.close();
+  },
+
+  'a token of another namespace is not found': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const [one, two] = [await customer.namespace(), await customer.namespace()];
+    const { id } = created(await customer.post(`/namespaces/${one.id}/query_tokens`, { name: 't' }));
+    for (const token of [id, world.deps.newId(), 'not-a-uuid']) {
+      const answer = await customer.del(`/namespaces/${two.id}/query_tokens/${token}`);
+      assertFailure(answer, 404, 'not_found', 'Query token not found');
+    }
+    assert.equal((await customer.get(`/namespaces/${one.id}/query_tokens`)).json[0].revoked_at, null);
+    await world.close();
+  },
+
+  'live tokens are bounded, ended ones are forgotten in time': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const { id } = await customer.namespace();
+    const path = `/namespaces/${id}/query_tokens`;
+    for (let i = 0; i < LIMITS.queryTokensPerNamespace; i++) {
+      created(await customer.post(path, { name: `t${i}`, expires_in_days: 1 }));
+    }
+    const full = 'Query token limit of the namespace reached';
+    assertFailure(await customer.post(path, { name: 'more' }), 422, 'quota_exceeded', full);
+    const [first] = (await customer.get(path)).json;
+    await customer.del(`${path}/${first.id}`);
+    created(await customer.post(path, { name: 'more', expires_in_days: 365 }));
+    world.advance(DAY);
+    const session = await world.signIn(customer);
+    created(await session.post(path, { name: 'again' }));
+    assert.equal((await session.get(path)).json.length, LIMITS.queryTokensPerNamespace + 2);
+    world.advance(31 * DAY);
+    const much = await world.signIn(customer);
+    created(await much.post(path, { name: 'last' }));
+    assert.deepEqual(
+      (await much.get(path)).json.map((token: { name: string }) => token.name),
+      ['more', 'again', 'last'],
+    );
+    await world.close();
+  },
+});

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { limiterOf } from '../../../test/support/control/api/server-parts.ts';
+import {
+  type Answer,
+  assertFailure,
+  type Caller,
+  created,
+  type Json,
+  openWorld,
+} from '../../../test/support/control/api/world.ts';
+import { LIMITS } from '../../core/limits.ts';
+import type { Store } from '../store/store.ts';
+import type { NodeProgress } from './propagation.ts';
+
+const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);
+const FOREIGN = 'seq is not a value of X-Service-Seq of this account';
+
+async function ask(caller: Caller, seq: string): Promise<Json> {
+  const { status, json, text } = await caller.get(`/propagation?seq=${seq}`);
+  assert.equal(status, 200, text);
+  return json;
+}
+
+/** Nodes whose progress the test sets. */
+async function worldWithNodes(store: Store) {
+  const { epoch, head } = await store.changes.bounds();
+  const node = (name: string, more: Partial<NodeProgress> = {}): NodeProgress => ({
+    name,
+    epoch,
+    seq: head,
+    isLate: false,
+    appliedAt: () => null,
+    ...more,
+  });
+  let nodes: readonly NodeProgress[] = [];
+  const world = await openWorld(store, { nodes: () => nodes });
+  return {
+    world,
+    node,
+    head: async (): Promise<number> => (await store.changes.bounds()).head,
+    set: (next: readonly NodeProgress[]) => {
+      nodes = next;
+    },
+  };
+}
+
+apiScenarios('propagation', {
+  'every write that DNS serves answers its place in the feed; reads, and writes that change nothing, do not':
+    async (store) => {
+      const world = await openWorld(store);
+      const owner = await world.customer();
+      const name = `p-${Date.now().toString(36)}`;
+      const namespace = await owner.post('/namespaces', { namespace: { name } });
+      const record = await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } });
+      const { id } = created(record);
+      const tokens = `/namespaces/${namespace.json.id}/query_tokens`;
+      const token = await owner.post(tokens, { name: 'reader' });
+      const answers = [
+        namespace,
+        record,
+        token,
+        await owner.patch(`/records/${id}`, { record: { data: 'aGk=' } }),
+        await owner.post('/records/bulk', { records: [{ key: `b.${name}.v1`, data: '' }] }),
+        await owner.del(`/records/${id}`),
+        await owner.del(`${tokens}/${token.json.id}`),
+        await owner.del(`/namespaces/${namespace.json.id}`),
+      ];
+      for (const answer of answers) {
+        assert.ok(answer.status < 300, answer.text);
+        assert.match(seqOf(answer), /^[A-Za-z0-9_-]{40,128}$/);
+      }
+      for (const answer of [
+        await owner.get('/namespaces'),
+        await owner.del(`/records/${id}`),
+        await owner.post('/api_keys', { api_key: { name: 'key' } }),
+      ])
+        assert.equal(answer.headers['x-service-seq'], undefined);
+      await world.close();
+    },
+
+  'a repeated answer has none: it wrote nothing': async (store) => {
+    const world = await openWorld(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const headers = { 'idempotency-key': 'once' };
+    const body = { record: { key: `a.${name}.v1`, data: '' } };
+    const [first, again] = [
+      await owner.send('POST', '/records', body, headers),
+      await owner.send('POST', '/records', body, headers),
+    ];
+    assert.equal(again.json.id, first.json.id);
+    assert.deepEqual(
+      [typeof first.headers['x-service-seq'], again.headers['x-service-seq']],
+      ['string', undefined],
+    );
+    await world.close();
+  },
+
+  'a node has a write once its view has the last change of it, in the same database': async (store) => {
+    const { world, node, head, set } = await worldWithNodes(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const before = await head();
+    const records = [1, 2, 3].map((n) => ({ key: `k${n}.${name}.v1`, data: '' }));
+    const at = world.now();
+    const seq = seqOf(await owner.post('/records/bulk', { records }));
+    assert.deepEqual(await ask(owner, seq), { applied: false, nodes: [] });
+    set([
+      node('one', { seq: before }),
+      node('two', { seq: before + 2 }),
+      node('none', { seq: null, epoch: null }),
+    ]);
+    const early = await ask(owner, seq);
+    assert.deepEqual(
+      [early.applied, early.nodes.map(({ applied }: Json) => applied)],
+      [false, [false, false, false]],
+    );
+    const last = await head();
+    set([
+      node('one', { seq: last, appliedAt: (asked) => (asked === last ? at + 31 : null) }),
+      node('two', { seq: last + 5 }),
+      node('other', { seq: last + 5, epoch: 'another', isLate: true }),
+    ]);
+    assert.deepEqual(await ask(owner, seq), {
+      applied: true,
+      nodes: [
+        { name: 'one', applied: true, ms: 31, late: false },
+        { name: 'two', applied: true, ms: null, late: false },
+        { name: 'other', applied: false, ms: null, late: true },
+      ],
+    });
+    await world.close();
+  },
+
+  'only its customer can use it, by session or key, and it tells no number': async (store) => {
+    const { world, node, set } = await worldWithNodes(store);
+    const [owner, other] = [await world.customer(), await world.customer()];
+    const { name } = await owner.namespace();
+    const made = await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } });
+    const seq = seqOf(made);
+    set([node('one')]);
+    const key = await owner.key({ operations: ['read'], namespaces: [name] });
+    assert.equal((await ask(key, seq)).nodes.length, 1);
+    for (const [caller, text] of [
+      [other, seq],
+      [owner, `${seq}A`],
+      [owner, seq.slice(2)],
+      [owner, '1'],
+      [owner, ''],
+      [owner, 'a'.repeat(10_000)],
+    ] as const)
+      assertFailure(await caller.get(`/propagation?seq=${text}`), 400, 'validation_error', FOREIGN);
+    assertFailure(await owner.get('/propagation'), 400, 'validation_error', 'seq is required');
+    const unknown = await owner.get(`/propagation?seq=${seq}&node=one`);
+    assertFailure(unknown, 400, 'validation_error', 'node is not a known parameter');
+    assertFailure(await world.caller(null).get(`/propagation?seq=${seq}`), 401, 'authentication_error');
+    const writer = await owner.key({ operations: ['write'] });
+    assertFailure(await writer.get(`/propagation?seq=${seq}`), 403, 'authorization_error');
+    // The same change gives another text each time, so that texts cannot be counted or compared.
+    const again = seqOf(await owner.patch(`/records/${made.json.id}`, { record: { data: 'aGk=' } }));
+    assert.notEqual(again.slice(0, 12), seq.slice(0, 12));
+    await world.close();
+  },
+
+  'usage tells how much of the write budget is used, and when it is free again': async (store) => {
+    const world = await openWorld(store, { limiter: limiterOf });
+    const owner = await world.customer();
+    const free = { used: 0, resets_in: 0 };
+    const { writesPerMinute, writesPerHour } = LIMITS;
+    const writes = async (): Promise<Json> => (await owner.get('/usage')).json.writes;
+    assert.deepEqual(await writes(), {
+      minute: { ...free, limit: writesPerMinute },
+      hour: { ...free, limit: writesPerHour },
+    });
+    for (let i = 0; i < 3; i++) await owner.del('/records/x');
+    world.advance(20_500);
+    assert.deepEqual(await writes(), {
+      minute: { used: 3, limit: writesPerMinute, resets_in: 40 },
+      hour: { used: 3, limit: writesPerHour, resets_in: 3580 },
+    });
+    world.advance(39_500);
+    assert.deepEqual((await writes()).minute, { ...free, limit: writesPerMinute });
+    assert.equal((await writes()).hour.used, 3);
+    await world.close();
+  },
+});
