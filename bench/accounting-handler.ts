@@ -3,12 +3,12 @@
  * out sockets, the main thread and the database, which bench/accounting.ts includes, and bears a busy machine better.
  */
 
-import { spellQueryToken } from '../src/core/query/query-token.ts';
-import { createRecorder } from '../src/edge/accounting/recorder.ts';
-import { encodeQuery } from '../src/edge/wire/message/query.ts';
-import { nameFromText } from '../src/edge/wire/name.ts';
-import { START, signedNode, zoneOf } from '../test/support/edge/query/signed-node.ts';
-import { minted, namespaceUpserted, upserted } from '../test/support/edge/view/view-changes.ts';
+import { createRecorder } from '../src/dns/accounting/recorder.ts';
+import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../src/protocol/dns/name.ts';
+import { spellQueryToken } from '../src/protocol/query/query-token.ts';
+import { START, signedNode, zoneOf } from '../test/support/dns/query/signed-node.ts';
+import { minted, namespaceUpserted, upserted } from '../test/support/view/view-changes.ts';
 import { print, row } from './lib/figures.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 100);

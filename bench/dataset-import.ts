@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { RRTYPE } from '../src/edge/wire/codes.ts';
-import { encodeQuery } from '../src/edge/wire/message/query.ts';
-import { nameFromText } from '../src/edge/wire/name.ts';
+import { RRTYPE } from '../src/protocol/dns/codes.ts';
+import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../src/protocol/dns/name.ts';
 import {
   DatasetWorld,
   itemKey,

@@ -10,16 +10,16 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ChangeBody } from '../src/core/change.ts';
-import { servedZones } from '../src/edge/node/served-zones.ts';
-import { datasetService } from '../src/edge/query/operations/dataset-answers.ts';
-import { makePacketHandler } from '../src/edge/query/packet.ts';
-import { createFreshness } from '../src/edge/view/freshness.ts';
-import { openLmdbReader } from '../src/edge/view/reader.ts';
-import { openLmdbWriter } from '../src/edge/view/writer.ts';
-import { encodeQuery } from '../src/edge/wire/message/query.ts';
-import { nameFromText } from '../src/edge/wire/name.ts';
+import { datasetService } from '../src/dns/query/operations/dataset-answers.ts';
+import { makePacketHandler } from '../src/dns/query/packet.ts';
 import { startFollower } from '../src/feed/follower/follower.ts';
+import { servedZones } from '../src/process/node/served-zones.ts';
+import type { ChangeBody } from '../src/protocol/change.ts';
+import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../src/protocol/dns/name.ts';
+import { createFreshness } from '../src/view/freshness.ts';
+import { openLmdbReader } from '../src/view/reader.ts';
+import { openLmdbWriter } from '../src/view/writer.ts';
 import {
   facts,
   itemsAdded,
@@ -27,8 +27,8 @@ import {
   manifestOf,
   published,
   versionIdOf,
-} from '../test/support/edge/datasets/dataset-changes.ts';
-import { namespaceUpserted, upserted } from '../test/support/edge/view/view-changes.ts';
+} from '../test/support/view/datasets/dataset-changes.ts';
+import { namespaceUpserted, upserted } from '../test/support/view/view-changes.ts';
 import { runViewSteps } from './lib/view-steps.ts';
 
 const ITEMS = Number(process.argv[2] ?? 1_000_000);

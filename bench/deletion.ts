@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deleteNamespace } from '../src/control/namespaces/delete.ts';
 import { startDeletions } from '../src/control/namespaces/deletions.ts';
-import { openStore } from '../src/control/store/open.ts';
-import { fillNamespace, testActor, testDeps } from '../test/support/control/store/deletion-world.ts';
-import { putRecord, settle } from '../test/support/control/store/fixtures.ts';
-import { postgresDatabase } from '../test/support/control/store/postgres.ts';
-import { timeStatements } from '../test/support/control/store/statement-times.ts';
+import { openStore } from '../src/store/open.ts';
+import { fillNamespace, testActor, testDeps } from '../test/support/store/deletion-world.ts';
+import { putRecord, settle } from '../test/support/store/fixtures.ts';
+import { postgresDatabase } from '../test/support/store/postgres.ts';
+import { timeStatements } from '../test/support/store/statement-times.ts';
 
 const PACE_MS = 20;
 

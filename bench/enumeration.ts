@@ -10,7 +10,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createUser } from '../src/control/accounts/users.ts';
-import { openStore } from '../src/control/store/open.ts';
+import { openStore } from '../src/store/open.ts';
 import { softwareAuthenticator } from '../test/support/control/passkeys/authenticator.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';
 import { median, print, quantile, row } from './lib/figures.ts';

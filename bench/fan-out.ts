@@ -5,15 +5,15 @@
  *   node bench/fan-out.ts [RECORDS] [ROUNDS]
  */
 import { randomBytes } from 'node:crypto';
+import { LIMITS } from '../src/base/limits.ts';
+import { timeOrderedUuids } from '../src/base/text/uuid.ts';
 import type { Actor } from '../src/control/accounts/actor.ts';
 import { openSessions } from '../src/control/accounts/sessions.ts';
 import { writeBulk } from '../src/control/records/bulk.ts';
-import type { Store } from '../src/control/store/store.ts';
 import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out/fan-out.ts';
-import { LIMITS } from '../src/core/limits.ts';
-import { timeOrderedUuids } from '../src/core/text/uuid.ts';
-import { addHook, settlePaying } from '../test/support/control/store/fan-out-world.ts';
-import { sqliteDatabase } from '../test/support/control/store/sqlite.ts';
+import type { Store } from '../src/store/store.ts';
+import { addHook, settlePaying } from '../test/support/store/fan-out-world.ts';
+import { sqliteDatabase } from '../test/support/store/sqlite.ts';
 import { median, print, row } from './lib/figures.ts';
 
 const RECORDS = Number(process.argv[2] ?? 100_000);

@@ -17,7 +17,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openLmdbWriter } from '../src/edge/view/writer.ts';
+import { openLmdbWriter } from '../src/view/writer.ts';
 import { requirePrograms, residentMegabytes } from '../test/support/process.ts';
 import { startUqrp, type Uqrp } from '../test/support/server-process.ts';
 import { ROOT, withoutPacketCache } from './lib/changed-server.ts';

@@ -5,17 +5,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LIMITS } from '../src/base/limits.ts';
 import type { Actor } from '../src/control/accounts/actor.ts';
 import { pageQueryLog } from '../src/control/query-log/list.ts';
-import { openStore } from '../src/control/store/open.ts';
-import { queryLogSink } from '../src/control/store/query-log/add-rows.ts';
-import { LIMITS } from '../src/core/limits.ts';
-import type { QueryLogRow } from '../src/feed/query-log.ts';
-import { listen, openEvents } from '../test/support/control/api/query-log/event-reader.ts';
-import { type Customer, openWorld } from '../test/support/control/api/world.ts';
-import { settle } from '../test/support/control/store/fixtures.ts';
-import { postgresDatabase } from '../test/support/control/store/postgres.ts';
-import { queryLogRow } from '../test/support/feed/query-log-suite.ts';
+import type { QueryLogRow } from '../src/feed/ports/query-log.ts';
+import { openStore } from '../src/store/open.ts';
+import { queryLogSink } from '../src/store/query-log/add-rows.ts';
+import { queryLogRow } from '../test/support/feed/ports/query-log-suite.ts';
+import { listen, openEvents } from '../test/support/http/query-log/event-reader.ts';
+import { type Customer, openWorld } from '../test/support/http/world.ts';
+import { settle } from '../test/support/store/fixtures.ts';
+import { postgresDatabase } from '../test/support/store/postgres.ts';
 import { print, row } from './lib/figures.ts';
 
 const engine = process.argv[2] ?? 'sqlite';

@@ -1,6 +1,6 @@
 /** Units: computed answers per second in process, from the name below the zone to the outcome. All names differ. */
-import { parseQueryName } from '../src/core/names/query-name.ts';
-import { makeUnits } from '../src/edge/services/units.ts';
+import { parseQueryName } from '../src/protocol/names/query-name.ts';
+import { makeUnits } from '../src/services/units.ts';
 import { median, print, row } from './lib/figures.ts';
 
 const ROUNDS = 5;

@@ -9,10 +9,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { openLmdbReader } from '../src/edge/view/reader.ts';
-import { openLmdbWriter } from '../src/edge/view/writer.ts';
-import type { ChangeSource } from '../src/feed/change-source.ts';
 import { startFollower } from '../src/feed/follower/follower.ts';
+import type { ChangeSource } from '../src/feed/ports/change-source.ts';
+import { openLmdbReader } from '../src/view/reader.ts';
+import { openLmdbWriter } from '../src/view/writer.ts';
 import { keyAt, manyRecords, namespaceAt, recordAt } from './lib/many-records.ts';
 import { runViewSteps } from './lib/view-steps.ts';
 

@@ -4,8 +4,8 @@
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { encodeQuery } from '../src/edge/wire/message/query.ts';
-import { nameFromText } from '../src/edge/wire/name.ts';
+import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../src/protocol/dns/name.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';
 import { print, quantile, row } from './lib/figures.ts';
 

@@ -7,9 +7,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants, zstdCompressSync } from 'node:zlib';
-import { compact, fold } from '../src/edge/services/places/fold.ts';
-import { COUNTRY_ALIASES, REGIONS } from '../src/edge/services/places/regions.ts';
-import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/edge/services/places/table.ts';
+import { compact, fold } from '../src/services/places/fold.ts';
+import { COUNTRY_ALIASES, REGIONS } from '../src/services/places/regions.ts';
+import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/services/places/table.ts';
 import { AIRPORTS } from './airport-codes.ts';
 import {
   COUNTRY_CITIES,
@@ -23,7 +23,7 @@ import {
   TRANSLITERATED,
 } from './place-names.ts';
 
-const OUT = new URL('../src/edge/services/places/data/places.bin.zst', import.meta.url);
+const OUT = new URL('../src/services/places/data/places.bin.zst', import.meta.url);
 
 interface City {
   readonly name: string;

@@ -6,7 +6,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
-import { DASHBOARD_IMPORTS, MODULES, RESTRICTED_IMPORTS, TEST_FILES, WORDS } from './import-rules.ts';
+import {
+  DASHBOARD_IMPORTS,
+  EXCEPTIONS,
+  MODULES,
+  RESTRICTED_IMPORTS,
+  TEST_FILES,
+  WALLS,
+  WORDS,
+} from './import-rules.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const FOLDERS = ['src', 'scripts', 'test', 'bench', 'dashboard'];
@@ -22,7 +30,10 @@ function pathOf(module: string): string {
 }
 
 function moduleRules(): IForbiddenRuleType[] {
-  return MODULES.map(({ module, may }) => ({
+  const excepted = (module: string): readonly string[] =>
+    EXCEPTIONS.filter((row) => row.module === module).flatMap(({ may }) => may);
+  const rules = MODULES.map(({ module, may }) => ({ module, may: [...may, ...excepted(module)] }));
+  return [...rules, ...WALLS].map(({ module, may }) => ({
     name: `${module}-imports-a-module-that-its-row-does-not-name`,
     severity: 'error',
     from: { path: pathOf(module), pathNot: TEST_FILES },

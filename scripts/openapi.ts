@@ -3,7 +3,7 @@
  * document of the last release, which later documents must stay compatible with.
  */
 import { writeFileSync } from 'node:fs';
-import { documentText, publishedDocument } from '../test/support/control/api/openapi/published.ts';
+import { documentText, publishedDocument } from '../test/support/http/openapi/published.ts';
 
 const text = documentText(await publishedDocument());
 writeFileSync(new URL('../docs/openapi.json', import.meta.url), text);

@@ -4,7 +4,7 @@
  * all others have ended: what failed then counts, and what failed at first is listed, to be mended. At the end come the skipped and
  * the failed tests of all shares, why they failed, and a line `N passed, N failed, N skipped`. Exit code 1 when anything failed.
  *
- *   npm test -- src/edge/wire test/docs
+ *   npm test -- src/protocol/dns test/docs
  *   TEST_SEED=7 npm test     with the seed of a run that failed: tests that draw their input take it, in both tries
  *   npm test -- --leaks      a process that does not end by itself fails: a test left something open
  *   npm test -- --slowest    lists the slowest suites

@@ -4,13 +4,12 @@
  */
 const FOLDERS: readonly string[] = [
   'test/e2e/',
-  'src/control/api/',
-  'src/control/store/',
+  'src/http/',
+  'src/store/',
   'src/cli/',
-  'src/edge/transport/',
+  'src/dns/',
   'src/control/',
   'test/',
-  'src/edge/',
   'sdk/',
   'dashboard/',
   'src/',

@@ -40,7 +40,7 @@ export const WORD_RULES: readonly WordRule[] = [
     // HPKE's word for a message to one recipient (RFC 9180 §5.2); and names that data has: the member `sealed` of a stored key set, and the
     // file sealed-keys.json.
     allowed:
-      /^src\/feed\/(?:batch|keys)\/|^src\/edge\/dnssec\/keys\/key-encryption|earlier-format\.ts$|^src\/edge\/node\/(?:shared-keys|first-keys\.test)\.ts$|^docs\/OPERATIONS\.md$|^test\/e2e\/shared-keys/,
+      /^src\/feed\/(?:batch|keys)\/|^src\/dns\/dnssec\/keys\/key-encryption|earlier-format\.ts$|^src\/process\/node\/(?:shared-keys|first-keys\.test)\.ts$|^docs\/OPERATIONS\.md$|^test\/e2e\/shared-keys/,
   },
   { word: /\bwhoever\b|\bwhomever\b|\bwhom\b/i, instead: 'the named actor' },
   { word: /\bfor want of\b|\bthereof\b|\bthereby\b|\bherein\b|\bwherein\b/i, instead: 'because, of it, so' },

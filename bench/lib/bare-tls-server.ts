@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
-import { closeFailedHandshakes, tlsOptions } from '../../src/edge/transport/shared/tls.ts';
+import { closeFailedHandshakes, tlsOptions } from '../../src/dns/shared/tls.ts';
 
 const [cert, key] = process.argv.slice(2) as [string, string];
 const tls = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };

@@ -11,18 +11,18 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
  * comparison at full speed would compare something else.
  */
 export const withoutBudget = (root: string): NodeJS.ProcessEnv =>
-  changed(root, 'src/core/limits.ts', 'LIMITS', { signaturesPerSecond: 1_000_000 });
+  changed(root, 'src/base/limits.ts', 'LIMITS', { signaturesPerSecond: 1_000_000 });
 
 /** Environment of a server whose packet cache keeps a few replies: nearly each question takes the whole path. */
 export const withoutPacketCache = (root: string): NodeJS.ProcessEnv =>
-  changed(root, 'src/edge/query/cache/packet-cache.ts', 'PACKET_CACHE_DEFAULTS', {
+  changed(root, 'src/dns/query/cache/packet-cache.ts', 'PACKET_CACHE_DEFAULTS', {
     entries: 1,
     octets: 8192,
   });
 
 /** Environment of a server that keeps idle connections over TCP and DoT for ten minutes, two and a half when it is crowded. */
 export const withLongIdle = (root: string): NodeJS.ProcessEnv =>
-  changed(root, 'src/core/limits.ts', 'LIMITS', { tcpIdleMs: 600_000 });
+  changed(root, 'src/base/limits.ts', 'LIMITS', { tcpIdleMs: 600_000 });
 
 function changed(
   root: string,

@@ -1,15 +1,15 @@
 /** The control side of bench/nodes.ts: a store, its publisher and responder. The parent says when they start and how much is written. */
 import { randomUUID } from 'node:crypto';
-import { appendChanges, type NewChange } from '../../src/control/store/log/change-log.ts';
-import { openStore } from '../../src/control/store/open.ts';
-import type { ChangeBody } from '../../src/core/change.ts';
 import { openNatsBus } from '../../src/feed/bus/nats/nats-bus.ts';
 import { startPublisher } from '../../src/feed/publisher/publisher.ts';
 import { startResponder } from '../../src/feed/publisher/responder.ts';
-import { upserted } from '../../test/support/edge/view/view-changes.ts';
+import type { ChangeBody } from '../../src/protocol/change.ts';
+import { appendChanges, type NewChange } from '../../src/store/log/change-log.ts';
+import { openStore } from '../../src/store/open.ts';
 import { verifier } from '../../test/support/feed/batch/messages.ts';
 import { freeLock, testSecrets, until } from '../../test/support/feed/bus/bus-source-world.ts';
 import { SMALL_STREAMS } from '../../test/support/feed/bus/nats-world.ts';
+import { upserted } from '../../test/support/view/view-changes.ts';
 
 export type Order =
   | { readonly do: 'publish' | 'cpu' | 'stop' }

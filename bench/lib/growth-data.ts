@@ -6,10 +6,10 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { ChangeBody } from '../../src/core/change.ts';
-import { openLmdbWriter } from '../../src/edge/view/writer.ts';
-import type { ChangeSource } from '../../src/feed/change-source.ts';
 import { startFollower } from '../../src/feed/follower/follower.ts';
+import type { ChangeSource } from '../../src/feed/ports/change-source.ts';
+import type { ChangeBody } from '../../src/protocol/change.ts';
+import { openLmdbWriter } from '../../src/view/writer.ts';
 import { startUqrp } from '../../test/support/server-process.ts';
 import { ZONE } from './dataset.ts';
 

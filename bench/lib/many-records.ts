@@ -1,5 +1,5 @@
 /** Records of a thousand namespaces, as the pages of a snapshot. */
-import type { ChangeBody } from '../../src/core/change.ts';
+import type { ChangeBody } from '../../src/protocol/change.ts';
 
 const NAMESPACES = 1000;
 const PAGE = 500;

@@ -1,9 +1,9 @@
 /** `uqrp serve --json` without usage and query log, for the comparison of bench/accounting.ts. */
 import { once } from 'node:events';
-import { loadConfig } from '../../src/config/config.ts';
-import { readEnvironment } from '../../src/config/env.ts';
-import { serve } from '../../src/main.ts';
-import { createLog } from '../../src/telemetry/log.ts';
+import { loadConfig } from '../../src/ops/config/config.ts';
+import { readEnvironment } from '../../src/ops/config/env.ts';
+import { createLog } from '../../src/ops/telemetry/log.ts';
+import { serve } from '../../src/process/main.ts';
 
 const config = loadConfig(readEnvironment(), { acceptNewStore: false });
 const log = createLog({ clock: Date.now, format: 'json' });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeQuery } from '../../src/edge/wire/message/query.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
+import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { compare } from '../lib/compare.ts';
 import { FIRST_NAME, hotFile } from '../lib/dataset.ts';
 import { dnsperf, h2load, prime } from '../lib/load.ts';

@@ -2,8 +2,8 @@
 
 import { factsOf } from '../../src/cli/completion/tree.ts';
 import { buildProgram } from '../../src/cli/program.ts';
-import { ENVIRONMENT } from '../../src/config/env.ts';
-import { releaseVersion } from '../../src/config/version.ts';
+import { ENVIRONMENT } from '../../src/ops/config/env.ts';
+import { releaseVersion } from '../../src/ops/config/version.ts';
 import { manualPage } from './page.ts';
 
 /** @param date of its last change: 2026-11-22 */

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildOf } from '../../src/config/version.ts';
+import { buildOf } from '../../src/ops/config/version.ts';
 import { json, replaceManifest, restoreManifest } from './checkout-manifest.ts';
 import { readDistribution } from './modules.ts';
 import { type Lock, type Manifest, missing, packedManifest, shrinkwrap } from './shrinkwrap.ts';

@@ -7,8 +7,8 @@ import {
   operationsOf,
   type ResponseObject,
   resolve,
-} from '../../test/support/control/api/openapi/document.ts';
-import { createValidator } from '../../test/support/control/api/openapi/validator.ts';
+} from '../../test/support/http/openapi/document.ts';
+import { createValidator } from '../../test/support/http/openapi/validator.ts';
 import { CALLS, WITHOUT_METHOD } from '../../test/support/sdk/operation-calls.ts';
 import { Uqrp } from './rest/uqrp.ts';
 

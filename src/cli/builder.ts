@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Signals } from './signals.ts';
 
 export interface ProgramOptions {

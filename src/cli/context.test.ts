@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { StartError } from '../config/start-error.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError } from '../base/errors.ts';
+import { StartError } from '../ops/config/start-error.ts';
 import { withStore } from './context.ts';
 
 /** A data directory that commands of this process work on. */

@@ -1,11 +1,11 @@
-import { type Config, loadConfig } from '../config/config.ts';
-import { prepareDataDir, requireDataDir } from '../config/data-dir.ts';
-import { readEnvironment } from '../config/env.ts';
-import { loadSecret, type Secret } from '../config/secrets.ts';
-import { isDiskFull } from '../control/store/engine/engine-errors.ts';
-import type { Clock } from '../core/clock.ts';
-import { openCheckedStore, storeFault } from '../start-checks.ts';
-import { makeDeps, type UseCaseDeps } from '../use-case-deps.ts';
+import type { Clock } from '../base/clock.ts';
+import { type Config, loadConfig } from '../ops/config/config.ts';
+import { prepareDataDir, requireDataDir } from '../ops/config/data-dir.ts';
+import { readEnvironment } from '../ops/config/env.ts';
+import { loadSecret, type Secret } from '../ops/config/secrets.ts';
+import { openCheckedStore, storeFault } from '../process/start-checks.ts';
+import { makeDeps, type UseCaseDeps } from '../process/use-case-deps.ts';
+import { isDiskFull } from '../store/engine/engine-errors.ts';
 
 export interface CliContext {
   readonly config: Config;

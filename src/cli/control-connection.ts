@@ -1,6 +1,6 @@
 /** A command's connection to the control processes of a feed, with control's credentials. It opens no database. */
 import { createPublicKey, randomBytes } from 'node:crypto';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { FeedRefusedError } from '../feed/batch/refusal.ts';
 import { type FeedVerifier, feedVerifier } from '../feed/batch/signature.ts';
 import { type Bus, BusError } from '../feed/bus/bus.ts';

@@ -1,14 +1,14 @@
 /** Which feed a command speaks to: the folder of `uqrp feed init`, or the variables. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readEnvironment } from '../config/env.ts';
-import { FEED, feedServers } from '../config/feed-env.ts';
 import {
   type ControlCredentials,
   CredentialsError,
   isControl,
   parseCredentials,
 } from '../feed/identity/credentials.ts';
+import { readEnvironment } from '../ops/config/env.ts';
+import { FEED, feedServers } from '../ops/config/feed-env.ts';
 import { commandConfig } from './context.ts';
 import { InputError, UsageError } from './output.ts';
 

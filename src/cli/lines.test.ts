@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { LIMITS } from '../core/limits.ts';
+import { LIMITS } from '../base/limits.ts';
 import { readLines } from './lines.ts';
 import { InputError } from './output.ts';
 

@@ -1,6 +1,6 @@
 /** Asks a control process which nodes have not reported a signing key yet: a rollover waits for them. */
-import type { Clock } from '../core/clock.ts';
-import type { RolloverOutcome } from '../edge/dnssec/keys/rollover.ts';
+import type { Clock } from '../base/clock.ts';
+import type { RolloverOutcome } from '../dns/dnssec/keys/rollover.ts';
 import { isBehind, type NodeReport } from '../feed/exchange/node-states.ts';
 import { askNodes } from '../feed/exchange/status.ts';
 import { withControl } from './control-connection.ts';

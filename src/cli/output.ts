@@ -1,5 +1,5 @@
-import { ConfigError } from '../config/config.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError } from '../base/errors.ts';
+import { ConfigError } from '../ops/config/config.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 

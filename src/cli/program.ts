@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { documentsFolder, programVersion } from '../config/version.ts';
+import { documentsFolder, programVersion } from '../ops/config/version.ts';
 import type { Builder, ProgramOptions } from './builder.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addDataCommands } from './commands/data.ts';

@@ -16,7 +16,7 @@ import { get, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { LIMITS } from '../../src/core/limits.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import { preferThisProcess } from '../support/process.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 

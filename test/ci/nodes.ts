@@ -3,13 +3,13 @@
  * Usage: node test/ci/nodes.ts [rounds] [seed] [writes]
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { postgresMissing } from '../support/control/store/postgres.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { createUdpAsker } from '../support/feed/udp-asker.ts';
 import { type Cluster, startCluster } from '../support/nodes/cluster.ts';
 import { faultRounds } from '../support/nodes/fault-rounds.ts';
 import { compareWithLimit, type Times, timesOf, untilAll } from '../support/nodes/measure.ts';
 import { startProber } from '../support/nodes/prober.ts';
+import { postgresMissing } from '../support/store/postgres.ts';
 
 const rounds = Number(process.argv[2] ?? 20);
 const seed = Number(process.argv[3] ?? Date.now() % 2 ** 31);

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIMITS } from '../../src/core/limits.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import { preferThisProcess } from '../support/process.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { EDNS_OPTION, RRTYPE } from '../../src/edge/wire/codes.ts';
-import { readEde } from '../../src/edge/wire/message/edns.ts';
-import type { Message } from '../../src/edge/wire/message/message.ts';
-import { u16At } from '../../src/edge/wire/octets.ts';
+import { EDNS_OPTION, RRTYPE } from '../../src/protocol/dns/codes.ts';
+import { readEde } from '../../src/protocol/dns/message/edns.ts';
+import type { Message } from '../../src/protocol/dns/message/message.ts';
+import { u16At } from '../../src/protocol/dns/octets.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { type Exchange, overTcp, overUdp } from './exchange.ts';
 import { decoded, opt, option, query } from './messages.ts';

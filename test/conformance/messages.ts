@@ -1,6 +1,6 @@
-import { decodeMessage, type Message } from '../../src/edge/wire/message/message.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { concatOctets } from '../../src/edge/wire/octets.ts';
+import { decodeMessage, type Message } from '../../src/protocol/dns/message/message.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { concatOctets } from '../../src/protocol/dns/octets.ts';
 
 export const ID = 0x1a2b;
 export const RD = 0x0100;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { rcodeName } from '../../src/edge/wire/codes.ts';
-import { concatOctets, u16At } from '../../src/edge/wire/octets.ts';
+import { rcodeName } from '../../src/protocol/dns/codes.ts';
+import { concatOctets, u16At } from '../../src/protocol/dns/octets.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { type Exchange, overTcp, overUdp } from './exchange.ts';
 import { decoded, header, hex, ID, opt, option, question, RD } from './messages.ts';
@@ -213,7 +213,7 @@ describe('every message has its response code', () => {
       const exchange = exchangeOf();
       for (const [label, expected, ...parts] of ROWS) {
         const packet = concatOctets(parts);
-        // An empty message closes a TCP connection: src/edge/transport/stream/tcp.test.ts.
+        // An empty message closes a TCP connection: src/dns/stream/tcp.test.ts.
         if (transport === 'TCP' && packet.length === 0) continue;
         assert.equal(describeReply(packet, await exchange(packet)), expected, label);
       }

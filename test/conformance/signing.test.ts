@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { makePacketHandler } from '../../src/edge/query/packet.ts';
-import { signedZone } from '../../src/edge/query/zone/served-zone.ts';
-import { makeZone } from '../../src/edge/query/zone/zones.ts';
-import { createFreshness } from '../../src/edge/view/freshness.ts';
-import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
-import { readEde } from '../../src/edge/wire/message/edns.ts';
-import { createMemoryView } from '../support/edge/view/memory-view.ts';
+import { makePacketHandler } from '../../src/dns/query/packet.ts';
+import { signedZone } from '../../src/dns/query/zone/served-zone.ts';
+import { makeZone } from '../../src/dns/query/zone/zones.ts';
+import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
+import { readEde } from '../../src/protocol/dns/message/edns.ts';
+import { createFreshness } from '../../src/view/freshness.ts';
+import { createMemoryView } from '../support/view/memory-view.ts';
 import { decoded, opt, query } from './messages.ts';
 
 const servers = ['ns1', 'ns2'].map((label) => ({ label, addresses: ['192.0.2.1'] }));

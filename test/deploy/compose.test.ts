@@ -11,17 +11,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { ENVIRONMENT } from '../../src/config/env.ts';
-import {
-  type PostgresDatabase,
-  postgresDatabase,
-  postgresMissing,
-} from '../support/control/store/postgres.ts';
+import { ENVIRONMENT } from '../../src/ops/config/env.ts';
 import { only, parseDockerfile } from '../support/deploy/dockerfile.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
 import { type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { type PostgresDatabase, postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 const FILES = ['compose.yaml', 'compose.nodes.yaml'] as const;

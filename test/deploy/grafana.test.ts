@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { createEdgeStats } from '../../src/telemetry/edge-stats.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { createEdgeStats } from '../../src/ops/telemetry/edge-stats.ts';
+import { createMetrics } from '../../src/ops/telemetry/metrics.ts';
 import { textOf } from '../docs/named-tests.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { parseEnv } from 'node:util';
-import { loadConfig } from '../../src/config/config.ts';
-import { ENVIRONMENT } from '../../src/config/env.ts';
+import { loadConfig } from '../../src/ops/config/config.ts';
+import { ENVIRONMENT } from '../../src/ops/config/env.ts';
 import { deployPath, deployText, unitValues } from '../support/deploy/unit-file.ts';
 
 const SERVICES = ['uqrp.service', 'uqrp@.service', 'uqrp-backup.service'];

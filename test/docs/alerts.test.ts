@@ -20,7 +20,7 @@ const missing =
 
 describe('docs/alerts', () => {
   it('uses only metrics that the program has', () => {
-    const folder = new URL('../../src/telemetry/', import.meta.url);
+    const folder = new URL('../../src/ops/telemetry/', import.meta.url);
     const sources = readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
     const known = new Set(
       sources.flatMap((name) =>

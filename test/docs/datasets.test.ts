@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { keyTxt } from '../../src/core/datasets/attestation.ts';
-import { readItem } from '../../src/core/datasets/item.ts';
+import { keyTxt } from '../../src/protocol/datasets/attestation.ts';
+import { readItem } from '../../src/protocol/datasets/item.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 const VECTORS = new URL('test/fixtures/attest/', ROOT);

@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { deriveKey, loadSecret } from '../../src/config/secrets.ts';
-import { openStore } from '../../src/control/store/open.ts';
-import { aesGcmEncryption } from '../../src/core/secret-encryption.ts';
+import { aesGcmEncryption } from '../../src/base/secret-encryption.ts';
+import { deriveKey, loadSecret } from '../../src/ops/config/secrets.ts';
+import { openStore } from '../../src/store/open.ts';
 import { runCli, settingsFor } from '../support/command.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { ask, type ClientTransport } from '../../src/client/ask.ts';
-import { parseEnvelope } from '../../src/core/query/envelope.ts';
-import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
+import { ask, type ClientTransport } from '../../src/cli/client/ask.ts';
+import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
+import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
 import type { Uqrp } from '../support/server-process.ts';
 
 export interface Answer {

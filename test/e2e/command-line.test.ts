@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { programVersion } from '../../src/config/version.ts';
+import { programVersion } from '../../src/ops/config/version.ts';
 import { CLI, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 

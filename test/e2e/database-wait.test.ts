@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { CLI, ended, runCli, settingsFor, startCommand } from '../support/command.ts';
-import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { relayTo } from '../support/relay.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 import { eventually } from './client.ts';
 
 const PATIENCE_MS = 60_000;

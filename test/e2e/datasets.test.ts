@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { ask, type ClientTransport } from '../../src/client/ask.ts';
-import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
+import { ask, type ClientTransport } from '../../src/cli/client/ask.ts';
+import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { certificate, eventually, getHttps } from './client.ts';
 

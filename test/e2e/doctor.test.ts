@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startDsResolver } from '../support/client/ds-resolver.ts';
+import { startDsResolver } from '../support/cli/client/ds-resolver.ts';
 import { type Ended, runCli, settingsFor } from '../support/command.ts';
-import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { startNameServer, type TestNameServer } from '../support/name-server.ts';
 import { startUqrp } from '../support/server-process.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 
 interface Finding {
   readonly check: string;

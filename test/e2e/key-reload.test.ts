@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { keyFile, updateKeys } from '../../src/edge/dnssec/keys/key-files.ts';
-import { generateKeySet, type KeySet } from '../../src/edge/dnssec/keys/key-set.ts';
-import { RRTYPE } from '../../src/edge/wire/codes.ts';
+import { keyFile, updateKeys } from '../../src/dns/dnssec/keys/key-files.ts';
+import { generateKeySet, type KeySet } from '../../src/dns/dnssec/keys/key-set.ts';
+import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { type Observed, observe } from '../support/observed.ts';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { askSigned, type DnsKeys, servedKeys } from '../support/signed-answers.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { freePort } from '../support/free-port.ts';
 import { relayTo } from '../support/relay.ts';
 import { account, type Uqrp } from '../support/server-process.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 import { eventually, read } from './client.ts';
 
 /** Far above the bounds of docs/OPERATIONS.md, for a busy machine. */

@@ -5,12 +5,12 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ask } from '../../src/client/ask.ts';
-import { RRTYPE, rcodeName } from '../../src/edge/wire/codes.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
-import { fixture } from '../support/edge/services/providers/rig.ts';
+import { ask } from '../../src/cli/client/ask.ts';
+import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { fixture } from '../support/services/providers/rig.ts';
 import { eventually } from './client.ts';
 
 const DIRECTORY = fileURLToPath(new URL('../fixtures/providers/nasdaqtraded.txt', import.meta.url));

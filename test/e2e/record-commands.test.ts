@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type Ended, runCli, settingsFor } from '../support/command.ts';
-import {
-  type PostgresDatabase,
-  postgresDatabase,
-  postgresMissing,
-} from '../support/control/store/postgres.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { type PostgresDatabase, postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 import { eventually, read } from './client.ts';
 
 const OWNER = ['--user', 'put@example.net', '--public-read'] as const;

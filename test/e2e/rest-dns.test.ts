@@ -5,7 +5,7 @@ import { request as tlsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import packet from 'dns-packet';
-import { LIMITS } from '../../src/core/limits.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import { listeners } from '../support/observed.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 import { type Steering, steering } from '../support/steered-worker.ts';

@@ -3,10 +3,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { account, type Uqrp } from '../support/server-process.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 import { eventually, read } from './client.ts';
 
 const PLAIN = fileURLToPath(new URL('../fixtures/attest/plain/', import.meta.url));

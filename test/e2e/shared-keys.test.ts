@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ask } from '../../src/client/ask.ts';
-import { RRTYPE } from '../../src/edge/wire/codes.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
+import { ask } from '../../src/cli/client/ask.ts';
+import { RRTYPE } from '../../src/protocol/dns/codes.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 import { eventually } from './client.ts';
 
 interface Listed {

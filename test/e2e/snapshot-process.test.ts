@@ -5,9 +5,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { FILE_FORMAT } from '../../src/edge/lmdb/file-format.ts';
-import { openLmdbReader } from '../../src/edge/view/reader.ts';
-import { openLmdbWriter } from '../../src/edge/view/writer.ts';
 import { feedKey, feedKeyRing } from '../../src/feed/batch/feed-key.ts';
 import type { HourlyKey } from '../../src/feed/batch/key-message.ts';
 import { feedSigner, feedVerifier } from '../../src/feed/batch/signature.ts';
@@ -22,12 +19,15 @@ import { diskFiles } from '../../src/feed/snapshots/disk-files.ts';
 import type { MadeSnapshot } from '../../src/feed/snapshots/process-messages.ts';
 import { createSnapshotReader } from '../../src/feed/snapshots/snapshot-reader.ts';
 import { snapshotSource } from '../../src/feed/snapshots/snapshot-source.ts';
-import { namespaceUpserted, upserted } from '../support/edge/view/view-changes.ts';
+import { FILE_FORMAT } from '../../src/view/lmdb/file-format.ts';
+import { openLmdbReader } from '../../src/view/reader.ts';
+import { openLmdbWriter } from '../../src/view/writer.ts';
 import { type BrokerFolder, brokerFolder } from '../support/feed/broker-folder.ts';
 import { freeLock, until } from '../support/feed/bus/bus-source-world.ts';
 import { inState } from '../support/feed/bus/bus-suite.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { createFakeSource } from '../support/feed/fake-source.ts';
+import { namespaceUpserted, upserted } from '../support/view/view-changes.ts';
 
 const random = (octets: number): Uint8Array => randomBytes(octets);
 const hour = (): HourlyKey => ({ key: feedKey(random(32)), from: 0, until: Date.now() + 3_600_000 });
@@ -64,7 +64,7 @@ describe('the process that makes snapshots', { skip: natsMissing() ?? false }, (
     const geoip = join(folder, 'geoip.mmdb');
     writeFileSync(geoip, 'countries');
     child = startSnapshotChild({
-      entry: new URL('../../src/snapshot-process.ts', import.meta.url),
+      entry: new URL('../../src/process/snapshot-process.ts', import.meta.url),
       start: {
         credentials: printCredentials(credentials),
         servers: credentials.servers,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
-import { RRTYPE } from '../../src/edge/wire/codes.ts';
+import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { observe } from '../support/observed.ts';
 import { account, startUqrp } from '../support/server-process.ts';
 import { askSigned, servedKeys } from '../support/signed-answers.ts';

@@ -6,11 +6,11 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Kysely, PostgresDialect } from 'kysely';
 import { Pool } from 'pg';
-import { firstTables } from '../../src/control/store/migrations/0001-first-tables.ts';
-import { webhooks } from '../../src/control/store/migrations/0002-webhooks.ts';
-import { ENGINE_TYPES } from '../../src/control/store/migrations/engine-types.ts';
-import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
+import { firstTables } from '../../src/store/migrations/0001-first-tables.ts';
+import { webhooks } from '../../src/store/migrations/0002-webhooks.ts';
+import { ENGINE_TYPES } from '../../src/store/migrations/engine-types.ts';
 import { startUqrp } from '../support/server-process.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 import { eventually, read } from './client.ts';
 
 const RELEASE = fileURLToPath(new URL('../fixtures/release-0002', import.meta.url));

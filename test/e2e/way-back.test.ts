@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runCli } from '../support/command.ts';
-import { fixture } from '../support/edge/services/providers/rig.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { type ManyNodes, startManyNodes } from '../support/feed/many-nodes.ts';
 import { type Account, account, type Uqrp } from '../support/server-process.ts';
+import { fixture } from '../support/services/providers/rig.ts';
 import { eventually, read } from './client.ts';
 
 /** Far above what a return takes: attempts that were under way when control came back have to end first. */

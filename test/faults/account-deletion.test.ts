@@ -8,13 +8,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { ask } from '../../src/client/ask.ts';
-import { RRTYPE } from '../../src/edge/wire/codes.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
+import { ask } from '../../src/cli/client/ask.ts';
+import { RRTYPE } from '../../src/protocol/dns/codes.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { eventually } from '../e2e/client.ts';
 import { CLI, settingsFor, startCommand } from '../support/command.ts';
-import { postgresDatabase, postgresMissing } from '../support/control/store/postgres.ts';
 import { type Account, account, startUqrp, type Uqrp, writeRecords } from '../support/server-process.ts';
+import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 
 const NAMESPACES = ['gone-one', 'gone-two', 'gone-three'];
 const RECORDS_EACH = 1200;

@@ -8,8 +8,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DatasetWorld, type PublishedVersion, REGISTRY_ENV } from '../support/cli/dataset-world.ts';
-import { type Rng, seededRng } from '../support/edge/wire/fuzz.ts';
 import { start } from '../support/process.ts';
+import { type Rng, seededRng } from '../support/protocol/dns/fuzz.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));

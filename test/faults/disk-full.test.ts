@@ -5,7 +5,7 @@ import { closeSync, fstatSync, ftruncateSync, mkdtempSync, openSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { RRTYPE } from '../../src/edge/wire/codes.ts';
+import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { eventually, read } from '../e2e/client.ts';
 import { observe } from '../support/observed.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';

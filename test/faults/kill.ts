@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ask } from '../../src/client/ask.ts';
-import { parseEnvelope } from '../../src/core/query/envelope.ts';
-import { RRTYPE } from '../../src/edge/wire/codes.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { txtValue } from '../../src/edge/wire/rdata/txt.ts';
-import { type Rng, seededRng } from '../support/edge/wire/fuzz.ts';
+import { ask } from '../../src/cli/client/ask.ts';
+import { RRTYPE } from '../../src/protocol/dns/codes.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
+import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
+import { type Rng, seededRng } from '../support/protocol/dns/fuzz.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
 
 const NAMESPACE = 'crash';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
-import type { Transport } from '../../src/core/network/transport.ts';
-import { decodeMessage } from '../../src/edge/wire/message/message.ts';
-import { encodeQuery } from '../../src/edge/wire/message/query.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
+import type { Transport } from '../../src/base/network/transport.ts';
+import { decodeMessage } from '../../src/protocol/dns/message/message.ts';
+import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { TestNode, ZONE } from '../scenarios/node.ts';
-import { corpus, mutate, type Rng, seededRng } from '../support/edge/wire/fuzz.ts';
+import { corpus, mutate, type Rng, seededRng } from '../support/protocol/dns/fuzz.ts';
 
 const TRANSPORTS = ['udp', 'tcp', 'doh'] as const satisfies readonly Transport[];
 

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { runShare, type ShareOutcome } from '../../scripts/test-process.ts';
 import { sharesOf } from '../../scripts/test-shares.ts';
 
-const FILES = ['test/e2e/b.test.ts', 'src/core/a.test.ts', 'sdk/c.test.ts', 'test/e2e/a.test.ts'];
+const FILES = ['test/e2e/b.test.ts', 'src/base/a.test.ts', 'sdk/c.test.ts', 'test/e2e/a.test.ts'];
 
 describe('the shares of npm test', () => {
   it('hold every file once, in the same order whatever the order of the files', () => {
@@ -17,7 +17,7 @@ describe('the shares of npm test', () => {
   });
 
   it('cut a folder with many files into parts that differ by one file at most', () => {
-    const many = Array.from({ length: 7 }, (_, i) => `src/core/${i}.test.ts`);
+    const many = Array.from({ length: 7 }, (_, i) => `src/base/${i}.test.ts`);
     const shares = sharesOf(many, 3);
     assert.deepEqual(
       shares.map(({ files }) => files.length),

@@ -1,14 +1,14 @@
-import type { ChangeBody } from '../../src/core/change.ts';
-import { queryTokenDigest, spellQueryToken } from '../../src/core/query/query-token.ts';
-import { generateKeySet, keySetData } from '../../src/edge/dnssec/keys/key-set.ts';
-import type { SigningMode } from '../../src/edge/dnssec/signing/signer.ts';
-import { servedZones } from '../../src/edge/node/served-zones.ts';
-import { type DatasetSettings, datasetService } from '../../src/edge/query/operations/dataset-answers.ts';
-import type { PublicService } from '../../src/edge/query/operations/public-service.ts';
-import { makePacketHandler } from '../../src/edge/query/packet.ts';
-import type { PacketHandler } from '../../src/edge/transport/shared/handler.ts';
-import { createFreshness } from '../../src/edge/view/freshness.ts';
-import { createMemoryView } from '../support/edge/view/memory-view.ts';
+import { generateKeySet, keySetData } from '../../src/dns/dnssec/keys/key-set.ts';
+import type { SigningMode } from '../../src/dns/dnssec/signing/signer.ts';
+import { type DatasetSettings, datasetService } from '../../src/dns/query/operations/dataset-answers.ts';
+import type { PublicService } from '../../src/dns/query/operations/public-service.ts';
+import { makePacketHandler } from '../../src/dns/query/packet.ts';
+import type { PacketHandler } from '../../src/dns/shared/handler.ts';
+import { servedZones } from '../../src/process/node/served-zones.ts';
+import type { ChangeBody } from '../../src/protocol/change.ts';
+import { queryTokenDigest, spellQueryToken } from '../../src/protocol/query/query-token.ts';
+import { createFreshness } from '../../src/view/freshness.ts';
+import { createMemoryView } from '../support/view/memory-view.ts';
 
 export const ZONE = 'uqrp.net';
 

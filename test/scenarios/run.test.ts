@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import dnsPacket from 'dns-packet';
-import type { ItemFacts } from '../../src/core/datasets/item.ts';
-import { CLASS, parseRrtype, RRTYPE, rcodeName, rrtypeName } from '../../src/edge/wire/codes.ts';
-import { readEde } from '../../src/edge/wire/message/edns.ts';
-import { decodeMessage, type Message, type Rr } from '../../src/edge/wire/message/message.ts';
-import { encodeQuery } from '../../src/edge/wire/message/query.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { u16At } from '../../src/edge/wire/octets.ts';
-import { rdataToText } from '../../src/edge/wire/rdata/present.ts';
+import type { ItemFacts } from '../../src/protocol/datasets/item.ts';
+import { CLASS, parseRrtype, RRTYPE, rcodeName, rrtypeName } from '../../src/protocol/dns/codes.ts';
+import { readEde } from '../../src/protocol/dns/message/edns.ts';
+import { decodeMessage, type Message, type Rr } from '../../src/protocol/dns/message/message.ts';
+import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { u16At } from '../../src/protocol/dns/octets.ts';
+import { rdataToText } from '../../src/protocol/dns/rdata/present.ts';
+import { nameEquals } from '../support/protocol/dns/fixtures.ts';
 import {
   facts,
   itemsAdded,
@@ -18,8 +19,7 @@ import {
   published,
   versionIdOf,
   withdrawn,
-} from '../support/edge/datasets/dataset-changes.ts';
-import { nameEquals } from '../support/edge/wire/fixtures.ts';
+} from '../support/view/datasets/dataset-changes.ts';
 import { TestNode, ZONE } from './node.ts';
 import { scenarioServices } from './services.ts';
 

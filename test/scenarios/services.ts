@@ -1,8 +1,8 @@
-import type { PublicService } from '../../src/edge/query/operations/public-service.ts';
-import { publish } from '../../src/edge/schema/publish.ts';
-import type { Places } from '../../src/edge/services/places/place.ts';
-import { openPlaces } from '../../src/edge/services/places/table.ts';
-import { allServices } from '../support/edge/services/all-services.ts';
+import type { PublicService } from '../../src/dns/query/operations/public-service.ts';
+import { publish } from '../../src/dns/schema/publish.ts';
+import type { Places } from '../../src/services/places/place.ts';
+import { openPlaces } from '../../src/services/places/table.ts';
+import { allServices } from '../support/services/all-services.ts';
 
 let places: Places | null = null;
 

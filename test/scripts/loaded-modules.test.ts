@@ -69,7 +69,7 @@ async function loadedByServer(): Promise<Loaded> {
 describe('what a start loads', () => {
   for (const entry of ['main.ts', 'edge-worker.ts', 'health-worker.ts', 'outbound-worker.ts']) {
     it(`is without fetch in ${entry}: an import of node:http would load it`, () => {
-      const loaded = loadedBy(entry);
+      const loaded = loadedBy(`process/${entry}`);
       assert.ok(loaded.includes('NativeModule http'), 'node:http is loaded');
       assert.ok(!loaded.includes('NativeModule internal/deps/undici/undici'));
     });
@@ -83,10 +83,10 @@ describe('what a start loads', () => {
       late.filter((name) => packages.has(name)),
       [],
     );
-    assert.ok(sources.has('roles/control/control-side.ts'));
+    assert.ok(sources.has('process/control/control-side.ts'));
     const ofNodes = [
-      'roles/control/control-feed.ts',
-      'roles/edge/edge-feed.ts',
+      'process/control/control-feed.ts',
+      'process/edge/edge-feed.ts',
       'feed/publisher/publisher.ts',
     ];
     assert.deepEqual(
@@ -96,10 +96,12 @@ describe('what a start loads', () => {
   });
 
   it('of an edge node is without SQL and the REST API', () => {
-    const loaded = ['main.ts', 'roles/edge/edge-role.ts', 'roles/edge/edge-feed.ts'].flatMap(loadedBy);
+    const loaded = ['process/main.ts', 'process/edge/edge-role.ts', 'process/edge/edge-feed.ts'].flatMap(
+      loadedBy,
+    );
     const { packages, sources } = namesOf(loaded);
     assert.ok(sources.has('feed/bus-source/bus-source.ts'));
     assert.ok(!packages.has('kysely'));
-    assert.ok(!sources.has('control/api/server.ts'));
+    assert.ok(!sources.has('http/server.ts'));
   });
 });

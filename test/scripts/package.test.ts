@@ -102,10 +102,10 @@ describe('the modules of the package', () => {
     assert.deepEqual([...packages].sort(), Object.keys(packed.dependencies).sort());
     for (const name of [
       'cli.js',
-      'edge-worker.js',
-      'health-worker.js',
-      'outbound-worker.js',
-      'snapshot-process.js',
+      'process/edge-worker.js',
+      'process/health-worker.js',
+      'process/outbound-worker.js',
+      'process/snapshot-process.js',
     ])
       assert.ok(modules.has(name), name);
   });

@@ -12,12 +12,12 @@ import { checkDigit } from '../../scripts/registry/gtin.ts';
 import { dateOf, dayOf, history, leapDayFrom } from '../../scripts/registry/history.ts';
 import type { Line } from '../../scripts/registry/items.ts';
 import { randomFor } from '../../scripts/registry/random.ts';
+import { LIMITS } from '../../src/base/limits.ts';
 import { checkItems } from '../../src/control/datasets/items/check-items.ts';
 import { readManifestFile } from '../../src/control/datasets/manifest-file.ts';
-import { readItem } from '../../src/core/datasets/item.ts';
-import { readManifest } from '../../src/core/datasets/manifest.ts';
-import { selectWindow } from '../../src/core/datasets/window.ts';
-import { LIMITS } from '../../src/core/limits.ts';
+import { readItem } from '../../src/protocol/datasets/item.ts';
+import { readManifest } from '../../src/protocol/datasets/manifest.ts';
+import { selectWindow } from '../../src/protocol/datasets/window.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/registry.ts', import.meta.url));
 const OPTIONS = { seed: 7, gtins: 6000, bins: 2000, version: '1.0.0', url: 'https://data.example.net' };

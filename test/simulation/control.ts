@@ -1,5 +1,6 @@
 import type { Bus } from '../../src/feed/bus/bus.ts';
 import { startMeter } from '../../src/feed/exchange/meter.ts';
+import type { UsageBatch, UsageSink } from '../../src/feed/ports/usage-sink.ts';
 import { type Publisher, startPublisher } from '../../src/feed/publisher/publisher.ts';
 import { startResponder } from '../../src/feed/publisher/responder.ts';
 import {
@@ -8,7 +9,6 @@ import {
   type ViewCopy,
 } from '../../src/feed/snapshots/snapshot-maker.ts';
 import { createSnapshotWriter } from '../../src/feed/snapshots/snapshot-writer.ts';
-import type { UsageBatch, UsageSink } from '../../src/feed/usage-sink.ts';
 import type { TestLock } from '../support/feed/publisher-lock.ts';
 import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
 import type { Common } from './common.ts';

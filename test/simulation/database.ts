@@ -1,8 +1,8 @@
-import type { Change, ChangeBody } from '../../src/core/change.ts';
-import { nextEpoch } from '../../src/core/epoch.ts';
-import type { ChangeSource } from '../../src/feed/change-source.ts';
-import type { FeedKeyStore } from '../../src/feed/keys/key-store.ts';
-import { sumsOf, type UsageBatch, type UsageSink } from '../../src/feed/usage-sink.ts';
+import { nextEpoch } from '../../src/base/epoch.ts';
+import type { ChangeSource } from '../../src/feed/ports/change-source.ts';
+import type { FeedKeyStore } from '../../src/feed/ports/key-store.ts';
+import { sumsOf, type UsageBatch, type UsageSink } from '../../src/feed/ports/usage-sink.ts';
+import type { Change, ChangeBody } from '../../src/protocol/change.ts';
 import { createMemoryFeedKeys } from '../support/feed/keys/memory-feed-keys.ts';
 import { createHistory, type History } from './history.ts';
 import type { ProcessTimers, Scheduler } from './scheduler.ts';

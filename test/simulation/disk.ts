@@ -1,6 +1,6 @@
-import type { SpoolFile } from '../../src/edge/accounting/spool.ts';
-import type { MemoryState } from '../support/edge/view/memory-view.ts';
-import { createMemoryView } from '../support/edge/view/memory-view.ts';
+import type { SpoolFile } from '../../src/dns/accounting/spool.ts';
+import type { MemoryState } from '../support/view/memory-view.ts';
+import { createMemoryView } from '../support/view/memory-view.ts';
 import type { Random } from './random.ts';
 import type { ProcessTimers, Scheduler } from './scheduler.ts';
 

@@ -1,4 +1,4 @@
-import type { MemoryState } from '../support/edge/view/memory-view.ts';
+import type { MemoryState } from '../support/view/memory-view.ts';
 import type { Database } from './database.ts';
 import type { History } from './history.ts';
 

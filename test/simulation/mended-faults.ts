@@ -1,7 +1,7 @@
 /** Faults that this project had and mended, put back to see that the simulation finds them. */
-import type { ViewSource } from '../../src/feed/change-source.ts';
-import type { ViewWriter } from '../../src/feed/view-writer.ts';
-import type { MemoryView } from '../support/edge/view/memory-view.ts';
+import type { ViewSource } from '../../src/feed/ports/change-source.ts';
+import type { ViewWriter } from '../../src/feed/ports/view-writer.ts';
+import type { MemoryView } from '../support/view/memory-view.ts';
 
 /** From which seed on and within how many the simulation finds each, and by what. */
 export const MENDED_FAULTS = {

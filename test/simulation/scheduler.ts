@@ -1,4 +1,4 @@
-import type { Timers } from '../../src/lifecycle/timers.ts';
+import type { Timers } from '../../src/base/lifecycle/timers.ts';
 
 /** Simulated time: callbacks in order of their time, and of their making where that is equal. Between two of them all promises settle. */
 export interface Scheduler extends Timers {

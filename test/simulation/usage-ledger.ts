@@ -15,7 +15,7 @@ export interface UsageLedger {
   check(): void;
 }
 
-/** A killed process loses at most this (src/edge/accounting/README.md). An answer waits in memory for two looks at the outbox. */
+/** A killed process loses at most this (src/dns/accounting/README.md). An answer waits in memory for two looks at the outbox. */
 const SPOOLED_WITHIN_MS = 7_000;
 
 export function createUsageLedger(scheduler: Scheduler, database: Database): UsageLedger {

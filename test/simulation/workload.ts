@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChangeBody } from '../../src/core/change.ts';
+import type { ChangeBody } from '../../src/protocol/change.ts';
 import type { Database } from './database.ts';
 import type { Random } from './random.ts';
 

@@ -15,8 +15,6 @@ import { openBusSource } from '../../src/feed/bus-source/bus-source.ts';
 import { startFollower } from '../../src/feed/follower/follower.ts';
 import { startPublisher } from '../../src/feed/publisher/publisher.ts';
 import { startResponder } from '../../src/feed/publisher/responder.ts';
-import { createMemoryView } from '../support/edge/view/memory-view.ts';
-import { upserted } from '../support/edge/view/view-changes.ts';
 import { verifier } from '../support/feed/batch/messages.ts';
 import { freeLock, testKeys, testSecrets } from '../support/feed/bus/bus-source-world.ts';
 import { inState } from '../support/feed/bus/bus-suite.ts';
@@ -24,6 +22,8 @@ import { type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-
 import { createFakeSource } from '../support/feed/fake-source.ts';
 import { freePort } from '../support/free-port.ts';
 import { timesOf, waitFor } from '../support/nodes/measure.ts';
+import { createMemoryView } from '../support/view/memory-view.ts';
+import { upserted } from '../support/view/view-changes.ts';
 
 const SERVERS = ['one', 'two', 'three'];
 const NODES = 3;

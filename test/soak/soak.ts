@@ -7,10 +7,10 @@
 
 import { createSocket } from 'node:dgram';
 import { writeFileSync } from 'node:fs';
-import type { ClientTransport } from '../../src/client/ask.ts';
+import type { ClientTransport } from '../../src/cli/client/ask.ts';
 import { read } from '../e2e/client.ts';
-import { corpus, mutate, seededRng } from '../support/edge/wire/fuzz.ts';
 import { residentMegabytes } from '../support/process.ts';
+import { corpus, mutate, seededRng } from '../support/protocol/dns/fuzz.ts';
 import { type Account, account, startUqrp, writeRecords } from '../support/server-process.ts';
 import { fillPacketCaches } from './fill-caches.ts';
 import { plotOf, type Sample, slopeOf } from './memory.ts';

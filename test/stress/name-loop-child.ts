@@ -3,8 +3,8 @@
  * compression through both loops, and sends the count of comparisons to the parent after each round.
  */
 
-import { MessageWriter } from '../../src/edge/wire/writer.ts';
-import { seededRng } from '../support/edge/wire/fuzz.ts';
+import { MessageWriter } from '../../src/protocol/dns/writer.ts';
+import { seededRng } from '../support/protocol/dns/fuzz.ts';
 
 const POINTER_OCTET = 0xc0;
 const ROUND = 200;

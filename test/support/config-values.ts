@@ -1,4 +1,4 @@
-import type { VariableName } from '../../src/config/env.ts';
+import type { VariableName } from '../../src/ops/config/env.ts';
 
 export const SECRET = 'x'.repeat(32);
 const LABEL_63 = 'a'.repeat(63);

@@ -5,7 +5,7 @@
  */
 import { createSocket } from 'node:dgram';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { FromWorker, ToWorker, WorkerSettings } from '../../src/edge/node/settings.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from '../../src/process/node/settings.ts';
 
 /** Indexes into the shared memory, 32-bit words. */
 export const STEER = { holdStart: 0, starts: 1, endAfterListening: 2, endBeforeListening: 3 } as const;

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { parseIpv4, parseIpv6 } from '../../src/core/network/address.ts';
+import { parseIpv4, parseIpv6 } from '../../src/base/network/address.ts';
 
 /** Addresses and DS records at a host's nth query of a type, mixed. Empty: NODATA; null: the name does not exist. */
 export type Answers = (host: string, nth: number) => readonly string[] | null;

@@ -1,12 +1,12 @@
 /** Answers of a running server, with their signatures verified by the test's keys. */
 import assert from 'node:assert/strict';
-import { ask } from '../../src/client/ask.ts';
-import { keyTag as tagOf } from '../../src/edge/dnssec/keys/key-set.ts';
-import { RCODE, RRTYPE } from '../../src/edge/wire/codes.ts';
-import type { Rr } from '../../src/edge/wire/message/message.ts';
-import { nameFromText } from '../../src/edge/wire/name.ts';
-import { readRrsig, verifies } from './edge/dnssec/keys.ts';
-import { nameEquals } from './edge/wire/fixtures.ts';
+import { ask } from '../../src/cli/client/ask.ts';
+import { keyTag as tagOf } from '../../src/dns/dnssec/keys/key-set.ts';
+import { RCODE, RRTYPE } from '../../src/protocol/dns/codes.ts';
+import type { Rr } from '../../src/protocol/dns/message/message.ts';
+import { nameFromText } from '../../src/protocol/dns/name.ts';
+import { readRrsig, verifies } from './dns/dnssec/keys.ts';
+import { nameEquals } from './protocol/dns/fixtures.ts';
 
 export type DnsKeys = readonly Uint8Array[];
 

@@ -1,4 +1,4 @@
-import type { RRTYPE } from '../../src/edge/wire/codes.ts';
+import type { RRTYPE } from '../../src/protocol/dns/codes.ts';
 
 /**
  * Expected result of a query. All but the last two must be secure:

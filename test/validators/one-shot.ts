@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnvelope } from '../../src/core/query/envelope.ts';
+import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
 import type { Validation, Validator } from './daemon.ts';
 import { bindAnchors } from './daemons.ts';
 

@@ -1,17 +1,17 @@
-import { ask } from '../../src/client/ask.ts';
-import type { KeyRole } from '../../src/edge/dnssec/keys/algorithms.ts';
-import { apexOf } from '../../src/edge/dnssec/keys/ds.ts';
-import { loadKeys, updateKeys } from '../../src/edge/dnssec/keys/key-files.ts';
-import { generateKey, type KeySet } from '../../src/edge/dnssec/keys/key-set.ts';
+import { ask } from '../../src/cli/client/ask.ts';
+import type { KeyRole } from '../../src/dns/dnssec/keys/algorithms.ts';
+import { apexOf } from '../../src/dns/dnssec/keys/ds.ts';
+import { loadKeys, updateKeys } from '../../src/dns/dnssec/keys/key-files.ts';
+import { generateKey, type KeySet } from '../../src/dns/dnssec/keys/key-set.ts';
 import {
   advance,
   type Confirmation,
   ROLLOVER_TIMES,
   type StepName,
-} from '../../src/edge/dnssec/keys/rollover.ts';
-import { makeSigner, type SigningMode } from '../../src/edge/dnssec/signing/signer.ts';
-import { RRTYPE } from '../../src/edge/wire/codes.ts';
-import { u16At } from '../../src/edge/wire/octets.ts';
+} from '../../src/dns/dnssec/keys/rollover.ts';
+import { makeSigner, type SigningMode } from '../../src/dns/dnssec/signing/signer.ts';
+import { RRTYPE } from '../../src/protocol/dns/codes.ts';
+import { u16At } from '../../src/protocol/dns/octets.ts';
 import { eventually } from '../e2e/client.ts';
 import type { Uqrp } from '../support/server-process.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import Stripe from 'stripe';
-import { faultOfDelivery } from '../support/control/api/openapi/delivery-check.ts';
+import { faultOfDelivery } from '../support/http/openapi/delivery-check.ts';
 import type { Account } from '../support/server-process.ts';
 import type { Arrival } from './receiver.ts';
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { foldCase } from '../../../src/core/names/labels.ts';
-import { parseQueryName } from '../../../src/core/names/query-name.ts';
-import { parseRecordKey } from '../../../src/core/names/record-key.ts';
-import { decodeParam } from '../../../src/core/query/params.ts';
+import { foldCase } from '../../../src/protocol/names/labels.ts';
+import { parseQueryName } from '../../../src/protocol/names/query-name.ts';
+import { parseRecordKey } from '../../../src/protocol/names/record-key.ts';
+import { decodeParam } from '../../../src/protocol/query/params.ts';
 import { buildName, encodeParam, NameError, parseName, partsOfKey } from './name.ts';
 
 /** The server's own cases. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ENVIRONMENT } from '../../../src/config/env.ts';
+import { LIMITS } from '../../../src/base/limits.ts';
 import { webhookBackoffMs } from '../../../src/control/webhooks/delivery/retry-delays.ts';
 import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
 import { deliveryBody, eventOf } from '../../../src/control/webhooks/fan-out/events.ts';
-import type { ChangeBody } from '../../../src/core/change.ts';
-import { LIMITS } from '../../../src/core/limits.ts';
-import { WEBHOOK_EVENTS } from '../../../src/core/webhooks.ts';
-import { faultOfDelivery } from '../../../test/support/control/api/openapi/delivery-check.ts';
+import { ENVIRONMENT } from '../../../src/ops/config/env.ts';
+import type { ChangeBody } from '../../../src/protocol/change.ts';
+import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';
+import { faultOfDelivery } from '../../../test/support/http/openapi/delivery-check.ts';
 import { block, blocks, GUIDE } from '../../../test/support/sdk/guide.ts';
 import { verifyWebhook } from './verify.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
-import { WEBHOOK_EVENTS } from '../../../src/core/webhooks.ts';
+import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';
 import type { WebhookPayload } from './payload.ts';
 import { verifyWebhook, verifyWebhookAsync } from './verify.ts';
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
 import { importDataset } from '../../control/datasets/import/import.ts';
 import { readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
 import {
@@ -10,10 +11,9 @@ import {
   listDatasets,
   retireDataset,
 } from '../../control/datasets/versions.ts';
-import { isDiskFull } from '../../control/store/engine/engine-errors.ts';
-import type { Clock } from '../../core/clock.ts';
-import { isSlug } from '../../core/datasets/slug.ts';
-import { isPublishedVersion } from '../../core/datasets/version.ts';
+import { isSlug } from '../../protocol/datasets/slug.ts';
+import { isPublishedVersion } from '../../protocol/datasets/version.ts';
+import { isDiskFull } from '../../store/engine/engine-errors.ts';
 import { withStore } from '../context.ts';
 import { InputError, print, table, UsageError } from '../output.ts';
 import { progressOn } from '../progress.ts';

@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
+import type { Clock } from '../../base/clock.ts';
+import { decodeBase64 } from '../../base/text/base64.ts';
 import { attestFiles, verifyFiles } from '../../control/datasets/attest.ts';
 import { makeAttestationKey, readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
 import { publishOwnKeys } from '../../control/datasets/keys/known-keys.ts';
-import { hasLocalStore } from '../../control/store/open.ts';
-import type { Clock } from '../../core/clock.ts';
-import { PUBLIC_KEY_OCTETS } from '../../core/datasets/attestation.ts';
-import { decodeBase64 } from '../../core/text/base64.ts';
+import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/attestation.ts';
+import { hasLocalStore } from '../../store/open.ts';
 import { configWithData, withStore } from '../context.ts';
 import { EXIT, InputError, print, UsageError } from '../output.ts';
 import { progressOn } from '../progress.ts';

@@ -1,12 +1,8 @@
-import { loadConfig } from '../../config/config.ts';
-import { readEnvironment } from '../../config/env.ts';
-import type { FeedSettings } from '../../config/feed-settings.ts';
-import { deriveKey } from '../../config/secrets.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { KeyRole } from '../../edge/dnssec/keys/algorithms.ts';
-import { dsLines } from '../../edge/dnssec/keys/ds.ts';
-import { ENCRYPTION_KEY } from '../../edge/dnssec/keys/key-encryption.ts';
-import { generateKey, type KeySet } from '../../edge/dnssec/keys/key-set.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { KeyRole } from '../../dns/dnssec/keys/algorithms.ts';
+import { dsLines } from '../../dns/dnssec/keys/ds.ts';
+import { ENCRYPTION_KEY } from '../../dns/dnssec/keys/key-encryption.ts';
+import { generateKey, type KeySet } from '../../dns/dnssec/keys/key-set.ts';
 import {
   advance,
   type Confirmation,
@@ -15,11 +11,15 @@ import {
   type NextStep,
   ROLLOVER_TIMES,
   type RolloverOutcome,
-} from '../../edge/dnssec/keys/rollover.ts';
-import { fileZoneKeys } from '../../zone-keys/file-keys.ts';
-import { openZoneKeys } from '../../zone-keys/open.ts';
-import type { ZoneKeys } from '../../zone-keys/port.ts';
-import { refuseSecret } from '../../zone-keys/refuse-secret.ts';
+} from '../../dns/dnssec/keys/rollover.ts';
+import { loadConfig } from '../../ops/config/config.ts';
+import { readEnvironment } from '../../ops/config/env.ts';
+import type { FeedSettings } from '../../ops/config/feed-settings.ts';
+import { deriveKey } from '../../ops/config/secrets.ts';
+import { fileZoneKeys } from '../../process/zone-keys/file-keys.ts';
+import { openZoneKeys } from '../../process/zone-keys/open.ts';
+import type { ZoneKeys } from '../../process/zone-keys/port.ts';
+import { refuseSecret } from '../../process/zone-keys/refuse-secret.ts';
 import { configWithData, withStore } from '../context.ts';
 import { askReports, refuseWhileBehind } from '../nodes-behind.ts';
 import { print, table, UsageError } from '../output.ts';

@@ -1,7 +1,7 @@
 /** `feed erase`, `feed snapshot` and `feed epoch new`: what a control process does with the feed. */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { askForEpoch, askToErase } from '../../feed/exchange/commands.ts';
 import { demandSnapshot } from '../../feed/snapshots/demand.ts';
 import { withControl } from '../control-connection.ts';

@@ -1,5 +1,5 @@
 /** `uqrp node status` and `uqrp feed status`: asks a control process over the broker, with control's credentials. */
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { NodeReport } from '../../feed/exchange/node-states.ts';
 import { askFeed, askNodes, type FeedStatus } from '../../feed/exchange/status.ts';
 import { withControl } from '../control-connection.ts';

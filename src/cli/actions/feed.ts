@@ -1,9 +1,9 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { issueCertificate, makeAuthority } from '../../certificates/authority.ts';
-import { hostPort } from '../../config/parsers.ts';
-import type { Clock } from '../../core/clock.ts';
+import { issueCertificate, makeAuthority } from '../../base/certificates/authority.ts';
+import type { Clock } from '../../base/clock.ts';
+import { replaceFileSync } from '../../base/files/replace-file.ts';
 import { makeNkey } from '../../feed/bus/nats/nkey.ts';
 import { brokerConfig } from '../../feed/identity/broker-config.ts';
 import { CredentialsError, parseCredentials, printCredentials } from '../../feed/identity/credentials.ts';
@@ -16,7 +16,7 @@ import {
   withNode,
   withoutNode,
 } from '../../feed/identity/nodes.ts';
-import { replaceFileSync } from '../../files/replace-file.ts';
+import { hostPort } from '../../ops/config/parsers.ts';
 import { InputError, print, UsageError } from '../output.ts';
 
 const FILES = {

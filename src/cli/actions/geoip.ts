@@ -1,4 +1,4 @@
-import { updateDatabase } from '../../edge/services/geoip/update.ts';
+import { updateDatabase } from '../../services/geoip/update.ts';
 import { configWithData } from '../context.ts';
 import { print, UsageError } from '../output.ts';
 

@@ -1,9 +1,9 @@
+import type { Clock } from '../../base/clock.ts';
+import { isTier, TIERS, type Tier } from '../../base/tiers.ts';
 import { deleteAccount } from '../../control/accounts/delete-account.ts';
 import { endSessionsOf, sessionsOf } from '../../control/accounts/own-sessions.ts';
 import { createUser, issueToken, listUsers, setTier } from '../../control/accounts/users.ts';
 import { listAllNamespaces, setPublicRead, setSuspended } from '../../control/namespaces/operator.ts';
-import type { Clock } from '../../core/clock.ts';
-import { isTier, TIERS, type Tier } from '../../core/tiers.ts';
 import { withStore } from '../context.ts';
 import { print, table, UsageError } from '../output.ts';
 

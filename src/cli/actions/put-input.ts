@@ -1,7 +1,7 @@
 /** The command line of `put` as the body of a write. */
 import { createReadStream } from 'node:fs';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
 import { InputError, UsageError } from '../output.ts';
 
 export interface PutOptions {

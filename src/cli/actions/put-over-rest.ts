@@ -1,7 +1,7 @@
-import { postJson, type RestReply } from '../../client/rest.ts';
-import type { Config } from '../../config/config.ts';
-import { isJsonObject, type JsonObject } from '../../core/input/fields.ts';
+import type { Config } from '../../ops/config/config.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
 import { inUrl, reachable } from '../address.ts';
+import { postJson, type RestReply } from '../client/rest.ts';
 import { escapeControls, InputError, UsageError } from '../output.ts';
 import { aboutOneItem } from './put-input.ts';
 

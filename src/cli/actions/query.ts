@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ask, type ClientTransport } from '../../client/ask.ts';
-import type { Server } from '../../client/server.ts';
-import type { Config } from '../../config/config.ts';
-import { foldCase } from '../../core/names/labels.ts';
-import { parseEnvelope } from '../../core/query/envelope.ts';
-import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../../edge/wire/codes.ts';
-import { readEde } from '../../edge/wire/message/edns.ts';
-import type { Message } from '../../edge/wire/message/message.ts';
-import { nameFromText, nameToText } from '../../edge/wire/name.ts';
-import { rdataToText } from '../../edge/wire/rdata/present.ts';
-import { txtValue } from '../../edge/wire/rdata/txt.ts';
+import type { Config } from '../../ops/config/config.ts';
+import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../../protocol/dns/codes.ts';
+import { readEde } from '../../protocol/dns/message/edns.ts';
+import type { Message } from '../../protocol/dns/message/message.ts';
+import { nameFromText, nameToText } from '../../protocol/dns/name.ts';
+import { rdataToText } from '../../protocol/dns/rdata/present.ts';
+import { txtValue } from '../../protocol/dns/rdata/txt.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
+import { parseEnvelope } from '../../protocol/query/envelope.ts';
+import { ask, type ClientTransport } from '../client/ask.ts';
+import type { Server } from '../client/server.ts';
 import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, InputError, print, UsageError } from '../output.ts';
 

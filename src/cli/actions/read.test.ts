@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { errorEnvelope, hostedEnvelope } from '../../core/query/envelope.ts';
-import { RCODE, RRTYPE } from '../../edge/wire/codes.ts';
-import type { Message } from '../../edge/wire/message/message.ts';
-import { nameFromText } from '../../edge/wire/name.ts';
-import { txtChunks } from '../../edge/wire/rdata/txt.ts';
+import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
+import type { Message } from '../../protocol/dns/message/message.ts';
+import { nameFromText } from '../../protocol/dns/name.ts';
+import { txtChunks } from '../../protocol/dns/rdata/txt.ts';
+import { errorEnvelope, hostedEnvelope } from '../../protocol/query/envelope.ts';
 import { UsageError } from '../output.ts';
 import { forTerminal, payloadOf, questionOf } from './read.ts';
 

@@ -1,19 +1,19 @@
 import { isUtf8 } from 'node:buffer';
-import { queryTokenText } from '../../config/command-env.ts';
-import { readEnvironment } from '../../config/env.ts';
+import { queryTokenText } from '../../ops/config/command-env.ts';
+import { readEnvironment } from '../../ops/config/env.ts';
+import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
+import type { Message } from '../../protocol/dns/message/message.ts';
+import { nameFromText } from '../../protocol/dns/name.ts';
+import { txtValue } from '../../protocol/dns/rdata/txt.ts';
 import {
   AUTH_PREFIX,
   foldCase,
   isVersion,
   PUBLIC_NAMESPACE,
   PUBLIC_VERSION,
-} from '../../core/names/labels.ts';
-import { isOperation } from '../../core/names/query-name.ts';
-import { type ParsedEnvelope, parseEnvelope } from '../../core/query/envelope.ts';
-import { RCODE, RRTYPE } from '../../edge/wire/codes.ts';
-import type { Message } from '../../edge/wire/message/message.ts';
-import { nameFromText } from '../../edge/wire/name.ts';
-import { txtValue } from '../../edge/wire/rdata/txt.ts';
+} from '../../protocol/names/labels.ts';
+import { isOperation } from '../../protocol/names/query-name.ts';
+import { type ParsedEnvelope, parseEnvelope } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';
 import { escapeControls, InputError, print, UsageError } from '../output.ts';
 import { askTxt, type QueryOptions, statusText, targetOf } from './query.ts';

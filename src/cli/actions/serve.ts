@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CommandLine, type Config, loadConfig } from '../../config/config.ts';
-import { readEnvironment } from '../../config/env.ts';
-import type { Clock } from '../../core/clock.ts';
-import { type ServerPorts, serve } from '../../main.ts';
-import { createLog } from '../../telemetry/log.ts';
+import type { Clock } from '../../base/clock.ts';
+import { type CommandLine, type Config, loadConfig } from '../../ops/config/config.ts';
+import { readEnvironment } from '../../ops/config/env.ts';
+import { createLog } from '../../ops/telemetry/log.ts';
+import { type ServerPorts, serve } from '../../process/main.ts';
 import { forBrowsers, inUrl, reachable } from '../address.ts';
 import { EXIT, goOnWithoutReader, print } from '../output.ts';
 import type { Signals } from '../signals.ts';

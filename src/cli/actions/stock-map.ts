@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import { importExchangeMap } from '../../edge/services/stock/import.ts';
+import type { Clock } from '../../base/clock.ts';
+import { importExchangeMap } from '../../services/stock/import.ts';
 import { configWithData } from '../context.ts';
 import { print, UsageError } from '../output.ts';
 

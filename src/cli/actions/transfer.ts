@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
+import type { Clock } from '../../base/clock.ts';
+import { AppError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { ownerActor } from '../../control/namespaces/owner.ts';
 import { writeBulk } from '../../control/records/bulk.ts';
 import { exportRecords } from '../../control/records/export.ts';
-import type { Clock } from '../../core/clock.ts';
-import { AppError } from '../../core/errors.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { foldCase } from '../../core/names/labels.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
 import { withStore } from '../context.ts';
 import { readLines } from '../lines.ts';
 import { InputError, print } from '../output.ts';

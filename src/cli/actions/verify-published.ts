@@ -1,11 +1,11 @@
 import { sha256Of } from '../../control/datasets/items/check-items.ts';
-import { checkPublished, type PublishedCheck } from '../../core/datasets/published.ts';
-import { parseDatasetQuery } from '../../core/datasets/query.ts';
-import { KEYS_SLUG } from '../../core/datasets/slug.ts';
-import { foldCase } from '../../core/names/labels.ts';
-import { RCODE, RRTYPE, rcodeName } from '../../edge/wire/codes.ts';
-import type { Message } from '../../edge/wire/message/message.ts';
-import { txtValue } from '../../edge/wire/rdata/txt.ts';
+import { checkPublished, type PublishedCheck } from '../../protocol/datasets/published.ts';
+import { parseDatasetQuery } from '../../protocol/datasets/query.ts';
+import { KEYS_SLUG } from '../../protocol/datasets/slug.ts';
+import { RCODE, RRTYPE, rcodeName } from '../../protocol/dns/codes.ts';
+import type { Message } from '../../protocol/dns/message/message.ts';
+import { txtValue } from '../../protocol/dns/rdata/txt.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
 import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print, UsageError } from '../output.ts';
 import { askTxt, completeName, type QueryOptions, type Target, targetOf } from './query.ts';

@@ -12,9 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { programVersion } from '../../config/version.ts';
-import { checkSqlite, copySqlite } from '../../control/store/sqlite/backup.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import { programVersion } from '../../ops/config/version.ts';
+import { checkSqlite, copySqlite } from '../../store/sqlite/backup.ts';
 import { configWithData } from '../context.ts';
 import { InputError, print } from '../output.ts';
 import { type BackupFile, describeFile, isBackupPath, MANIFEST_FILE, newManifest } from './manifest.ts';

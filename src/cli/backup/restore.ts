@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { prepareDataDir, UNFINISHED_RESTORE } from '../../config/data-dir.ts';
-import { checkSqlite } from '../../control/store/sqlite/backup.ts';
-import { LOCK_FILE, type ServerLock } from '../../control/store/sqlite/server-lock.ts';
-import { takeServerLock } from '../../start-checks.ts';
+import { prepareDataDir, UNFINISHED_RESTORE } from '../../ops/config/data-dir.ts';
+import { takeServerLock } from '../../process/start-checks.ts';
+import { checkSqlite } from '../../store/sqlite/backup.ts';
+import { LOCK_FILE, type ServerLock } from '../../store/sqlite/server-lock.ts';
 import { commandConfig } from '../context.ts';
 import { InputError, print } from '../output.ts';
 import { copyInto, DATABASE_FILE, pathsOf, syncPath, writeInto } from './backup.ts';

@@ -1,6 +1,6 @@
 /** The tree of commands as data: what the completions of shells and the manual page are made from. */
 import type { Argument, Command, Option } from 'commander';
-import { TIERS } from '../../core/tiers.ts';
+import { TIERS } from '../../base/tiers.ts';
 
 export interface OptionFacts {
   /** `--tier`, and `-V` before it where there is one. */

@@ -8,7 +8,6 @@ import { inState } from '../../../test/support/feed/bus/bus-suite.ts';
 import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-server.ts';
 import { createFakeSource } from '../../../test/support/feed/fake-source.ts';
 import { freePort } from '../../../test/support/free-port.ts';
-import type { FeedSettings } from '../../config/feed-settings.ts';
 import { feedKey } from '../../feed/batch/feed-key.ts';
 import { writeHead } from '../../feed/batch/head.ts';
 import { feedSigner } from '../../feed/batch/signature.ts';
@@ -16,6 +15,7 @@ import type { Bus } from '../../feed/bus/bus.ts';
 import { SUBJECTS } from '../../feed/bus/subjects.ts';
 import { type FeedCredentials, isControl, isOfNode } from '../../feed/identity/credentials.ts';
 import { startResponder } from '../../feed/publisher/responder.ts';
+import type { FeedSettings } from '../../ops/config/feed-settings.ts';
 import { checkBroker } from './feed-broker.ts';
 import type { Finding } from './finding.ts';
 

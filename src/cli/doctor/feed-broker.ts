@@ -1,7 +1,6 @@
 /** Checks of the way to the feed's broker, with the credentials of this process. They change nothing there. */
 import { createPublicKey, randomBytes } from 'node:crypto';
-import type { FeedSettings } from '../../config/feed-settings.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { openBatch } from '../../feed/batch/batch.ts';
 import { CLOCK_TOLERANCE_MS, NO_QUESTION, openAnswer, QUESTION_OCTETS } from '../../feed/batch/head.ts';
 import { answerNumber, readAnswer, writeQuestion } from '../../feed/batch/question.ts';
@@ -10,6 +9,7 @@ import { type FeedVerifier, feedVerifier } from '../../feed/batch/signature.ts';
 import { type Bus, BusError } from '../../feed/bus/bus.ts';
 import { keysSubject, STREAMS, SUBJECTS, subjectOfNode } from '../../feed/bus/subjects.ts';
 import { serversOf } from '../../feed/identity/credentials.ts';
+import type { FeedSettings } from '../../ops/config/feed-settings.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 const CONNECT_MS = 5_000;

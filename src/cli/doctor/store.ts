@@ -1,13 +1,13 @@
 /** Checks of the database, with the engine that the configuration names. */
 import { join } from 'node:path';
-import type { Config } from '../../config/config.ts';
-import { loadSecret, secretFingerprint } from '../../config/secrets.ts';
-import { LATEST_MIGRATION, laterSchemaText } from '../../control/store/migrations/migrate.ts';
-import { openStore } from '../../control/store/open.ts';
-import { schemaOf } from '../../control/store/postgres/schema-check.ts';
-import { checkSqlite } from '../../control/store/sqlite/backup.ts';
-import { readFact } from '../../control/store/tables/service-facts.ts';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Config } from '../../ops/config/config.ts';
+import { loadSecret, secretFingerprint } from '../../ops/config/secrets.ts';
+import { LATEST_MIGRATION, laterSchemaText } from '../../store/migrations/migrate.ts';
+import { openStore } from '../../store/open.ts';
+import { schemaOf } from '../../store/postgres/schema-check.ts';
+import { checkSqlite } from '../../store/sqlite/backup.ts';
+import { readFact } from '../../store/tables/service-facts.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 type StoreConfig = Pick<Config, 'role' | 'dataDir' | 'databaseUrl' | 'secret'>;

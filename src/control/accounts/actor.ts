@@ -1,6 +1,6 @@
-import { forbidden } from '../../core/errors.ts';
-import type { Tier } from '../../core/tiers.ts';
-import type { MemberRole } from '../store/schema.ts';
+import { forbidden } from '../../base/errors.ts';
+import type { Tier } from '../../base/tiers.ts';
+import type { MemberRole } from '../../store/schema.ts';
 
 export type ApiOperation = 'read' | 'write';
 

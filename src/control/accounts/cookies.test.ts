@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { codeFor, newEmail, verify } from '../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import type { OpenApi } from '../../../test/support/control/api/openapi/document.ts';
+import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import type { OpenApi } from '../../../test/support/http/openapi/document.ts';
 import {
   type Answer,
   assertFailure,
   openWorld,
   PUBLIC_URL,
   type World,
-} from '../../../test/support/control/api/world.ts';
+} from '../../../test/support/http/world.ts';
 
 const NAME = '__Host-uqrp_session';
 const OWN = { 'sec-fetch-site': 'same-origin', origin: PUBLIC_URL };

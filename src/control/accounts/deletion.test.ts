@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { codeFor, verify } from '../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { codeFor, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   type Answer,
   assertFailure,
@@ -9,13 +9,13 @@ import {
   openWorld,
   WEBHOOK,
   type World,
-} from '../../../test/support/control/api/world.ts';
+} from '../../../test/support/http/world.ts';
+import type { Store } from '../../store/store.ts';
 import { createApiKey } from '../keys/api-keys.ts';
 import { deleteClosed } from '../namespaces/deletions.ts';
 import { createNamespace } from '../namespaces/namespaces.ts';
 import { setSuspended } from '../namespaces/operator.ts';
 import { createOrganization } from '../organizations/organizations.ts';
-import type { Store } from '../store/store.ts';
 import { cleanUp } from '../webhooks/maintenance/webhook-cleanup.ts';
 import type { Actor } from './actor.ts';
 import { deleteAccount } from './delete-account.ts';

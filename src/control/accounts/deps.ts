@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import type { Store } from '../store/store.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Store } from '../../store/store.ts';
 import type { Sessions } from './sessions.ts';
 import type { SignInCodes } from './sign-in/codes.ts';
 

@@ -1,7 +1,7 @@
-import { unauthenticated } from '../../core/errors.ts';
-import type { Tx } from '../store/store.ts';
-import { lockCustomer } from '../store/tables/customers.ts';
-import { findMember } from '../store/tables/organizations.ts';
+import { unauthenticated } from '../../base/errors.ts';
+import type { Tx } from '../../store/store.ts';
+import { lockCustomer } from '../../store/tables/customers.ts';
+import { findMember } from '../../store/tables/organizations.ts';
 import type { Actor } from './actor.ts';
 
 /**

@@ -5,10 +5,10 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
-import type { SecretEncryption } from '../../core/secret-encryption.ts';
-import type { JwtKeysTable } from '../store/schema.ts';
-import type { Store } from '../store/store.ts';
-import { addJwtKey, findJwtKey, findJwtKeyOf } from '../store/tables/jwt-keys.ts';
+import type { SecretEncryption } from '../../base/secret-encryption.ts';
+import type { JwtKeysTable } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import { addJwtKey, findJwtKey, findJwtKeyOf } from '../../store/tables/jwt-keys.ts';
 
 /** Milliseconds for which a key signs: 30 days. */
 export const KEY_PERIOD = 30 * 86_400_000;

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
-import { withStore } from '../../../test/support/control/store/fixtures.ts';
 import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
-import type { Clock } from '../../core/clock.ts';
-import { aesGcmEncryption } from '../../core/secret-encryption.ts';
-import type { Store } from '../store/store.ts';
+import { withStore } from '../../../test/support/store/fixtures.ts';
+import type { Clock } from '../../base/clock.ts';
+import { aesGcmEncryption } from '../../base/secret-encryption.ts';
+import type { Store } from '../../store/store.ts';
 import { jwtSigner } from './jwt.ts';
 import { KEY_PERIOD, openJwtKeys } from './jwt-keys.ts';
 

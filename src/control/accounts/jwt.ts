@@ -1,6 +1,6 @@
 import { hash, type KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { JwtKeys } from './jwt-keys.ts';
 
 const ALGORITHM = 'EdDSA';

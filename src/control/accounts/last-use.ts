@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** Milliseconds between two updates of `last_used_at`. */
 const EVERY = 60_000;

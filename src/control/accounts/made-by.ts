@@ -1,10 +1,10 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { resourceSchema, UUID } from '../../core/input/schema.ts';
-import { appendChanges } from '../store/log/change-log.ts';
-import type { Db, Tx } from '../store/store.ts';
-import { revokeTokensOf } from '../store/tables/query-tokens.ts';
-import { mailsOfUsers } from '../store/tables/users.ts';
-import { pauseWebhooksOf } from '../store/webhooks/webhooks.ts';
+import { resourceSchema, UUID } from '../../protocol/input/schema.ts';
+import { appendChanges } from '../../store/log/change-log.ts';
+import type { Db, Tx } from '../../store/store.ts';
+import { revokeTokensOf } from '../../store/tables/query-tokens.ts';
+import { mailsOfUsers } from '../../store/tables/users.ts';
+import { pauseWebhooksOf } from '../../store/webhooks/webhooks.ts';
 import type { Actor } from './actor.ts';
 
 /** Tokens revoked at a time. */

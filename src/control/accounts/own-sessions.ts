@@ -1,11 +1,11 @@
-import { notFound } from '../../core/errors.ts';
-import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
-import { foldCase } from '../../core/names/labels.ts';
-import { formatTime } from '../../core/text/time.ts';
-import type { SignInMethod } from '../store/schema.ts';
-import type { Db } from '../store/store.ts';
-import { listSessions, revokeSession, revokeSessions, type SessionRow } from '../store/tables/sessions.ts';
-import { findUserByEmail } from '../store/tables/users.ts';
+import { notFound } from '../../base/errors.ts';
+import { formatTime } from '../../base/text/time.ts';
+import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
+import type { SignInMethod } from '../../store/schema.ts';
+import type { Db } from '../../store/store.ts';
+import { listSessions, revokeSession, revokeSessions, type SessionRow } from '../../store/tables/sessions.ts';
+import { findUserByEmail } from '../../store/tables/users.ts';
 import { type Actor, requireSession } from './actor.ts';
 import type { HasClock, HasStore } from './deps.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { codeFor, newEmail, verify } from '../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { type Answer, assertFailure, type Json, openWorld } from '../../../test/support/control/api/world.ts';
+import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { type Answer, assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { issueToken } from './users.ts';
 
 const signedOut = (answer: Answer): void =>

@@ -1,10 +1,10 @@
 import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { aesGcmEncryption } from '../../core/secret-encryption.ts';
-import type { SignInMethod } from '../store/schema.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { findSession, insertSession, touchSession, trimSessions } from '../store/tables/sessions.ts';
+import type { Clock } from '../../base/clock.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { aesGcmEncryption } from '../../base/secret-encryption.ts';
+import type { SignInMethod } from '../../store/schema.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import { findSession, insertSession, touchSession, trimSessions } from '../../store/tables/sessions.ts';
 import type { Actor, ApiOperation } from './actor.ts';
 import { jwtSigner } from './jwt.ts';
 import { openJwtKeys } from './jwt-keys.ts';

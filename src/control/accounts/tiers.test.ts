@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import {
-  assertFailure,
-  created,
-  openWorld,
-  WEBHOOK,
-  type World,
-} from '../../../test/support/control/api/world.ts';
-import { TIERS } from '../../core/tiers.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { assertFailure, created, openWorld, WEBHOOK, type World } from '../../../test/support/http/world.ts';
+import { TIERS } from '../../base/tiers.ts';
 import { setTier } from './users.ts';
 
 const FULL = 'Record limit of the account reached';

@@ -1,19 +1,19 @@
-import { invalid, notFound } from '../../core/errors.ts';
-import { COUNT, resourceSchema, TIME, UUID } from '../../core/input/schema.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { foldCase } from '../../core/names/labels.ts';
-import { formatTime } from '../../core/text/time.ts';
-import { TIERS, type Tier } from '../../core/tiers.ts';
-import type { MemberRole } from '../store/schema.ts';
-import { lockCustomer, updateTier } from '../store/tables/customers.ts';
+import { invalid, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import { TIERS, type Tier } from '../../base/tiers.ts';
+import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
+import type { MemberRole } from '../../store/schema.ts';
+import { lockCustomer, updateTier } from '../../store/tables/customers.ts';
 import {
   findUserByEmail,
   findUserWithCounts,
   insertUser,
   listUsersWithCounts,
   type UserWithCounts,
-} from '../store/tables/users.ts';
-import { pauseWebhooksAbove } from '../store/webhooks/webhooks.ts';
+} from '../../store/tables/users.ts';
+import { pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { type Actor, requireSession } from './actor.ts';
 import type { HasClock, HasIds, HasSessions, HasStore } from './deps.ts';
 import type { NewSession } from './sessions.ts';

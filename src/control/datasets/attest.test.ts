@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { pathsOf } from '../../cli/backup/backup.ts';
-import { attest, isAttestedBy } from '../../core/datasets/attestation.ts';
+import { attest, isAttestedBy } from '../../protocol/datasets/attestation.ts';
 import { attestFiles, verifyFiles } from './attest.ts';
 import { DatasetFault } from './fault.ts';
 import { makeAttestationKey, readAttestationKeys } from './keys/key-files.ts';

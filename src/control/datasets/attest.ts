@@ -1,5 +1,5 @@
-import { attest, attestationKeyId, isAttestedBy } from '../../core/datasets/attestation.ts';
-import { readManifest, readSignedManifest, type SignedManifest } from '../../core/datasets/manifest.ts';
+import { attest, attestationKeyId, isAttestedBy } from '../../protocol/datasets/attestation.ts';
+import { readManifest, readSignedManifest, type SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { DatasetFault } from './fault.ts';
 import { type CheckedItems, type CheckOptions, checkItems, sha256Of } from './items/check-items.ts';
 import type { AttestationKey } from './keys/key-files.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { TEST_SERVICE } from '../../../test/support/control/api/server-parts.ts';
-import { newName, openWorld, PUBLIC_URL } from '../../../test/support/control/api/world.ts';
-import { itemLines, withDatasets } from '../../../test/support/control/store/dataset-world.ts';
-import type { Store } from '../store/store.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { TEST_SERVICE } from '../../../test/support/http/server-parts.ts';
+import { newName, openWorld, PUBLIC_URL } from '../../../test/support/http/world.ts';
+import { itemLines, withDatasets } from '../../../test/support/store/dataset-world.ts';
+import type { Store } from '../../store/store.ts';
 import { retireDataset } from './versions.ts';
 
 apiScenarios('datasets', {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { Read } from '../../core/datasets/manifest.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Read } from '../../protocol/datasets/manifest.ts';
 import { DatasetFault } from './fault.ts';
 
 /** @param read for a file before, or after the attestation. @throws DatasetFault with every fault */

@@ -1,13 +1,18 @@
 /** What the API says of datasets: the versions that are served. */
-import type { SignedManifest } from '../../core/datasets/manifest.ts';
-import { notFound } from '../../core/errors.ts';
-import { CURSOR_SCHEMA, decodeListingCursor, encodeListingCursor } from '../../core/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../core/input/query-parameters.ts';
-import { arrayOf, COUNT, resourceSchema, TIME } from '../../core/input/schema.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { formatTime } from '../../core/text/time.ts';
+
+import { notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
+import {
+  CURSOR_SCHEMA,
+  decodeListingCursor,
+  encodeListingCursor,
+} from '../../protocol/input/listing-cursor.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
+import { servedSlugs } from '../../store/datasets/versions.ts';
 import type { HasStore } from '../accounts/deps.ts';
-import { servedSlugs } from '../store/datasets/versions.ts';
 import { type DatasetVersion, servedVersions } from './versions.ts';
 
 /** A signed manifest, with what was imported under it. */

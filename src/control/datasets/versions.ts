@@ -1,12 +1,12 @@
 /** Versions of datasets as the operator and readers of the API see them. */
 import { createHash } from 'node:crypto';
-import type { SignedManifest } from '../../core/datasets/manifest.ts';
-import { compareVersions } from '../../core/datasets/version.ts';
+import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
+import { compareVersions } from '../../protocol/datasets/version.ts';
+import { inflatePart, partsAfter } from '../../store/datasets/parts.ts';
+import { retireVersions } from '../../store/datasets/retire.ts';
+import type { VersionState } from '../../store/datasets/tables.ts';
+import { listVersions, type VersionRow } from '../../store/datasets/versions.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { inflatePart, partsAfter } from '../store/datasets/parts.ts';
-import { retireVersions } from '../store/datasets/retire.ts';
-import type { VersionState } from '../store/datasets/tables.ts';
-import { listVersions, type VersionRow } from '../store/datasets/versions.ts';
 import { DatasetFault } from './fault.ts';
 
 /** A version with its manifest. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   type Answer,
   assertFailure,
   type Caller,
   openWorld,
   WEBHOOK,
-} from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
+} from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { sweepAnswers } from './sweep.ts';
 
 const DAY = LIMITS.idempotencyHours * 3_600_000;

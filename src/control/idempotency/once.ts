@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { AppError, invalid } from '../../core/errors.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { AppError, invalid } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import { countAnswers, findAnswer, storeAnswer, takeKey } from '../../store/tables/idempotency-keys.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { countAnswers, findAnswer, storeAnswer, takeKey } from '../store/tables/idempotency-keys.ts';
 
 export const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
 

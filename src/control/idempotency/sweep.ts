@@ -1,5 +1,5 @@
+import { forgetAnswers } from '../../store/tables/idempotency-keys.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { forgetAnswers } from '../store/tables/idempotency-keys.ts';
 import { ANSWER_KEPT } from './once.ts';
 
 /** Keys of one unit of work. More would delay writers. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { assertFailure, created, newName, openWorld } from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { assertFailure, created, newName, openWorld } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 const OPERATIONS = 'scopes.operations must have only read and write';
 

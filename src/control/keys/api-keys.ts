@@ -1,20 +1,27 @@
 import { createHash } from 'node:crypto';
-import { AppError, invalid, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { arrayOf, HEX_SECRET, resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
-import { type Actor, type ApiOperation, requireOwner, requireSession } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
-import { holdCustomer } from '../accounts/hold-customer.ts';
+import { AppError, invalid, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import {
+  arrayOf,
+  HEX_SECRET,
+  resourceSchema,
+  TIME,
+  TIME_OR_NULL,
+  UUID,
+} from '../../protocol/input/schema.ts';
 import {
   type ApiKeyRow,
   countApiKeys,
   deleteApiKey,
   insertApiKey,
   listApiKeys,
-} from '../store/tables/api-keys.ts';
-import { findNamespacesByName } from '../store/tables/namespaces.ts';
+} from '../../store/tables/api-keys.ts';
+import { findNamespacesByName } from '../../store/tables/namespaces.ts';
+import { type Actor, type ApiOperation, requireOwner, requireSession } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
+import { holdCustomer } from '../accounts/hold-customer.ts';
 import { OPERATIONS_SCHEMA, parseNewApiKey } from './input.ts';
 
 const TOKEN_BYTES = 32;

@@ -1,7 +1,7 @@
+import { findLiveApiKey, touchApiKey } from '../../store/tables/api-keys.ts';
 import type { Actor, ApiOperation } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { lastUses } from '../accounts/last-use.ts';
-import { findLiveApiKey, touchApiKey } from '../store/tables/api-keys.ts';
 import { apiKeyDigest } from './api-keys.ts';
 
 const BOTH: readonly ApiOperation[] = ['read', 'write'];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { assertFailure, newName, openWorld } from '../../../test/support/control/api/world.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { assertFailure, newName, openWorld } from '../../../test/support/http/world.ts';
 import { SESSION_LENGTH } from '../accounts/sessions.ts';
 import { createUser, issueToken, listUsers, setTier } from '../accounts/users.ts';
 

@@ -1,9 +1,9 @@
-import type { Fields, JsonObject } from '../../core/input/fields.ts';
-import { isText } from '../../core/input/fields.ts';
-import { FUTURE_TIME_OR_NULL, listOf, nameOf } from '../../core/input/readers.ts';
-import { nested, optional, type Reader, required, shape } from '../../core/input/shape.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { folded, isLabel } from '../../core/names/labels.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Fields, JsonObject } from '../../protocol/input/fields.ts';
+import { isText } from '../../protocol/input/fields.ts';
+import { FUTURE_TIME_OR_NULL, listOf, nameOf } from '../../protocol/input/readers.ts';
+import { nested, optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { folded, isLabel } from '../../protocol/names/labels.ts';
 import type { ApiOperation } from '../accounts/actor.ts';
 
 /** Lists have no repetitions. Empty: both operations, or all namespaces. */

@@ -1,20 +1,20 @@
-import { notFound } from '../../core/errors.ts';
-import type { Actor } from '../accounts/actor.ts';
-import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { appendChanges, type NewChange } from '../store/log/change-log.ts';
-import { eraseQueryLog } from '../store/query-log/retention.ts';
-import { deleteSomeOfNamespace } from '../store/records/records.ts';
-import type { Tx } from '../store/store.ts';
-import { addToRecordsCount, lockCustomer } from '../store/tables/customers.ts';
+import { notFound } from '../../base/errors.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
+import { eraseQueryLog } from '../../store/query-log/retention.ts';
+import { deleteSomeOfNamespace } from '../../store/records/records.ts';
+import type { Tx } from '../../store/store.ts';
+import { addToRecordsCount, lockCustomer } from '../../store/tables/customers.ts';
 import {
   closeNamespace,
   deleteNamespaceRow,
   lockClosing,
   lockNamespace,
   type NamespaceRow,
-} from '../store/tables/namespaces.ts';
-import { deleteSomeTokens, liveQueryTokens } from '../store/tables/query-tokens.ts';
-import { foldUsage } from '../store/tables/usage-sums.ts';
+} from '../../store/tables/namespaces.ts';
+import { deleteSomeTokens, liveQueryTokens } from '../../store/tables/query-tokens.ts';
+import { foldUsage } from '../../store/tables/usage-sums.ts';
+import type { Actor } from '../accounts/actor.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { authorizeNamespace, requireDeletable } from './namespaces.ts';
 
 /** Rows that the closing unit deletes. A smaller namespace needs no other unit. */

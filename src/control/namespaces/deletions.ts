@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../core/clock.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { closingCustomers, deleteCustomer, lockClosingCustomer } from '../store/tables/customers.ts';
-import { deleteAnswersOf } from '../store/tables/idempotency-keys.ts';
-import { closingNamespaces, lockNextOpenNamespace } from '../store/tables/namespaces.ts';
+import type { Clock } from '../../base/clock.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import { closingCustomers, deleteCustomer, lockClosingCustomer } from '../../store/tables/customers.ts';
+import { deleteAnswersOf } from '../../store/tables/idempotency-keys.ts';
+import { closingNamespaces, lockNextOpenNamespace } from '../../store/tables/namespaces.ts';
 import { CLOSING_UNIT, closeInUnit, deleteSome } from './delete.ts';
 
 /**

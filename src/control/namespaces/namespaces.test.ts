@@ -1,15 +1,9 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { runLoops } from '../../../test/support/control/api/server-parts.ts';
-import {
-  assertFailure,
-  created,
-  type Json,
-  newName,
-  openWorld,
-} from '../../../test/support/control/api/world.ts';
-import type { Change } from '../../core/change.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { runLoops } from '../../../test/support/http/server-parts.ts';
+import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Change } from '../../protocol/change.ts';
 import { setPublicRead, setSuspended } from './operator.ts';
 
 const FORM =

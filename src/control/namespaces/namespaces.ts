@@ -1,15 +1,12 @@
-import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { integerOf } from '../../core/input/readers.ts';
-import { COUNT, resourceSchema, TIME, UUID } from '../../core/input/schema.ts';
-import { optional, required, shape } from '../../core/input/shape.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { NAMESPACE_NAME_SCHEMA, namespaceNameFaults } from '../../core/names/namespace-name.ts';
-import { formatTime } from '../../core/text/time.ts';
-import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
-import { holdCustomer } from '../accounts/hold-customer.ts';
-import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { integerOf } from '../../protocol/input/readers.ts';
+import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
+import { optional, required, shape } from '../../protocol/input/shape.ts';
+import { NAMESPACE_NAME_SCHEMA, namespaceNameFaults } from '../../protocol/names/namespace-name.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import {
   countNamespaces,
   findNamespace,
@@ -18,7 +15,10 @@ import {
   lockNamespace,
   type NamespaceRow,
   setMaxTtl,
-} from '../store/tables/namespaces.ts';
+} from '../../store/tables/namespaces.ts';
+import { type Actor, reaches, requireReach } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
+import { holdCustomer } from '../accounts/hold-customer.ts';
 
 export interface NamespaceResource {
   readonly id: string;

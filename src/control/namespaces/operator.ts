@@ -1,12 +1,12 @@
-import { notFound } from '../../core/errors.ts';
-import { foldCase } from '../../core/names/labels.ts';
-import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { appendChanges } from '../store/log/change-log.ts';
+import { notFound } from '../../base/errors.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
+import { appendChanges } from '../../store/log/change-log.ts';
 import {
   listNamespacesWithOwners,
   type NamespaceFlags,
   setNamespaceFlags,
-} from '../store/tables/namespaces.ts';
+} from '../../store/tables/namespaces.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { type NamespaceResource, namespaceChange, namespaceResource } from './namespaces.ts';
 
 /** There is no actor: the operator is not a customer. */

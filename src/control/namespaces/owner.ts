@@ -1,10 +1,10 @@
-import { notFound } from '../../core/errors.ts';
-import { foldCase } from '../../core/names/labels.ts';
+import { notFound } from '../../base/errors.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
+import type { CustomersTable } from '../../store/schema.ts';
+import { findUserByEmail } from '../../store/tables/users.ts';
+import { findOwner } from '../../store/webhooks/owners.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasStore } from '../accounts/deps.ts';
-import type { CustomersTable } from '../store/schema.ts';
-import { findUserByEmail } from '../store/tables/users.ts';
-import { findOwner } from '../store/webhooks/owners.ts';
 
 /** For work of the operator in the owner's name. @throws AppError 404 */
 export async function ownerActor({ store }: HasStore, namespace: string): Promise<Actor> {

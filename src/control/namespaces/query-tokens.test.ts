@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { assertFailure, created, openWorld } from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { assertFailure, created, openWorld } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 const DAY = 86_400_000;
 const RANGE = 'expires_in_days must be between 1 and 365';

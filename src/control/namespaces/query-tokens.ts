@@ -1,17 +1,13 @@
-import { AppError, invalid, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { integerOf, nameOf } from '../../core/input/readers.ts';
-import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
-import { optional, required, shape } from '../../core/input/shape.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../core/query/query-token.ts';
-import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
-import type { Actor } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
-import { holdActor } from '../accounts/hold-customer.ts';
-import { MADE_BY, type Maker, makersFor } from '../accounts/made-by.ts';
-import { appendChanges } from '../store/log/change-log.ts';
-import { lockNamespace } from '../store/tables/namespaces.ts';
+import { AppError, invalid, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { integerOf, nameOf } from '../../protocol/input/readers.ts';
+import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
+import { optional, required, shape } from '../../protocol/input/shape.ts';
+import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
+import { appendChanges } from '../../store/log/change-log.ts';
+import { lockNamespace } from '../../store/tables/namespaces.ts';
 import {
   forgetEndedTokens,
   insertQueryToken,
@@ -19,7 +15,11 @@ import {
   liveQueryTokens,
   type QueryTokenRow,
   revokeQueryToken,
-} from '../store/tables/query-tokens.ts';
+} from '../../store/tables/query-tokens.ts';
+import type { Actor } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
+import { holdActor } from '../accounts/hold-customer.ts';
+import { MADE_BY, type Maker, makersFor } from '../accounts/made-by.ts';
 import { authorizeNamespace, requireNotSuspended } from './namespaces.ts';
 
 const DAY = 86_400_000;

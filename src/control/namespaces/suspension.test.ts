@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { type Answer, assertFailure, created, openWorld } from '../../../test/support/control/api/world.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { type Answer, assertFailure, created, openWorld } from '../../../test/support/http/world.ts';
 import { setPublicRead, setSuspended } from './operator.ts';
 
 function assertSuspended(answer: Answer): void {

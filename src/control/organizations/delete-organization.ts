@@ -1,9 +1,9 @@
-import { namespaceSuspended } from '../../core/errors.ts';
+import { namespaceSuspended } from '../../base/errors.ts';
+import { markWork } from '../../store/engine/unit-marks.ts';
+import { closeCustomer, hasSuspendedNamespace } from '../../store/tables/customers.ts';
+import { closeWebhooks } from '../../store/webhooks/webhooks.ts';
 import { type Actor, requireSession } from '../accounts/actor.ts';
 import type { HasStore } from '../accounts/deps.ts';
-import { markWork } from '../store/engine/unit-marks.ts';
-import { closeCustomer, hasSuspendedNamespace } from '../store/tables/customers.ts';
-import { closeWebhooks } from '../store/webhooks/webhooks.ts';
 import { lockAsOwner } from './organizations.ts';
 
 /**

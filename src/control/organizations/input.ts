@@ -1,10 +1,10 @@
-import { nameOf } from '../../core/input/readers.ts';
-import { COUNT, HEX_SECRET, resourceSchema, TIME, UUID } from '../../core/input/schema.ts';
-import { optional, type Reader, required, shape } from '../../core/input/shape.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { TIERS, type Tier } from '../../core/tiers.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { TIERS, type Tier } from '../../base/tiers.ts';
+import { nameOf } from '../../protocol/input/readers.ts';
+import { COUNT, HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
+import { optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import type { MemberRole } from '../../store/schema.ts';
 import { normalizeEmail } from '../accounts/users.ts';
-import type { MemberRole } from '../store/schema.ts';
 
 export interface OrganizationResource {
   readonly id: string;

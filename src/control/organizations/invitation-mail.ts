@@ -1,4 +1,4 @@
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { InvitationMail } from './invitations.ts';
 
 /** A mail of plain text. The name of the organization is not in the subject, because a stranger may have chosen it. */

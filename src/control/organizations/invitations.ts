@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { AppError, invalid, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { formatTime } from '../../core/text/time.ts';
-import { type Actor, requireSession } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
-import type { Tx } from '../store/store.ts';
-import { lockCustomer } from '../store/tables/customers.ts';
+import { AppError, invalid, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import type { Tx } from '../../store/store.ts';
+import { lockCustomer } from '../../store/tables/customers.ts';
 import {
   deleteEndedInvitations,
   deleteInvitation,
@@ -14,8 +12,10 @@ import {
   type InvitationRow,
   listInvitations,
   putInvitation,
-} from '../store/tables/invitations.ts';
-import { findUserEmail, insertMember, listMembers } from '../store/tables/organizations.ts';
+} from '../../store/tables/invitations.ts';
+import { findUserEmail, insertMember, listMembers } from '../../store/tables/organizations.ts';
+import { type Actor, requireSession } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
 import { ACCEPTANCE, type InvitationResource, NEW_INVITATION, type OrganizationResource } from './input.ts';
 import { lockAsOwner, memberOf, organizationResource, requireRoomOf } from './organizations.ts';
 

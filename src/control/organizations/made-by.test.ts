@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   newMember,
   newOrganization,
   type Organization,
-} from '../../../test/support/control/api/organizations/rig.ts';
-import { addDeliveries, setWebhook, storedWebhook } from '../../../test/support/control/api/webhooks/rows.ts';
+} from '../../../test/support/http/organizations/rig.ts';
+import { addDeliveries, setWebhook, storedWebhook } from '../../../test/support/http/webhooks/rows.ts';
 import {
   assertFailure,
   type Caller,
@@ -16,8 +16,8 @@ import {
   openWorld,
   WEBHOOK,
   type World,
-} from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
+} from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../accounts/actor.ts';
 import { deleteAccount } from '../accounts/delete-account.ts';
 import { mintQueryToken } from '../namespaces/query-tokens.ts';

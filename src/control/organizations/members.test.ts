@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   accept,
   actFor,
   invited,
   newMember,
   newOrganization,
-} from '../../../test/support/control/api/organizations/rig.ts';
-import { limiterOf, runLoops } from '../../../test/support/control/api/server-parts.ts';
-import {
-  assertFailure,
-  created,
-  type Json,
-  newName,
-  openWorld,
-} from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
+} from '../../../test/support/http/organizations/rig.ts';
+import { limiterOf, runLoops } from '../../../test/support/http/server-parts.ts';
+import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { setSuspended } from '../namespaces/operator.ts';
 
 const LAST_OWNER = 'The last owner of an organization must stay its owner';

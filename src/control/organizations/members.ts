@@ -1,11 +1,8 @@
-import { forbidden, invalid, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { formatTime } from '../../core/text/time.ts';
-import { type Actor, requireSession } from '../accounts/actor.ts';
-import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { endWhatUserMade } from '../accounts/made-by.ts';
-import type { Tx } from '../store/store.ts';
-import { lockCustomer } from '../store/tables/customers.ts';
+import { forbidden, invalid, notFound } from '../../base/errors.ts';
+import { formatTime } from '../../base/text/time.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import type { Tx } from '../../store/store.ts';
+import { lockCustomer } from '../../store/tables/customers.ts';
 import {
   countOtherOwners,
   deleteMember,
@@ -13,7 +10,10 @@ import {
   listMembers,
   type MemberRow,
   setMemberRole,
-} from '../store/tables/organizations.ts';
+} from '../../store/tables/organizations.ts';
+import { type Actor, requireSession } from '../accounts/actor.ts';
+import type { HasClock, HasStore } from '../accounts/deps.ts';
+import { endWhatUserMade } from '../accounts/made-by.ts';
 import { MEMBER_PATCH, type MemberResource } from './input.ts';
 import { lockAsOwner, memberOf } from './organizations.ts';
 

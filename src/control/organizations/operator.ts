@@ -1,10 +1,10 @@
-import { notFound } from '../../core/errors.ts';
-import { formatTime } from '../../core/text/time.ts';
-import { TIERS, type Tier } from '../../core/tiers.ts';
+import { notFound } from '../../base/errors.ts';
+import { formatTime } from '../../base/text/time.ts';
+import { TIERS, type Tier } from '../../base/tiers.ts';
+import { lockCustomer, updateTier } from '../../store/tables/customers.ts';
+import { allOrganizations } from '../../store/tables/organizations.ts';
+import { pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { lockCustomer, updateTier } from '../store/tables/customers.ts';
-import { allOrganizations } from '../store/tables/organizations.ts';
-import { pauseWebhooksAbove } from '../store/webhooks/webhooks.ts';
 
 export interface OrganizationListing {
   readonly id: string;

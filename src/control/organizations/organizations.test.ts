@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { actFor, newMember, newOrganization } from '../../../test/support/control/api/organizations/rig.ts';
-import {
-  assertFailure,
-  type Caller,
-  created,
-  newName,
-  openWorld,
-} from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { actFor, newMember, newOrganization } from '../../../test/support/http/organizations/rig.ts';
+import { assertFailure, type Caller, created, newName, openWorld } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { listAllOrganizations, setOrganizationTier } from './operator.ts';
 
 const OWNERS_ONLY = 'Only an owner of the organization may do this';

@@ -1,12 +1,9 @@
-import { AppError, forbidden, notFound, unauthenticated } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { formatTime } from '../../core/text/time.ts';
-import { type Actor, requireSession } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
-import { holdCustomer } from '../accounts/hold-customer.ts';
-import type { Db, Tx } from '../store/store.ts';
-import { lockCustomer } from '../store/tables/customers.ts';
+import { AppError, forbidden, notFound, unauthenticated } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import type { Db, Tx } from '../../store/store.ts';
+import { lockCustomer } from '../../store/tables/customers.ts';
 import {
   findOrganization,
   insertOrganization,
@@ -14,7 +11,10 @@ import {
   type OrganizationRow,
   renameOrganization,
   setSessionCustomer,
-} from '../store/tables/organizations.ts';
+} from '../../store/tables/organizations.ts';
+import { type Actor, requireSession } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
+import { holdCustomer } from '../accounts/hold-customer.ts';
 import { NEW_ORGANIZATION, type OrganizationResource, SESSION_SWITCH } from './input.ts';
 
 export function organizationResource(row: OrganizationRow): OrganizationResource {

@@ -1,14 +1,14 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
-import { AppError } from '../../core/errors.ts';
-import { LIMITS } from '../../core/limits.ts';
-import type { HasStore } from '../accounts/deps.ts';
-import type { Tx } from '../store/store.ts';
+import type { Clock } from '../../base/clock.ts';
+import { AppError } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Tx } from '../../store/store.ts';
 import {
   countUsedChallenges,
   forgetUsedChallenges,
   insertUsedChallenge,
-} from '../store/tables/used-challenges.ts';
+} from '../../store/tables/used-challenges.ts';
+import type { HasStore } from '../accounts/deps.ts';
 
 const RANDOM_OCTETS = 16;
 /** Milliseconds since the epoch as a 48-bit integer. */

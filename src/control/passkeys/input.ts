@@ -1,9 +1,9 @@
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { BOOLEAN, nameOf } from '../../core/input/readers.ts';
-import type { Schema } from '../../core/input/schema.ts';
-import { optional, type Reader, required, shape } from '../../core/input/shape.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { BOOLEAN, nameOf } from '../../protocol/input/readers.ts';
+import type { Schema } from '../../protocol/input/schema.ts';
+import { optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
 import { type ClientData, readClientData, readRegistration } from './webauthn-json.ts';
 
 export const NOT_A_REGISTRATION = 'is not a valid registration of a passkey';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { softwareAuthenticator } from '../../../test/support/control/passkeys/authenticator.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertInvalid,
   assertRefused,
@@ -10,17 +11,16 @@ import {
   register,
   requestOptions,
   signIn,
-} from '../../../test/support/control/api/passkeys/rig.ts';
-import { limiterOf } from '../../../test/support/control/api/server-parts.ts';
+} from '../../../test/support/http/passkeys/rig.ts';
+import { limiterOf } from '../../../test/support/http/server-parts.ts';
 import {
   type Answer,
   assertFailure,
   created,
   openWorld,
   PUBLIC_URL,
-} from '../../../test/support/control/api/world.ts';
-import { softwareAuthenticator } from '../../../test/support/control/passkeys/authenticator.ts';
-import { LIMITS } from '../../core/limits.ts';
+} from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 apiScenarios('passkeys', {
   'a passkey is added, listed, signs in and is removed': async (store) => {

@@ -1,9 +1,9 @@
-import { notFound } from '../../core/errors.ts';
-import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
-import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
+import { notFound } from '../../base/errors.ts';
+import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
+import { deletePasskey, listPasskeys, type PasskeyRow } from '../../store/tables/passkeys.ts';
 import { type Actor, requireSession } from '../accounts/actor.ts';
 import type { HasStore } from '../accounts/deps.ts';
-import { deletePasskey, listPasskeys, type PasskeyRow } from '../store/tables/passkeys.ts';
 
 export interface PasskeyResource {
   readonly id: string;

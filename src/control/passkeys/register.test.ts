@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import {
+  type Deviations,
+  softwareAuthenticator,
+} from '../../../test/support/control/passkeys/authenticator.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertInvalid,
   creationOptions,
@@ -8,19 +12,15 @@ import {
   OTHER_ORIGIN,
   register,
   signIn,
-} from '../../../test/support/control/api/passkeys/rig.ts';
+} from '../../../test/support/http/passkeys/rig.ts';
 import {
   type Answer,
   assertFailure,
   created,
   openWorld,
   PUBLIC_URL,
-} from '../../../test/support/control/api/world.ts';
-import {
-  type Deviations,
-  softwareAuthenticator,
-} from '../../../test/support/control/passkeys/authenticator.ts';
-import { LIMITS } from '../../core/limits.ts';
+} from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 /** Registrations that a page or an authenticator makes wrong, and the fault that is named. */
 const WRONG_REGISTRATIONS: Readonly<Record<string, readonly [Deviations, string]>> = {

@@ -1,12 +1,12 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
-import { AppError, invalid, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { AppError, invalid, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { countPasskeys, insertPasskey, listPasskeys, type PasskeyRow } from '../../store/tables/passkeys.ts';
+import { findUserWithCounts } from '../../store/tables/users.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasClock, HasIds, HasStore } from '../accounts/deps.ts';
 import { holdCustomer } from '../accounts/hold-customer.ts';
-import { countPasskeys, insertPasskey, listPasskeys, type PasskeyRow } from '../store/tables/passkeys.ts';
-import { findUserWithCounts } from '../store/tables/users.ts';
 import { CHALLENGE_LIFE, type CheckedChallenge, useChallenge } from './challenges.ts';
 import { NEW_PASSKEY, NOT_A_REGISTRATION } from './input.ts';
 import { type PasskeyResource, passkeyResource, userIdOf } from './passkeys.ts';

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { createHash, createPrivateKey, sign } from 'node:crypto';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import {
+  type Deviations,
+  softwareAuthenticator,
+} from '../../../test/support/control/passkeys/authenticator.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertRefused,
   FIVE_MINUTES,
   register,
   requestOptions,
   signIn,
-} from '../../../test/support/control/api/passkeys/rig.ts';
+} from '../../../test/support/http/passkeys/rig.ts';
 import {
   type Answer,
   created,
@@ -15,11 +19,7 @@ import {
   openWorld,
   PUBLIC_URL,
   type World,
-} from '../../../test/support/control/api/world.ts';
-import {
-  type Deviations,
-  softwareAuthenticator,
-} from '../../../test/support/control/passkeys/authenticator.ts';
+} from '../../../test/support/http/world.ts';
 
 const base64url = (hex: string): string => Buffer.from(hex, 'hex').toString('base64url');
 

@@ -1,9 +1,9 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
-import { unauthenticated } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
+import { unauthenticated } from '../../base/errors.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import type { Tx } from '../../store/store.ts';
+import { findPasskey, type PasskeyRow, usePasskey } from '../../store/tables/passkeys.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import type { Tx } from '../store/store.ts';
-import { findPasskey, type PasskeyRow, usePasskey } from '../store/tables/passkeys.ts';
 import { CHALLENGE_LIFE, type CheckedChallenge, useChallenge } from './challenges.ts';
 import { userHandle } from './register.ts';
 import { type HasChallenges, type HasRelyingParty, relyingParty } from './relying-party.ts';

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import { LIMITS } from '../../core/limits.ts';
-import type { PasskeyRow } from '../store/tables/passkeys.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { PasskeyRow } from '../../store/tables/passkeys.ts';
 import type { RelyingParty } from './relying-party.ts';
 import { webauthn } from './webauthn.ts';
 

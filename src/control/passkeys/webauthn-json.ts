@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
-import { isJsonObject, isText, type JsonObject } from '../../core/input/fields.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { isJsonObject, isText, type JsonObject } from '../../protocol/input/fields.ts';
 
 type AuthenticatorTransport = NonNullable<RegistrationResponseJSON['response']['transports']>[number];
 

@@ -1,5 +1,5 @@
 /** Where a write stands in the feed, as its customer carries it: the value of `X-Service-Seq`. */
-import type { SecretEncryption } from '../../core/secret-encryption.ts';
+import type { SecretEncryption } from '../../base/secret-encryption.ts';
 
 export interface Position {
   /** Of the last change of the write. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { limiterOf } from '../../../test/support/control/api/server-parts.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { limiterOf } from '../../../test/support/http/server-parts.ts';
 import {
   type Answer,
   assertFailure,
@@ -8,9 +8,9 @@ import {
   created,
   type Json,
   openWorld,
-} from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
-import type { Store } from '../store/store.ts';
+} from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Store } from '../../store/store.ts';
 import type { NodeProgress } from './propagation.ts';
 
 const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);

@@ -1,5 +1,5 @@
-import { badParameter, type QueryParameters, readParameters } from '../../core/input/query-parameters.ts';
-import { arrayOf, resourceSchema } from '../../core/input/schema.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import { arrayOf, resourceSchema } from '../../protocol/input/schema.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasStore } from '../accounts/deps.ts';
 import type { Positions } from './positions.ts';

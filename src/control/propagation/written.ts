@@ -1,6 +1,6 @@
+import { marksOf } from '../../store/engine/unit-marks.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { marksOf } from '../store/engine/unit-marks.ts';
-import type { Store, Tx } from '../store/store.ts';
 import type { Position } from './positions.ts';
 
 /**

@@ -1,13 +1,13 @@
-import type { QueryParameters } from '../../core/input/query-parameters.ts';
-import { arrayOf, COUNT, resourceSchema } from '../../core/input/schema.ts';
-import { LIMITS } from '../../core/limits.ts';
-import type { QueryStatus } from '../../core/query/query-status.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
+import { arrayOf, COUNT, resourceSchema } from '../../protocol/input/schema.ts';
+import type { QueryStatus } from '../../protocol/query/query-status.ts';
+import { QUERY_LOG_WINDOW } from '../../store/query-log/add-rows.ts';
+import { countRows, type Interval } from '../../store/query-log/counts.ts';
+import { listSeries, readPage, type Series } from '../../store/query-log/page.ts';
+import { DROPPED } from '../../store/query-log/series.ts';
 import { type Actor, reaches } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { QUERY_LOG_WINDOW } from '../store/query-log/add-rows.ts';
-import { countRows, type Interval } from '../store/query-log/counts.ts';
-import { listSeries, readPage, type Series } from '../store/query-log/page.ts';
-import { DROPPED } from '../store/query-log/series.ts';
 import { encodePosition, type LogListing, parseLogListing, type RowFilter } from './listing-query.ts';
 import { QUERY_LOG_SCHEMA, type QueryLogResource, queryLogResource } from './row.ts';
 

@@ -1,11 +1,15 @@
-import { CURSOR_SCHEMA, decodeListingCursor, encodeListingCursor } from '../../core/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../core/input/query-parameters.ts';
-import { TIME } from '../../core/input/schema.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { foldCase, isLabel } from '../../core/names/labels.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../core/query/query-status.ts';
-import { NOT_A_TIME, parseTime } from '../../core/text/time.ts';
-import type { LogPosition } from '../store/query-log/page.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { NOT_A_TIME, parseTime } from '../../base/text/time.ts';
+import {
+  CURSOR_SCHEMA,
+  decodeListingCursor,
+  encodeListingCursor,
+} from '../../protocol/input/listing-cursor.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import { TIME } from '../../protocol/input/schema.ts';
+import { foldCase, isLabel } from '../../protocol/names/labels.ts';
+import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import type { LogPosition } from '../../store/query-log/page.ts';
 
 const PAGE_DEFAULT = 50;
 

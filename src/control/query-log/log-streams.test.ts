@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Home, settle, withStore } from '../../../test/support/control/store/fixtures.ts';
-import { sqliteDatabase } from '../../../test/support/control/store/sqlite.ts';
-import { queryLogRow } from '../../../test/support/feed/query-log-suite.ts';
-import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
+import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts';
+import { type Home, settle, withStore } from '../../../test/support/store/fixtures.ts';
+import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { queryLogSink } from '../../store/query-log/add-rows.ts';
+import type { Db, Store } from '../../store/store.ts';
 import type { Actor } from '../accounts/actor.ts';
-import { queryLogSink } from '../store/query-log/add-rows.ts';
-import type { Db, Store } from '../store/store.ts';
 import { openLogStreams, type StreamClient } from './log-streams.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

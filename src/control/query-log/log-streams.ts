@@ -1,18 +1,18 @@
-import { AppError, malformed } from '../../core/errors.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { every } from '../../lifecycle/every.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { backgroundTimers, type Timers } from '../../lifecycle/timers.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
-import type { Actor } from '../accounts/actor.ts';
+import { AppError, malformed } from '../../base/errors.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
+import { LIMITS } from '../../base/limits.ts';
 import {
   beforeBatchOf,
   lastBlock,
   type NewRow,
   readNewRows,
   startOfLast,
-} from '../store/query-log/new-rows.ts';
-import type { Store } from '../store/store.ts';
+} from '../../store/query-log/new-rows.ts';
+import type { Store } from '../../store/store.ts';
+import type { Actor } from '../accounts/actor.ts';
 import type { RowFilter } from './listing-query.ts';
 import { type EventOutput, RowStream } from './row-stream.ts';
 

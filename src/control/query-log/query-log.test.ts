@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { addRows, REFUSED } from '../../../test/support/control/api/query-log/log-rows.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { addRows, REFUSED } from '../../../test/support/http/query-log/log-rows.ts';
 import {
   assertFailure,
   type Caller,
   type Json,
   openWorld,
   type World,
-} from '../../../test/support/control/api/world.ts';
+} from '../../../test/support/http/world.ts';
+import { queryLogSink } from '../../store/query-log/add-rows.ts';
+import type { Store } from '../../store/store.ts';
+import { pruneTelemetry } from '../../store/upkeep.ts';
 import { deleteClosed } from '../namespaces/deletions.ts';
-import { queryLogSink } from '../store/query-log/add-rows.ts';
-import type { Store } from '../store/store.ts';
-import { pruneTelemetry } from '../store/upkeep.ts';
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;

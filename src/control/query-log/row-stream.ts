@@ -1,6 +1,6 @@
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { NewRow } from '../../store/query-log/new-rows.ts';
 import type { Actor } from '../accounts/actor.ts';
-import type { NewRow } from '../store/query-log/new-rows.ts';
 import { isShown } from './list.ts';
 import type { RowFilter } from './listing-query.ts';
 import { queryLogResource } from './row.ts';

@@ -1,10 +1,10 @@
-import { resourceSchema, TIME } from '../../core/input/schema.ts';
-import { rcodeName, rrtypeName } from '../../core/network/dns-codes.ts';
-import { TRANSPORTS, type Transport } from '../../core/network/transport.ts';
-import { OPERATIONS, type Operation } from '../../core/query/query.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../core/query/query-status.ts';
-import { formatTime } from '../../core/text/time.ts';
-import type { StoredRow } from '../store/query-log/block.ts';
+import { TRANSPORTS, type Transport } from '../../base/network/transport.ts';
+import { formatTime } from '../../base/text/time.ts';
+import { rcodeName, rrtypeName } from '../../protocol/dns-codes.ts';
+import { resourceSchema, TIME } from '../../protocol/input/schema.ts';
+import { OPERATIONS, type Operation } from '../../protocol/query/query.ts';
+import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import type { StoredRow } from '../../store/query-log/block.ts';
 
 /** A query as the API shows it. No field holds the name that was asked, its parameters, the token or the address. */
 export interface QueryLogResource {

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { codeFor, newEmail, verify } from '../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { actFor, newMember, newOrganization } from '../../../test/support/control/api/organizations/rig.ts';
-import type { EventReader } from '../../../test/support/control/api/query-log/event-reader.ts';
-import { addRows } from '../../../test/support/control/api/query-log/log-rows.ts';
-import { rowOf, withStreams } from '../../../test/support/control/api/query-log/stream-rig.ts';
-import { created, PUBLIC_URL } from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { revokeSessions } from '../store/tables/sessions.ts';
+import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { actFor, newMember, newOrganization } from '../../../test/support/http/organizations/rig.ts';
+import type { EventReader } from '../../../test/support/http/query-log/event-reader.ts';
+import { addRows } from '../../../test/support/http/query-log/log-rows.ts';
+import { rowOf, withStreams } from '../../../test/support/http/query-log/stream-rig.ts';
+import { created, PUBLIC_URL } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { revokeSessions } from '../../store/tables/sessions.ts';
 
 apiScenarios('query log, ends of streams', {
   'a session cookie opens a stream from our own pages alone, and signing out ends it': (store) =>

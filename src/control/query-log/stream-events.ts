@@ -1,4 +1,4 @@
-import { arrayOf, resourceSchema, type Schema } from '../../core/input/schema.ts';
+import { arrayOf, resourceSchema, type Schema } from '../../protocol/input/schema.ts';
 import { QUERY_LOG_SCHEMA, type QueryLogResource } from './row.ts';
 
 interface Skipped {

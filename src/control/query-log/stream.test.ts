@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import type { StreamEvent } from '../../../test/support/control/api/query-log/event-reader.ts';
-import { addRows, REFUSED } from '../../../test/support/control/api/query-log/log-rows.ts';
-import { rowOf, withStreams } from '../../../test/support/control/api/query-log/stream-rig.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import type { StreamEvent } from '../../../test/support/http/query-log/event-reader.ts';
+import { addRows, REFUSED } from '../../../test/support/http/query-log/log-rows.ts';
+import { rowOf, withStreams } from '../../../test/support/http/query-log/stream-rig.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 apiScenarios('query log, stream', {
   'a row arrives as the list shows it, under its id': (store) =>

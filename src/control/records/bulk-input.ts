@@ -1,9 +1,9 @@
-import { invalid } from '../../core/errors.ts';
-import { Faults, type JsonObject } from '../../core/input/fields.ts';
-import { arrayOf, resourceSchema, type Schema, UUID } from '../../core/input/schema.ts';
-import { optional, type Reader, shape } from '../../core/input/shape.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../core/names/record-key.ts';
+import { invalid } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
+import { arrayOf, resourceSchema, type Schema, UUID } from '../../protocol/input/schema.ts';
+import { optional, type Reader, shape } from '../../protocol/input/shape.ts';
+import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../protocol/names/record-key.ts';
 import { NEW_RECORD, type NewRecord, type RecordContext, readNewRecord } from './input.ts';
 
 /** No key occurs twice. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { runLoops } from '../../../test/support/control/api/server-parts.ts';
-import { assertFailure, type Json, openWorld } from '../../../test/support/control/api/world.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { runLoops } from '../../../test/support/http/server-parts.ts';
+import { assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
 
 const items = (count: number, name: string, from = 0) =>
   Array.from({ length: count }, (_, i) => ({ key: `k${from + i}.r.${name}.v1`, data: 'aGk=' }));

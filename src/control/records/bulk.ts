@@ -1,18 +1,22 @@
-import { invalid, namespaceSuspended } from '../../core/errors.ts';
-import { Faults, type JsonObject } from '../../core/input/fields.ts';
-import { type Actor, requireReach } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
-import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import { invalid, namespaceSuspended } from '../../base/errors.ts';
+import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import {
   deleteRecords,
   holdKnownRecords,
   type KnownRecord,
   upsertRecords,
-} from '../store/records/records.ts';
-import type { RecordsTable } from '../store/schema.ts';
-import type { Tx } from '../store/store.ts';
-import { addToRecordsCount, lockCustomer } from '../store/tables/customers.ts';
-import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../store/tables/namespaces.ts';
+} from '../../store/records/records.ts';
+import type { RecordsTable } from '../../store/schema.ts';
+import type { Tx } from '../../store/store.ts';
+import { addToRecordsCount, lockCustomer } from '../../store/tables/customers.ts';
+import {
+  addToNamespaceCount,
+  findNamespacesByName,
+  type NamespaceRow,
+} from '../../store/tables/namespaces.ts';
+import { type Actor, requireReach } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
 import { type Bulk, type BulkResult, parseBulk } from './bulk-input.ts';
 import { deletedChange, upsertedChange } from './record.ts';
 import { newRow, recordCap, recordQuotaExceeded } from './records.ts';

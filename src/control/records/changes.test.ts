@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { runLoops } from '../../../test/support/control/api/server-parts.ts';
-import { assertFailure, openWorld } from '../../../test/support/control/api/world.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { runLoops } from '../../../test/support/http/server-parts.ts';
+import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
 
 apiScenarios('changes', {
   'a record tells the log of its life, and takes its payloads with it': async (store) => {

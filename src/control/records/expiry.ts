@@ -1,8 +1,14 @@
-import type { Clock } from '../../core/clock.ts';
-import { appendChanges, type NewChange } from '../store/log/change-log.ts';
-import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../store/records/expiry.ts';
-import type { Store } from '../store/store.ts';
-import { storeLoop } from '../store/store-loop.ts';
+import type { Clock } from '../../base/clock.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
+import {
+  type DueRecord,
+  deleteDue,
+  lockDueRecords,
+  lowerCounts,
+  nextDue,
+} from '../../store/records/expiry.ts';
+import type { Store } from '../../store/store.ts';
+import { storeLoop } from '../../store/store-loop.ts';
 
 /** Records of one unit of work: it bounds how long other writers wait. */
 const SWEEP_LIMIT = 500;

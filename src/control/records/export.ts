@@ -1,4 +1,4 @@
-import { resourceSchema } from '../../core/input/schema.ts';
+import { resourceSchema } from '../../protocol/input/schema.ts';
 import type { Actor } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
 import { streamRecords } from './list.ts';

@@ -1,10 +1,10 @@
-import { type Faults, type Fields, isJsonObject, type JsonObject } from '../../core/input/fields.ts';
-import { FUTURE_TIME_OR_NULL, integerOf } from '../../core/input/readers.ts';
-import { optional, type Parsed, type Reader, required, shape } from '../../core/input/shape.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../core/names/record-key.ts';
-import { BASE64, decodeBase64 } from '../../core/text/base64.ts';
-import type { RecordPatch } from '../store/records/records.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { BASE64, decodeBase64 } from '../../base/text/base64.ts';
+import { type Faults, type Fields, isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
+import { FUTURE_TIME_OR_NULL, integerOf } from '../../protocol/input/readers.ts';
+import { optional, type Parsed, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../protocol/names/record-key.ts';
+import type { RecordPatch } from '../../store/records/records.ts';
 
 /** A new record, with every check that needs no database done. */
 export interface NewRecord extends RecordKey {

@@ -1,10 +1,10 @@
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { listTogether, type RecordPosition, readSpan } from '../../store/records/record-listing.ts';
+import type { RecordRow } from '../../store/records/records.ts';
+import type { RecordsTable } from '../../store/schema.ts';
+import { listNamespaces, type NamespaceRow } from '../../store/tables/namespaces.ts';
 import { type Actor, reaches } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { listTogether, type RecordPosition, readSpan } from '../store/records/record-listing.ts';
-import type { RecordRow } from '../store/records/records.ts';
-import type { RecordsTable } from '../store/schema.ts';
-import { listNamespaces, type NamespaceRow } from '../store/tables/namespaces.ts';
 import { encodePosition, type ListingFilter, type ListingPosition } from './listing-query.ts';
 import { type RecordResource, recordResource } from './record.ts';
 

@@ -1,10 +1,14 @@
-import { CURSOR_SCHEMA, decodeListingCursor, encodeListingCursor } from '../../core/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../core/input/query-parameters.ts';
-import type { Schema } from '../../core/input/schema.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { foldCase, isLabel, LABEL_SCHEMA } from '../../core/names/labels.ts';
-import { NOT_A_TIME, parseTime, TIMESTAMP } from '../../core/text/time.ts';
-import type { RecordFilter, RecordPosition } from '../store/records/record-listing.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { NOT_A_TIME, parseTime, TIMESTAMP } from '../../base/text/time.ts';
+import {
+  CURSOR_SCHEMA,
+  decodeListingCursor,
+  encodeListingCursor,
+} from '../../protocol/input/listing-cursor.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import type { Schema } from '../../protocol/input/schema.ts';
+import { foldCase, isLabel, LABEL_SCHEMA } from '../../protocol/names/labels.ts';
+import type { RecordFilter, RecordPosition } from '../../store/records/record-listing.ts';
 
 /** For a page with a cursor and no limit. */
 const PAGE_DEFAULT = 100;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertFailure,
   type Caller,
@@ -7,7 +7,7 @@ import {
   newName,
   openWorld,
   type World,
-} from '../../../test/support/control/api/world.ts';
+} from '../../../test/support/http/world.ts';
 
 /** Three records a second apart in one namespace, two in another; the listing runs by namespace, then by time. */
 async function filled(world: World) {

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../core/input/fields.ts';
-import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../core/input/schema.ts';
-import { formatTime, formatTimeOrNull } from '../../core/text/time.ts';
+import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
+import { base64, type NewChange } from '../../store/log/change-log.ts';
+import type { RecordsTable } from '../../store/schema.ts';
 import type { Actor } from '../accounts/actor.ts';
-import { base64, type NewChange } from '../store/log/change-log.ts';
-import type { RecordsTable } from '../store/schema.ts';
 
 export interface RecordResource {
   readonly id: string;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
-import { ACCEPTED, REFUSED, REFUSED_KEYS } from '../../../test/support/control/api/records/record-tables.ts';
-import { runLoops } from '../../../test/support/control/api/server-parts.ts';
-import { assertFailure, created, openWorld, ZONE_LENGTH } from '../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { ACCEPTED, REFUSED, REFUSED_KEYS } from '../../../test/support/http/records/record-tables.ts';
+import { runLoops } from '../../../test/support/http/server-parts.ts';
+import { assertFailure, created, openWorld, ZONE_LENGTH } from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
 
 const FIELDS = [
   'id',

@@ -1,9 +1,7 @@
-import { AppError, invalid, malformed, namespaceSuspended, notFound } from '../../core/errors.ts';
-import type { JsonObject } from '../../core/input/fields.ts';
-import { TIERS } from '../../core/tiers.ts';
-import { type Actor, requireReach } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
-import { appendChanges, type NewChange } from '../store/log/change-log.ts';
+import { AppError, invalid, malformed, namespaceSuspended, notFound } from '../../base/errors.ts';
+import { TIERS } from '../../base/tiers.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import {
   deleteRecords,
   findRecord,
@@ -12,11 +10,13 @@ import {
   insertRecord,
   type OwnRecordRow,
   updateRecord,
-} from '../store/records/records.ts';
-import type { RecordsTable } from '../store/schema.ts';
-import type { Tx } from '../store/store.ts';
-import { addToRecordsCount } from '../store/tables/customers.ts';
-import { addToNamespaceCount, holdOpen } from '../store/tables/namespaces.ts';
+} from '../../store/records/records.ts';
+import type { RecordsTable } from '../../store/schema.ts';
+import type { Tx } from '../../store/store.ts';
+import { addToRecordsCount } from '../../store/tables/customers.ts';
+import { addToNamespaceCount, holdOpen } from '../../store/tables/namespaces.ts';
+import { type Actor, requireReach } from '../accounts/actor.ts';
+import type { HasClock, HasIds, HasStore, HasZoneLength } from '../accounts/deps.ts';
 import { type NewRecord, parseNewRecord, parseRecordPatch } from './input.ts';
 import {
   type BareRecord,

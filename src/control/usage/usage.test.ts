@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/control/api/engines.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertFailure,
   type Caller,
   type Json,
   openWorld,
   type World,
-} from '../../../test/support/control/api/world.ts';
-import { TIERS } from '../../core/tiers.ts';
+} from '../../../test/support/http/world.ts';
+import { TIERS } from '../../base/tiers.ts';
+import type { Store } from '../../store/store.ts';
+import { usageSink } from '../../store/tables/usage.ts';
 import { deleteClosed } from '../namespaces/deletions.ts';
-import type { Store } from '../store/store.ts';
-import { usageSink } from '../store/tables/usage.ts';
 
 const HOUR = 3_600_000;
 const { signal } = new AbortController();

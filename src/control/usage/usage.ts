@@ -1,12 +1,12 @@
-import { arrayOf, COUNT, resourceSchema, TIME } from '../../core/input/schema.ts';
-import { formatTime } from '../../core/text/time.ts';
-import { TIERS, type Tier } from '../../core/tiers.ts';
+import { formatTime } from '../../base/text/time.ts';
+import { TIERS, type Tier } from '../../base/tiers.ts';
+import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
+import { countApiKeys } from '../../store/tables/api-keys.ts';
+import { listNamespaces, type NamespaceRow } from '../../store/tables/namespaces.ts';
+import { sumDeletedUsage, sumUsage } from '../../store/tables/usage-sums.ts';
+import { listWebhooks } from '../../store/webhooks/webhooks.ts';
 import { type Actor, reaches } from '../accounts/actor.ts';
 import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { countApiKeys } from '../store/tables/api-keys.ts';
-import { listNamespaces, type NamespaceRow } from '../store/tables/namespaces.ts';
-import { sumDeletedUsage, sumUsage } from '../store/tables/usage-sums.ts';
-import { listWebhooks } from '../store/webhooks/webhooks.ts';
 import { withinReach } from '../webhooks/resource/authorize.ts';
 import { namespacesOf } from '../webhooks/resource/webhook-resource.ts';
 

@@ -5,8 +5,8 @@ import {
   type Schema,
   TIME,
   UUID,
-} from '../../core/input/schema.ts';
-import type { DeliveryEvent } from '../../core/webhooks.ts';
+} from '../../protocol/input/schema.ts';
+import type { DeliveryEvent } from '../../protocol/webhooks.ts';
 import type { EventBody, EventData } from './fan-out/events.ts';
 import type { TestBody } from './resource/test-delivery.ts';
 

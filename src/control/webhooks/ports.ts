@@ -1,5 +1,5 @@
-import type { SecretEncryption } from '../../core/secret-encryption.ts';
-import type { DeliveryError, DeliveryEvent } from '../../core/webhooks.ts';
+import type { SecretEncryption } from '../../base/secret-encryption.ts';
+import type { DeliveryError, DeliveryEvent } from '../../protocol/webhooks.ts';
 import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
 
 export interface AttemptRequest {

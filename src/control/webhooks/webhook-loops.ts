@@ -1,7 +1,7 @@
-import type { Clock } from '../../core/clock.ts';
-import type { SecretEncryption } from '../../core/secret-encryption.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { SecretEncryption } from '../../base/secret-encryption.ts';
 import type { Mailer } from '../../outbound/mailer.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { DispatchObserver } from './dispatch/delivery-worker.ts';
 import { startDispatcher } from './dispatch/dispatcher.ts';
 import type { EnqueuedCounts } from './fan-out/delivery-batch.ts';

@@ -12,9 +12,9 @@ import {
   secrets,
   verifier,
 } from '../../../test/support/feed/batch/messages.ts';
-import { arbitraryChange } from '../../../test/support/feed/changes/arbitrary-changes.ts';
-import type { Change } from '../../core/change.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { arbitraryChange } from '../../../test/support/protocol/changes/arbitrary-changes.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Change } from '../../protocol/change.ts';
 import { batchHash, NO_HASH, openBatch, readRows, writeBatch } from './batch.ts';
 import { feedKeyRing } from './feed-key.ts';
 import { type PackedRows, packRows } from './rows.ts';

@@ -14,9 +14,9 @@
  * | 64 | Ed25519 |
  */
 import { hash } from 'node:crypto';
-import { NONCE_OCTETS, TAG_OCTETS } from '../../core/aes-gcm.ts';
-import type { Change } from '../../core/change.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { NONCE_OCTETS, TAG_OCTETS } from '../../base/aes-gcm.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Change } from '../../protocol/change.ts';
 import { decryptRows, encryptRows, type FeedKey, type FeedKeyRing, KEY_ID_OCTETS } from './feed-key.ts';
 import { field } from './fields.ts';
 import { openSigned, writePreamble } from './preamble.ts';

@@ -1,6 +1,6 @@
 /** The keys of an hour. Batches of the hour are encrypted under one; destroyed keys make them unreadable. */
 import { createHash, createSecretKey, type KeyObject } from 'node:crypto';
-import { decryptGcm, encryptGcm } from '../../core/aes-gcm.ts';
+import { decryptGcm, encryptGcm } from '../../base/aes-gcm.ts';
 import { FeedRefusedError } from './refusal.ts';
 
 export const KEY_OCTETS = 32;

@@ -12,7 +12,7 @@
  * | 1 + n | epoch |
  * | 64 | Ed25519 |
  */
-import type { LogBounds } from '../change-source.ts';
+import type { LogBounds } from '../ports/change-source.ts';
 import { field } from './fields.ts';
 import { openSigned, SHARD, writePreamble } from './preamble.ts';
 import { FeedRefusedError } from './refusal.ts';

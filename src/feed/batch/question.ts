@@ -4,7 +4,7 @@
  * signed head with the question's number, and behind it at most one batch.
  */
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { field, fieldReader } from './fields.ts';
 import { QUESTION_OCTETS } from './head.ts';
 import { FeedRefusedError } from './refusal.ts';

@@ -1,12 +1,13 @@
 /** Rows of changes as compressed JSON, with a bound on every length before memory is taken for it. */
-import type { Change } from '../../core/change.ts';
-import { LIMITS } from '../../core/limits.ts';
+
+import { LIMITS } from '../../base/limits.ts';
+import type { Change } from '../../protocol/change.ts';
 import {
   ChangeFormatError,
   decodeChange,
   type EncodedChange,
   encodeChange,
-} from '../changes/change-codec.ts';
+} from '../../protocol/changes/change-codec.ts';
 import { compress, decompressJson } from './compression.ts';
 import { FeedRefusedError } from './refusal.ts';
 

@@ -14,7 +14,7 @@
  * | 64 | Ed25519 |
  */
 import type { KeyObject } from 'node:crypto';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { field } from './fields.ts';
 import { NO_QUESTION, QUESTION_OCTETS } from './head.ts';
 import { hpkeDecrypt, hpkeEncrypt } from './hpke.ts';

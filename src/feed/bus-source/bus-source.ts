@@ -1,7 +1,8 @@
 /** The log of changes over the bus: live, else from the stream, else from control. */
-import type { Change } from '../../core/change.ts';
-import type { Clock } from '../../core/clock.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import type { Change } from '../../protocol/change.ts';
 import { openBatch, readRows } from '../batch/batch.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';
 import { type FeedHead, openHeartbeat } from '../batch/head.ts';
@@ -9,7 +10,7 @@ import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import type { FeedVerifier } from '../batch/signature.ts';
 import { type Bus, BusError } from '../bus/bus.ts';
 import { SUBJECTS } from '../bus/subjects.ts';
-import type { ChangeSource, LogBounds } from '../change-source.ts';
+import type { ChangeSource, LogBounds } from '../ports/change-source.ts';
 import { createControlClient } from './control-client.ts';
 import { createLiveChanges } from './live-changes.ts';
 import { createRepair } from './repair.ts';

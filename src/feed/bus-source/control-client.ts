@@ -1,6 +1,7 @@
 /** Asks control. Every answer is checked, and proves that control was reached now. */
-import type { Change, ChangeBody } from '../../core/change.ts';
-import { LIMITS } from '../../core/limits.ts';
+
+import { LIMITS } from '../../base/limits.ts';
+import type { Change, ChangeBody } from '../../protocol/change.ts';
 import { NO_HASH, openBatch, readRows, type SignedBatch } from '../batch/batch.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';
 import { type FeedHead, openAnswer, QUESTION_OCTETS } from '../batch/head.ts';
@@ -9,7 +10,7 @@ import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import type { FeedVerifier } from '../batch/signature.ts';
 import { type Bus, BusError } from '../bus/bus.ts';
 import { pageSubject, SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
-import type { LogBounds, Snapshot } from '../change-source.ts';
+import type { LogBounds, Snapshot } from '../ports/change-source.ts';
 
 export interface ControlClientOptions {
   /** Who asks: the name in the credentials. */

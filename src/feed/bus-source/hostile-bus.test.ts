@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFeedWorld, type FeedWorld, type Node } from '../../../test/support/feed/bus/feed-world.ts';
-import type { ChangeBody } from '../../core/change.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
 import { SUBJECTS } from '../bus/subjects.ts';
 
 const SEEDS = 6;

@@ -5,7 +5,7 @@ import { signingKeys } from '../../../test/support/feed/batch/keys.ts';
 import { header, revocations } from '../../../test/support/feed/batch/messages.ts';
 import { testSecrets } from '../../../test/support/feed/bus/bus-source-world.ts';
 import { createFeedWorld, type FeedWorld, type Node } from '../../../test/support/feed/bus/feed-world.ts';
-import type { ChangeBody } from '../../core/change.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
 import { writeBatch } from '../batch/batch.ts';
 import { readAnswer, writeAnswer } from '../batch/question.ts';
 import type { FeedRefusal } from '../batch/refusal.ts';

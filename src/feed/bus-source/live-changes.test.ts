@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { EPOCH, header, revocations, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
-import type { Change } from '../../core/change.ts';
+import type { Change } from '../../protocol/change.ts';
 import { openBatch, type SignedBatch, writeBatch } from '../batch/batch.ts';
 import { packRows } from '../batch/rows.ts';
 import { createLiveChanges } from './live-changes.ts';

@@ -1,6 +1,7 @@
 /** Live batches in the order of the log, as far as they have come. */
-import type { Change } from '../../core/change.ts';
-import { LIMITS } from '../../core/limits.ts';
+
+import { LIMITS } from '../../base/limits.ts';
+import type { Change } from '../../protocol/change.ts';
 import type { SignedBatch } from '../batch/batch.ts';
 import { accept, advance, type ChainState, chainAt } from '../batch/chain.ts';
 import type { FeedRefusal } from '../batch/refusal.ts';

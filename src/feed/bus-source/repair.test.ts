@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { revocations } from '../../../test/support/feed/batch/messages.ts';
-import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import type { Change } from '../../core/change.ts';
+import type { Change } from '../../protocol/change.ts';
 import { BusError, type StreamMessage } from '../bus/bus.ts';
 import { createRepair } from './repair.ts';
 import type { StreamReader } from './stream-reader.ts';

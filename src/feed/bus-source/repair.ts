@@ -1,7 +1,8 @@
 /** Changes that did not come live: from the stream, which spares control; from control where the stream has none, or is slow. */
-import type { Change } from '../../core/change.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { Timers } from '../../lifecycle/timers.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
+import type { Change } from '../../protocol/change.ts';
 import { BusError } from '../bus/bus.ts';
 import type { StreamReader, StreamReads } from './stream-reader.ts';
 

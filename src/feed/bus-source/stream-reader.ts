@@ -1,5 +1,5 @@
 /** Reads changes from the stream, from a `seq` of the log on. */
-import type { Change } from '../../core/change.ts';
+import type { Change } from '../../protocol/change.ts';
 import { openBatch, readRows, type SignedBatch } from '../batch/batch.ts';
 import { accept, advance, chainAt } from '../batch/chain.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';

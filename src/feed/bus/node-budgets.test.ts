@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
-import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { withNodeBudgets } from './node-budgets.ts';
 import { SUBJECTS, subjectOfNode } from './subjects.ts';
 

@@ -1,6 +1,6 @@
 /** Bounds what each node makes control do: messages and octets a second, of questions and answers together. */
-import type { Clock } from '../../core/clock.ts';
-import { LIMITS } from '../../core/limits.ts';
+import type { Clock } from '../../base/clock.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { Bus } from './bus.ts';
 import { createRequestRate } from './request-rate.ts';
 import { nodeOfSubject } from './subjects.ts';

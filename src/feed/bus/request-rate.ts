@@ -1,5 +1,5 @@
 /** How much of each node is served: a bucket of tokens for each name. Names are of the feed's nodes, so their number is bounded. */
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 export interface Rate {
   readonly perSecond: number;

@@ -11,7 +11,7 @@
  * | 16, 12, 4, 4, n | body as in a request; left out when there is none |
  * | 64 | Ed25519 |
  */
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { BatchSecrets } from '../batch/batch.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';
 import { openSigned, SHARD, writePreamble } from '../batch/preamble.ts';

@@ -1,6 +1,6 @@
 /** The sinks of a node without a database: batches go to control, which acknowledges them after its transaction. */
-import { checkQueryLogBatch, type QueryLogSink, queryLogFormatError } from '../query-log.ts';
-import { sumsOf, type UsageSink, usageFormatError } from '../usage-sink.ts';
+import { checkQueryLogBatch, type QueryLogSink, queryLogFormatError } from '../ports/query-log.ts';
+import { sumsOf, type UsageSink, usageFormatError } from '../ports/usage-sink.ts';
 import { queryLogBody, usageBody } from './meter-body.ts';
 import { type Exchange, ExchangeError } from './node-end.ts';
 

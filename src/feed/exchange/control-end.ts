@@ -1,5 +1,5 @@
 /** Control's end of the exchange: opens what nodes send, bounds how much of it, and signs the answers. */
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { BatchSecrets } from '../batch/batch.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';
 import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';

@@ -1,7 +1,7 @@
 /** What both messages of the exchange end with: an optional body, JSON as zstd under an hourly key. */
 
-import { NONCE_OCTETS, TAG_OCTETS } from '../../core/aes-gcm.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { NONCE_OCTETS, TAG_OCTETS } from '../../base/aes-gcm.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { compress, decompressJson } from '../batch/compression.ts';
 import {
   decryptRows,

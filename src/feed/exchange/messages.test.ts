@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { countingNonces, signingKeys } from '../../../test/support/feed/batch/keys.ts';
 import { reasonOf, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { keyOf, NODES, NOW, OTHER_KEY, RING } from '../../../test/support/feed/exchange/nodes.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { feedKeyRing } from '../batch/feed-key.ts';
 import { ANSWER_STATUSES, openReply, writeReply } from './answer.ts';
 import { openRequest, REQUEST_KINDS, readRequestBody, requestHash, writeRequest } from './request.ts';

@@ -1,8 +1,8 @@
 /** Batches of usage and of the query log as bodies of requests: lists without names of members, and without the name of the node. */
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
-import type { QueryLogBatch, QueryLogRow } from '../query-log.ts';
-import type { UsageBatch } from '../usage-sink.ts';
+import type { QueryLogBatch, QueryLogRow } from '../ports/query-log.ts';
+import type { UsageBatch } from '../ports/usage-sink.ts';
 
 type Sent<Batch> = Omit<Batch, 'node'>;
 

@@ -4,10 +4,10 @@ import { createMemoryBroker, type MemoryBroker } from '../../../test/support/fee
 import { controlEnd, NOW, nodeEnd, RING } from '../../../test/support/feed/exchange/nodes.ts';
 import { createMemoryQueryLog } from '../../../test/support/feed/memory-query-log.ts';
 import { createMemoryUsage } from '../../../test/support/feed/memory-usage.ts';
-import { queryLogRow } from '../../../test/support/feed/query-log-suite.ts';
+import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts';
 import { type Bus, BusError } from '../bus/bus.ts';
 import { SUBJECTS } from '../bus/subjects.ts';
-import { type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from '../usage-sink.ts';
+import { type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from '../ports/usage-sink.ts';
 import { busQueryLogSink, busUsageSink } from './bus-sinks.ts';
 import type { ControlEnd } from './control-end.ts';
 import { startMeter } from './meter.ts';

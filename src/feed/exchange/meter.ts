@@ -1,7 +1,13 @@
 /** Control's side of metering: takes batches of nodes into the sinks, and acknowledges them after the sinks' transaction. */
-import { LIMITS } from '../../core/limits.ts';
-import { QueryLogFormatError, type QueryLogSink } from '../query-log.ts';
-import { sumsOf, type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from '../usage-sink.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { QueryLogFormatError, type QueryLogSink } from '../ports/query-log.ts';
+import {
+  sumsOf,
+  type UsageBatch,
+  type UsageCount,
+  UsageFormatError,
+  type UsageSink,
+} from '../ports/usage-sink.ts';
 import type { Answer } from './answer.ts';
 import { answerRequests, type ControlEnd, type OpenedRequest } from './control-end.ts';
 import { queryLogBatchOf, usageBatchOf } from './meter-body.ts';

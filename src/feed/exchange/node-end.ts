@@ -1,6 +1,6 @@
 /** A node's end of the exchange: sends a request, and checks that the answer is control's, and to this request. */
 import type { KeyObject } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { FeedKey, FeedKeyRing } from '../batch/feed-key.ts';
 import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import type { FeedSigner, FeedVerifier } from '../batch/signature.ts';

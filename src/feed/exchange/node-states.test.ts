@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { controlEnd, NOW, nodeEnd, RING } from '../../../test/support/feed/exchange/nodes.ts';
-import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import { feedVerifier } from '../batch/signature.ts';
 import { makeNkey } from '../bus/nats/nkey.ts';
 import { SUBJECTS } from '../bus/subjects.ts';

@@ -1,5 +1,5 @@
 /** Control's side: the newest state of each node, in memory. Every control process hears them all. */
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
 import { createRequestRate } from '../bus/request-rate.ts';
 import { type ControlEnd, opened, signedOf } from './control-end.ts';

@@ -15,7 +15,7 @@
  * | 64 | Ed25519 |
  */
 import { createHash, type KeyObject } from 'node:crypto';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';
 import { field, fieldReader } from '../batch/fields.ts';
 import { QUESTION_OCTETS } from '../batch/head.ts';

@@ -1,6 +1,6 @@
 /** A node's side: tells control how it is, every five seconds and at once after a connection. */
-import { every } from '../../lifecycle/every.ts';
-import { type Timers, wholeSecondTimers } from '../../lifecycle/timers.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { Exchange } from './node-end.ts';
 import { type NodeState, stateBody } from './state-body.ts';

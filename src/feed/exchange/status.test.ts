@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { countingNonces } from '../../../test/support/feed/batch/keys.ts';
 import { EPOCH, header, revocations, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { controlEnd, NOW, nodeEnd } from '../../../test/support/feed/exchange/nodes.ts';
-import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import { writeBatch } from '../batch/batch.ts';
 import { packRows } from '../batch/rows.ts';
 import { feedVerifier } from '../batch/signature.ts';

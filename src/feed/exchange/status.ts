@@ -1,11 +1,11 @@
 /** What a control process tells the command line: how the nodes are, and how the feed is. */
-import { every } from '../../lifecycle/every.ts';
-import { type Timers, wholeSecondTimers } from '../../lifecycle/timers.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import { openBatch } from '../batch/batch.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
 import type { FeedVerifier } from '../batch/signature.ts';
 import type { Bus } from '../bus/bus.ts';
-import type { LogBounds } from '../change-source.ts';
+import type { LogBounds } from '../ports/change-source.ts';
 import { answerRequests, type ControlEnd, openFrom } from './control-end.ts';
 import { type Exchange, ExchangeError, subjectOf } from './node-end.ts';
 import type { NodeReport, NodeStates } from './node-states.ts';

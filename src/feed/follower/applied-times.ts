@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** When a view got its newest changes. */
 export interface AppliedTimes {

@@ -1,4 +1,4 @@
-import type { Change } from '../../core/change.ts';
+import type { Change } from '../../protocol/change.ts';
 
 /** Records, or items of datasets, that one transaction of the view writes: some ten milliseconds. */
 const PART = 2000;

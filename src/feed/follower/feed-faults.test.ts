@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ChangeFormatError } from '../changes/change-codec.ts';
+import { ChangeFormatError } from '../../protocol/changes/change-codec.ts';
 import { createFailureReports, faultOf, OtherStoreError } from './feed-faults.ts';
 
 describe('reports of a feed that fails', () => {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/clock.ts';
-import { ChangeFormatError } from '../changes/change-codec.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ChangeFormatError } from '../../protocol/changes/change-codec.ts';
 
 /**
  * Why a view does not follow. `source`: unreachable or failing. `view`: cannot be written. `disk_full`: its disk is full. `other_store`:

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 
 /** After this silence a source counts as cut off, even during a call. */
 const SILENCE_MS = 8_000;

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { createMemoryView } from '../../../test/support/edge/view/memory-view.ts';
+import { createFakeSource } from '../../../test/support/feed/fake-source.ts';
+import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
+import { createMemoryView } from '../../../test/support/view/memory-view.ts';
 import {
   deleted,
   minted,
@@ -10,11 +12,9 @@ import {
   namespaceUpserted,
   revoked,
   upserted,
-} from '../../../test/support/edge/view/view-changes.ts';
-import { createFakeSource } from '../../../test/support/feed/fake-source.ts';
-import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
-import type { ChangeBody } from '../../core/change.ts';
-import type { ViewWriter } from '../view-writer.ts';
+} from '../../../test/support/view/view-changes.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
 import { startFollower } from './follower.ts';
 
 describe('follower and faults', () => {

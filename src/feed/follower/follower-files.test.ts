@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { createMemoryView } from '../../../test/support/edge/view/memory-view.ts';
-import { deleted, namespaceUpserted, upserted } from '../../../test/support/edge/view/view-changes.ts';
 import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
-import type { SnapshotFile, ViewSource } from '../change-source.ts';
+import { createMemoryView } from '../../../test/support/view/memory-view.ts';
+import { deleted, namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
+import type { SnapshotFile, ViewSource } from '../ports/change-source.ts';
 
 describe('follower with snapshots as files', () => {
   let rig: Rig;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { deleted, namespaceUpserted, upserted } from '../../../test/support/edge/view/view-changes.ts';
 import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
+import { deleted, namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 
 describe('follower and the health of the feed', () => {
   let rig: Rig;

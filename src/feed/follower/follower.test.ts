@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
 import {
   facts,
   itemsAdded,
   manifestOf,
   published,
   versionIdOf,
-} from '../../../test/support/edge/datasets/dataset-changes.ts';
-import { deleted, namespaceUpserted, upserted } from '../../../test/support/edge/view/view-changes.ts';
-import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
+} from '../../../test/support/view/datasets/dataset-changes.ts';
+import { deleted, namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 
 describe('follower', () => {
   let rig: Rig;

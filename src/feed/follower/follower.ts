@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Change } from '../../core/change.ts';
-import type { Clock } from '../../core/clock.ts';
-import { isSuccessor } from '../../core/epoch.ts';
-import type { Backoff } from '../../lifecycle/backoff.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { loopTimers, type Timers } from '../../lifecycle/timers.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
-import type { LogBounds, ViewSource } from '../change-source.ts';
-import type { ViewWriter } from '../view-writer.ts';
+import type { Clock } from '../../base/clock.ts';
+import { isSuccessor } from '../../base/epoch.ts';
+import type { Backoff } from '../../base/lifecycle/backoff.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { loopTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
+import type { Change } from '../../protocol/change.ts';
+import type { LogBounds, ViewSource } from '../ports/change-source.ts';
+import type { ViewWriter } from '../ports/view-writer.ts';
 import { changeParts } from './change-parts.ts';
 import {
   createFailureReports,

@@ -1,8 +1,8 @@
 /** Fills a view that is being built, from a snapshot and the changes after it, and lets it serve. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Change } from '../../core/change.ts';
-import type { Snapshot, SnapshotFile } from '../change-source.ts';
-import { UnfitFileError, type ViewRebuild } from '../view-writer.ts';
+import type { Change } from '../../protocol/change.ts';
+import type { Snapshot, SnapshotFile } from '../ports/change-source.ts';
+import { UnfitFileError, type ViewRebuild } from '../ports/view-writer.ts';
 import { changeParts } from './change-parts.ts';
 import { LogGapError } from './feed-faults.ts';
 

@@ -1,8 +1,8 @@
 /** `nodes.json` as it is now: read again when it changes. */
 import { createPublicKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { every } from '../../lifecycle/every.ts';
-import { type Timers, wholeSecondTimers } from '../../lifecycle/timers.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import { CredentialsError } from './credentials.ts';
 import { type FeedNode, type FeedNodes, parseNodes } from './nodes.ts';
 

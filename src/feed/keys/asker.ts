@@ -1,7 +1,7 @@
 /** Asks control for keys until they have come: at each connect, and when something is missing. */
-import { loop } from '../../lifecycle/loop.ts';
-import type { Timers } from '../../lifecycle/timers.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
 import { QUESTION_OCTETS } from '../batch/head.ts';
 import { type Question, writeQuestion } from '../batch/question.ts';
 import { type Bus, BusError } from '../bus/bus.ts';

@@ -1,5 +1,5 @@
 /** What a node does with one kind of delivery: takes what control sends, and asks for it until control answers. */
-import type { Timers } from '../../lifecycle/timers.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import type { Freshness, Recipient } from '../batch/sealed.ts';
 import type { FeedVerifier } from '../batch/signature.ts';

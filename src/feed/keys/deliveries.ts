@@ -1,8 +1,8 @@
 /** Sends to every node of the feed what is for it alone, and to a node that asks. */
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
-import { createPlaces } from '../../lifecycle/places.ts';
-import type { Timers } from '../../lifecycle/timers.ts';
+import type { Clock } from '../../base/clock.ts';
+import { createPlaces } from '../../base/lifecycle/places.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { NO_ANSWER, readQuestion } from '../batch/question.ts';
 import type { Bus } from '../bus/bus.ts';
 import { keysSubject, nodeOfSubject, subjectOfNode } from '../bus/subjects.ts';

@@ -2,7 +2,7 @@
 import { type FeedKey, type FeedKeyRing, feedKeyRing } from '../batch/feed-key.ts';
 import type { HourlyKey } from '../batch/key-message.ts';
 import { KEYS_MAX } from '../batch/key-message.ts';
-import type { StoredKey } from './key-store.ts';
+import type { StoredKey } from '../ports/key-store.ts';
 import { endOf, hourlyKey, periodOf } from './periods.ts';
 
 export interface HeldKeys {

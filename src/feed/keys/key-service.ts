@@ -1,8 +1,8 @@
 /** Hourly keys on the control side: made in time, the same in all its processes, delivered to the nodes, destroyed. */
-import type { Clock } from '../../core/clock.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
+import type { Clock } from '../../base/clock.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
 import type { BatchSecrets } from '../batch/batch.ts';
 import { type FeedKeyRing, KEY_OCTETS } from '../batch/feed-key.ts';
 import { type HourlyKey, writeKeys } from '../batch/key-message.ts';
@@ -10,9 +10,9 @@ import type { FeedSigner } from '../batch/signature.ts';
 import type { Bus } from '../bus/bus.ts';
 import { SUBJECTS } from '../bus/subjects.ts';
 import type { NodeList } from '../identity/watch-nodes.ts';
+import type { FeedKeyStore } from '../ports/key-store.ts';
 import { createDeliveries } from './deliveries.ts';
 import { type HeldKeys, holdKeys } from './held-keys.ts';
-import type { FeedKeyStore } from './key-store.ts';
 import { keptPeriods, neededPeriods, periodOf } from './periods.ts';
 
 export interface KeyServiceOptions {

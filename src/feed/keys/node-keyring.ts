@@ -1,5 +1,5 @@
 /** Hourly keys at a node: those that control delivered last, in memory alone. */
-import { backgroundTimers } from '../../lifecycle/timers.ts';
+import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import type { FeedKey, FeedKeyRing } from '../batch/feed-key.ts';
 import { feedKeyRing } from '../batch/feed-key.ts';
 import { type HourlyKey, type KeyDelivery, openKeys } from '../batch/key-message.ts';

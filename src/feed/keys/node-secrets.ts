@@ -1,10 +1,10 @@
 /** The secrets of a node, at the node: those that control delivered last, else the copy on its disk. */
-import { backgroundTimers } from '../../lifecycle/timers.ts';
+import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { isKind } from '../batch/preamble.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
 import type { Freshness } from '../batch/sealed.ts';
 import { SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
-import { type NodeKeys, type NodeSecrets, secretsMark, type ZoneSecret } from '../node-keys.ts';
+import { type NodeKeys, type NodeSecrets, secretsMark, type ZoneSecret } from '../ports/node-keys.ts';
 import { type NodeEndOptions, receiveDeliveries } from './deliveries-in.ts';
 import type { SecretsCopy } from './secrets-copy.ts';
 import { openSecrets, type SecretsDelivery } from './secrets-message.ts';

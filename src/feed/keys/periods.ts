@@ -5,7 +5,7 @@
 
 import { feedKey } from '../batch/feed-key.ts';
 import type { HourlyKey } from '../batch/key-message.ts';
-import type { StoredKey } from './key-store.ts';
+import type { StoredKey } from '../ports/key-store.ts';
 
 const MINUTE_MS = 60_000;
 const AHEAD_MS = 5 * MINUTE_MS;

@@ -1,8 +1,8 @@
 /** The secrets of a node on its disk, so that it starts when everything else is dead. */
 import { readFileSync } from 'node:fs';
-import { aesGcmEncryption } from '../../core/secret-encryption.ts';
-import { replaceFileSync } from '../../files/replace-file.ts';
-import type { NodeSecrets } from '../node-keys.ts';
+import { replaceFileSync } from '../../base/files/replace-file.ts';
+import { aesGcmEncryption } from '../../base/secret-encryption.ts';
+import type { NodeSecrets } from '../ports/node-keys.ts';
 import { parseSecrets, printSecrets } from './secrets-message.ts';
 
 export interface KeptSecrets {

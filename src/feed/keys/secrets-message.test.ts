@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { nodeKeys, signingKeys } from '../../../test/support/feed/batch/keys.ts';
 import { secrets as feedSecrets, reasonOf, verifier } from '../../../test/support/feed/batch/messages.ts';
-import type { NodeSecrets } from '../node-keys.ts';
+import type { NodeSecrets } from '../ports/node-keys.ts';
 import { openSecrets, parseSecrets, printSecrets, writeSecrets } from './secrets-message.ts';
 
 const { signer } = feedSecrets;

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { FeedRefusedError } from '../batch/refusal.ts';
 import { type Freshness, openSealed, type Recipient, type SealedType, writeSealed } from '../batch/sealed.ts';
 import type { FeedSigner, FeedVerifier } from '../batch/signature.ts';
-import type { NodeSecrets, PeriodSecret, ZoneSecret } from '../node-keys.ts';
+import type { NodeSecrets, PeriodSecret, ZoneSecret } from '../ports/node-keys.ts';
 
 const SECRETS: SealedType = { kind: 'UQFP', info: Buffer.from('uqrp node secrets 1') };
 const VERSION = 1;

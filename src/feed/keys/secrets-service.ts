@@ -1,13 +1,13 @@
 /** Delivers the secrets of nodes: when they change, once a minute, and to a node that asks. Every control process does so. */
-import type { Clock } from '../../core/clock.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
+import type { Clock } from '../../base/clock.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
 import type { FeedSigner } from '../batch/signature.ts';
 import type { Bus } from '../bus/bus.ts';
 import { SUBJECTS } from '../bus/subjects.ts';
 import type { NodeList } from '../identity/watch-nodes.ts';
-import { type NodeKeys, type NodeSecrets, secretsMark } from '../node-keys.ts';
+import { type NodeKeys, type NodeSecrets, secretsMark } from '../ports/node-keys.ts';
 import { createDeliveries } from './deliveries.ts';
 import { writeSecrets } from './secrets-message.ts';
 

@@ -1,4 +1,4 @@
-import type { LeaderLock } from './leader-lock.ts';
+import type { LeaderLock } from '../ports/leader-lock.ts';
 
 /**
  * The lock where only one process can publish: over SQLite, where the lock of the data directory lets in one server. It divides the

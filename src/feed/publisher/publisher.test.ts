@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createFeedWorld, type FeedWorld } from '../../../test/support/feed/bus/feed-world.ts';
 import { NO_FAULTS } from '../../../test/support/feed/bus/memory-bus.ts';
-import type { ChangeBody } from '../../core/change.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
 import { NO_HASH, openBatch } from '../batch/batch.ts';
 import { openHeartbeat } from '../batch/head.ts';
 import { SUBJECTS } from '../bus/subjects.ts';

@@ -1,10 +1,10 @@
 /** Sends the log to the nodes: live at once, and into the stream. */
-import type { Clock } from '../../core/clock.ts';
-import { LIMITS } from '../../core/limits.ts';
-import type { Backoff } from '../../lifecycle/backoff.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import { createWaker, type Waker } from '../../lifecycle/waker.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Backoff } from '../../base/lifecycle/backoff.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker, type Waker } from '../../base/lifecycle/waker.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { type BatchSecrets, openBatch } from '../batch/batch.ts';
 import { writeHead } from '../batch/head.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
@@ -12,8 +12,8 @@ import { packRows } from '../batch/rows.ts';
 import type { FeedVerifier } from '../batch/signature.ts';
 import { AppendConflictError, type Bus } from '../bus/bus.ts';
 import { SUBJECTS } from '../bus/subjects.ts';
-import type { ChangeSource, LogBounds } from '../change-source.ts';
-import type { LeaderLock, Lease } from './leader-lock.ts';
+import type { ChangeSource, LogBounds } from '../ports/change-source.ts';
+import type { LeaderLock, Lease } from '../ports/leader-lock.ts';
 import { createLine, type Line, type StreamEnd } from './line.ts';
 
 export interface PublisherOptions {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createFeedWorld } from '../../../test/support/feed/bus/feed-world.ts';
-import type { ChangeBody } from '../../core/change.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
 import { writeQuestion } from '../batch/question.ts';
 import { SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
 

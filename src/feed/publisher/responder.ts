@@ -1,9 +1,10 @@
 /** Answers the questions of nodes from the log: its bounds, changes, and snapshots page by page. Every control process has one. */
-import type { Change, ChangeBody } from '../../core/change.ts';
-import type { Clock } from '../../core/clock.ts';
-import { LIMITS } from '../../core/limits.ts';
-import { createPlaces } from '../../lifecycle/places.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import { createPlaces } from '../../base/lifecycle/places.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Change, ChangeBody } from '../../protocol/change.ts';
 import { type BatchHeader, type BatchSecrets, batchHash, NO_HASH, writeBatch } from '../batch/batch.ts';
 import { writeHead } from '../batch/head.ts';
 import { SHARD } from '../batch/preamble.ts';
@@ -18,7 +19,7 @@ import {
 import { type PackedRows, packRows } from '../batch/rows.ts';
 import type { Bus } from '../bus/bus.ts';
 import { nodeOfSubject, pageSubject, SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
-import type { ChangeSource, LogBounds, Snapshot } from '../change-source.ts';
+import type { ChangeSource, LogBounds, Snapshot } from '../ports/change-source.ts';
 
 export interface ResponderOptions {
   readonly source: ChangeSource;

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { startSnapshotChild } from './child-process.ts';
 
 const HANGING = new URL('../../../test/support/feed/snapshots/hanging-child.ts', import.meta.url);

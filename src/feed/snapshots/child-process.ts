@@ -1,9 +1,9 @@
 /** Keeps the process that makes snapshots running while this control process leads: never two at once, and none without a parent. */
 import { type ChildProcess, fork } from 'node:child_process';
-import { LIMITS } from '../../core/limits.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { HourlyKey } from '../batch/key-message.ts';
 import {
   type ChildMessage,

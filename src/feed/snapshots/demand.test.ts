@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createManualTimers, type ManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { signingKeys } from '../../../test/support/feed/batch/keys.ts';
 import { secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
-import { createManualTimers, type ManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import { answerDemands, demandSnapshot } from './demand.ts';
 
 describe('a snapshot on demand', () => {

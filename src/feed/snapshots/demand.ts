@@ -1,7 +1,7 @@
 /** A snapshot on demand: the command line asks over the bus, the control process that makes snapshots answers. */
-import type { Clock } from '../../core/clock.ts';
-import { every } from '../../lifecycle/every.ts';
-import type { Timers } from '../../lifecycle/timers.ts';
+import type { Clock } from '../../base/clock.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { openAnswer, QUESTION_OCTETS, writeHead } from '../batch/head.ts';
 import { readQuestion, writeQuestion } from '../batch/question.ts';
 import type { FeedSigner, FeedVerifier } from '../batch/signature.ts';

@@ -10,7 +10,7 @@ import {
   type SnapshotWorld,
   snapshotWorld,
 } from '../../../test/support/feed/snapshots/snapshot-world.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import { manifestName, partName } from './chunk-names.ts';
 import { ID_OCTETS, type Manifest, openManifest, writeManifest } from './manifest.ts';

@@ -1,5 +1,5 @@
 /** Which views the broker keeps now, for the status of the feed. */
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
 import type { FeedVerifier } from '../batch/signature.ts';
 import { type Bus, BusError } from '../bus/bus.ts';

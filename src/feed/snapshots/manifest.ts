@@ -14,7 +14,7 @@
  * | 1 + n, each | kind, epoch, layout, machine |
  * | 64 | Ed25519 |
  */
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { KEY_ID_OCTETS } from '../batch/feed-key.ts';
 import { field } from '../batch/fields.ts';
 import { openSigned, SHARD, writePreamble } from '../batch/preamble.ts';

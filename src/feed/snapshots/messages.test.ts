@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { countingNonces, hourKey } from '../../../test/support/feed/batch/keys.ts';
 import { EPOCH, reasonOf, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { FORMAT, inPieces } from '../../../test/support/feed/snapshots/snapshot-world.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { type Manifest, openManifest, writeManifest } from './manifest.ts';
 import { openPart, partsIn, writePart } from './part.ts';
 

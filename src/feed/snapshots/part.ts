@@ -3,8 +3,8 @@
  * then AES-256-GCM. The associated data are the id of the snapshot and the number of the part, so that a broker cannot exchange parts.
  */
 
-import { NONCE_OCTETS } from '../../core/aes-gcm.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { NONCE_OCTETS } from '../../base/aes-gcm.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { compress, decompress } from '../batch/compression.ts';
 import { decryptRows, encryptRows, type FeedKey } from '../batch/feed-key.ts';
 import { field } from '../batch/fields.ts';

@@ -11,11 +11,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { EPOCH, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import type { SnapshotWorld } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { snapshotWorld } from '../../../test/support/feed/snapshots/snapshot-world.ts';
-import { createManualTimers } from '../../../test/support/lifecycle/manual-timers.ts';
 import { feedKeyRing } from '../batch/feed-key.ts';
 import { changedAt, diskFiles, installFile } from './disk-files.ts';
 import { contentOf, type SharedFile, startTakingFiles, takeFile } from './shared-files.ts';

@@ -1,6 +1,6 @@
 /** Files that control keeps for its nodes: a changed one is put beside the snapshots, and each node takes it. */
-import { every, type Repeating } from '../../lifecycle/every.ts';
-import type { Timers } from '../../lifecycle/timers.ts';
+import { every, type Repeating } from '../../base/lifecycle/every.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { FeedRefusedError } from '../batch/refusal.ts';
 import { BusError } from '../bus/bus.ts';
 import type { FileFormat, SnapshotKind } from './manifest.ts';

@@ -1,8 +1,9 @@
 /** Makes snapshots: after the start, every half hour, and on demand. */
-import { LIMITS } from '../../core/limits.ts';
-import { loop } from '../../lifecycle/loop.ts';
-import { realTimers, type Timers } from '../../lifecycle/timers.ts';
-import { createWaker } from '../../lifecycle/waker.ts';
+
+import { loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { FileFormat, Manifest } from './manifest.ts';
 import { contentOf, type SharedFile } from './shared-files.ts';
 import type { SnapshotWriter } from './snapshot-writer.ts';

@@ -1,6 +1,6 @@
 /** Finds snapshots at the broker, and downloads one. Nothing of a broker is believed: everything is checked before it is used. */
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { FeedKeyRing } from '../batch/feed-key.ts';
 import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import type { FeedVerifier } from '../batch/signature.ts';

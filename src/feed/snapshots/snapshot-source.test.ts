@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { createMemoryView } from '../../../test/support/edge/view/memory-view.ts';
-import { namespaceUpserted, upserted } from '../../../test/support/edge/view/view-changes.ts';
 import { createMemoryBroker, type MemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { createRig, type Rig } from '../../../test/support/feed/follower/follower-rig.ts';
 import { memorySnapshotFiles } from '../../../test/support/feed/snapshots/memory-files.ts';
@@ -11,8 +9,10 @@ import {
   type SnapshotWorld,
   snapshotWorld,
 } from '../../../test/support/feed/snapshots/snapshot-world.ts';
-import type { ViewSource } from '../change-source.ts';
+import { createMemoryView } from '../../../test/support/view/memory-view.ts';
+import { namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 import { faultOf } from '../follower/feed-faults.ts';
+import type { ViewSource } from '../ports/change-source.ts';
 import { partName } from './chunk-names.ts';
 import type { Manifest } from './manifest.ts';
 import { snapshotSource } from './snapshot-source.ts';

@@ -1,6 +1,6 @@
 /** Puts snapshots at the broker: the parts, then the manifest. Two are kept. */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { BatchSecrets } from '../batch/batch.ts';
 import type { FeedVerifier } from '../batch/signature.ts';
 import type { Bus } from '../bus/bus.ts';

@@ -8,7 +8,7 @@ import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts
 import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-server.ts';
 import { natsWorld } from '../../../test/support/feed/bus/nats-world.ts';
 import { FORMAT, inPieces, snapshotWorld } from '../../../test/support/feed/snapshots/snapshot-world.ts';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { SnapshotContent } from './snapshot-writer.ts';
 

@@ -1,7 +1,8 @@
 /** Tells that a view is being built: where there are many records that takes hours, in which no snapshot is made. */
-import type { ChangeBody } from '../../core/change.ts';
-import type { Clock } from '../../core/clock.ts';
-import type { ChangeSource } from '../change-source.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
+import type { ChangeSource } from '../ports/change-source.ts';
 
 /** Milliseconds. */
 const TELL_MS = 60_000;

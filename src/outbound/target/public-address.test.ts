@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseAddress } from '../../core/network/address.ts';
+import { parseAddress } from '../../base/network/address.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /** Both sides of every block's ends, the disguises of IPv4 in IPv6, and metadata addresses by name. */

@@ -1,4 +1,4 @@
-import { addressSet, isGlobalUnicast, parseAddress } from '../../core/network/address.ts';
+import { addressSet, isGlobalUnicast, parseAddress } from '../../base/network/address.ts';
 
 /** IANA special-purpose registry (RFC 6890 and updates), multicast, reserved blocks, metadata addresses of clouds. */
 const isDeniedIpv4 = addressSet([

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { isPublicAddress } from './public-address.ts';
 import { parseWebhookUrl, URL_FAULTS, webhookUrlFault } from './url-rules.ts';
 

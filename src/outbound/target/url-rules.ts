@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { domainToUnicode } from 'node:url';
-import { LIMITS } from '../../core/limits.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /** Octets of a name in text, and of one label (RFC 1035 §2.3.4). */

@@ -6,7 +6,7 @@ import type { OutboundResult } from '../request.ts';
 import { type OutboundThread, startOutboundThread, startOutboundThreads } from './outbound-thread.ts';
 
 const ECHO_THREAD = new URL('../../../test/support/outbound/thread-entry.ts', import.meta.url);
-const REAL = new URL('../../outbound-worker.ts', import.meta.url);
+const REAL = new URL('../../process/outbound-worker.ts', import.meta.url);
 const FAILED = (fault: string): object => ({ kind: 'failed', fault });
 
 function ask(client: OutboundClient, url: string, signal?: AbortSignal): Promise<OutboundResult> {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ask } from '../../../src/client/ask.ts';
+import { ask } from '../../../src/cli/client/ask.ts';
 import { attestFiles } from '../../../src/control/datasets/attest.ts';
 import { type AttestationKey, makeAttestationKey } from '../../../src/control/datasets/keys/key-files.ts';
-import { RRTYPE } from '../../../src/edge/wire/codes.ts';
-import { nameFromText } from '../../../src/edge/wire/name.ts';
-import { txtValue } from '../../../src/edge/wire/rdata/txt.ts';
+import { RRTYPE } from '../../../src/protocol/dns/codes.ts';
+import { nameFromText } from '../../../src/protocol/dns/name.ts';
+import { txtValue } from '../../../src/protocol/dns/rdata/txt.ts';
 import type { Uqrp } from '../server-process.ts';
 
 export const REGISTRY_ENV = { UQRP_DATASETS: 'on', UQRP_DATASETS_ASOF: 'on', UQRP_WORKERS: '1' } as const;

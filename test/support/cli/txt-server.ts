@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { RRTYPE } from '../../../src/edge/wire/codes.ts';
-import { decodeMessage, encodeMessage } from '../../../src/edge/wire/message/message.ts';
-import { nameToText } from '../../../src/edge/wire/name.ts';
-import { txtChunks } from '../../../src/edge/wire/rdata/txt.ts';
+import { RRTYPE } from '../../../src/protocol/dns/codes.ts';
+import { decodeMessage, encodeMessage } from '../../../src/protocol/dns/message/message.ts';
+import { nameToText } from '../../../src/protocol/dns/name.ts';
+import { txtChunks } from '../../../src/protocol/dns/rdata/txt.ts';
 
 /** TXT values of a name, or a response code. */
 export type TxtAnswer = readonly (string | Uint8Array)[] | number;

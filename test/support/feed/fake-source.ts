@@ -1,7 +1,7 @@
-import type { Change, ChangeBody } from '../../../src/core/change.ts';
-import type { Clock } from '../../../src/core/clock.ts';
-import type { ChangeSource, LogBounds } from '../../../src/feed/change-source.ts';
-import { createMemoryView, type MemoryState } from '../edge/view/memory-view.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { ChangeSource, LogBounds } from '../../../src/feed/ports/change-source.ts';
+import type { Change, ChangeBody } from '../../../src/protocol/change.ts';
+import { createMemoryView, type MemoryState } from '../view/memory-view.ts';
 
 type Call = 'bounds' | 'since' | 'openSnapshot' | 'page';
 

@@ -1,4 +1,8 @@
-import { checkQueryLogBatch, type QueryLogRow, type QueryLogSink } from '../../../src/feed/query-log.ts';
+import {
+  checkQueryLogBatch,
+  type QueryLogRow,
+  type QueryLogSink,
+} from '../../../src/feed/ports/query-log.ts';
 
 interface MemoryQueryLog extends QueryLogSink {
   /** In the order in which they came, with the node that sent them. */

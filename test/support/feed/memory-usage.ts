@@ -1,4 +1,4 @@
-import { sumsOf, type UsageCount, type UsageSink } from '../../../src/feed/usage-sink.ts';
+import { sumsOf, type UsageCount, type UsageSink } from '../../../src/feed/ports/usage-sink.ts';
 
 interface MemoryUsage extends UsageSink {
   /** In any order. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { ChangeBody } from '../../../src/core/change.ts';
-import type { Clock } from '../../../src/core/clock.ts';
-import type { ChangeSource, Snapshot } from '../../../src/feed/change-source.ts';
-import { createMemoryView, type MemoryState } from '../edge/view/memory-view.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { ChangeSource, Snapshot } from '../../../src/feed/ports/change-source.ts';
+import type { ChangeBody } from '../../../src/protocol/change.ts';
+import { createMemoryView, type MemoryState } from '../view/memory-view.ts';
 
 /** A source with the means to change what it gives. */
 export interface SourceWorld {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { appendChanges, pruneLog } from '../../../src/control/store/log/change-log.ts';
-import type { Tx } from '../../../src/control/store/store.ts';
-import { insertUser } from '../../../src/control/store/tables/users.ts';
-import { advanceCursor } from '../../../src/control/store/webhooks/fan-out.ts';
-import type { ChangeBody } from '../../../src/core/change.ts';
-import type { Clock } from '../../../src/core/clock.ts';
-import type { TestDatabase } from '../control/store/fixtures.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { ChangeBody } from '../../../src/protocol/change.ts';
+import { appendChanges, pruneLog } from '../../../src/store/log/change-log.ts';
+import type { Tx } from '../../../src/store/store.ts';
+import { insertUser } from '../../../src/store/tables/users.ts';
+import { advanceCursor } from '../../../src/store/webhooks/fan-out.ts';
+import type { TestDatabase } from '../store/fixtures.ts';
 import type { SourceWorld } from './source-suite.ts';
 
 const USER = randomUUID();

@@ -1,10 +1,10 @@
 import { createSocket, type Socket } from 'node:dgram';
-import { parseEnvelope } from '../../../src/core/query/envelope.ts';
-import { RRTYPE, rcodeName } from '../../../src/edge/wire/codes.ts';
-import { decodeMessage } from '../../../src/edge/wire/message/message.ts';
-import { encodeQuery } from '../../../src/edge/wire/message/query.ts';
-import { nameFromText } from '../../../src/edge/wire/name.ts';
-import { txtValue } from '../../../src/edge/wire/rdata/txt.ts';
+import { RRTYPE, rcodeName } from '../../../src/protocol/dns/codes.ts';
+import { decodeMessage } from '../../../src/protocol/dns/message/message.ts';
+import { encodeQuery } from '../../../src/protocol/dns/message/query.ts';
+import { nameFromText } from '../../../src/protocol/dns/name.ts';
+import { txtValue } from '../../../src/protocol/dns/rdata/txt.ts';
+import { parseEnvelope } from '../../../src/protocol/query/envelope.ts';
 
 export interface UdpAnswer {
   readonly rcode: string;

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PostgresProcess, startPostgres } from '../control/store/postgres-process.ts';
 import { type NatsServer, runNats } from '../feed/bus/nats-server.ts';
 import { makeFeed } from '../feed/feed-folder.ts';
 import { freePort } from '../free-port.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../server-process.ts';
+import { type PostgresProcess, startPostgres } from '../store/postgres-process.ts';
 
 /** A process on ports of its own, which stay the same. */
 export interface Member {

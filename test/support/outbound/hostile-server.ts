@@ -1,4 +1,4 @@
-import { seededRng } from '../edge/wire/fuzz.ts';
+import { seededRng } from '../protocol/dns/fuzz.ts';
 import { head, SAID } from './responses.ts';
 
 /** What one misbehaving server writes, made from a seed: the same for the same seed. */

@@ -1,6 +1,6 @@
 import { encodeQuery } from '../../../sdk/src/dns/message/query.ts';
-import { generateKeySet, type KeySet } from '../../../src/edge/dnssec/keys/key-set.ts';
-import { type Clockwork, START, signedNode, ZONE, zoneOf } from '../edge/query/signed-node.ts';
+import { generateKeySet, type KeySet } from '../../../src/dns/dnssec/keys/key-set.ts';
+import { type Clockwork, START, signedNode, ZONE, zoneOf } from '../dns/query/signed-node.ts';
 
 /** A zone of the server's own code, with its keys and one namespace that everybody may read. */
 export interface SignedZone {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { namespaceNameFaults } from '../../../../src/core/names/namespace-name.ts';
+import { namespaceNameFaults } from '../../../../src/protocol/names/namespace-name.ts';
 import { nameFault } from './name-rules.ts';
 
 describe('names of namespaces in the page', () => {

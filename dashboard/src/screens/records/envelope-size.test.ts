@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentFormat, FORMATS, hostedEnvelope } from '../../../../src/core/query/envelope.ts';
+import { contentFormat, FORMATS, hostedEnvelope } from '../../../../src/protocol/query/envelope.ts';
 import { answerSize, envelopeHead, envelopeOctets, formatOf } from './envelope-size.ts';
 
 const formats = Object.fromEntries(FORMATS);

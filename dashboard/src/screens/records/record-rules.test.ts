@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseRecordKey } from '../../../../src/core/names/record-key.ts';
+import { parseRecordKey } from '../../../../src/protocol/names/record-key.ts';
 import {
   base64Octets,
   contentTypeFault,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { DeliveryResource, WebhookResource } from '../../../../sdk/src/uqrp-sdk.ts';
-import { DELIVERY_ERRORS } from '../../../../src/core/webhooks.ts';
+import { DELIVERY_ERRORS } from '../../../../src/protocol/webhooks.ts';
 import { block } from '../../../../test/support/sdk/guide.ts';
 import { NO_DELIVERIES, withDelivery, withFirst, withOlder } from './delivery-list.ts';
 import { errorWords } from './error-words.ts';

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
 import type { Mail } from '../../../outbound/mailer.ts';
 
 /** Where another number of six digits would be mistaken for the code. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
 import type { Mail, Mailer } from '../../../outbound/mailer.ts';
 
 /** Milliseconds before the second and the third attempt. A code that comes much later is of no use. */

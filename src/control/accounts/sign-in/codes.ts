@@ -1,8 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../../core/clock.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import type { SignInCodesTable } from '../../store/schema.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { SignInCodesTable } from '../../../store/schema.ts';
+import type { Store, Tx } from '../../../store/store.ts';
 import {
   codesOf,
   countTry,
@@ -11,7 +11,7 @@ import {
   isKnownBrowser,
   putBrowser,
   putCode,
-} from '../../store/tables/sign-in-codes.ts';
+} from '../../../store/tables/sign-in-codes.ts';
 
 const VALID_MS = LIMITS.signInCodeMinutes * 60_000;
 const BROWSER_MS = LIMITS.signInBrowserDays * 86_400_000;

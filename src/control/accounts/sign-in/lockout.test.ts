@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
-import { cookiesOf, newEmail } from '../../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { limiterOf } from '../../../../test/support/control/api/server-parts.ts';
+import { cookiesOf, newEmail } from '../../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { limiterOf } from '../../../../test/support/http/server-parts.ts';
 import {
   type Answer,
   assertFailure,
   openWorld,
   PUBLIC_URL,
   type World,
-} from '../../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import type { Store } from '../../store/store.ts';
+} from '../../../../test/support/http/world.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { Store } from '../../../store/store.ts';
 import { deleteAccount } from '../delete-account.ts';
 
 const MINUTE = 60_000;

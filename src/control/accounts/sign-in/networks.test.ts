@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
-import { newEmail } from '../../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { limiterOf } from '../../../../test/support/control/api/server-parts.ts';
-import {
-  type Answer,
-  assertFailure,
-  openWorld,
-  type World,
-} from '../../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { memoryLimiter } from '../../limits/limiter.ts';
+import { newEmail } from '../../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { limiterOf } from '../../../../test/support/http/server-parts.ts';
+import { type Answer, assertFailure, openWorld, type World } from '../../../../test/support/http/world.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { memoryLimiter } from '../../../http/limits/limiter.ts';
 
 const limited = { limiter: limiterOf, trustedProxies: ['127.0.0.1'] };
 const MINUTE = 60_000;

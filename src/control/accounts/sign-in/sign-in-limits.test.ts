@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
-import {
-  codeFor,
-  newEmail,
-  refused,
-  verify,
-} from '../../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { type Answer, assertFailure, openWorld } from '../../../../test/support/control/api/world.ts';
-import { memoryLimiter } from '../../limits/limiter.ts';
+import { codeFor, newEmail, refused, verify } from '../../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { type Answer, assertFailure, openWorld } from '../../../../test/support/http/world.ts';
+import { memoryLimiter } from '../../../http/limits/limiter.ts';
 
 const MINUTE = 60_000;
 const limited = { limiter: (clock: () => number) => memoryLimiter(clock) };

@@ -6,11 +6,11 @@ import {
   refused,
   type SignInAsked,
   verify,
-} from '../../../../test/support/control/api/accounts/sign-in-rig.ts';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { assertFailure, openWorld } from '../../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import type { Store } from '../../store/store.ts';
+} from '../../../../test/support/http/accounts/sign-in-rig.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { assertFailure, openWorld } from '../../../../test/support/http/world.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { Store } from '../../../store/store.ts';
 
 const MINUTE = 60_000;
 const _WRONG = 'Code is not valid';

@@ -1,6 +1,6 @@
-import { AppError, unauthenticated } from '../../../core/errors.ts';
-import type { Tx } from '../../store/store.ts';
-import { findUserByEmail, insertUser } from '../../store/tables/users.ts';
+import { AppError, unauthenticated } from '../../../base/errors.ts';
+import type { Tx } from '../../../store/store.ts';
+import { findUserByEmail, insertUser } from '../../../store/tables/users.ts';
 import type { HasClock, HasCodes, HasIds, HasSessions, HasStore } from '../deps.ts';
 import type { NewSession } from '../sessions.ts';
 

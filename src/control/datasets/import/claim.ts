@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SignedManifest } from '../../../core/datasets/manifest.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import type { HasClock, HasIds, HasStore } from '../../accounts/deps.ts';
-import { retireVersions } from '../../store/datasets/retire.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { SignedManifest } from '../../../protocol/datasets/manifest.ts';
+import { retireVersions } from '../../../store/datasets/retire.ts';
 import {
   findVersion,
   insertVersion,
@@ -10,8 +9,9 @@ import {
   listVersions,
   takeLease,
   type VersionRow,
-} from '../../store/datasets/versions.ts';
-import type { Db, Tx } from '../../store/store.ts';
+} from '../../../store/datasets/versions.ts';
+import type { Db, Tx } from '../../../store/store.ts';
+import type { HasClock, HasIds, HasStore } from '../../accounts/deps.ts';
 import { DatasetFault } from '../fault.ts';
 import type { CheckedItems } from '../items/check-items.ts';
 import { LAYOUT } from './part-spool.ts';

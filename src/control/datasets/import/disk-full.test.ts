@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sql } from 'kysely';
-import {
-  itemLines,
-  replay,
-  servedOf,
-  withDatasets,
-} from '../../../../test/support/control/store/dataset-world.ts';
-import { withStore } from '../../../../test/support/control/store/fixtures.ts';
-import { sqliteDatabase } from '../../../../test/support/control/store/sqlite.ts';
-import { isDiskFull } from '../../store/engine/engine-errors.ts';
+import { itemLines, replay, servedOf, withDatasets } from '../../../../test/support/store/dataset-world.ts';
+import { withStore } from '../../../../test/support/store/fixtures.ts';
+import { sqliteDatabase } from '../../../../test/support/store/sqlite.ts';
+import { isDiskFull } from '../../../store/engine/engine-errors.ts';
 
 describe('an import on a full disk', () => {
   it('fails, leaves the former version served, and goes on once there is room', () =>

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { EARLIEST } from '../../../core/datasets/as-of.ts';
-import type { DatasetItem, ItemWindow } from '../../../core/datasets/item.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { createSorter, type Entry } from '../../../external-sort/sorter.ts';
+import { createSorter, type Entry } from '../../../base/files/sorter.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { EARLIEST } from '../../../protocol/datasets/as-of.ts';
+import type { DatasetItem, ItemWindow } from '../../../protocol/datasets/item.ts';
 import { DatasetFault } from '../fault.ts';
 import { type ItemsFile, readItems } from './read-items.ts';
 import { type PlacedWindow, WindowCheck } from './window-check.ts';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readSync } from 'node:fs';
-import { type ItemWindow, readItem } from '../../../core/datasets/item.ts';
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { type ItemWindow, readItem } from '../../../protocol/datasets/item.ts';
 import { DatasetFault } from '../fault.ts';
 
 /** An open items file. */

@@ -1,6 +1,6 @@
-import type { DatasetItem, ItemWindow } from '../../../core/datasets/item.ts';
-import { compareStarts, overlap } from '../../../core/datasets/window.ts';
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { DatasetItem, ItemWindow } from '../../../protocol/datasets/item.ts';
+import { compareStarts, overlap } from '../../../protocol/datasets/window.ts';
 import { faultAt, type ItemsFile } from './read-items.ts';
 
 export interface PlacedWindow extends ItemWindow {

@@ -3,9 +3,9 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { attestationKeyId, rawPublicKey } from '../../../core/datasets/attestation.ts';
-import { isJsonObject } from '../../../core/input/fields.ts';
-import { replaceFileSync, syncFolder } from '../../../files/replace-file.ts';
+import { replaceFileSync, syncFolder } from '../../../base/files/replace-file.ts';
+import { attestationKeyId, rawPublicKey } from '../../../protocol/datasets/attestation.ts';
+import { isJsonObject } from '../../../protocol/input/fields.ts';
 import { DatasetFault } from '../fault.ts';
 
 export interface AttestationKey {

@@ -1,10 +1,10 @@
-import { attestationKeyId } from '../../../core/datasets/attestation.ts';
-import type { SignedManifest } from '../../../core/datasets/manifest.ts';
+import { attestationKeyId } from '../../../protocol/datasets/attestation.ts';
+import type { SignedManifest } from '../../../protocol/datasets/manifest.ts';
+import { findKey, type KeyRow, putKeys } from '../../../store/datasets/keys.ts';
+import { keyChange } from '../../../store/datasets/snapshot.ts';
+import { appendChanges } from '../../../store/log/change-log.ts';
+import type { Db, Tx } from '../../../store/store.ts';
 import type { HasClock, HasStore } from '../../accounts/deps.ts';
-import { findKey, type KeyRow, putKeys } from '../../store/datasets/keys.ts';
-import { keyChange } from '../../store/datasets/snapshot.ts';
-import { appendChanges } from '../../store/log/change-log.ts';
-import type { Db, Tx } from '../../store/store.ts';
 import { DatasetFault } from '../fault.ts';
 import type { AttestationKey } from './key-files.ts';
 

@@ -1,8 +1,8 @@
-import { TIERS } from '../../../core/tiers.ts';
-import type { DeliveryEvent } from '../../../core/webhooks.ts';
-import type { Tx } from '../../store/store.ts';
-import * as rows from '../../store/webhooks/dispatch.ts';
-import * as leases from '../../store/webhooks/leases.ts';
+import { TIERS } from '../../../base/tiers.ts';
+import type { DeliveryEvent } from '../../../protocol/webhooks.ts';
+import type { Tx } from '../../../store/store.ts';
+import * as rows from '../../../store/webhooks/dispatch.ts';
+import * as leases from '../../../store/webhooks/leases.ts';
 import { countAttempt } from './hourly-attempts.ts';
 
 /** A webhook leased to this process and the delivery to attempt. The attempt is counted before it is sent. */

@@ -1,4 +1,4 @@
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
 
 /**
  * Attempts of a webhook in the last hour: minutes since the epoch, ascending, stored as JSON. A minute counts until all of

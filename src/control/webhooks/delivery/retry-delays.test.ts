@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
 import { retryDelayMs, webhookBackoffMs } from './retry-delays.ts';
 
 const SCHEDULE = [0, 5, 300, 1800, 7200];

@@ -1,5 +1,5 @@
-import { LIMITS } from '../../../core/limits.ts';
-import { backoffMs } from '../../../lifecycle/backoff.ts';
+import { backoffMs } from '../../../base/lifecycle/backoff.ts';
+import { LIMITS } from '../../../base/limits.ts';
 
 /** Each delay is multiplied by 0.8 to 1.2, so that deliveries that failed together are not retried together. */
 const JITTER_MIN = 0.8;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DELIVERY_ERRORS, type DeliveryError } from '../../../core/webhooks.ts';
+import { DELIVERY_ERRORS, type DeliveryError } from '../../../protocol/webhooks.ts';
 import type { AttemptResult } from '../ports.ts';
 import { decideRetry } from './settle.ts';
 

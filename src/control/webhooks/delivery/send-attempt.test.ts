@@ -6,10 +6,10 @@ import {
   type Endpoint,
   openEndpoint,
 } from '../../../../test/support/control/webhooks/endpoint.ts';
-import { makeSelfSigned } from '../../../certificates/self-signed.ts';
-import type { DeliveryError } from '../../../core/webhooks.ts';
+import { makeSelfSigned } from '../../../base/certificates/self-signed.ts';
 import { createOutboundClient, type OutboundClientOptions } from '../../../outbound/outbound-client.ts';
 import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../../outbound/target/target-policy.ts';
+import type { DeliveryError } from '../../../protocol/webhooks.ts';
 import type { AttemptRequest, AttemptResult } from '../ports.ts';
 import { AttemptInterruptedError, createSendAttempt } from './send-attempt.ts';
 

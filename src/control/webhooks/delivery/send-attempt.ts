@@ -1,9 +1,9 @@
-import type { Clock } from '../../../core/clock.ts';
-import type { DeliveryError } from '../../../core/webhooks.ts';
+import type { Clock } from '../../../base/clock.ts';
 import type { OutboundClient } from '../../../outbound/outbound-client.ts';
 import type { OutboundFault, OutboundResponse, OutboundResult } from '../../../outbound/request.ts';
 import { parseRetryAfter } from '../../../outbound/retry-after.ts';
 import { parseWebhookUrl } from '../../../outbound/target/url-rules.ts';
+import type { DeliveryError } from '../../../protocol/webhooks.ts';
 import type { AttemptRequest, AttemptResult, SendAttempt } from '../ports.ts';
 import { signatureHeader } from './signature.ts';
 

@@ -1,8 +1,8 @@
-import { LIMITS } from '../../../core/limits.ts';
-import type { DeliveryError, DeliveryStatus } from '../../../core/webhooks.ts';
-import type { Tx } from '../../store/store.ts';
-import * as rows from '../../store/webhooks/dispatch.ts';
-import * as leases from '../../store/webhooks/leases.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { DeliveryError, DeliveryStatus } from '../../../protocol/webhooks.ts';
+import type { Tx } from '../../../store/store.ts';
+import * as rows from '../../../store/webhooks/dispatch.ts';
+import * as leases from '../../../store/webhooks/leases.ts';
 import type { AttemptResult } from '../ports.ts';
 import {
   type AttemptRules,

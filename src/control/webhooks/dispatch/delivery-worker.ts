@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../../core/clock.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import type { SecretEncryption } from '../../../core/secret-encryption.ts';
-import type { DeliveryError, DeliveryStatus } from '../../../core/webhooks.ts';
-import { backoffMs } from '../../../lifecycle/backoff.ts';
-import type { Store } from '../../store/store.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { backoffMs } from '../../../base/lifecycle/backoff.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { SecretEncryption } from '../../../base/secret-encryption.ts';
+import type { DeliveryError, DeliveryStatus } from '../../../protocol/webhooks.ts';
+import type { Store } from '../../../store/store.ts';
 import type { DeliveryAttempt, EndedCounts } from '../delivery/delivery-attempt.ts';
 import { webhookBackoffMs } from '../delivery/retry-delays.ts';
 import { AttemptInterruptedError } from '../delivery/send-attempt.ts';

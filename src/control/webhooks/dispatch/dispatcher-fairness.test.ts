@@ -18,8 +18,8 @@ import {
   until,
   webhookOf,
 } from '../../../../test/support/control/webhooks/dispatch-world.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import type { Store } from '../../store/store.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { Store } from '../../../store/store.ts';
 import type { AttemptResult } from '../ports.ts';
 
 const SLOW_MS = 4900;

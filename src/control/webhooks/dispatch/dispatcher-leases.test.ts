@@ -20,7 +20,7 @@ import {
   until,
   webhookOf,
 } from '../../../../test/support/control/webhooks/dispatch-world.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
 import { AttemptInterruptedError } from '../delivery/send-attempt.ts';
 import type { AttemptResult } from '../ports.ts';
 

@@ -21,7 +21,7 @@ import {
   until,
   webhookOf,
 } from '../../../../test/support/control/webhooks/dispatch-world.ts';
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
 import type { AttemptResult } from '../ports.ts';
 import { oldestDueSeconds } from './dispatcher.ts';
 

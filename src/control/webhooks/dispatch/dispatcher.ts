@@ -1,12 +1,12 @@
-import type { Clock } from '../../../core/clock.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import type { SecretEncryption } from '../../../core/secret-encryption.ts';
-import { loop } from '../../../lifecycle/loop.ts';
-import { createWaker } from '../../../lifecycle/waker.ts';
-import type { Store } from '../../store/store.ts';
-import { QUIET_MS } from '../../store/store-loop.ts';
-import { endAllLeases, waitingSince } from '../../store/webhooks/dispatch.ts';
-import { nextDueAfter, type WaitingWebhook, waitingWebhooks } from '../../store/webhooks/due-webhooks.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { loop } from '../../../base/lifecycle/loop.ts';
+import { createWaker } from '../../../base/lifecycle/waker.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { SecretEncryption } from '../../../base/secret-encryption.ts';
+import type { Store } from '../../../store/store.ts';
+import { QUIET_MS } from '../../../store/store-loop.ts';
+import { endAllLeases, waitingSince } from '../../../store/webhooks/dispatch.ts';
+import { nextDueAfter, type WaitingWebhook, waitingWebhooks } from '../../../store/webhooks/due-webhooks.ts';
 import { claimAttempts, type DeliveryAttempt } from '../delivery/delivery-attempt.ts';
 import type { SendAttempt } from '../ports.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LIMITS } from '../../../core/limits.ts';
-import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { WaitingWebhook } from '../../../store/webhooks/due-webhooks.ts';
 import { assignWorkers } from './fair-share.ts';
 import { createWorkerPools, type PoolName, type WorkerPools } from './worker-pools.ts';
 

@@ -1,4 +1,4 @@
-import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
+import type { WaitingWebhook } from '../../../store/webhooks/due-webhooks.ts';
 import type { PoolName, WorkerPools } from './worker-pools.ts';
 
 export interface WorkerAssignment {

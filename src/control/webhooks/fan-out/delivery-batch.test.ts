@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Change } from '../../../core/change.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
-import type { TargetRow } from '../../store/webhooks/fan-out.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { Change } from '../../../protocol/change.ts';
+import { WEBHOOK_EVENTS } from '../../../protocol/webhooks.ts';
+import type { TargetRow } from '../../../store/webhooks/fan-out.ts';
 import { DeliveryBatch, FAN_OUT_LIMITS, type FanOutLimits } from './delivery-batch.ts';
 
 const OWNER = 'owner';

@@ -1,9 +1,9 @@
-import type { Change } from '../../../core/change.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { TIERS } from '../../../core/tiers.ts';
-import type { WebhookEvent } from '../../../core/webhooks.ts';
-import type { WebhookDeliveriesTable } from '../../store/schema.ts';
-import type { TargetRow } from '../../store/webhooks/fan-out.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { TIERS } from '../../../base/tiers.ts';
+import type { Change } from '../../../protocol/change.ts';
+import type { WebhookEvent } from '../../../protocol/webhooks.ts';
+import type { WebhookDeliveriesTable } from '../../../store/schema.ts';
+import type { TargetRow } from '../../../store/webhooks/fan-out.ts';
 import { mayAttempt } from '../delivery/hourly-attempts.ts';
 import { type CustomerEvent, deliveryBody, eventOf } from './events.ts';
 

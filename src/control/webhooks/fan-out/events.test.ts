@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { faultOfDelivery } from '../../../../test/support/control/api/openapi/delivery-check.ts';
-import type { Change, ChangeBody } from '../../../core/change.ts';
-import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
+import { faultOfDelivery } from '../../../../test/support/http/openapi/delivery-check.ts';
+import type { Change, ChangeBody } from '../../../protocol/change.ts';
+import { WEBHOOK_EVENTS } from '../../../protocol/webhooks.ts';
 import { deliveryBody, eventOf } from './events.ts';
 
 const HEAD = { seq: 900, at: 1_763_600_000_123, owner: 'c0ffee00-0000-7000-8000-000000000000' } as const;

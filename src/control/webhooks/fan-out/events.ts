@@ -1,7 +1,7 @@
-import type { Change } from '../../../core/change.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { formatTime } from '../../../core/text/time.ts';
-import type { WebhookEvent } from '../../../core/webhooks.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { formatTime } from '../../../base/text/time.ts';
+import type { Change } from '../../../protocol/change.ts';
+import type { WebhookEvent } from '../../../protocol/webhooks.ts';
 
 /** The `data` of each event. It must not identify the customer. */
 export interface EventData {

@@ -1,9 +1,9 @@
-import type { Clock } from '../../../core/clock.ts';
-import { loop } from '../../../lifecycle/loop.ts';
-import { createWaker } from '../../../lifecycle/waker.ts';
-import type { Db, Store, Tx } from '../../store/store.ts';
-import { QUIET_MS } from '../../store/store-loop.ts';
-import { eventNumbers, saveEventNumbers } from '../../store/webhooks/event-counters.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { loop } from '../../../base/lifecycle/loop.ts';
+import { createWaker } from '../../../base/lifecycle/waker.ts';
+import type { Db, Store, Tx } from '../../../store/store.ts';
+import { QUIET_MS } from '../../../store/store-loop.ts';
+import { eventNumbers, saveEventNumbers } from '../../../store/webhooks/event-counters.ts';
 import {
   advanceCursor,
   changesOf,
@@ -18,7 +18,7 @@ import {
   moveCursor,
   rewindCursor,
   setDueBy,
-} from '../../store/webhooks/fan-out.ts';
+} from '../../../store/webhooks/fan-out.ts';
 import { DeliveryBatch, type EnqueuedCounts, FAN_OUT_LIMITS, type FanOutLimits } from './delivery-batch.ts';
 import { type DroppedCount, DroppedCounts, HOUR_MS } from './dropped-counts.ts';
 

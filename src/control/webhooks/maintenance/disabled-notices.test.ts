@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type TestDatabase, withStore } from '../../../../test/support/control/store/fixtures.ts';
 import {
   addCustomer,
   addWebhook,
@@ -9,9 +8,10 @@ import {
   webhookOf,
 } from '../../../../test/support/control/webhooks/dispatch-world.ts';
 import { openSmtpServer } from '../../../../test/support/outbound/smtp-server.ts';
+import { type TestDatabase, withStore } from '../../../../test/support/store/fixtures.ts';
 import type { Mail, Mailer } from '../../../outbound/mailer.ts';
 import { MailError, openMailer } from '../../../outbound/mailer.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store } from '../../../store/store.ts';
 import { type NoticesOptions, noticeText, startNotices } from './disabled-notices.ts';
 
 const DAY = 86_400_000;

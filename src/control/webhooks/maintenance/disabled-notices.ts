@@ -1,10 +1,15 @@
-import type { Clock } from '../../../core/clock.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { TIERS } from '../../../core/tiers.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { TIERS } from '../../../base/tiers.ts';
 import type { Mail, Mailer } from '../../../outbound/mailer.ts';
-import type { Store } from '../../store/store.ts';
-import { storeLoop } from '../../store/store-loop.ts';
-import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
+import type { Store } from '../../../store/store.ts';
+import { storeLoop } from '../../../store/store-loop.ts';
+import {
+  type DueNotice,
+  moveNotice,
+  nextNoticeAt,
+  takeNotice,
+} from '../../../store/webhooks/owner-notices.ts';
 
 /** Milliseconds between tries of a refused mail, and from the disabling of the webhook to the last try. */
 const RETRY_MS = 60_000;

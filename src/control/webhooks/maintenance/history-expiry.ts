@@ -1,10 +1,10 @@
-import type { Clock } from '../../../core/clock.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { loop } from '../../../lifecycle/loop.ts';
-import { createWaker } from '../../../lifecycle/waker.ts';
-import type { Store } from '../../store/store.ts';
-import { deleteOldDeliveries } from '../../store/webhooks/deliveries.ts';
-import { webhookIds } from '../../store/webhooks/webhooks.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { loop } from '../../../base/lifecycle/loop.ts';
+import { createWaker } from '../../../base/lifecycle/waker.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import type { Store } from '../../../store/store.ts';
+import { deleteOldDeliveries } from '../../../store/webhooks/deliveries.ts';
+import { webhookIds } from '../../../store/webhooks/webhooks.ts';
 
 const DAY = 86_400_000;
 /** Milliseconds between two passes over all webhooks. */

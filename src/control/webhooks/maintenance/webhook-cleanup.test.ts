@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { withStore } from '../../../../test/support/control/store/fixtures.ts';
 import {
   addCustomer,
   addWebhook,
@@ -10,17 +9,18 @@ import {
   statusesOf,
   webhookOf,
 } from '../../../../test/support/control/webhooks/dispatch-world.ts';
-import type { Tier } from '../../../core/tiers.ts';
-import { setTier } from '../../accounts/users.ts';
-import type { Store } from '../../store/store.ts';
-import { nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
+import { withStore } from '../../../../test/support/store/fixtures.ts';
+import type { Tier } from '../../../base/tiers.ts';
+import type { Store } from '../../../store/store.ts';
+import { nextNoticeAt, takeNotice } from '../../../store/webhooks/owner-notices.ts';
 import {
   closeWebhook,
   countWebhooks,
   findWebhook,
   listWebhooks,
   lockWebhook,
-} from '../../store/webhooks/webhooks.ts';
+} from '../../../store/webhooks/webhooks.ts';
+import { setTier } from '../../accounts/users.ts';
 import { cleanUp } from './webhook-cleanup.ts';
 
 const NOW = 10_000_000;

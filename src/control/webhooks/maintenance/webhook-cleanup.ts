@@ -1,13 +1,13 @@
-import type { Store, Tx } from '../../store/store.ts';
-import { storeLoop } from '../../store/store-loop.ts';
-import { deleteSomeDeliveries, endWaiting } from '../../store/webhooks/deliveries.ts';
+import type { Store, Tx } from '../../../store/store.ts';
+import { storeLoop } from '../../../store/store-loop.ts';
+import { deleteSomeDeliveries, endWaiting } from '../../../store/webhooks/deliveries.ts';
 import {
   type CleanupTask,
   deleteWebhookRow,
   holdForCleanup,
   setCleanup,
   webhooksToClean,
-} from '../../store/webhooks/webhooks.ts';
+} from '../../../store/webhooks/webhooks.ts';
 
 /** Deliveries ended or deleted in one unit of work. More would make other writers wait longer. */
 const BATCH = 500;

@@ -1,8 +1,8 @@
-import { forbidden, notFound } from '../../../core/errors.ts';
+import { forbidden, notFound } from '../../../base/errors.ts';
+import type { Tx } from '../../../store/store.ts';
+import { findWebhook, lockWebhook, type WebhookRow } from '../../../store/webhooks/webhooks.ts';
 import { type Actor, reaches } from '../../accounts/actor.ts';
 import type { HasStore } from '../../accounts/deps.ts';
-import type { Tx } from '../../store/store.ts';
-import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import { namespacesOf } from './webhook-resource.ts';
 
 /**

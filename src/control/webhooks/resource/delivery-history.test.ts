@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { addDeliveries } from '../../../../test/support/control/api/webhooks/rows.ts';
-import {
-  assertFailure,
-  type Caller,
-  type Json,
-  openWorld,
-} from '../../../../test/support/control/api/world.ts';
-import type { WebhookDeliveriesTable } from '../../store/schema.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { addDeliveries } from '../../../../test/support/http/webhooks/rows.ts';
+import { assertFailure, type Caller, type Json, openWorld } from '../../../../test/support/http/world.ts';
+import type { WebhookDeliveriesTable } from '../../../store/schema.ts';
 
 const CURSOR = 'cursor is not a cursor of this listing';
 const LIMIT = 'limit is not a number from 1 to 100';

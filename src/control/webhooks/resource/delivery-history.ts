@@ -1,9 +1,9 @@
-import { invalid, notFound } from '../../../core/errors.ts';
-import { arrayOf, resourceSchema } from '../../../core/input/schema.ts';
+import { invalid, notFound } from '../../../base/errors.ts';
+import { arrayOf, resourceSchema } from '../../../protocol/input/schema.ts';
+import { listDeliveries, lockDelivery, makeDue } from '../../../store/webhooks/deliveries.ts';
+import { updateWebhook } from '../../../store/webhooks/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import type { HasClock, HasStore } from '../../accounts/deps.ts';
-import { listDeliveries, lockDelivery, makeDue } from '../../store/webhooks/deliveries.ts';
-import { updateWebhook } from '../../store/webhooks/webhooks.ts';
 import { findAuthorized, lockAuthorized } from './authorize.ts';
 import { encodePosition, parseDeliveryListing } from './delivery-listing.ts';
 import { DELIVERY_SCHEMA, type DeliveryResource, deliveryResource } from './webhook-resource.ts';

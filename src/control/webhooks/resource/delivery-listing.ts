@@ -1,12 +1,16 @@
+import { LIMITS } from '../../../base/limits.ts';
 import {
   CURSOR_SCHEMA,
   decodeListingCursor,
   encodeListingCursor,
-} from '../../../core/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../../core/input/query-parameters.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../core/webhooks.ts';
-import type { DeliveryPosition } from '../../store/webhooks/deliveries.ts';
+} from '../../../protocol/input/listing-cursor.ts';
+import {
+  badParameter,
+  type QueryParameters,
+  readParameters,
+} from '../../../protocol/input/query-parameters.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../../protocol/webhooks.ts';
+import type { DeliveryPosition } from '../../../store/webhooks/deliveries.ts';
 
 const PAGE_DEFAULT = 50;
 

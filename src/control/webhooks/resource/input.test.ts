@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import {
-  assertFailure,
-  created,
-  newName,
-  openWorld,
-  WEBHOOK,
-} from '../../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../../core/limits.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { assertFailure, created, newName, openWorld, WEBHOOK } from '../../../../test/support/http/world.ts';
+import { LIMITS } from '../../../base/limits.ts';
 
 const EVENTS = 'events must have only record.upserted, record.deleted, namespace.upserted, namespace.deleted';
 const NAME = 'name must be one line of text and not blank';

@@ -1,9 +1,9 @@
-import { type Faults, type Fields, isText, type JsonObject } from '../../../core/input/fields.ts';
-import { BOOLEAN, listOf, nameOf } from '../../../core/input/readers.ts';
-import { type Field, optional, type Reader, required, shape } from '../../../core/input/shape.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { folded, isLabel } from '../../../core/names/labels.ts';
-import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { type Faults, type Fields, isText, type JsonObject } from '../../../protocol/input/fields.ts';
+import { BOOLEAN, listOf, nameOf } from '../../../protocol/input/readers.ts';
+import { type Field, optional, type Reader, required, shape } from '../../../protocol/input/shape.ts';
+import { folded, isLabel } from '../../../protocol/names/labels.ts';
+import { isWebhookEvent, WEBHOOK_EVENTS, type WebhookEvent } from '../../../protocol/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { withinReach } from './authorize.ts';
 

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { setWebhook } from '../../../../test/support/control/api/webhooks/rows.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { setWebhook } from '../../../../test/support/http/webhooks/rows.ts';
 import {
   type Answer,
   assertFailure,
   created,
   openWorld,
   WEBHOOK,
-} from '../../../../test/support/control/api/world.ts';
-import { LIMITS } from '../../../core/limits.ts';
-import { TIERS, type Tier } from '../../../core/tiers.ts';
-import { memoryLimiter } from '../../limits/limiter.ts';
-import type { Store } from '../../store/store.ts';
-import { updateTier } from '../../store/tables/customers.ts';
-import { findUserByEmail } from '../../store/tables/users.ts';
+} from '../../../../test/support/http/world.ts';
+import { LIMITS } from '../../../base/limits.ts';
+import { TIERS, type Tier } from '../../../base/tiers.ts';
+import { memoryLimiter } from '../../../http/limits/limiter.ts';
+import type { Store } from '../../../store/store.ts';
+import { updateTier } from '../../../store/tables/customers.ts';
+import { findUserByEmail } from '../../../store/tables/users.ts';
 
 const FULL = 'Webhook limit of the account reached';
 const UNPAID = 'Webhooks need a paid tier, which the operator gives with: uqrp user tier EMAIL pro';

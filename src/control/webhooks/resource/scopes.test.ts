@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { addDeliveries } from '../../../../test/support/control/api/webhooks/rows.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { addDeliveries } from '../../../../test/support/http/webhooks/rows.ts';
 import {
   type Answer,
   assertFailure,
@@ -8,7 +8,7 @@ import {
   created,
   openWorld,
   WEBHOOK,
-} from '../../../../test/support/control/api/world.ts';
+} from '../../../../test/support/http/world.ts';
 
 const OUT_OF_REACH = 'scopes.namespaces must name namespaces within reach of the API key';
 

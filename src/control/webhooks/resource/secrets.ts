@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { updateWebhook, type WebhookRow } from '../../../store/webhooks/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
-import { updateWebhook, type WebhookRow } from '../../store/webhooks/webhooks.ts';
 import type { WebhookDeps } from '../ports.ts';
 import { lockAuthorized } from './authorize.ts';
 import { showWebhook, type WebhookResource, type WebhookSecrets } from './webhook-resource.ts';

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
-import { faultOfDelivery } from '../../../../test/support/control/api/openapi/delivery-check.ts';
-import {
-  setWebhook,
-  storedDeliveries,
-  storedWebhook,
-} from '../../../../test/support/control/api/webhooks/rows.ts';
-import { assertFailure, openWorld } from '../../../../test/support/control/api/world.ts';
-import { DELIVERY_ERRORS } from '../../../core/webhooks.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
+import { faultOfDelivery } from '../../../../test/support/http/openapi/delivery-check.ts';
+import { setWebhook, storedDeliveries, storedWebhook } from '../../../../test/support/http/webhooks/rows.ts';
+import { assertFailure, openWorld } from '../../../../test/support/http/world.ts';
+import { DELIVERY_ERRORS } from '../../../protocol/webhooks.ts';
 import { AttemptInterruptedError } from '../delivery/send-attempt.ts';
 import type { AttemptResult } from '../ports.ts';
 

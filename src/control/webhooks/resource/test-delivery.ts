@@ -1,8 +1,8 @@
-import { invalid } from '../../../core/errors.ts';
-import { formatTime } from '../../../core/text/time.ts';
+import { invalid } from '../../../base/errors.ts';
+import { formatTime } from '../../../base/text/time.ts';
+import { type DeliveryRow, insertDelivery } from '../../../store/webhooks/deliveries.ts';
+import type { WebhookRow } from '../../../store/webhooks/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
-import { type DeliveryRow, insertDelivery } from '../../store/webhooks/deliveries.ts';
-import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 import { AttemptInterruptedError } from '../delivery/send-attempt.ts';
 import type { AttemptRequest, AttemptResult, WebhookDeps } from '../ports.ts';
 import { findAuthorized, lockAuthorized } from './authorize.ts';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
 import {
   addDeliveries,
   setWebhook,
   storedDeliveries,
   storedWebhook,
-} from '../../../../test/support/control/api/webhooks/rows.ts';
-import { assertFailure, openWorld } from '../../../../test/support/control/api/world.ts';
-import type { WebhookEvent } from '../../../core/webhooks.ts';
-import type { WebhookDeliveriesTable } from '../../store/schema.ts';
+} from '../../../../test/support/http/webhooks/rows.ts';
+import { assertFailure, openWorld } from '../../../../test/support/http/world.ts';
+import type { WebhookEvent } from '../../../protocol/webhooks.ts';
+import type { WebhookDeliveriesTable } from '../../../store/schema.ts';
 
 /** What a delivery that was ended without being sent has become. */
 function assertEnded(row: WebhookDeliveriesTable): void {

@@ -1,3 +1,4 @@
+import { formatTime, formatTimeOrNull } from '../../../base/text/time.ts';
 import {
   arrayOf,
   COUNT,
@@ -6,8 +7,7 @@ import {
   TIME,
   TIME_OR_NULL,
   UUID,
-} from '../../../core/input/schema.ts';
-import { formatTime, formatTimeOrNull } from '../../../core/text/time.ts';
+} from '../../../protocol/input/schema.ts';
 import {
   DELIVERY_ERRORS,
   DELIVERY_STATUSES,
@@ -16,12 +16,12 @@ import {
   type DeliveryStatus,
   WEBHOOK_EVENTS,
   type WebhookEvent,
-} from '../../../core/webhooks.ts';
+} from '../../../protocol/webhooks.ts';
+import type { Db } from '../../../store/store.ts';
+import type { DeliveryRow } from '../../../store/webhooks/deliveries.ts';
+import type { WebhookRow } from '../../../store/webhooks/webhooks.ts';
 import type { Actor } from '../../accounts/actor.ts';
 import { MADE_BY, type Maker, makersFor } from '../../accounts/made-by.ts';
-import type { Db } from '../../store/store.ts';
-import type { DeliveryRow } from '../../store/webhooks/deliveries.ts';
-import type { WebhookRow } from '../../store/webhooks/webhooks.ts';
 
 export interface WebhookResource {
   readonly id: string;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { apiScenarios } from '../../../../test/support/control/api/engines.ts';
+import { apiScenarios } from '../../../../test/support/http/engines.ts';
 import {
   addDeliveries,
   storedDeliveries,
   storedWebhook,
-} from '../../../../test/support/control/api/webhooks/rows.ts';
-import { assertFailure, type Json, openWorld, WEBHOOK } from '../../../../test/support/control/api/world.ts';
-import { WEBHOOK_EVENTS } from '../../../core/webhooks.ts';
+} from '../../../../test/support/http/webhooks/rows.ts';
+import { assertFailure, type Json, openWorld, WEBHOOK } from '../../../../test/support/http/world.ts';
+import { WEBHOOK_EVENTS } from '../../../protocol/webhooks.ts';
 import { cleanUp } from '../maintenance/webhook-cleanup.ts';
 
 const HEX = /^[0-9a-f]{64}$/;

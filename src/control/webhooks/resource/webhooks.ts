@@ -1,14 +1,10 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { AppError, invalid } from '../../../core/errors.ts';
-import { Faults, type JsonObject } from '../../../core/input/fields.ts';
-import { TIERS } from '../../../core/tiers.ts';
-import type { Actor } from '../../accounts/actor.ts';
-import type { HasStore } from '../../accounts/deps.ts';
-import { holdActor } from '../../accounts/hold-customer.ts';
-import { makersFor } from '../../accounts/made-by.ts';
-import type { Tx } from '../../store/store.ts';
-import { findNamespacesByName } from '../../store/tables/namespaces.ts';
-import { earliestDue, endDeliveries, endWaiting, waitingBodies } from '../../store/webhooks/deliveries.ts';
+import { AppError, invalid } from '../../../base/errors.ts';
+import { TIERS } from '../../../base/tiers.ts';
+import { Faults, type JsonObject } from '../../../protocol/input/fields.ts';
+import type { Tx } from '../../../store/store.ts';
+import { findNamespacesByName } from '../../../store/tables/namespaces.ts';
+import { earliestDue, endDeliveries, endWaiting, waitingBodies } from '../../../store/webhooks/deliveries.ts';
 import {
   closeWebhook,
   countWebhooks,
@@ -19,7 +15,11 @@ import {
   updateWebhook,
   type WebhookRow,
   type WebhookUpdate,
-} from '../../store/webhooks/webhooks.ts';
+} from '../../../store/webhooks/webhooks.ts';
+import type { Actor } from '../../accounts/actor.ts';
+import type { HasStore } from '../../accounts/deps.ts';
+import { holdActor } from '../../accounts/hold-customer.ts';
+import { makersFor } from '../../accounts/made-by.ts';
 import { namespaceOfBody } from '../fan-out/events.ts';
 import type { WebhookDeps } from '../ports.ts';
 import { findAuthorized, lockAuthorized, withinReach } from './authorize.ts';

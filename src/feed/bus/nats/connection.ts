@@ -1,8 +1,8 @@
 /** A connection that is made again whenever it is lost. */
 import type { NatsConnection } from '@nats-io/transport-node';
-import type { Backoff } from '../../../lifecycle/backoff.ts';
-import { loop } from '../../../lifecycle/loop.ts';
-import { createWaker } from '../../../lifecycle/waker.ts';
+import type { Backoff } from '../../../base/lifecycle/backoff.ts';
+import { loop } from '../../../base/lifecycle/loop.ts';
+import { createWaker } from '../../../base/lifecycle/waker.ts';
 
 export interface NatsServers {
   /** `host:port`. */

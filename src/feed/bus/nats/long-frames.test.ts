@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { verifier } from '../../../../test/support/feed/batch/messages.ts';
 import { inState } from '../../../../test/support/feed/bus/bus-suite.ts';
-import { LIMITS } from '../../../core/limits.ts';
+import { LIMITS } from '../../../base/limits.ts';
 import { openBatch } from '../../batch/batch.ts';
 import { openNatsBus } from './nats-bus.ts';
 

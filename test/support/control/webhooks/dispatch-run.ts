@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { it } from 'node:test';
-import type { Store } from '../../../../src/control/store/store.ts';
 import {
   type Dispatcher,
   type DispatcherOptions,
   startDispatcher,
 } from '../../../../src/control/webhooks/dispatch/dispatcher.ts';
 import type { AttemptRequest, AttemptResult } from '../../../../src/control/webhooks/ports.ts';
-import type { DeliveryError } from '../../../../src/core/webhooks.ts';
-import { type TestDatabase, withStore } from '../store/fixtures.ts';
+import type { DeliveryError } from '../../../../src/protocol/webhooks.ts';
+import type { Store } from '../../../../src/store/store.ts';
+import { type TestDatabase, withStore } from '../../store/fixtures.ts';
 import { addCustomer, addWebhook, NO_ENCRYPTION, statusesOf, until } from './dispatch-world.ts';
 
 export const SCHEDULE = [0, 5, 300, 1800, 7200];

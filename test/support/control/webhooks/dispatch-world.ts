@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openStore } from '../../../../src/control/store/open.ts';
-import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/control/store/schema.ts';
-import type { Store, Tx } from '../../../../src/control/store/store.ts';
-import { insertUser } from '../../../../src/control/store/tables/users.ts';
-import { NEVER_SERVED } from '../../../../src/control/store/webhooks/webhooks.ts';
-import type { Tier } from '../../../../src/core/tiers.ts';
-import type { TestDatabase } from '../store/fixtures.ts';
-import { postgresDatabase, postgresMissing } from '../store/postgres.ts';
-import { sqliteDatabase } from '../store/sqlite.ts';
+import type { Tier } from '../../../../src/base/tiers.ts';
+import { openStore } from '../../../../src/store/open.ts';
+import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/store/schema.ts';
+import type { Store, Tx } from '../../../../src/store/store.ts';
+import { insertUser } from '../../../../src/store/tables/users.ts';
+import { NEVER_SERVED } from '../../../../src/store/webhooks/webhooks.ts';
+import type { TestDatabase } from '../../store/fixtures.ts';
+import { postgresDatabase, postgresMissing } from '../../store/postgres.ts';
+import { sqliteDatabase } from '../../store/sqlite.ts';
 
 /** Both engines, for scenarios that are the same on either. */
 export const ENGINES: readonly {

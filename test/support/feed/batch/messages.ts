@@ -1,7 +1,7 @@
-import type { Change } from '../../../../src/core/change.ts';
 import { type BatchHeader, type BatchSecrets, NO_HASH } from '../../../../src/feed/batch/batch.ts';
 import { FeedRefusedError } from '../../../../src/feed/batch/refusal.ts';
 import { type FeedVerifier, feedVerifier } from '../../../../src/feed/batch/signature.ts';
+import type { Change } from '../../../../src/protocol/change.ts';
 import { countingNonces, hourKey, signingKeys } from './keys.ts';
 
 export const EPOCH = '2f1c8a50-6d7e-4b1d-9c64-0a6b8f5b7c11';

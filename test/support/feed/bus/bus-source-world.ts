@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../../src/core/clock.ts';
+import type { Clock } from '../../../../src/base/clock.ts';
 import { type FeedKeyRing, feedKeyRing } from '../../../../src/feed/batch/feed-key.ts';
 import { writeHead } from '../../../../src/feed/batch/head.ts';
 import type { Bus } from '../../../../src/feed/bus/bus.ts';
 import { SUBJECTS } from '../../../../src/feed/bus/subjects.ts';
 import { openBusSource } from '../../../../src/feed/bus-source/bus-source.ts';
-import type { LeaderLock } from '../../../../src/feed/publisher/leader-lock.ts';
+import type { LeaderLock } from '../../../../src/feed/ports/leader-lock.ts';
 import { startPublisher } from '../../../../src/feed/publisher/publisher.ts';
 import { startResponder } from '../../../../src/feed/publisher/responder.ts';
 import { secrets, verifier } from '../batch/messages.ts';

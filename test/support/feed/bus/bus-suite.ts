@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { LIMITS } from '../../../../src/core/limits.ts';
+import { LIMITS } from '../../../../src/base/limits.ts';
 import { AppendConflictError, type Bus, BusError, type BusState } from '../../../../src/feed/bus/bus.ts';
 
 /** A broker with the means to disturb it. */

@@ -10,8 +10,8 @@ import {
   startPublisher,
 } from '../../../../src/feed/publisher/publisher.ts';
 import { startResponder } from '../../../../src/feed/publisher/responder.ts';
-import { createMemoryView, type MemoryView } from '../../edge/view/memory-view.ts';
-import { createManualTimers, type ManualTimers } from '../../lifecycle/manual-timers.ts';
+import { createManualTimers, type ManualTimers } from '../../base/lifecycle/manual-timers.ts';
+import { createMemoryView, type MemoryView } from '../../view/memory-view.ts';
 import { verifier } from '../batch/messages.ts';
 import { createFakeSource, type FakeSource } from '../fake-source.ts';
 import { createTestLock, type TestLock } from '../publisher-lock.ts';

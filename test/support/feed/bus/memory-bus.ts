@@ -1,3 +1,4 @@
+import { realTimers, type Timers } from '../../../../src/base/lifecycle/timers.ts';
 import {
   AppendConflictError,
   type Bus,
@@ -7,7 +8,6 @@ import {
   type StreamMessage,
 } from '../../../../src/feed/bus/bus.ts';
 import { chunkSubject, SUBJECTS } from '../../../../src/feed/bus/subjects.ts';
-import { realTimers, type Timers } from '../../../../src/lifecycle/timers.ts';
 
 /** Probabilities from 0 to 1, and the longest delay. Delays differ, so messages overtake one another. */
 export interface BusFaults {

@@ -7,7 +7,7 @@ import {
   type FollowerState,
   startFollower,
 } from '../../../../src/feed/follower/follower.ts';
-import { createMemoryView, type MemoryFiles, type MemoryView } from '../../edge/view/memory-view.ts';
+import { createMemoryView, type MemoryFiles, type MemoryView } from '../../view/memory-view.ts';
 import { createFakeSource, type FakeSource } from '../fake-source.ts';
 
 /** Milliseconds, longer than any test: an effect within the test does not come from polling. */

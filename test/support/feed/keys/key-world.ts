@@ -4,7 +4,7 @@ import type { FeedNode } from '../../../../src/feed/identity/nodes.ts';
 import type { NodeList } from '../../../../src/feed/identity/watch-nodes.ts';
 import { type KeyService, startKeyService } from '../../../../src/feed/keys/key-service.ts';
 import { type NodeKeyring, openNodeKeyring } from '../../../../src/feed/keys/node-keyring.ts';
-import { createManualTimers, type ManualTimers } from '../../lifecycle/manual-timers.ts';
+import { createManualTimers, type ManualTimers } from '../../base/lifecycle/manual-timers.ts';
 import { nodeKeys } from '../batch/keys.ts';
 import { secrets, verifier } from '../batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../bus/memory-bus.ts';

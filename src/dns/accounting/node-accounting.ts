@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import type { Backoff } from '../../base/lifecycle/backoff.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import { loop } from '../../base/lifecycle/loop.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
+import { QueryLogFormatError, type QueryLogSink } from '../../feed/ports/query-log.ts';
+import { UsageFormatError, type UsageSink } from '../../feed/ports/usage-sink.ts';
+import { decodeHandover } from './handover.ts';
+import { createRowOutbox } from './row-outbox.ts';
+import { newestBatches, type UsageSpool } from './spool.ts';
+import { createUsageOutbox, type UsageOutbox } from './usage-outbox.ts';
+
+interface Outbox<Batch> {
+  /** The same batch until it is settled. */
+  next(): Batch | null;
+  settle(): void;
+}
+
+interface SenderOptions<Batch> {
+  readonly outbox: Outbox<Batch>;
+  readonly send: (batch: Batch) => Promise<void>;
+  /** Whether the batch will be refused however often it is sent. */
+  readonly isRefused: (error: unknown) => boolean;
+  /** Called with a batch that was given up. Must not throw. */
+  readonly onRefused: (batch: Batch) => void;
+  /** Batches sent in one pass. */
+  readonly batchesAPass: number;
+  /** A batch was given up, or the first of several attempts failed. Must not throw. */
+  readonly onFailing: (error: unknown) => void;
+  readonly timers: Timers;
+}
+
+interface Sender {
+  /** There may be something to send. */
+  wake(): void;
+  /** Ends the waiting, sends what is left once, and resolves: after `limitMs` also with an attempt under way. */
+  finish(limitMs: number): Promise<void>;
+}
+
+/** Milliseconds from the end of one pass to the next: a sink takes at most one unit of work a second. */
+const PAUSE_MS = 1000;
+const BACKOFF: Backoff = { firstMs: 1000, capMs: 3_000 };
+/** Longer than any wake-up takes to come. */
+const IDLE_MS = 60_000;
+
+/** Sends what is in the outbox, at least once and in order. After a failure it retries with exponential backoff. */
+function startSender<Batch>(options: SenderOptions<Batch>): Sender {
+  const { outbox, send, isRefused, onRefused, batchesAPass, onFailing, timers } = options;
+  const ending = new AbortController();
+  const waker = createWaker(ending.signal, timers);
+
+  async function pass(): Promise<void> {
+    for (let left = batchesAPass; left > 0; left--) {
+      const batch = outbox.next();
+      if (batch === null) return;
+      try {
+        await send(batch);
+      } catch (error) {
+        if (!isRefused(error)) throw error;
+        onFailing(error);
+        onRefused(batch);
+      }
+      outbox.settle();
+    }
+  }
+
+  const running = loop({
+    signal: ending.signal,
+    waker,
+    backoff: BACKOFF,
+    async pass() {
+      if (outbox.next() === null) return IDLE_MS;
+      await pass();
+      await waker.sleep(PAUSE_MS);
+      return outbox.next() === null ? IDLE_MS : 0;
+    },
+    onError(error, failures) {
+      if (failures === 1) onFailing(error);
+    },
+  });
+
+  return {
+    wake: () => waker.wake(),
+    async finish(limitMs) {
+      ending.abort();
+      const late = Promise.withResolvers<void>();
+      const cancel = timers.after(limitMs, late.resolve);
+      // A pass under way may hold a batch: two must not send at once.
+      const last = running.then(pass).catch(onFailing);
+      await Promise.race([last, late.promise]);
+      cancel();
+    },
+  };
+}
+
+export interface NodeAccountingOptions {
+  readonly node: string;
+  readonly usage: UsageSink;
+  /** Null: rows are dropped. */
+  readonly queryLog: QueryLogSink | null;
+  readonly spool: UsageSpool;
+  /** Rows of the query log that were dropped. */
+  readonly onDropped: (rows: number) => void;
+  /** Answers in a batch that the control side will never take. */
+  readonly onUsageRefused: (answers: number) => void;
+  /** Answers that waited too long or were too many to be kept: they are in no sum. */
+  readonly onUsageLost: (answers: number) => void;
+  /** What was counted could not be sent, read from the spool or written to it. Called once for several failures in a row. */
+  readonly onFailing: (part: 'usage' | 'query_log' | 'spool', error: unknown) => void;
+  readonly clock: Clock;
+  readonly timers?: Timers;
+  /** Differs at every start, so that no two batches of a node have one id. Left out: random. */
+  readonly boot?: string;
+}
+
+export interface NodeAccounting {
+  /** Takes a hand-over of a worker. */
+  take(buffer: ArrayBuffer): void;
+  /** Answers counted that the control side does not have yet. */
+  waiting(): number;
+  /** Of the file of unsent counts. */
+  spoolOctets(): number;
+  /** Sends what is left, and spools what cannot be sent. Call it when no worker hands over any more. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Milliseconds between two looks at what is unsent. An answer waits up to a second in its worker, and up to two looks
+ * here: it is in the spool seven seconds later at the latest.
+ */
+const SPOOL_MS = 3000;
+/** Milliseconds that a stop waits for the sinks. */
+const FINISH_MS = 2000;
+
+/** The accounting of the main thread: takes what workers counted, and sends it to the control side. */
+export async function openNodeAccounting(options: NodeAccountingOptions): Promise<NodeAccounting> {
+  const { node, usage, queryLog, spool, onDropped, onUsageRefused, onFailing, timers = realTimers } = options;
+  const { clock, onUsageLost, boot = randomBytes(8).toString('hex') } = options;
+  const found = await spool.read().catch((error: unknown) => {
+    onFailing('spool', error);
+    return [];
+  });
+  const { kept: spooled, lost } = newestBatches(found);
+  if (lost > 0) onUsageLost(lost);
+  const counts = createUsageOutbox({ node, boot, spooled, clock, onLost: onUsageLost });
+  const rows = createRowOutbox({ node, boot, onDropped });
+
+  const usageSender = startSender({
+    outbox: counts,
+    send: (batch) => usage.add(batch),
+    isRefused: (error) => error instanceof UsageFormatError,
+    onRefused: (batch) => onUsageRefused(batch.counts.reduce((sum, { answers }) => sum + answers, 0)),
+    batchesAPass: Number.POSITIVE_INFINITY,
+    onFailing: (error) => onFailing('usage', error),
+    timers,
+  });
+  const rowSender = startSender({
+    outbox: rows,
+    send: async (batch) => queryLog?.add(batch),
+    isRefused: (error) => error instanceof QueryLogFormatError,
+    onRefused: (batch) => onDropped(batch.rows.length),
+    batchesAPass: 1,
+    onFailing: (error) => onFailing('query_log', error),
+    timers,
+  });
+  if (spooled.length > 0) usageSender.wake();
+
+  const upkeep = spoolUpkeep(
+    counts,
+    spool,
+    found.map(({ batch }) => batch),
+  );
+  let isSpoolFailing = false;
+  const looking = every({
+    ms: SPOOL_MS,
+    async task() {
+      await upkeep.look();
+      isSpoolFailing = false;
+    },
+    onError(error) {
+      if (!isSpoolFailing) onFailing('spool', error);
+      isSpoolFailing = true;
+    },
+    timers,
+  });
+
+  return {
+    take(buffer) {
+      const handover = decodeHandover(buffer);
+      for (const { namespaceId, answers } of handover.totals) {
+        if (answers > 0) counts.count(namespaceId, handover.since, answers);
+      }
+      usageSender.wake();
+      if (queryLog === null) return;
+      rows.take(handover);
+      rowSender.wake();
+    },
+    waiting: () => counts.waiting(),
+    spoolOctets: () => spool.octets(),
+    async stop() {
+      await Promise.all([usageSender.finish(FINISH_MS), rowSender.finish(FINISH_MS)]);
+      await looking.stop();
+      await upkeep.keep().catch((error: unknown) => onFailing('spool', error));
+    },
+  };
+}
+
+interface SpoolUpkeep {
+  /** Spools what makes no progress. */
+  look(): Promise<void>;
+  /** Spools whatever is unsent. */
+  keep(): Promise<void>;
+}
+
+/** @param inFile ids of the batches in the file */
+function spoolUpkeep(counts: UsageOutbox, spool: UsageSpool, inFile: readonly string[]): SpoolUpkeep {
+  let held: ReadonlySet<string> = new Set(inFile);
+  let heldAnswers = -1;
+  let lastOldest: string | null = null;
+
+  async function keep(): Promise<void> {
+    const batches = counts.unsent();
+    const answers = counts.waiting();
+    await spool.write(batches);
+    held = new Set(batches.map(({ batch }) => batch));
+    heldAnswers = answers;
+  }
+
+  return {
+    keep,
+    async look() {
+      const oldest = counts.oldest();
+      const isStuck = oldest !== null && oldest === lastOldest;
+      lastOldest = oldest;
+      // Batches arrive in order: once the oldest is not in the file, none of the file is missing.
+      if (oldest !== null && (isStuck || held.has(oldest))) {
+        if (counts.waiting() !== heldAnswers) await keep();
+        return;
+      }
+      if (held.size === 0) return;
+      await spool.write([]);
+      held = new Set();
+      heldAnswers = -1;
+    },
+  };
+}

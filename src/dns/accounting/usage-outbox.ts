@@ -1,0 +1,123 @@
+import type { Clock } from '../../base/clock.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { UsageBatch, UsageCount } from '../../feed/ports/usage-sink.ts';
+
+/** Counts on their way to the control side, in batches with fixed ids. */
+export interface UsageOutbox {
+  /** @param at when they were counted, milliseconds since the epoch */
+  count(namespaceId: string, at: number, answers: number): void;
+  /**
+   * The batch to send now, or null. The same one until it is settled or too old: from here on it does not change. Not to be called while
+   * a batch is sent.
+   */
+  next(): UsageBatch | null;
+  /** The batch of `next` arrived, or will never be accepted. */
+  settle(): void;
+  /** Every batch that has not arrived. One that was never returned by `next` may grow later, under the same id. */
+  unsent(): readonly UsageBatch[];
+  /** Id of the batch that is sent next or under way. Batches arrive in order. */
+  oldest(): string | null;
+  /** Answers that have not arrived. */
+  waiting(): number;
+}
+
+export interface UsageOutboxOptions {
+  readonly node: string;
+  /** Differs at every start, so that no two batches of a node have one id. */
+  readonly boot: string;
+  /** What an earlier process could not send. */
+  readonly spooled: readonly UsageBatch[];
+  readonly clock: Clock;
+  /** Answers of a batch that is no longer sent, because it is too old. */
+  readonly onLost: (answers: number) => void;
+}
+
+interface FixedBatch {
+  readonly batch: UsageBatch;
+  /** When it may have been sent first, milliseconds since the epoch. */
+  readonly since: number;
+}
+
+interface OpenCount extends UsageCount {
+  answers: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** Control forgets ids of batches later, so that no batch is added twice. */
+const SENT_MS = LIMITS.usageSpoolDays * 24 * HOUR_MS;
+
+/**
+ * Adds counts up by namespace and hour until they are sent. Memory is bounded: above `LIMITS.usageWaitingCounts` a
+ * namespace that waits already gets no further hour, and its answers join the hour that waits.
+ */
+export function createUsageOutbox(options: UsageOutboxOptions): UsageOutbox {
+  const { node, boot, spooled, clock, onLost } = options;
+  const fixed: FixedBatch[] = spooled.map((batch) => ({ batch, since: newestHour(batch) }));
+  /** In the order of their first answer: the first thousand are the next batch, the second thousand the one after. */
+  let open: OpenCount[] = [];
+  /** The latest open count of each namespace. */
+  const latest = new Map<string, OpenCount>();
+  let closed = 0;
+  let waiting = spooled.reduce((sum, batch) => sum + answersOf(batch), 0);
+
+  const batchOf = (number: number, counts: readonly UsageCount[]): UsageBatch => ({
+    node,
+    batch: `${boot}.${number}`,
+    counts,
+  });
+
+  /** @returns the answers of the first batch, which waits no longer */
+  function remove(): number {
+    const first = fixed.shift();
+    const answers = first === undefined ? 0 : answersOf(first.batch);
+    waiting -= answers;
+    return answers;
+  }
+
+  return {
+    count(namespaceId, at, answers) {
+      const hour = at - (at % HOUR_MS);
+      waiting += answers;
+      const known = latest.get(namespaceId);
+      if (known !== undefined && (known.hour === hour || open.length >= LIMITS.usageWaitingCounts)) {
+        known.answers += answers;
+        return;
+      }
+      const count = { namespaceId, hour, answers };
+      open.push(count);
+      latest.set(namespaceId, count);
+    },
+    next() {
+      while (fixed[0] !== undefined && fixed[0].since < clock() - SENT_MS) onLost(remove());
+      if (fixed.length === 0 && open.length > 0) {
+        const counts = open.slice(0, LIMITS.usageBatchCounts);
+        open = open.slice(LIMITS.usageBatchCounts);
+        for (const count of counts) {
+          if (latest.get(count.namespaceId) === count) latest.delete(count.namespaceId);
+        }
+        fixed.push({ batch: batchOf(closed, counts), since: clock() });
+        closed++;
+      }
+      return fixed[0]?.batch ?? null;
+    },
+    settle: () => void remove(),
+    unsent() {
+      const batches = fixed.map(({ batch }) => batch);
+      for (let at = 0; at < open.length; at += LIMITS.usageBatchCounts) {
+        const number = closed + at / LIMITS.usageBatchCounts;
+        batches.push(batchOf(number, open.slice(at, at + LIMITS.usageBatchCounts)));
+      }
+      return batches;
+    },
+    oldest: () => fixed[0]?.batch.batch ?? (open.length > 0 ? `${boot}.${closed}` : null),
+    waiting: () => waiting,
+  };
+}
+
+function answersOf({ counts }: UsageBatch): number {
+  return counts.reduce((sum, { answers }) => sum + answers, 0);
+}
+
+function newestHour({ counts }: UsageBatch): number {
+  return counts.reduce((newest, { hour }) => Math.max(newest, hour), 0);
+}

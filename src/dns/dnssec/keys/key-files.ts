@@ -1,0 +1,133 @@
+/** Key sets on disk: `<dataDir>/keys/<zone>.json`, mode 0600, always replaced whole. */
+
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../../base/clock.ts';
+import { draftOf, replaceFileSync, syncFolder } from '../../../base/files/replace-file.ts';
+import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from './key-set.ts';
+
+const FOLDER = 'keys';
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+/** Milliseconds. A change takes a few: an older lock was left by a process that died. */
+const LOCK_LIFE_MS = 60_000;
+/** Zones are host names, so that a zone is a safe file name. */
+const ZONE = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
+
+export function keyFile(dataDir: string, zone: string): string {
+  if (!ZONE.test(zone)) throw new RangeError('a zone is a host name in lower case');
+  return join(dataDir, FOLDER, `${zone}.json`);
+}
+
+/**
+ * The keys of a zone, made on first use. Processes that start together end with the same ones.
+ * @throws KeyError when the file is no key set of this zone
+ */
+export function loadKeys(dataDir: string, zone: string, clock: Clock): KeySet {
+  const path = keyFile(dataDir, zone);
+  return parseKeys(readIfThere(path) ?? create(dataDir, path, generateKeySet(zone, clock())), zone);
+}
+
+/** The text of a zone's key file, or null. Secret. */
+export function keyText(dataDir: string, zone: string): string | null {
+  return readIfThere(keyFile(dataDir, zone));
+}
+
+/**
+ * Replaces the keys of a zone by the result of `change`, and returns that result. Writes nothing when the set is the
+ * same. Processes exclude each other by a lock file.
+ * @throws KeyError as `loadKeys`, and when another process is changing them
+ */
+export function updateKeys<T extends { readonly keys: KeySet }>(
+  dataDir: string,
+  zone: string,
+  clock: Clock,
+  change: (keys: KeySet) => T,
+): T {
+  loadKeys(dataDir, zone, clock);
+  const path = keyFile(dataDir, zone);
+  const lock = `${path}.lock`;
+  takeLock(lock, zone, clock());
+  try {
+    // Read under the lock: another process may have written before.
+    const keys = loadKeys(dataDir, zone, clock);
+    const result = change(keys);
+    if (result.keys !== keys) replace(dataDir, path, result.keys);
+    return result;
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Writes a temporary file and links it into place: the first process wins, and all read its file. */
+function create(dataDir: string, path: string, keys: KeySet): string {
+  mkdirSync(join(dataDir, FOLDER), { recursive: true, mode: FOLDER_MODE });
+  const draft = draftOf(path);
+  try {
+    writeFileSync(draft, keyFileText(keys), { flag: 'wx', mode: FILE_MODE, flush: true });
+    linkSync(draft, path);
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  // The name of a key file must be on disk before its keys are used.
+  syncFolder(join(dataDir, FOLDER));
+  return readFileSync(path, 'utf8');
+}
+
+function replace(dataDir: string, path: string, keys: KeySet): void {
+  replaceFileSync(path, keyFileText(keys), FILE_MODE);
+  syncFolder(join(dataDir, FOLDER));
+}
+
+function keyFileText(keys: KeySet): string {
+  return `${JSON.stringify(keySetData(keys), null, 2)}\n`;
+}
+
+/** @throws KeyError when the text is no key set of this zone */
+export function parseKeys(text: string, zone: string): KeySet {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch {
+    // The parser's message quotes the text.
+    throw new KeyError(`the key file of ${zone} is not JSON`);
+  }
+  const keys = readKeySet(data);
+  if (keys.zone !== zone) throw new KeyError(`the key file of ${zone} holds the keys of another zone`);
+  return keys;
+}
+
+function takeLock(lock: string, zone: string, now: number): void {
+  if (tryLock(lock)) return;
+  const held = statSync(lock, { throwIfNoEntry: false });
+  if (held === undefined || now - held.mtimeMs >= LOCK_LIFE_MS) {
+    rmSync(lock, { force: true });
+    if (tryLock(lock)) return;
+  }
+  throw new KeyError(`another process is changing the keys of ${zone}`);
+}
+
+function tryLock(lock: string): boolean {
+  try {
+    writeFileSync(lock, '', { flag: 'wx', mode: FILE_MODE });
+    return true;
+  } catch (error) {
+    if (isErrno(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+function isErrno(error: unknown, code: string): boolean {
+  return (error as NodeJS.ErrnoException).code === code;
+}

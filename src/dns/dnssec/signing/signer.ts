@@ -1,0 +1,192 @@
+import type { Clock } from '../../../base/clock.ts';
+import { FNV_START, fnvEnd, fnvStep } from '../../../base/fnv.ts';
+import { SeenHashes } from '../../../base/seen-hashes.ts';
+import { RRTYPE } from '../../../protocol/dns/codes.ts';
+import { apexOf, dsRdata, keysAtParent } from '../keys/ds.ts';
+import { KeyError, type KeySet, type ZoneKey } from '../keys/key-set.ts';
+import type { SignableRrset } from './canonical.ts';
+import { type PreparedKey, prepareKey } from './prepared-key.ts';
+import { signatureWindow, signRrsetWith } from './rrsig.ts';
+import { isValid, RrsigCache, type RrsigCacheSettings, type Signed } from './rrsig-cache.ts';
+
+/** Whether a name was asked before, by hash in fixed memory. Both answers may rarely be wrong: it decides only what to cache. */
+export class SeenNames {
+  private readonly hashes = new SeenHashes();
+
+  /** Whether `name` was given before, and notes it. Case is ignored. */
+  again(name: Uint8Array): boolean {
+    let hash = FNV_START;
+    // Setting the case bit of every octet makes some names collide, which a hash may do.
+    for (let i = 0; i < name.length; i++) hash = fnvStep(hash, name[i]! | 0x20);
+    return this.hashes.again(fnvEnd(hash));
+  }
+}
+
+/**
+ * `full`: every active key signs every rrset, as RFC 4035 §2.2 demands for keys of two algorithms. `split`: the KSK
+ * signs DNSKEY, CDS and CDNSKEY, the ZSK the rest.
+ */
+export type SigningMode = 'full' | 'split';
+
+export interface SignerSettings {
+  readonly keys: KeySet;
+  readonly mode: SigningMode;
+  readonly clock: Clock;
+  readonly cache?: RrsigCacheSettings;
+}
+
+/** Signs for one zone with one key set. New keys need a new signer. */
+export interface Signer {
+  /** In wire form. */
+  readonly apex: Uint8Array;
+  /** Rrsets at the apex, each of at least one record. */
+  readonly dnskey: SignableRrset;
+  readonly cds: SignableRrset;
+  readonly cdnskey: SignableRrset;
+  /**
+   * Signs an rrset of this zone.
+   * @param once nothing remembers these signatures, so that no timing shows whether they were asked for before
+   * @throws SigningError: the answer is then SERVFAIL, never one without signatures
+   */
+  sign(rrset: SignableRrset, once?: boolean): Signed;
+}
+
+/** The message does not name what was to be signed. */
+export class SigningError extends Error {
+  override readonly name = 'SigningError';
+}
+
+/** TTL of DNSKEY, CDS and CDNSKEY, seconds. Rollovers wait for it. */
+export const DNSKEY_TTL = 3600;
+
+const OF_KSK: ReadonlySet<number> = new Set([RRTYPE.DNSKEY, RRTYPE.CDS, RRTYPE.CDNSKEY]);
+
+/** An rrset of the apex that the control side signed, because this node has no KSK. */
+export interface PresignedRrset {
+  readonly type: number;
+  readonly ttl: number;
+  readonly rdata: readonly Uint8Array[];
+  readonly rrsigs: readonly Uint8Array[];
+  /** Milliseconds since the epoch. */
+  readonly validFrom: number;
+  readonly validUntil: number;
+}
+
+export interface PresignedSignerSettings extends Pick<SignerSettings, 'clock' | 'cache'> {
+  readonly zone: string;
+  /** ZSKs, one of them active. */
+  readonly keys: readonly ZoneKey[];
+  /** DNSKEY, CDS, CDNSKEY. */
+  readonly rrsets: readonly PresignedRrset[];
+}
+
+/** @throws KeyError when no key of a role is active */
+export function makeSigner({ keys: keySet, mode, clock, cache }: SignerSettings): Signer {
+  const apex = apexOf(keySet.zone);
+  const active = preparedKeys(keySet.keys);
+  const ksk = active.filter(({ role }) => role === 'ksk');
+  const zsk = active.filter(({ role }) => role === 'zsk');
+  if (ksk.length === 0 || zsk.length === 0) throw new KeyError(`no active keys for ${keySet.zone}`);
+  const atParent = keysAtParent(keySet);
+
+  function signersOf(type: number): readonly PreparedKey[] {
+    if (mode === 'full') return active;
+    return OF_KSK.has(type) ? ksk : zsk;
+  }
+
+  function ofApex(type: number, rdata: readonly Uint8Array[]): SignableRrset {
+    return { owner: apex, type, ttl: DNSKEY_TTL, rdata };
+  }
+
+  return {
+    apex,
+    dnskey: ofApex(
+      RRTYPE.DNSKEY,
+      keySet.keys.map(({ dnskeyRdata }) => dnskeyRdata),
+    ),
+    cds: ofApex(
+      RRTYPE.CDS,
+      atParent.map((key) => dsRdata(apex, key)),
+    ),
+    cdnskey: ofApex(
+      RRTYPE.CDNSKEY,
+      atParent.map(({ dnskeyRdata }) => dnskeyRdata),
+    ),
+    sign: signWith({ apex, signersOf, clock, ...(cache && { cache }) }),
+  };
+}
+
+/**
+ * Signs with the ZSK alone. The rrsets of the KSK have the signatures that they came with, until those end: then `sign` throws.
+ * @throws KeyError when an rrset is missing
+ */
+export function makePresignedSigner({ zone, keys, rrsets, clock, cache }: PresignedSignerSettings): Signer {
+  const apex = apexOf(zone);
+  const active = preparedKeys(keys);
+  const sign = signWith({ apex, signersOf: () => active, clock, ...(cache && { cache }) });
+  const presigned = new Map(rrsets.map((rrset) => [rrset.type, rrset]));
+
+  function ofApex(type: number): SignableRrset {
+    const rrset = presigned.get(type);
+    if (rrset === undefined) throw new KeyError(`no signed keys for ${zone}`);
+    return { owner: apex, type, ttl: rrset.ttl, rdata: rrset.rdata };
+  }
+
+  return {
+    apex,
+    dnskey: ofApex(RRTYPE.DNSKEY),
+    cds: ofApex(RRTYPE.CDS),
+    cdnskey: ofApex(RRTYPE.CDNSKEY),
+    sign(rrset, once) {
+      if (!OF_KSK.has(rrset.type)) return sign(rrset, once);
+      const held = presigned.get(rrset.type);
+      if (held === undefined || clock() >= held.validUntil) throw new SigningError('signing failed');
+      const { rrsigs, validFrom, validUntil } = held;
+      return { rrsigs, validFrom, renewAt: validUntil, isFresh: false };
+    },
+  };
+}
+
+/** The active keys, in their order. */
+function preparedKeys(keys: readonly ZoneKey[]): readonly (PreparedKey & Pick<ZoneKey, 'role'>)[] {
+  const active = keys.filter(({ state }) => state === 'active');
+  return active.map((key) => ({ role: key.role, ...prepareKey(key) }));
+}
+
+interface SignWith extends Pick<SignerSettings, 'clock' | 'cache'> {
+  readonly apex: Uint8Array;
+  readonly signersOf: (type: number) => readonly PreparedKey[];
+}
+
+function signWith({ apex, signersOf, clock, cache: settings }: SignWith): Signer['sign'] {
+  const cache = new RrsigCache(settings);
+  const seen = new Map<number, SeenNames>(
+    [RRTYPE.NSEC, RRTYPE.TXT, RRTYPE.HINFO].map((type) => [type, new SeenNames()]),
+  );
+  // Every denial has the zone's SOA record, which is one object: no key is made for it.
+  let soa: { readonly rrset: SignableRrset; readonly signed: Signed } | null = null;
+
+  function ofCache(rrset: SignableRrset, now: number): Signed | null {
+    if (soa !== null && soa.rrset === rrset && isValid(soa.signed, now)) return soa.signed;
+    const signed = cache.get(rrset, now);
+    if (signed !== null && rrset.type === RRTYPE.SOA) soa = { rrset, signed };
+    return signed;
+  }
+
+  return (rrset, once = false) => {
+    const now = clock();
+    // Most names of a flood, and of a pass over all records, are asked once: a copy of theirs would only displace others.
+    const isKept = !once && (seen.get(rrset.type)?.again(rrset.owner) ?? true);
+    const held = isKept ? ofCache(rrset, now) : null;
+    if (held !== null) return held;
+    try {
+      const { inception, expiration, validFrom, renewAt } = signatureWindow(now);
+      const rrsigs = signRrsetWith(rrset, signersOf(rrset.type), { signer: apex, inception, expiration });
+      const signed: Signed = { rrsigs, validFrom, renewAt, isFresh: true };
+      if (isKept) cache.set(rrset, signed);
+      return signed;
+    } catch (cause) {
+      throw new SigningError('signing failed', { cause });
+    }
+  };
+}

@@ -1,0 +1,220 @@
+import type { Clock } from '../../../base/clock.ts';
+import { ERROR } from './codes.ts';
+import { FrameReader } from './frame-reader.ts';
+import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
+import { FrameWriter, type Sink } from './output.ts';
+import { Session } from './session.ts';
+import type { StreamOptions } from './streams/stream-table.ts';
+
+export interface Http2Options extends StreamOptions {
+  readonly clock: Clock;
+  /** A fault of the server: it ends this connection only. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** The server side of an HTTP/2 connection (RFC 9113), without a socket. Reading pauses while output is not taken. */
+export class Http2Connection {
+  readonly #sink: Sink;
+  readonly #options: Http2Options;
+  readonly #reader = new FrameReader();
+  readonly #writer: FrameWriter;
+  readonly #session: Session;
+  /** Times of the last request or reply, and of the last frame begun or completed. */
+  #activeAt: number;
+  #frameAt: number;
+  /** Since when the sink is full, or null. */
+  #stalledAt: number | null = null;
+  #over = false;
+  #inTick = false;
+  #paused = false;
+  #tickScheduled = false;
+  #flushScheduled = false;
+  #farewell: NodeJS.Timeout | undefined;
+
+  constructor(sink: Sink, options: Http2Options) {
+    this.#sink = sink;
+    this.#options = options;
+    this.#activeAt = this.#frameAt = options.clock();
+    this.#writer = new FrameWriter(sink);
+    this.#session = new Session(this.#writer, options, () => this.#replied(), this.#activeAt);
+    this.#flush();
+  }
+
+  get streams(): number {
+    return this.#session.streams.open.size;
+  }
+
+  /** Time of the last reply to a whole request, or of the beginning; null while a whole request waits for its reply. */
+  get idleSince(): number | null {
+    const { streams } = this.#session;
+    return this.#over || streams.answering > 0 ? null : streams.finishedAt;
+  }
+
+  abort(): void {
+    this.closed();
+    this.#sink.destroy();
+  }
+
+  /** @param chunk never written to again by the caller */
+  receive(chunk: Buffer): void {
+    if (this.#over) return;
+    if (!this.#midway) this.#frameAt = this.#options.clock();
+    this.#reader.push(chunk);
+    if (!this.#paused) this.#tick();
+  }
+
+  /** The sink accepts octets again. */
+  drained(): void {
+    this.#stalledAt = null;
+    // The server paused reading: this time does not count against the peer.
+    this.#frameAt = this.#options.clock();
+    this.#tick();
+  }
+
+  closed(): void {
+    this.#over = true;
+    clearTimeout(this.#farewell);
+    this.#session.streams.abandon();
+  }
+
+  /** Serves the open streams, sends GOAWAY in two steps, then closes. */
+  drain(): void {
+    if (this.#over || this.#farewell !== undefined) return;
+    this.#session.leave();
+    this.#farewell = setTimeout(() => this.#lastCall(), GOAWAY_MS);
+    this.#farewell.unref();
+    this.#flush();
+  }
+
+  /** Enforces the deadlines. Call it several times within the shortest of them. */
+  sweep(): void {
+    this.#safely(() => this.#hold());
+  }
+
+  #hold(): void {
+    const now = this.#options.clock();
+    const { requestMs, idleMs } = this.#options.limits;
+    this.#session.streams.now = now;
+    if (this.#stalledAt !== null) {
+      if (now - this.#stalledAt >= requestMs) this.#sink.destroy();
+      return;
+    }
+    const code = this.#session.streams.sweep();
+    const late = this.#midway && now - this.#frameAt >= requestMs;
+    const idle = this.streams === 0 && now - this.#activeAt >= idleMs;
+    if (code !== ERROR.none || late || idle) this.#end(code);
+    else this.#settle();
+  }
+
+  get #midway(): boolean {
+    return this.#reader.midway || this.#session.midway;
+  }
+
+  #tick(): void {
+    this.#tickScheduled = false;
+    this.#safely(() => {
+      this.#session.streams.now = this.#options.clock();
+      this.#inTick = true;
+      const code = this.#read();
+      this.#inTick = false;
+      if (code !== ERROR.none) this.#end(code);
+      else this.#settle();
+    });
+  }
+
+  /** Handles frames up to the limit of a tick. @returns an error of the connection */
+  #read(): number {
+    const session = this.#session;
+    const { streams } = session;
+    const preface = this.#reader.preface();
+    if (preface !== true) return preface === null ? ERROR.protocol : ERROR.none;
+    const enough = streams.requests + REQUESTS_A_TURN;
+    while (this.#stalledAt === null && streams.requests < enough && this.#writer.queued < OUTPUT_OCTETS) {
+      const whole = this.#reader.next();
+      if (whole === null) return ERROR.frameSize;
+      if (!whole) break;
+      const before = streams.requests;
+      const code = session.handle(this.#reader);
+      if (code !== ERROR.none) return code;
+      if (streams.requests !== before) this.#activeAt = streams.now;
+      if (!session.midway) this.#frameAt = streams.now;
+    }
+    streams.tellWindow();
+    return ERROR.none;
+  }
+
+  /** A reply is ready, perhaps long after its request. */
+  #replied(): void {
+    if (this.#over || this.#inTick || this.#flushScheduled) return;
+    this.#flushScheduled = true;
+    // Replies that become ready in one tick leave together.
+    process.nextTick(() => {
+      this.#flushScheduled = false;
+      this.#safely(() => {
+        this.#activeAt = this.#session.streams.now = this.#options.clock();
+        this.#session.streams.tellWindow();
+        this.#settle();
+      });
+    });
+  }
+
+  /** Sends frames and decides the next step: end, another tick, or more reading. */
+  #settle(): void {
+    this.#flush();
+    const session = this.#session;
+    if (session.farewell) this.#lastCall();
+    if (session.leaving && this.streams === 0 && this.#farewell === undefined) this.#end(ERROR.none);
+    if (this.#over) return;
+    const more = this.#stalledAt === null && this.#reader.unread > 0;
+    if (more && !this.#tickScheduled) {
+      this.#tickScheduled = true;
+      setImmediate(() => this.#tick());
+    }
+    this.#steer(more || this.#stalledAt !== null);
+  }
+
+  #steer(pause: boolean): void {
+    if (pause === this.#paused) return;
+    this.#paused = pause;
+    if (pause) this.#sink.pause();
+    else this.#sink.resume();
+  }
+
+  #flush(): void {
+    while (this.#stalledAt === null) {
+      const more = this.#session.streams.sender.pump();
+      if (!this.#writer.flush()) this.#stalledAt = this.#options.clock();
+      if (!more) return;
+    }
+  }
+
+  /** The second GOAWAY. The connection ends with its last stream. */
+  #lastCall(): void {
+    clearTimeout(this.#farewell);
+    this.#farewell = undefined;
+    this.#session.farewell = false;
+    if (this.#over) return;
+    this.#session.close(ERROR.none);
+    this.#settle();
+  }
+
+  /** Does nothing after the end. An unexpected exception ends the connection, not the process. */
+  #safely(work: () => void): void {
+    if (this.#over) return;
+    try {
+      work();
+    } catch (fault) {
+      this.#options.onFault(fault);
+      this.closed();
+      this.#sink.destroy();
+    }
+  }
+
+  #end(code: number): void {
+    if (this.#over) return;
+    this.#session.close(code);
+    this.#writer.flush();
+    this.closed();
+    this.#sink.end();
+  }
+}

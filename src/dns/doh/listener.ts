@@ -1,0 +1,113 @@
+import { createServer, type TLSSocket } from 'node:tls';
+import { LIMITS } from '../../base/limits.ts';
+import { admitConnections } from '../connections/admission.ts';
+import {
+  CONNECTION_LIMITS,
+  ConnectionLimit,
+  type ConnectionLimits,
+} from '../connections/connection-limit.ts';
+import type { ConnectionTable } from '../connections/connection-table.ts';
+import { ReplyDecorator } from '../edns/decorator.ts';
+import { readClientHelloFirst } from '../shared/client-hello.ts';
+import { type ListenOptions, once } from '../shared/listener.ts';
+import {
+  closeFailedHandshakes,
+  handshakeLimits,
+  type TlsListener,
+  type TlsListenOptions,
+  tlsOptions,
+  tlsReloader,
+} from '../shared/tls.ts';
+import { listening } from '../stream/stream-server.ts';
+import { answerRequest, COMMON_HEADERS, type DohApi } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import { Http1Server } from './http1-server.ts';
+import { commonHeaders } from './http2/hpack/hpack-encoder.ts';
+import { Http2Server } from './http2/server.ts';
+import { type DohService, serveExchange } from './serve.ts';
+
+export interface DohLimits extends ConnectionLimits {
+  /** Milliseconds without a request after which a connection is closed. */
+  readonly idleMs: number;
+  /** Milliseconds for a request to arrive whole. */
+  readonly requestMs: number;
+  /** Concurrent streams of one HTTP/2 connection. */
+  readonly streams: number;
+}
+
+export const DOH_LIMITS: DohLimits = {
+  ...CONNECTION_LIMITS,
+  idleMs: 30_000,
+  requestMs: 10_000,
+  streams: LIMITS.dohStreams,
+};
+
+export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi, 'json' | 'schema'> {
+  /** Overrides of the defaults. */
+  readonly limits?: Partial<DohLimits>;
+  /** Rate limit: 0 lets a request pass, n answers 429 with `Retry-After: n` (seconds). */
+  readonly admit?: ((address: string) => number) | null;
+  /** Connections of the process; without it this listener counts its own. */
+  readonly connections?: ConnectionTable | null;
+}
+
+export type DohListener = TlsListener;
+
+/** DNS over HTTPS (RFC 8484) and its JSON form, over HTTP/2 and HTTP/1.1. */
+export async function listenDoh(options: DohOptions): Promise<DohListener> {
+  const limits = { ...DOH_LIMITS, ...options.limits };
+  const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
+  const api: DohApi = { ...options, decorator };
+  const { clock, observe, onFault, admit = null } = options;
+  const service: DohService = {
+    admit,
+    answer: (request, address) => answerRequest(request, api, address),
+    onFault,
+  };
+
+  const http1 = new Http1Server({
+    ...limits,
+    clock,
+    onExchange: (exchange) => serveExchange(exchange, service),
+  });
+  const http2 = new Http2Server({
+    limits: { ...limits, body: LIMITS.dohBody },
+    clock,
+    onRequest: (exchange: Exchange) => serveExchange(exchange, service),
+    onFault,
+    common: commonHeaders(COMMON_HEADERS),
+  });
+  const server = createServer({ ...tlsOptions(options), ALPNProtocols: ['h2', 'http/1.1'] });
+  readClientHelloFirst(server);
+  closeFailedHandshakes(server);
+  const guarded = admitConnections(server, {
+    transport: 'doh',
+    connectionLimit: new ConnectionLimit(limits, 'doh', options.connections ?? null),
+    observe,
+    clock,
+    handshake: handshakeLimits(options),
+  });
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.destroyed) return;
+    guarded.serve(socket, (socket.alpnProtocol === 'h2' ? http2 : http1).serve(socket));
+  });
+
+  const address = await listening(server, options).catch((fault: unknown) => {
+    http2.stop();
+    guarded.stop();
+    throw fault;
+  });
+  server.on('error', options.onFault);
+  http1.start();
+  return {
+    transport: 'doh',
+    address,
+    reloadTls: tlsReloader(server, options),
+    close: once(async (graceMs) => {
+      http2.drain();
+      http1.drain();
+      await guarded.closeWithin(graceMs);
+      http2.stop();
+    }),
+  };
+}

@@ -1,0 +1,196 @@
+import type { Clock } from '../../base/clock.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Transport } from '../../base/network/transport.ts';
+import { EDNS_OPTION } from '../../protocol/dns/codes.ts';
+import { type EdnsOption, findOption } from '../../protocol/dns/message/edns.ts';
+import { type DnsRequest, decodeRequest, isRequestFault } from '../../protocol/dns/message/request.ts';
+import { udpLimit } from '../../protocol/dns/skim.ts';
+import { DATASETS_RESOURCE } from '../../protocol/names/labels.ts';
+import { DATASETS_KEY } from '../../view/freshness.ts';
+import type { PacketHandler } from '../shared/handler.ts';
+import { queryOf } from './asked.ts';
+import type { Validity } from './cache/cache-rows.ts';
+import { type Generation, newGeneration } from './cache/generation.ts';
+import type { PacketCacheSettings } from './cache/packet-cache.ts';
+import { truncated, writeFault, writeReply } from './reply/reply.ts';
+import { blankBody, busyBody } from './reply/reply-body.ts';
+import { type Answer, mayNeedSignatures, mayNeedWork, type RespondContext, respond } from './respond.ts';
+import { type Route, route } from './route.ts';
+import { finishZoneless } from './signing/secure.ts';
+import { SigningBudget } from './signing/signing-budget.ts';
+import type { ServedZone } from './zone/served-zone.ts';
+
+/** The counters that a Change increments (edge/view/freshness.ts). */
+export interface FreshnessReader {
+  read(index: number): number;
+  counterOfKey(key: string): number;
+  counterOfNamespace(name: string): number;
+}
+
+export interface PacketContext extends RespondContext {
+  readonly zones: readonly ServedZone[];
+  readonly freshness: FreshnessReader;
+  readonly clock: Clock;
+  readonly cache?: PacketCacheSettings;
+  readonly observe?: CacheObserver;
+  /** Timers of the queue of questions that wait for a signature. */
+  readonly timers?: Timers;
+}
+
+/** What the signing budget did: reply truncated to TC, question queued, or refused. */
+export type SigningEvent = 'truncated' | 'waited' | 'refused';
+
+/** Counts events of the handler. Must not throw or block. */
+export interface CacheObserver {
+  cacheHit(): void;
+  cacheMiss(): void;
+  signing(event: SigningEvent): void;
+}
+
+export interface ReloadableHandler extends PacketHandler {
+  /** Starts a new generation with an empty cache. A query that waits for a service ends in its old generation. */
+  reload(zones: readonly ServedZone[]): void;
+}
+
+const UNOBSERVED: CacheObserver = { cacheHit() {}, cacheMiss() {}, signing() {} };
+
+/** The counter of a reply that depends on nothing stored. */
+const NO_STRIPE = -1;
+const UNCOUNTED = {
+  namespaceStripe: NO_STRIPE,
+  namespaceCount: 0,
+  keyStripe: NO_STRIPE,
+  keyCount: 0,
+} as const;
+
+type Counts = Omit<Validity, 'from' | 'until'>;
+type CountedFrom = Omit<Validity, 'until'>;
+
+/** Makes the handler that all transports call. It never throws or rejects. */
+export function makePacketHandler(options: PacketContext): ReloadableHandler {
+  const { accounting, clock, freshness, view, observe = UNOBSERVED } = options;
+  const nsid: EdnsOption = { code: EDNS_OPTION.NSID, data: Buffer.from(options.identity) };
+  const begin = (zones: readonly ServedZone[]): Generation =>
+    newGeneration(zones, (index) => (index === NO_STRIPE ? 0 : freshness.read(index)), options.cache);
+  let current = begin(options.zones);
+  const budget = new SigningBudget(clock, options.timers ?? realTimers);
+
+  /** Called before the view is read, so that a change in between makes the reply void. */
+  function countersOf(to: Route): Counts {
+    const text = to.kind === 'text' || to.kind === 'other' ? to.text : null;
+    if (text?.kind === 'query') {
+      const { namespace, resource, key } = text.query;
+      return countersBy(namespace, resource === DATASETS_RESOURCE ? DATASETS_KEY : key);
+    }
+    const unanswered = text === null ? null : queryOf(text);
+    // Who is told of it depends on the namespace.
+    if (unanswered !== null) return countersBy(unanswered.namespace, null);
+    const labels = text?.kind === 'short' ? (text.below?.split('.') ?? []) : [];
+    return labels.length < 2 ? UNCOUNTED : countersBy(labels.at(-2)!, null);
+  }
+
+  function countersBy(namespace: string, key: string | null): Counts {
+    const namespaceStripe = freshness.counterOfNamespace(namespace);
+    const keyStripe = key === null ? NO_STRIPE : freshness.counterOfKey(key);
+    return {
+      namespaceStripe,
+      namespaceCount: freshness.read(namespaceStripe),
+      keyStripe,
+      keyCount: keyStripe === NO_STRIPE ? 0 : freshness.read(keyStripe),
+    };
+  }
+
+  function send(
+    packet: Uint8Array,
+    request: DnsRequest,
+    { body, tag }: Answer,
+    { cache }: Generation,
+    counted: CountedFrom,
+    transport: Transport,
+    work: number,
+  ): Uint8Array {
+    const wantsNsid = request.edns !== null && findOption(request.edns.options, EDNS_OPTION.NSID) !== null;
+    const reply = writeReply(request, body, wantsNsid ? nsid : null);
+    budget.spend(body.freshSignatures + work);
+    cache.store(packet, packet.length, reply, { until: body.until, ...counted }, tag);
+    const fits =
+      transport !== 'udp' || reply.bytes.length <= udpLimit(request.edns?.payload ?? null, LIMITS.udpPayload);
+    // A reply with TC is not counted: its question is repeated over TCP.
+    if (!fits) return truncated(reply, request.questionEnd);
+    if (tag !== null) accounting?.record(tag, transport, counted.from, durationSince(counted.from));
+    return reply.bytes;
+  }
+
+  function answer(
+    packet: Uint8Array,
+    request: DnsRequest,
+    to: Route,
+    generation: Generation,
+    transport: Transport,
+    work: number,
+  ): Uint8Array | Promise<Uint8Array> {
+    const now = clock();
+    const counted = { from: now, ...countersOf(to) };
+    view.refresh();
+    const answer = respond(request, to, options, now, transport);
+    return answer instanceof Promise
+      ? answer.then((late) => send(packet, request, late, generation, counted, transport, work))
+      : send(packet, request, answer, generation, counted, transport, work);
+  }
+
+  function durationSince(from: number): number {
+    return Math.min(LIMITS.queryLogDurationMs, Math.max(0, clock() - from));
+  }
+
+  /** Without a signature left for signing or computing, UDP gets TC, because its source may be forged. A TCP peer is proven, and waits. */
+  function postponed(
+    request: DnsRequest,
+    answer: () => Uint8Array | Promise<Uint8Array>,
+    isForgeable: boolean,
+    share: number,
+  ): Uint8Array | Promise<Uint8Array> {
+    if (isForgeable) {
+      observe.signing('truncated');
+      return truncated(writeReply(request, finishZoneless(blankBody())), request.questionEnd);
+    }
+    const refuse = (): Uint8Array => {
+      observe.signing('refused');
+      return writeReply(request, finishZoneless(busyBody())).bytes;
+    };
+    const waiting = budget.wait(answer, refuse, share);
+    if (waiting === null) return refuse();
+    observe.signing('waited');
+    return waiting;
+  }
+
+  return {
+    reload(zones) {
+      current = begin(zones);
+    },
+    hot(request, length, transport, out) {
+      const { cache } = current;
+      const now = clock();
+      const octets = cache.lookup(request, length, transport === 'udp', out, now);
+      if (octets === 0) {
+        observe.cacheMiss();
+        return 0;
+      }
+      observe.cacheHit();
+      if (cache.tag !== null) accounting?.record(cache.tag, transport, now, 0);
+      return octets;
+    },
+    slow(packet, transport, proven, share = 0) {
+      const request = decodeRequest(packet, packet.length);
+      if (request === null) return null;
+      if (isRequestFault(request)) return writeFault(request);
+      const generation = current;
+      const to = route(request, generation.zones);
+      const work = mayNeedWork(request, to, options);
+      const now = () => answer(packet, request, to, generation, transport, work);
+      return (work > 0 || mayNeedSignatures(request, to)) && !budget.isOpen
+        ? postponed(request, now, transport === 'udp' && !proven, share)
+        : now();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import type { Transport } from '../../base/network/transport.ts';
+
+/** Number of shares of the queue in which questions wait for a signature. One source uses one share. */
+export const QUEUE_SHARES = 64;
+
+/** Answers queries. It knows the transport and never the peer's address. Neither method throws or rejects. */
+export interface PacketHandler {
+  /** Copies the cached reply to `request[0..length)` into `out`. @returns its octets; 0: not cached, call `slow` */
+  hot(request: Uint8Array, length: number, transport: Transport, out: Buffer): number;
+  /**
+   * Answers any query; synchronous unless a service has to wait. Copy the reply before changing it: the cache shares it.
+   * @param proven the peer receives at its address: it sent a valid server cookie (RFC 7873) or opened a stream
+   * @param share where the question waits, 0 (default) to QUEUE_SHARES - 1; see `queueShare`
+   * @returns the reply, or null: the request is no query and gets no reply (RFC 8906)
+   */
+  slow(
+    request: Uint8Array,
+    transport: Transport,
+    proven: boolean,
+    share?: number,
+  ): Uint8Array | null | Promise<Uint8Array | null>;
+}
+
+/** The result of a JSON API request. */
+export type JsonResult =
+  /** A parameter is wrong: 400. */
+  | { readonly kind: 'refused'; readonly error: string }
+  /** For `ct=application/dns-message`: the DNS message itself. Null: 400. */
+  | { readonly kind: 'message'; readonly reply: Uint8Array | null }
+  /** `reply` is the DNS message that `document` shows; its TTLs set the HTTP cache time. */
+  | { readonly kind: 'document'; readonly document: object; readonly reply: Uint8Array }
+  /** The reply is not a DNS message: 500. */
+  | { readonly kind: 'unreadable' };
+
+/** `GET /resolve`. @param ask sends one DNS query over the transport of the request; null: not a query */
+export type JsonApi = (
+  params: URLSearchParams,
+  ask: (query: Uint8Array) => Uint8Array | null | Promise<Uint8Array | null>,
+) => JsonResult | Promise<JsonResult>;

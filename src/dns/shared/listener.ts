@@ -1,0 +1,53 @@
+import type { Clock } from '../../base/clock.ts';
+import type { ConnectionEvent, LimitedEvent, Transport } from '../../base/network/transport.ts';
+import type { ServerCookies } from '../edns/cookies.ts';
+import type { PacketHandler } from './handler.ts';
+
+/** Counts of a listener, without clients or questions. On the hot path: methods must neither throw nor wait. */
+export interface TransportObserver {
+  /** One reply left. @param rcode of the header, 4 bits @param seconds since the query; 0: from the packet cache */
+  reply(transport: Transport, octets: number, rcode: number, seconds: number): void;
+  /** An eviction also counts as a close. */
+  connection(transport: Transport, event: ConnectionEvent): void;
+  /** A message that got no reply, or a query over HTTP that got a 400. */
+  malformed(transport: Transport): void;
+  /** The rate limit dropped or truncated a reply over UDP. */
+  limited(event: LimitedEvent): void;
+  /** A query over UDP was dropped because the queue of misses was full. */
+  missDropped(): void;
+}
+
+/** A port of 0 takes a free one. */
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly handler: PacketHandler;
+  readonly clock: Clock;
+  readonly observe: TransportObserver;
+  /** Null: COOKIE options are ignored. */
+  readonly cookies?: ServerCookies | null;
+  /** SO_REUSEPORT: threads share the port, and the kernel spreads clients over them. */
+  readonly reusePort: boolean;
+  /** An error that cost at most one packet or connection, for the log. Holds no client data. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+export interface Listener {
+  readonly transport: Transport;
+  readonly address: { readonly host: string; readonly port: number };
+  /** Stops accepting, answers queries in flight, closes after `graceMs` at the latest. A second call waits for the first. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** The response code in a reply's header (RFC 1035 §4.1.1). */
+export function headerRcode(reply: Uint8Array): number {
+  return reply[3]! & 0x0f;
+}
+
+/** Calls `work` once: signals repeat, and each calls `close`. */
+export function once<A extends unknown[]>(
+  work: (...args: A) => Promise<void>,
+): (...args: A) => Promise<void> {
+  let running: Promise<void> | null = null;
+  return (...args) => (running ??= work(...args));
+}

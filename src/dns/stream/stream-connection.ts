@@ -1,0 +1,249 @@
+import type { Socket } from 'node:net';
+import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import type { Transport } from '../../base/network/transport.ts';
+import type { ReplyDecorator } from '../edns/decorator.ts';
+import type { QueryMeter } from '../rate-limit/rate-limit.ts';
+import { headerRcode, type ListenOptions } from '../shared/listener.ts';
+import { queueShare } from '../shared/queue-share.ts';
+import { FrameSplitter } from './framing.ts';
+import { copyOfReplies, endReply, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './reply-buffer.ts';
+
+/** Queries answered in one tick, and chunks gathered for it, so that one busy peer does not delay the others. */
+const QUERIES_A_TURN = 128;
+/** Octets gathered for one tick: one read. More would be memory that the peer fills, as long as it does not read. */
+const OCTETS_A_TURN = 65_536;
+/** Milliseconds to wait for the peer's FIN: closing at once would reset unread replies. */
+const LINGER_MS = 500;
+
+export interface ConnectionContext extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
+  readonly transport: Transport;
+  readonly decorator: ReplyDecorator;
+  readonly meter?: ((address: string) => QueryMeter) | null;
+  /** Calls back when the wait of a peer over its rate ends. */
+  readonly timers?: Timers;
+  /** Reading pauses above this many queries in flight. */
+  readonly pipeline: number;
+}
+
+/** One connection (RFC 7766). Replies leave in any order. Reading stops for too many queries, unread replies or rate. */
+export class StreamConnection {
+  /** Time of the last query or reply, or of the first octet of a message. */
+  activeAt: number;
+  /** Time of the last whole query or reply. */
+  #finishedAt: number;
+  /** Since when the write buffer is full, or null. */
+  stalledAt: number | null = null;
+  inFlight = 0;
+  readonly #socket: Socket;
+  readonly #context: ConnectionContext;
+  readonly #splitter = new FrameSplitter();
+  /** Saved at the start: a closed socket has no address. */
+  readonly #address: string;
+  readonly #meter: QueryMeter | null;
+  /** A query over the rate, and the function that cancels its wait. */
+  #held: Uint8Array | null = null;
+  #waking: (() => void) | null = null;
+  #peerEnded = false;
+  #draining = false;
+  #hungUp = false;
+  #tickScheduled = false;
+  readonly #onTick = (): void => {
+    if (this.#tickScheduled) this.#tick();
+  };
+
+  constructor(socket: Socket, context: ConnectionContext) {
+    this.#socket = socket;
+    this.#context = context;
+    this.activeAt = this.#finishedAt = context.clock();
+    this.#address = socket.remoteAddress ?? '';
+    this.#meter = context.meter?.(this.#address) ?? null;
+    socket.setNoDelay(true);
+    // 'close' follows, and does the accounting.
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.#waking?.());
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
+    socket.on('drain', () => this.#onDrain());
+    socket.on('end', () => {
+      this.#peerEnded = true;
+      this.#settle();
+    });
+  }
+
+  /** Time of the last whole query or reply; null while the server is at work. A message that does not end is no work. */
+  get idleSince(): number | null {
+    return this.inFlight > 0 || this.#tickScheduled ? null : this.#finishedAt;
+  }
+
+  /** Stops reading, answers the queries received, closes. */
+  drain(): void {
+    this.#draining = true;
+    this.#settle();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #onData(chunk: Uint8Array): void {
+    if (this.#draining || this.#hungUp) return;
+    if (!this.#splitter.pending) this.activeAt = this.#context.clock();
+    this.#splitter.push(chunk);
+    // Each TLS record of a read is an event of its own: one tick answers them all. Only a tick can stop the next read.
+    const { chunks, octets } = this.#splitter;
+    if (chunks >= QUERIES_A_TURN || octets >= OCTETS_A_TURN) this.#tick();
+    else this.#scheduleTick();
+  }
+
+  #scheduleTick(): void {
+    if (this.#tickScheduled) return;
+    this.#tickScheduled = true;
+    setImmediate(this.#onTick);
+  }
+
+  #onDrain(): void {
+    this.stalledAt = null;
+    this.#tick();
+  }
+
+  get #paused(): boolean {
+    return this.stalledAt !== null || this.#waking !== null || this.inFlight >= this.#context.pipeline;
+  }
+
+  /** Answers the messages received, and writes all ready replies together. */
+  #tick(): void {
+    this.#tickScheduled = false;
+    if (this.#socket.destroyed) return;
+    let octets = 0;
+    let left = QUERIES_A_TURN;
+    while (!this.#paused && left > 0 && octets < WRITE_BUFFER_OCTETS) {
+      const query = this.#next();
+      if (query === null) break;
+      left--;
+      octets += this.#answer(query, octets);
+    }
+    if (octets > 0) this.#write(octets);
+    this.#steer(left === 0 || octets >= WRITE_BUFFER_OCTETS);
+  }
+
+  /** The next query. A query over the rate is kept, and reading stops until the period ends. */
+  #next(): Uint8Array | null {
+    const query = this.#held ?? this.#splitter.next();
+    this.#held = null;
+    const waitMs = query === null || this.#meter === null ? 0 : this.#meter();
+    if (waitMs === 0) return query;
+    this.#held = query;
+    // The server causes this wait: it does not count as idle time.
+    this.activeAt = this.#context.clock();
+    this.#waking = (this.#context.timers ?? backgroundTimers).after(waitMs, () => {
+      this.#waking = null;
+      // The 'close' event of a destroyed socket may come later than this.
+      if (!this.#socket.destroyed) this.#tick();
+    });
+    return null;
+  }
+
+  /** Decides the next step: stop, another tick, or more reading. */
+  #steer(unfinished: boolean): void {
+    if (this.#socket.destroyed) return;
+    if (this.#splitter.fault) {
+      this.#context.observe.malformed(this.#context.transport);
+      this.drain();
+      return;
+    }
+    if (this.#paused) {
+      this.#socket.pause();
+      return;
+    }
+    if (unfinished) {
+      this.#socket.pause();
+      this.#scheduleTick();
+      return;
+    }
+    this.#settle();
+    this.#socket.resume();
+  }
+
+  /** Puts a reply to the reply buffer at `at`. @returns its octets with its length; 0: it comes later, or never */
+  #answer(query: Uint8Array, at: number): number {
+    const { handler, transport, decorator, clock, observe, onFault } = this.#context;
+    const askedAt = clock();
+    this.activeAt = this.#finishedAt = askedAt;
+    try {
+      const out = replyAt(at);
+      let octets = handler.hot(query, query.length, transport, out);
+      if (octets > 0) {
+        if (decorator.read(query)) octets = decorator.finish(this.#address, out, octets);
+        observe.reply(transport, octets, headerRcode(out), 0);
+        return endReply(at, octets);
+      }
+      const reply = handler.slow(query, transport, true, queueShare(this.#address));
+      if (!(reply instanceof Promise)) return this.#put(query, reply, askedAt, at);
+      this.inFlight++;
+      reply.then(
+        (late) => this.#finish(this.#put(query, late, askedAt, 0)),
+        (fault: unknown) => {
+          onFault(fault);
+          this.#finish(0);
+        },
+      );
+    } catch (fault) {
+      onFault(fault);
+    }
+    return 0;
+  }
+
+  #put(query: Uint8Array, reply: Uint8Array | null, askedAt: number, at: number): number {
+    const { transport, decorator, clock, observe, onFault } = this.#context;
+    if (reply === null) {
+      observe.malformed(transport);
+      return 0;
+    }
+    if (reply.length > LONGEST) {
+      onFault(new RangeError('reply exceeds the length field'));
+      return 0;
+    }
+    const out = replyAt(at);
+    out.set(reply);
+    const octets = decorator.read(query) ? decorator.finish(this.#address, out, reply.length) : reply.length;
+    observe.reply(transport, octets, headerRcode(out), (clock() - askedAt) / 1000);
+    return endReply(at, octets);
+  }
+
+  /** @param octets of the reply in the reply buffer, or 0 */
+  #finish(octets: number): void {
+    const wasPaused = this.#paused;
+    this.inFlight--;
+    this.activeAt = this.#finishedAt = this.#context.clock();
+    if (this.#socket.destroyed) return;
+    if (octets > 0) {
+      this.#corkTick();
+      this.#write(octets);
+    }
+    if (wasPaused && !this.#paused && !this.#tickScheduled) this.#tick();
+    else this.#settle();
+  }
+
+  /** Replies that become ready in one tick leave in one segment. */
+  #corkTick(): void {
+    if (this.#socket.writableCorked > 0) return;
+    this.#socket.cork();
+    process.nextTick(() => this.#socket.uncork());
+  }
+
+  /** Writes what the reply buffer holds. */
+  #write(octets: number): void {
+    if (!this.#socket.write(copyOfReplies(octets))) this.stalledAt ??= this.#context.clock();
+  }
+
+  /** Closes once no reply is due: after the peer's FIN (RFC 7766 §6.2.4), or when draining. */
+  #settle(): void {
+    // While paused or scheduled, whole queries are still waiting.
+    const asked = this.#tickScheduled || this.#paused || this.inFlight > 0;
+    if (asked || this.#hungUp || !(this.#draining || this.#peerEnded)) return;
+    this.#hungUp = true;
+    this.#socket.end();
+    // Keep reading and discard, so that the peer's FIN is seen.
+    this.#socket.resume();
+    setTimeout(() => this.#socket.destroySoon(), LINGER_MS).unref();
+  }
+}

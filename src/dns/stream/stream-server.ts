@@ -1,0 +1,135 @@
+import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Timers } from '../../base/lifecycle/timers.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { admitConnections } from '../connections/admission.ts';
+import {
+  CONNECTION_LIMITS,
+  ConnectionLimit,
+  type ConnectionLimits,
+} from '../connections/connection-limit.ts';
+import type { ConnectionTable } from '../connections/connection-table.ts';
+import { ReplyDecorator } from '../edns/decorator.ts';
+import type { QueryMeter } from '../rate-limit/rate-limit.ts';
+import { type Listener, type ListenOptions, once } from '../shared/listener.ts';
+import type { HandshakeLimits } from '../shared/tls.ts';
+import { StreamConnection } from './stream-connection.ts';
+
+export interface StreamLimits extends ConnectionLimits {
+  /** Milliseconds of silence, or for one message to become complete, before a connection closes. */
+  readonly idleMs: number;
+  /** Milliseconds for a full write buffer to empty. */
+  readonly drainMs: number;
+  /** Queries in flight on one connection. */
+  readonly pipeline: number;
+}
+
+export const STREAM_LIMITS: StreamLimits = {
+  ...CONNECTION_LIMITS,
+  idleMs: LIMITS.tcpIdleMs,
+  drainMs: 10_000,
+  pipeline: LIMITS.tcpPipeline,
+};
+
+export interface StreamOptions extends ListenOptions {
+  /** Overrides of the defaults. */
+  readonly limits?: Partial<StreamLimits>;
+  /** Counts the queries of one peer. */
+  readonly meter?: ((address: string) => QueryMeter) | null;
+  readonly timers?: Timers;
+  /** Connections of the process; without it this listener counts its own. */
+  readonly connections?: ConnectionTable | null;
+}
+
+/** Divides the idle time of a crowded listener. */
+const CROWDED_DIVISOR = 4;
+/** Deadlines are checked this many times within the shortest of them. */
+const SWEEPS = 4;
+const BACKLOG = 4096;
+
+/** DNS over a `net.Server` made with `allowHalfOpen` and `WRITE_BUFFER_OCTETS`. @param handshake null for TCP */
+export async function serveStreams(
+  server: Server,
+  transport: 'tcp' | 'dot',
+  options: StreamOptions,
+  handshake: HandshakeLimits | null,
+): Promise<Listener> {
+  const limits = { ...STREAM_LIMITS, ...options.limits };
+  const connectionLimit = new ConnectionLimit(limits, transport, options.connections ?? null);
+  const open = new Map<Socket, StreamConnection>();
+  const idleMs = (): number => (connectionLimit.crowded ? limits.idleMs / CROWDED_DIVISOR : limits.idleMs);
+  // The keepalive option announces the timeout that is enforced.
+  const decorator = new ReplyDecorator(transport, { cookies: options.cookies ?? null, idleMs });
+  const context = { ...options, transport, decorator, pipeline: limits.pipeline };
+
+  let closing = false;
+  const { clock, observe } = options;
+  const guarded = admitConnections(server, {
+    transport,
+    connectionLimit,
+    observe,
+    clock,
+    handshake,
+  });
+  server.on(handshake === null ? 'connection' : 'secureConnection', (socket: Socket) => {
+    if (socket.destroyed) return;
+    const connection = new StreamConnection(socket, context);
+    if (closing) connection.drain();
+    open.set(socket, connection);
+    guarded.serve(socket, {
+      since: () => connection.idleSince,
+      giveWay: () => {
+        open.delete(socket);
+        socket.destroy();
+      },
+    });
+    socket.once('close', () => open.delete(socket));
+  });
+
+  const sweeper = setInterval(
+    () => sweep(open.values(), options.clock(), idleMs(), limits.drainMs),
+    Math.max(10, Math.min(limits.idleMs, limits.drainMs) / SWEEPS),
+  );
+  sweeper.unref();
+
+  const address = await listening(server, options).catch((fault: unknown) => {
+    clearInterval(sweeper);
+    guarded.stop();
+    throw fault;
+  });
+  server.on('error', options.onFault);
+  return {
+    transport,
+    address,
+    close: once(async (graceMs) => {
+      closing = true;
+      for (const connection of open.values()) connection.drain();
+      await guarded.closeWithin(graceMs);
+      clearInterval(sweeper);
+    }),
+  };
+}
+
+function sweep(open: Iterable<StreamConnection>, now: number, idleMs: number, drainMs: number): void {
+  for (const connection of open) {
+    const { activeAt, stalledAt, inFlight } = connection;
+    const idleTooLong = inFlight === 0 && now - activeAt >= idleMs;
+    const stalledTooLong = stalledAt !== null && now - stalledAt >= drainMs;
+    if (idleTooLong || stalledTooLong) connection.destroy();
+  }
+}
+
+/** Rejects as `listen` fails (address in use, no permission). */
+export function listening(
+  server: Server,
+  options: Pick<ListenOptions, 'host' | 'port' | 'reusePort'>,
+): Promise<{ host: string; port: number }> {
+  const { host, port, reusePort } = options;
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, reusePort, backlog: BACKLOG }, () => {
+      server.off('error', reject);
+      const bound = server.address() as AddressInfo;
+      resolve({ host: bound.address, port: bound.port });
+    });
+  });
+}

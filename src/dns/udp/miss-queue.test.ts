@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeGate, setting } from '../../../test/support/dns/fakes.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { MISSES_PER_TICK, type Miss, MissQueue } from './miss-queue.ts';
+
+/** A queue whose ticks the test runs. */
+function scene(answer: (miss: Miss<number>) => void = () => {}, inFlight = 10) {
+  const options = { ...setting(), inFlight };
+  const answered: number[] = [];
+  const ticks: (() => void)[] = [];
+  const ended = { ticks: 0 };
+  const queue = new MissQueue<number>(options, {
+    answer(miss) {
+      answered.push(miss.peer);
+      answer(miss);
+    },
+    tickEnded: () => void ended.ticks++,
+    defer: (turn) => void ticks.push(turn),
+  });
+  const offer = (peer: number, octets = 40): boolean => {
+    if (!queue.hasRoom(octets)) return false;
+    queue.push({ query: new Uint8Array(octets), peer, askedAt: 0 });
+    return true;
+  };
+  return { options, queue, answered, ticks, ended, offer };
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+test('16 misses are answered per tick, oldest first, and never in the tick of their arrival', () => {
+  const { offer, answered, ticks, ended } = scene();
+  for (const peer of upTo(MISSES_PER_TICK * 2 + 3)) offer(peer);
+  assert.deepEqual([answered, ticks.length], [[], 1]);
+  ticks.shift()!();
+  assert.deepEqual([answered, ticks.length], [upTo(MISSES_PER_TICK), 1]);
+  ticks.shift()!();
+  ticks.shift()!();
+  assert.deepEqual([answered, ticks.length], [upTo(MISSES_PER_TICK * 2 + 3), 0]);
+  assert.equal(ended.ticks, 3);
+  offer(7);
+  assert.equal(ticks.length, 1, 'a new miss schedules a tick');
+});
+
+test('the number of waiting misses: the limit, and one more, which is counted', () => {
+  const { offer, ticks, answered, options } = scene();
+  for (const peer of upTo(LIMITS.udpMisses)) assert.equal(offer(peer), true);
+  assert.equal(offer(LIMITS.udpMisses), false);
+  assert.equal(options.observe.count('miss dropped'), 1);
+  ticks.shift()!();
+  for (const peer of upTo(MISSES_PER_TICK)) assert.equal(offer(LIMITS.udpMisses + peer), true);
+  assert.equal(offer(0), false);
+  while (ticks.length > 0) ticks.shift()!();
+  assert.deepEqual(answered, upTo(LIMITS.udpMisses + MISSES_PER_TICK));
+});
+
+test('the octets of waiting misses: the limit, and one more', () => {
+  const { offer, ticks, options } = scene();
+  const long = 65_536;
+  const fit = LIMITS.udpMissOctets / long;
+  for (const peer of upTo(fit)) assert.equal(offer(peer, long), true);
+  assert.equal(offer(fit, 1), false);
+  assert.equal(options.observe.count('miss dropped'), 1);
+  ticks.shift()!();
+  assert.equal(offer(fit, long), true, 'what was answered is not counted');
+});
+
+test('a fault costs one miss', () => {
+  const { offer, ticks, answered, options } = scene(({ peer }) => {
+    if (peer === 1) throw new Error('fault of a miss');
+  });
+  for (const peer of upTo(3)) offer(peer);
+  ticks.shift()!();
+  assert.deepEqual([answered, options.faults.length], [[0, 1, 2], 1]);
+});
+
+test('finishing answers what waits, and waits for what services owe', async () => {
+  const gate = makeGate();
+  const { offer, ticks, queue, answered } = scene(() => queue.wait(gate.opened, () => {}));
+  offer(1);
+  let finished = false;
+  const finishing = queue.finish(60_000).then(() => (finished = true));
+  assert.equal(queue.isFinishing, true);
+  ticks.shift()!();
+  await new Promise(setImmediate);
+  assert.deepEqual([answered, finished], [[1], false]);
+  gate.open();
+  await finishing;
+});
+
+test('finishing an empty queue takes no time; a queue that gets no tick takes the grace period', async () => {
+  await scene().queue.finish(60_000);
+  const { offer, queue } = scene();
+  offer(1);
+  await queue.finish(1);
+});

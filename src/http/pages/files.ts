@@ -1,0 +1,131 @@
+/** The built dashboard, in memory. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip, constants as zlib } from 'node:zlib';
+import { LIMITS } from '../../base/limits.ts';
+import type { Coding } from './content-coding.ts';
+
+export interface DashboardFile {
+  readonly type: string;
+  /** Entity tag of the content, whatever its coding. */
+  readonly tag: string;
+  /** Its name has a hash of its content. */
+  readonly isImmutable: boolean;
+  readonly isCompressible: boolean;
+  /** Compresses once, at the first call for each coding. */
+  octets(coding: Coding): Promise<Buffer>;
+}
+
+export interface DashboardFiles {
+  /** The one page, which shows the screen of its path. */
+  readonly shell: DashboardFile;
+  /** The same page for a request without a session cookie: it says so, and need not ask the API who is signed in. */
+  readonly guestShell: DashboardFile;
+  /** By path, such as `/assets/main-AB12CD34.js`. */
+  readonly files: ReadonlyMap<string, DashboardFile>;
+}
+
+/** Media types by extension, and whether compression helps. Files of other types are not served. */
+const TYPES: Readonly<Record<string, readonly [type: string, isCompressible: boolean]>> = {
+  '.css': ['text/css; charset=utf-8', true],
+  '.html': ['text/html; charset=utf-8', true],
+  '.ico': ['image/x-icon', true],
+  '.js': ['text/javascript; charset=utf-8', true],
+  '.json': ['application/json; charset=utf-8', true],
+  '.png': ['image/png', false],
+  '.svg': ['image/svg+xml', true],
+  '.webmanifest': ['application/manifest+json', true],
+  '.woff2': ['font/woff2', false],
+};
+const SHELL = 'index.html';
+/** As esbuild writes them: NAME-HASH.js. */
+const HASHED_NAME = /-[0-9A-Z]{8}\.[a-z0-9]+$/;
+
+/**
+ * Reads what `dashboard/build.ts` wrote.
+ * @returns null when it is not built
+ * @throws RangeError above the limit of octets
+ */
+export function readDashboard(folder: string): DashboardFiles | null {
+  const files = new Map<string, DashboardFile>();
+  let octets = 0;
+  for (const path of filesBelow(folder)) {
+    const known = TYPES[extname(path)];
+    // What is served has a name by its content, apart from the page: `manifest.json` is for tests.
+    if (known === undefined || (!path.startsWith('assets/') && path !== SHELL)) continue;
+    const content = readFileSync(join(folder, path));
+    octets += content.length;
+    if (octets > LIMITS.dashboardOctets)
+      throw new RangeError(`the files in ${folder} have more than ${LIMITS.dashboardOctets} octets`);
+    files.set(
+      `/${path}`,
+      fileOf(content, known[0], { isImmutable: HASHED_NAME.test(path), isCompressible: known[1] }),
+    );
+  }
+  const shell = files.get(`/${SHELL}`);
+  return shell === undefined ? null : { shell, guestShell: guestPage(folder), files };
+}
+
+/** `data-session` is read by dashboard/src/app/session.ts. */
+function guestPage(folder: string): DashboardFile {
+  const html = readFileSync(join(folder, SHELL), 'utf8').replace('<html ', '<html data-session="none" ');
+  return fileOf(Buffer.from(html), TYPES['.html']![0], { isImmutable: false, isCompressible: true });
+}
+
+export function pageOf(html: string): DashboardFile {
+  return fileOf(Buffer.from(html), TYPES['.html']![0], { isImmutable: false, isCompressible: false });
+}
+
+/** Relative paths. Symbolic links are left out: they may lead anywhere. */
+function filesBelow(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+function fileOf(
+  content: Buffer,
+  type: string,
+  facts: Pick<DashboardFile, 'isImmutable' | 'isCompressible'>,
+): DashboardFile {
+  const made = new Map<Coding, Promise<Buffer>>();
+  return {
+    type,
+    tag: `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`,
+    ...facts,
+    octets(coding) {
+      const known = made.get(coding);
+      if (known !== undefined) return known;
+      const making = coded(content, coding);
+      made.set(coding, making);
+      return making;
+    },
+  };
+}
+
+const brotli = promisify(brotliCompress);
+const gzipped = promisify(gzip);
+
+/** In a thread of Node's pool: the highest qualities take a third of a second in all. */
+function coded(content: Buffer, coding: Coding): Promise<Buffer> {
+  switch (coding) {
+    case 'br':
+      return brotli(content, {
+        params: {
+          [zlib.BROTLI_PARAM_QUALITY]: zlib.BROTLI_MAX_QUALITY,
+          [zlib.BROTLI_PARAM_SIZE_HINT]: content.length,
+        },
+      });
+    case 'gzip':
+      return gzipped(content, { level: zlib.Z_BEST_COMPRESSION });
+    case 'identity':
+      return Promise.resolve(content);
+  }
+}

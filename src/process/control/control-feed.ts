@@ -1,0 +1,303 @@
+/** The control side's end of the feed: it publishes the log, and answers the nodes. */
+
+import { randomBytes } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../base/clock.ts';
+import { databaseOf } from '../../base/epoch.ts';
+import { closeAll } from '../../base/lifecycle/close-all.ts';
+import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
+import { aesGcmEncryption, type SecretEncryption } from '../../base/secret-encryption.ts';
+import type { NodeProgress } from '../../control/propagation/propagation.ts';
+import type { HourlyKey } from '../../feed/batch/key-message.ts';
+import type { FeedSigner } from '../../feed/batch/signature.ts';
+import type { Bus } from '../../feed/bus/bus.ts';
+import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
+import { startCommands } from '../../feed/exchange/commands.ts';
+import { type ControlIdentity, identityOf, statusEnd } from '../../feed/exchange/control-identity.ts';
+import { isBehind, type NodeReport } from '../../feed/exchange/node-states.ts';
+import { CredentialsError, type FeedCredentials, printCredentials } from '../../feed/identity/credentials.ts';
+import { type WatchedNodes, watchNodes } from '../../feed/identity/watch-nodes.ts';
+import { type KeyService, startKeyService } from '../../feed/keys/key-service.ts';
+import { startSecretsService } from '../../feed/keys/secrets-service.ts';
+import type { LeaderLock } from '../../feed/ports/leader-lock.ts';
+import type { NodeKeys } from '../../feed/ports/node-keys.ts';
+import { processLock } from '../../feed/publisher/process-lock.ts';
+import { type PublisherEvent, startPublisher } from '../../feed/publisher/publisher.ts';
+import { startResponder } from '../../feed/publisher/responder.ts';
+import { startSnapshotChild } from '../../feed/snapshots/child-process.ts';
+import { answerDemands } from '../../feed/snapshots/demand.ts';
+import { type Config, ConfigError } from '../../ops/config/config.ts';
+import type { FeedSettings } from '../../ops/config/feed-settings.ts';
+import { deriveKey, type Secret } from '../../ops/config/secrets.ts';
+import type { FeedNow } from '../../ops/telemetry/feed-metrics.ts';
+import type { Log } from '../../ops/telemetry/log.ts';
+import type { Metrics } from '../../ops/telemetry/metrics.ts';
+import { GEOIP_FILE } from '../../services/geoip/files.ts';
+import type { ProviderClient } from '../../services/providers/client/provider-client.ts';
+import { mapFile } from '../../services/stock/map-file.ts';
+import type { Store } from '../../store/store.ts';
+import { FEED_KEYS_LABEL, feedKeyStore } from '../../store/tables/feed-keys.ts';
+import { renewEpoch } from '../../store/tables/service-facts.ts';
+import { openFeedBus, verifierOf } from '../feed-bus.ts';
+import { reportRefusals } from '../refusal-reports.ts';
+import { openControlExchange } from './control-exchange.ts';
+
+/** Snapshots on the control side: the child process that makes them, and who may ask for one. */
+
+interface ControlSnapshotsOptions {
+  readonly feed: { readonly credentials: FeedCredentials; readonly servers: readonly string[] };
+  readonly dataDir: string;
+  /** Instead of the file that `uqrp geoip update` writes. */
+  readonly geoipDb: string | null;
+  readonly bus: Bus;
+  readonly signer: FeedSigner;
+  readonly keys: () => readonly HourlyKey[];
+  /** Whether this process publishes. */
+  readonly isLeading: () => boolean;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface ControlSnapshots {
+  /** Seconds since the last one was made; null: this process has made none. */
+  age(): number | null;
+  stop(): Promise<void>;
+}
+
+function startControlSnapshots(options: ControlSnapshotsOptions): ControlSnapshots {
+  const { feed, dataDir, geoipDb, bus, signer, keys, isLeading, clock, log } = options;
+  const isDue = createReportLimits<'failing'>(clock);
+  const child = startSnapshotChild({
+    entry: new URL('../snapshot-process.ts', import.meta.url),
+    start: {
+      credentials: printCredentials(feed.credentials),
+      servers: feed.servers,
+      directory: join(dataDir, 'snapshots'),
+      geoip: geoipDb ?? join(dataDir, GEOIP_FILE),
+      stockMap: mapFile(dataDir),
+    },
+    keys,
+    isLeading,
+    onMade: ({ seq, partOctets }, seconds) =>
+      log.event('feed.snapshot', { seq, octets: partOctets, seconds }),
+    onFailing(error) {
+      if (isDue('failing')) log.event('feed.snapshot_failing', {}, error);
+    },
+  });
+  const demands = answerDemands({ bus, signer, isLeading, clock, make: () => child.make() });
+  return {
+    age() {
+      const last = child.last();
+      return last === null ? null : Math.max(0, clock() - last.at) / 1000;
+    },
+    stop: () => closeAll([() => demands.stop(), () => child.stop()]),
+  };
+}
+
+/** The commands of an operator that a control process carries out: `uqrp feed erase` and `uqrp feed epoch new`. */
+
+interface ControlCommandsOptions {
+  readonly identity: ControlIdentity;
+  readonly bus: Bus;
+  readonly store: Store;
+  readonly keys: Pick<KeyService, 'renew'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'feed'>;
+}
+
+/** @returns ends it */
+function openControlCommands(options: ControlCommandsOptions): () => void {
+  const { identity, bus, store, keys, clock, log, metrics } = options;
+  return startCommands({
+    end: statusEnd(identity, {
+      bus,
+      clock,
+      random: randomBytes,
+      onRefused: reportRefusals(log, metrics.feed, clock),
+      onError: (error) => log.event('feed.publisher_failing', { reason: 'failed' }, error),
+    }),
+    renewKeys: () => keys.renew(),
+    renewEpoch: () => store.write((tx) => renewEpoch(tx, clock())),
+  });
+}
+
+export interface ControlFeedOptions {
+  readonly feed: Extract<FeedSettings, { readonly end: 'control' }>;
+  readonly store: Store;
+  /** Of the store; null: SQLite. */
+  readonly databaseUrl: string | null;
+  readonly secret: Secret;
+  readonly config: Pick<Config, 'dataDir' | 'geoipDb'>;
+  /** What nodes get of signing keys, cookie and ticket secrets. */
+  readonly nodeKeys: NodeKeys;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'feed'>;
+  /** Calls providers for all nodes. */
+  readonly providers: ProviderClient;
+}
+
+export interface ControlFeed {
+  now(): FeedNow;
+  /** How far each node is, as it told last. */
+  nodes(): readonly NodeProgress[];
+  /** Nodes that have not reported this signing key, or are late. */
+  nodesBehind(zone: string, keyTag: number): number;
+  stop(): Promise<void>;
+}
+
+/** A start waits this long for the broker. */
+const CONNECT_MS = 1_000;
+
+/** Returns although the broker is away: REST does not need it. */
+export async function openControlFeed(options: ControlFeedOptions): Promise<ControlFeed> {
+  const { feed, store, databaseUrl, secret, clock, log } = options;
+  let conflicts = 0;
+  const report = reportPublisher(options, () => conflicts++);
+  const nodes = openNodes(feed.file, log);
+  const database = databaseOf((await store.changes.bounds()).epoch);
+  const { bus: unbounded, nkey, attempted } = await openFeedBus(options);
+  const isFloodDue = createReportLimits<string>(clock);
+  const bus = withNodeBudgets(unbounded, {
+    clock,
+    onDropped(node) {
+      options.metrics.feed.dropped(node);
+      if (isFloodDue(node)) log.event('feed.node_flooding', { node });
+    },
+  });
+  const identity = identityOf(feed.credentials.sign, nkey);
+  const { signer } = identity;
+  const verifier = verifierOf(feed);
+  const keys = startKeyService({
+    store: feedKeyStore(store, feedKeyEncryption(secret)),
+    bus,
+    nodes,
+    signer,
+    random: randomBytes,
+    clock,
+    onError: (error) => report('failed', error),
+  });
+  const stopSecrets = startSecretsService({
+    source: options.nodeKeys,
+    database,
+    bus,
+    nodes,
+    signer,
+    clock,
+    onError: (error) => report('failed', error),
+  });
+  // So that the publisher's first look at the stream does not fail.
+  await Promise.race([attempted, sleep(CONNECT_MS, undefined, { ref: false })]);
+  const secrets = () => keys.secrets();
+  const publisher = startPublisher({
+    source: store.changes,
+    bus,
+    lock: await lockOf(databaseUrl),
+    secrets,
+    verifier,
+    clock,
+    onEvent: report,
+  });
+  const stopCommands = openControlCommands({ ...options, identity, bus, keys });
+  const stopAnswers = startResponder({ source: store.changes, bus, secrets, clock });
+  const snapshots = startControlSnapshots({
+    ...options.config,
+    feed,
+    bus,
+    signer,
+    keys: () => keys.readable(),
+    isLeading: () => publisher.status().seq !== null,
+    clock,
+    log,
+  });
+  const exchange = openControlExchange({
+    ...options,
+    identity,
+    bus,
+    nodes,
+    keys,
+    verifier,
+    publisher() {
+      const { seq, unconfirmed } = publisher.status();
+      return seq === null ? null : { seq, unconfirmed, conflicts };
+    },
+  });
+  return {
+    now() {
+      const { seq, unconfirmed } = publisher.status();
+      return {
+        isConnected: bus.state() === 'connected',
+        node: null,
+        control: {
+          published: seq,
+          unconfirmed,
+          // One of an earlier time as the publisher says nothing about those of the present one.
+          snapshotSeconds: seq === null ? null : snapshots.age(),
+          late: exchange.states.list().filter(({ late }) => late).length,
+        },
+      };
+    },
+    nodes: () => exchange.states.list().map(progressOf),
+    nodesBehind: (zone, keyTag) =>
+      exchange.states.list().filter((node) => isBehind(node, zone, keyTag)).length,
+    stop: () =>
+      closeAll([
+        ...exchange.stops,
+        stopAnswers,
+        stopCommands,
+        () => snapshots.stop(),
+        () => publisher.stop(),
+        () => keys.stop(),
+        stopSecrets,
+        () => nodes.stop(),
+        () => bus.close(),
+      ]),
+  };
+}
+
+function progressOf({ name, state, late }: NodeReport): NodeProgress {
+  const { seq, epoch } = state ?? { seq: null, epoch: null };
+  // A node does not tell when it applied what.
+  return { name, seq, epoch, isLate: late, appliedAt: () => null };
+}
+
+/** `nodes.json` stands beside the credentials of control. @throws ConfigError when it cannot be used */
+function openNodes(credentialsFile: string, log: Log): WatchedNodes {
+  try {
+    return watchNodes({
+      path: join(dirname(credentialsFile), 'nodes.json'),
+      onDamaged: (error) => log.event('feed.nodes_failing', {}, error),
+    });
+  } catch (error) {
+    if (error instanceof CredentialsError) throw new ConfigError([`UQRP_FEED_CREDENTIALS: ${error.message}`]);
+    throw error;
+  }
+}
+
+/** Without a cache: decrypted keys must not outlive their rows. */
+function feedKeyEncryption(secret: Secret): SecretEncryption {
+  return aesGcmEncryption(deriveKey(secret, FEED_KEYS_LABEL, 32), randomBytes, 0);
+}
+
+function reportPublisher(
+  { log, metrics, clock }: ControlFeedOptions,
+  onConflict: () => void,
+): (event: PublisherEvent, error?: unknown) => void {
+  const isDue = createReportLimits<PublisherEvent>(clock);
+  return (event, error) => {
+    if (event === 'conflict') {
+      metrics.feed.conflicted();
+      onConflict();
+    }
+    if (event === 'leading' || event === 'stepped_back') log.event('feed.publishing', { state: event });
+    else if (isDue(event)) log.event('feed.publisher_failing', { reason: event }, error);
+  };
+}
+
+async function lockOf(databaseUrl: string | null): Promise<LeaderLock> {
+  if (databaseUrl === null) return processLock();
+  const { postgresLeaderLock } = await import('../../store/postgres/leader-lock.ts');
+  return postgresLeaderLock(databaseUrl);
+}

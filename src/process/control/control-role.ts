@@ -1,0 +1,284 @@
+/** The control role of a process: the REST API over the store, and the background work that keeps the store within its bounds. */
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import { freeOctets } from '../../base/files/free-space.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
+import { backgroundTimers } from '../../base/lifecycle/timers.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { randomPool } from '../../base/random-pool.ts';
+import { aesGcmEncryption } from '../../base/secret-encryption.ts';
+import { codeLine, codeMail } from '../../control/accounts/sign-in/code-mail.ts';
+import { type CodeOutbox, openCodeOutbox } from '../../control/accounts/sign-in/code-outbox.ts';
+import { openSignInCodes } from '../../control/accounts/sign-in/codes.ts';
+import { SWEEP_EVERY, sweepAnswers } from '../../control/idempotency/sweep.ts';
+import { startDeletions } from '../../control/namespaces/deletions.ts';
+import { invitationLine, invitationMail } from '../../control/organizations/invitation-mail.ts';
+import { openChallenges, sweepChallenges } from '../../control/passkeys/challenges.ts';
+import { openPositions } from '../../control/propagation/positions.ts';
+import type { NodeProgress } from '../../control/propagation/propagation.ts';
+import { startSweeper } from '../../control/records/expiry.ts';
+import { createSendAttempt } from '../../control/webhooks/delivery/send-attempt.ts';
+import { oldestDueSeconds } from '../../control/webhooks/dispatch/dispatcher.ts';
+import { runWebhookLoops } from '../../control/webhooks/webhook-loops.ts';
+import type { ServiceFacts } from '../../http/answers/meta.ts';
+import type { ServeOther } from '../../http/deps.ts';
+import type { FreeMemory } from '../../http/limits/body-budget.ts';
+import { clientAddress } from '../../http/limits/client-address.ts';
+import { memoryLimiter, unlimited } from '../../http/limits/limiter.ts';
+import { sharedLimiter } from '../../http/limits/shared-limiter.ts';
+import { serveDashboard } from '../../http/pages/dashboard.ts';
+import { readDashboard } from '../../http/pages/files.ts';
+import { createApi } from '../../http/server.ts';
+import type { Config } from '../../ops/config/config.ts';
+import { deriveKey, type Secret } from '../../ops/config/secrets.ts';
+import { releaseVersion } from '../../ops/config/version.ts';
+import type { Log } from '../../ops/telemetry/log.ts';
+import type { Metrics } from '../../ops/telemetry/metrics.ts';
+import { makeResolve } from '../../outbound/connection/resolver.ts';
+import { openMailer } from '../../outbound/mailer.ts';
+import { checkWebhookUrl } from '../../outbound/target/url-check.ts';
+import { startOutboundThreads } from '../../outbound/thread/outbound-thread.ts';
+import { isDiskFull } from '../../store/engine/engine-errors.ts';
+import type { Store } from '../../store/store.ts';
+import { startUpkeep } from '../../store/upkeep.ts';
+import { makeDeps } from '../use-case-deps.ts';
+import { webhookSecretEncryption } from '../webhook-secrets.ts';
+
+export interface ControlRole {
+  /** Not listening yet. */
+  readonly app: FastifyInstance;
+  /** Seconds that the longest waiting webhook has been due. */
+  webhookOldestDue(): Promise<number>;
+  /** Starts no new background work; requests go on. `stop` waits for the work that has started. */
+  quiesce(): void;
+  stop(): Promise<void>;
+}
+
+export interface ControlRoleOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly secret: Secret;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly dnsPorts: ServiceFacts['dnsPorts'];
+  /** DNS on the REST port: returns the name of the resource that it answers, null for other requests. Null: no DNS in this process. */
+  readonly dns:
+    | ((request: IncomingMessage, response: ServerResponse, address: string) => string | null)
+    | null;
+  readonly nodes: () => readonly NodeProgress[];
+  readonly metrics: Pick<Metrics, 'http' | 'swept' | 'webhooks'>;
+  readonly freeMemory: FreeMemory;
+}
+
+/** Threads that send webhooks. Each starts when it is first needed. */
+const OUTBOUND_THREADS = 2;
+/** Changes stay in the log for this time. A node that was away for longer starts from a snapshot. */
+const KEEP_LOG_MS = 7 * 86_400_000;
+
+/** Where `dashboard/build.ts` writes it. */
+const DASHBOARD = fileURLToPath(new URL('../../../dashboard/dist', import.meta.url));
+
+function portOf(app: FastifyInstance): number {
+  const address = app.server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Asks for a port until there is one: Node asks the system each time, and each request that makes a resource needs it. */
+function onceListening(ask: () => number): () => number {
+  let port = 0;
+  return () => {
+    if (port === 0) port = ask();
+    return port;
+  };
+}
+
+/** DNS over HTTP, then the dashboard. */
+function otherPaths({ config, dns }: ControlRoleOptions, publicUrl: () => string): ServeOther {
+  const addressOf = clientAddress(config.trustedProxies);
+  const pages = serveDashboard(readDashboard(DASHBOARD), publicUrl);
+  return async (request, reply) => {
+    const forwarded = request.headers['x-forwarded-for'];
+    const address = addressOf(request.socket.remoteAddress, forwarded?.toString());
+    const resource = dns?.(request.raw, reply.raw, address ?? '') ?? null;
+    if (resource === null) return pages(request, reply);
+    reply.hijack();
+    return resource;
+  };
+}
+
+function serviceFacts({ config, dnsPorts }: ControlRoleOptions): ServiceFacts {
+  return {
+    version: releaseVersion(),
+    zones: config.zones,
+    dnsPorts,
+    features: {
+      organizations: config.organizations,
+      datasets: config.datasets,
+      datasets_asof: config.datasets && config.datasetsAsOf,
+      billing: config.billing,
+      passkeys: true,
+      sign_up: true,
+      rate_limits: config.restRate,
+    },
+  };
+}
+
+type StoreFault = `${'sweeper' | 'store' | 'fanout' | 'dispatcher'}.failing`;
+
+/**
+ * Reports what background work and requests meet in the store: of each kind the first fault, then ever fewer, because loops try again every
+ * second. A full disk has its own event, whichever of them it made fail.
+ */
+export function storeFaults({
+  config,
+  store,
+  clock,
+  log,
+}: {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly store: Pick<Store, 'engine'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}): (event: StoreFault) => (error: unknown) => void {
+  const isDue = createReportLimits<StoreFault | 'store.full'>(clock);
+  const isOurs = store.engine === 'sqlite';
+  return (event) => (error) => {
+    if (!isDiskFull(error)) {
+      if (isDue(event)) log.event(event, {}, error);
+    } else if (isDue('store.full')) {
+      const free = isOurs ? freeOctets(config.dataDir) : Number.NaN;
+      log.event('store.full', { path: isOurs ? 'uqrp.sqlite' : null, free }, error);
+    }
+  };
+}
+
+export function openControlRole(options: ControlRoleOptions): ControlRole {
+  const { config, store, secret, clock, log, metrics, nodes } = options;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const limiter = !config.restRate
+    ? unlimited
+    : store.engine === 'postgres'
+      ? sharedLimiter(store, clock)
+      : memoryLimiter(clock);
+  const faultsOf = storeFaults(options);
+  const resolve = makeResolve(config.resolvers);
+  const outbound = startOutboundThreads(OUTBOUND_THREADS, {
+    entry: new URL('../outbound-worker.ts', import.meta.url),
+    settings: { resolvers: config.resolvers, deadlineMs: LIMITS.webhookDeadlineMs },
+    onExit: () => log.event('outbound.exited', {}),
+  });
+  const deps = makeDeps(config, store, secret, clock);
+  const encryption = webhookSecretEncryption(secret);
+  const sendAttempt = createSendAttempt(outbound.client, clock);
+  const mailer = config.mail === null ? null : openMailer(config.mail);
+  const outbox: CodeOutbox | null =
+    mailer &&
+    openCodeOutbox({
+      mailer,
+      onLost: (reason, error) => log.event('signin.mail_lost', { reason }, error),
+    });
+  // Apart from codes, which must not wait for invitations.
+  const invitations: CodeOutbox | null =
+    mailer &&
+    openCodeOutbox({
+      mailer,
+      onLost: (reason, error) => log.event('invitation.mail_lost', { reason }, error),
+    });
+  const port = onceListening(() => portOf(app));
+  const publicUrl = (): string => config.publicUrl ?? `http://localhost:${port()}`;
+  const app: FastifyInstance = createApi({
+    ...deps,
+    codes: openSignInCodes(deps, secret),
+    sendCode(email, code) {
+      if (outbox === null) process.stdout.write(codeLine(email, code));
+      else outbox.send(codeMail(email, code, publicUrl()));
+    },
+    encryption,
+    organizations: config.organizations,
+    sendInvitation(mail) {
+      if (invitations === null) process.stdout.write(invitationLine(mail));
+      else invitations.send(invitationMail(mail, publicUrl()));
+    },
+    challenges: openChallenges(deps, deriveKey(secret, 'passkey-challenge', 32)),
+    answers: aesGcmEncryption(deriveKey(secret, 'idempotency-answer', 32), randomBytes, 0),
+    timers: backgroundTimers,
+    sendAttempt,
+    // Not the signal that ends the loops: a request that is still open needs its URL checked.
+    checkUrl: (url) => checkWebhookUrl(url, resolve, new AbortController().signal),
+    limiter,
+    publicUrl,
+    service: serviceFacts(options),
+    trustedProxies: config.trustedProxies,
+    billing: config.billing,
+    serveOther: otherPaths(options, publicUrl),
+    nodes,
+    positions: openPositions(
+      aesGcmEncryption(deriveKey(secret, 'feed-position', 32), randomPool(randomBytes), 0),
+    ),
+    freeMemory: options.freeMemory,
+    observe: (observation) => metrics.http(observation),
+    onError: (error, requestId) => {
+      if (isDiskFull(error)) faultsOf('store.failing')(error);
+      log.event('request.failed', { request: requestId ?? null }, error);
+    },
+  });
+  const sweep = every({
+    ms: SWEEP_EVERY,
+    task: async () => {
+      await sweepAnswers({ store, clock });
+      await sweepChallenges({ store, clock });
+    },
+    onError: faultsOf('store.failing'),
+  });
+  const loops = [
+    startSweeper({
+      store,
+      clock,
+      signal,
+      onSwept: (records) => metrics.swept(records),
+      onError: faultsOf('sweeper.failing'),
+    }),
+    startUpkeep({
+      store,
+      clock,
+      signal,
+      keepLog: KEEP_LOG_MS,
+      onError: faultsOf('store.failing'),
+    }),
+    startDeletions({
+      store,
+      clock,
+      signal,
+      onError: faultsOf('store.failing'),
+    }),
+    runWebhookLoops({
+      store,
+      clock,
+      newId: deps.newId,
+      random: Math.random,
+      encryption,
+      sendAttempt,
+      schedule: config.webhookSchedule,
+      mailer,
+      signal,
+      observe: metrics.webhooks,
+      onNotice: (mail) => log.event('webhook.disabled', { mail }),
+      onFault: (loop, error) => faultsOf(`${loop}.failing`)(error),
+    }),
+  ];
+  return {
+    app,
+    webhookOldestDue: () => oldestDueSeconds(store, clock()),
+    quiesce: () => ending.abort(),
+    async stop() {
+      ending.abort();
+      await Promise.all([...loops, sweep.stop()]);
+      await Promise.all([outbox?.stop(), invitations?.stop(), outbound.stop()]);
+    },
+  };
+}

@@ -1,0 +1,211 @@
+/** What an edge node gets over the feed. It opens no store: everything comes signed and encrypted through the broker. */
+
+import { createPrivateKey, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../base/clock.ts';
+import { closeAll } from '../../base/lifecycle/close-all.ts';
+import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
+import type { FeedKeyRing } from '../../feed/batch/feed-key.ts';
+import type { FeedRefusal } from '../../feed/batch/refusal.ts';
+import type { FeedVerifier } from '../../feed/batch/signature.ts';
+import type { Bus } from '../../feed/bus/bus.ts';
+import { openBusSource } from '../../feed/bus-source/bus-source.ts';
+import { openNodeKeyring } from '../../feed/keys/node-keyring.ts';
+import { openNodeSecrets } from '../../feed/keys/node-secrets.ts';
+import { secretsCopy } from '../../feed/keys/secrets-copy.ts';
+import type { ChangeSource, ViewSource } from '../../feed/ports/change-source.ts';
+import { changedAt, diskFiles, installFile } from '../../feed/snapshots/disk-files.ts';
+import { type SharedFile, startTakingFiles } from '../../feed/snapshots/shared-files.ts';
+import { createSnapshotReader } from '../../feed/snapshots/snapshot-reader.ts';
+import { snapshotSource } from '../../feed/snapshots/snapshot-source.ts';
+import type { Config } from '../../ops/config/config.ts';
+import type { FeedSettings } from '../../ops/config/feed-settings.ts';
+import { deriveKey, type Secret } from '../../ops/config/secrets.ts';
+import type { FeedNow } from '../../ops/telemetry/feed-metrics.ts';
+import type { Log } from '../../ops/telemetry/log.ts';
+import type { Metrics } from '../../ops/telemetry/metrics.ts';
+import { GEOIP_FILE } from '../../services/geoip/files.ts';
+import { mapFile } from '../../services/stock/map-file.ts';
+import { FILE_FORMAT } from '../../view/lmdb/file-format.ts';
+import type { EdgeUpstream } from '../edge-upstream.ts';
+import { openFeedBus, verifierOf } from '../feed-bus.ts';
+import { reportRefusals } from '../refusal-reports.ts';
+import { type EdgeReport, openEdgeExchange } from './edge-exchange.ts';
+
+/** Snapshots at a node: a source whose snapshots are files, and the files that control keeps for its nodes. */
+
+interface EdgeSnapshotsOptions {
+  readonly source: ChangeSource;
+  readonly bus: Bus;
+  readonly verifier: FeedVerifier;
+  readonly keys: () => FeedKeyRing;
+  /** Resolves when there are keys. */
+  readonly ready: Promise<void>;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onRefused: (reason: FeedRefusal) => void;
+}
+
+interface EdgeSnapshots {
+  readonly source: ViewSource;
+  stop(): Promise<void>;
+}
+
+function openEdgeSnapshots(options: EdgeSnapshotsOptions): EdgeSnapshots {
+  const { source, bus, verifier, keys, ready, dataDir, clock, log, onRefused } = options;
+  const files = diskFiles(join(dataDir, 'incoming'));
+  const reader = createSnapshotReader({ bus, verifier, keys, files, onRefused });
+  const isDue = createReportLimits<'files'>(clock);
+  const taking = startTakingFiles({
+    reader,
+    ready,
+    files: [fileAt('geoip', join(dataDir, GEOIP_FILE)), fileAt('stock-map', mapFile(dataDir))],
+    onError(error) {
+      if (isDue('files')) log.event('feed.file_failing', {}, error);
+    },
+  });
+  return {
+    source: snapshotSource({
+      source,
+      reader,
+      format: FILE_FORMAT,
+      clock,
+      onRefused,
+      onDownloaded: ({ seq, partOctets }) => log.event('feed.downloaded', { seq, octets: partOctets }),
+    }),
+    stop: () => taking.stop(),
+  };
+}
+
+function fileAt(kind: SharedFile['kind'], path: string): SharedFile {
+  return {
+    kind,
+    changedAt: () => changedAt(path),
+    read: () => createReadStream(path),
+    replace: (from, at) => installFile(from, path, at),
+  };
+}
+
+/** Encrypts what the node keeps on its disk. */
+const COPY_KEY = { label: 'node-secrets', octets: 32 } as const;
+
+type NodeFeed = Extract<FeedSettings, { readonly end: 'node' }>;
+
+export interface EdgeFeedOptions {
+  readonly feed: NodeFeed;
+  readonly config: Pick<Config, 'sync' | 'dataDir' | 'acceptNewStore'>;
+  /** How the edge is; null before it has opened its view. */
+  readonly report: () => EdgeReport | null;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Pick<Metrics, 'feed'>;
+}
+
+export interface EdgeFeed {
+  readonly upstream: EdgeUpstream;
+  now(): FeedNow;
+  stop(): Promise<void>;
+}
+
+/** A start waits this long for the broker and the keys of the hour, so that its first questions do not fail. */
+const CONNECT_MS = 1_000;
+
+/** Returns although the broker is away: a node serves from its view meanwhile. */
+export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> {
+  const { feed, config, clock, log, metrics } = options;
+  const { bus, nkey, attempted } = await openFeedBus(options);
+  const verifier = verifierOf(feed);
+  const onRefused = reportRefusals(log, metrics.feed, clock);
+  const own = { node: feed.credentials.name, privateKey: createPrivateKey(feed.credentials.decrypt) };
+  const keyring = openNodeKeyring({
+    bus,
+    verifier,
+    own,
+    random: randomBytes,
+    onRefused,
+  });
+  const secrets = openNodeSecrets({
+    bus,
+    verifier,
+    own,
+    random: randomBytes,
+    copy: secretsCopy({
+      path: join(config.dataDir, 'node-secrets'),
+      node: own.node,
+      key: deriveKey(secretOf(feed), COPY_KEY.label, COPY_KEY.octets),
+      random: randomBytes,
+    }),
+    acceptNewStore: config.acceptNewStore,
+    onRefused,
+    onCopyFailed: (error) => log.event('keys.copy_failing', {}, error),
+  });
+  const source = openBusSource({
+    node: own.node,
+    bus,
+    verifier,
+    keys: () => keyring.ring(),
+    random: randomBytes,
+    clock,
+    onRefused,
+    onRepair: (from, changes) => metrics.feed.repaired(from, changes),
+  });
+  const snapshots = openEdgeSnapshots({
+    source,
+    bus,
+    verifier,
+    keys: () => keyring.ring(),
+    ready: keyring.ready,
+    dataDir: config.dataDir,
+    clock,
+    log,
+    onRefused,
+  });
+  const heartbeatSeconds = (): number | null => {
+    const heardAt = source.heardAt();
+    return heardAt === null ? null : Math.max(0, clock() - heardAt) / 1000;
+  };
+  const exchange = await openEdgeExchange({
+    ...options,
+    bus,
+    nkey,
+    keyring,
+    verifier,
+    heartbeatSeconds,
+    onRefused,
+  });
+  const connected = attempted.then(() => (bus.state() === 'connected' ? keyring.ready : undefined));
+  await Promise.race([connected, sleep(CONNECT_MS, undefined, { ref: false })]);
+  return {
+    upstream: {
+      source: config.sync ? snapshots.source : null,
+      nodeKeys: secrets,
+      providers: exchange.providers.client,
+      accounting: exchange.accounting,
+    },
+    now() {
+      return {
+        isConnected: bus.state() === 'connected',
+        node: { heartbeatSeconds: heartbeatSeconds() },
+        control: null,
+      };
+    },
+    stop: () =>
+      closeAll([
+        () => exchange.stop(),
+        () => exchange.providers.stop(),
+        () => snapshots.stop(),
+        () => source.close(),
+        () => secrets.stop(),
+        () => keyring.stop(),
+        () => bus.close(),
+      ]),
+  };
+}
+
+/** The private key of the credentials. What the node keeps on its disk is encrypted under keys derived from it. */
+function secretOf({ credentials }: NodeFeed): Secret {
+  return createPrivateKey(credentials.decrypt).export({ format: 'der', type: 'pkcs8' });
+}

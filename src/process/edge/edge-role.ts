@@ -1,0 +1,290 @@
+/** The edge role of a process: the view, the follower that writes it, and the DNS workers that read it. */
+import { join } from 'node:path';
+import type { Clock } from '../../base/clock.ts';
+import { DiskFullError, freeOctets } from '../../base/files/free-space.ts';
+import { closeAll } from '../../base/lifecycle/close-all.ts';
+import { unlessCancelled } from '../../base/lifecycle/unless-cancelled.ts';
+import { type NodeAccounting, openNodeAccounting } from '../../dns/accounting/node-accounting.ts';
+import { usageSpool } from '../../dns/accounting/spool.ts';
+import { createConnectionMemory, releaseConnections } from '../../dns/connections/connection-table.ts';
+import type { DohService } from '../../dns/doh/serve.ts';
+import { makeRateLimits } from '../../dns/rate-limit/rate-limit.ts';
+import { createRateMemory } from '../../dns/rate-limit/rate-table.ts';
+import { createAppliedTimes } from '../../feed/follower/applied-times.ts';
+import { type Follower, startFollower } from '../../feed/follower/follower.ts';
+import { ConfigError } from '../../ops/config/config.ts';
+import type { Metrics, UnsentUsage } from '../../ops/telemetry/metrics.ts';
+import type { UnreadyReason } from '../../ops/telemetry/vocabulary.ts';
+import { geoipPaths, isDatabase, loadDatabase } from '../../services/geoip/files.ts';
+import { loadPlaces } from '../../services/places/table.ts';
+import type { ProviderClient } from '../../services/providers/client/provider-client.ts';
+import { connectWorker } from '../../services/providers/worker/connect-worker.ts';
+import { createFreshness } from '../../view/freshness.ts';
+import { openLmdbWriter } from '../../view/writer.ts';
+import type { EdgeUpstream } from '../edge-upstream.ts';
+import { dnsOverRest } from '../node/dns-over-rest.ts';
+import { keyTagsOf } from '../node/keys.ts';
+import { startPool } from '../node/pool.ts';
+import type { EdgePorts } from '../node/settings.ts';
+import { ticketKeys } from '../node/ticket-keys.ts';
+import { openCallingProviders } from '../providers.ts';
+import { openCertificate, tlsReasonOf } from './edge-certificate.ts';
+import type { EdgeReport } from './edge-exchange.ts';
+import { type EdgeKeysOptions, openKeys } from './edge-keys.ts';
+
+export interface EdgeRole {
+  readonly ports: EdgePorts;
+  /** Resolves when the view holds everything that was committed before it was opened. */
+  readonly caughtUp: Promise<void>;
+  /** Resolves when the first attempt to catch up has ended, with or without success. */
+  readonly attempted: Promise<void>;
+  unready(): UnreadyReason[];
+  lag(): { readonly seq: number; readonly seconds: number } | null;
+  /** True while the view does not follow its source. */
+  isStale(): boolean;
+  /** What control is told of this node. */
+  report(): EdgeReport;
+  /** When the view got a change, milliseconds since the epoch; null: not known. */
+  appliedAt(seq: number): number | null;
+  /** Null when nothing is counted. */
+  unsentUsage(): UnsentUsage | null;
+  /** Reads the certificate again; the current one stays when that fails. */
+  reloadTls(): Promise<void>;
+  /** End of the current certificate, milliseconds since the epoch. */
+  certificateEnd(): number;
+  /** Answers DNS over the REST port of this process. */
+  readonly dns: DohService;
+  stop(): Promise<void>;
+}
+
+export interface EdgeRoleOptions extends Pick<EdgeKeysOptions, 'config' | 'cancel' | 'log'> {
+  readonly upstream: EdgeUpstream;
+  /** Called while the start waits for signing keys or the first view: without them answers would be unsigned, or wrong. */
+  readonly onWaiting: (reason: 'keys' | 'feed' | null) => void;
+  readonly stats: SharedArrayBuffer;
+  readonly clock: Clock;
+  readonly metrics: Pick<
+    Metrics,
+    'feed' | 'providerCalled' | 'queryLogDropped' | 'usageLost' | 'usageRefused' | 'workerRestarted'
+  >;
+}
+
+/** Closed in reverse order. */
+type Opened = (() => void | Promise<void>)[];
+
+/** Resolves when the workers listen; the follower may still be catching up. */
+export async function openEdgeRole(options: EdgeRoleOptions): Promise<EdgeRole> {
+  const opened: Opened = [];
+  const stop = (): Promise<void> => closeAll(opened.toReversed());
+  try {
+    return { ...(await open(options, opened)), stop };
+  } catch (error) {
+    // A port in use must end the process: otherwise it would follow a feed without serving.
+    await stop().catch(() => {});
+    throw error;
+  }
+}
+
+async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<EdgeRole, 'stop'>> {
+  const { config, upstream, clock, log, metrics, onWaiting } = options;
+  const { source } = upstream;
+  if (config.geoipDb !== null && !isDatabase(config.geoipDb)) {
+    throw new ConfigError(['UQRP_GEOIP_DB must be a MaxMind DB file']);
+  }
+  const viewPath = join(config.dataDir, 'view');
+  const freshness = createFreshness();
+  const view = openLmdbWriter({
+    path: viewPath,
+    freshness,
+    empty: source === null,
+    onDiscarded: (reason) => log.event('view.discarded', { reason }),
+  });
+  opened.push(() => view.close());
+  let follower: Follower | null = null;
+  let isBuilding = view.cursor() === null;
+  let builtAt: number | null = null;
+  let restarts = 0;
+  const applied = createAppliedTimes(clock, view.cursor() ?? 0);
+
+  const certificate = openCertificate(config, clock, log);
+  opened.push(() => certificate.stop());
+
+  const hasView = Promise.withResolvers<void>();
+  if (source !== null) {
+    follower = startFollower({
+      source,
+      view,
+      clock,
+      acceptNewStore: config.acceptNewStore,
+      onApplied(changes, cursor) {
+        for (const change of changes) freshness.bumpFor(change);
+        applied.note(cursor);
+        metrics.feed.applied(changes.length);
+        hasView.resolve();
+      },
+      onState(state, seq) {
+        if (state === 'rebuilding') isBuilding = true;
+        if (state === 'following' && isBuilding) {
+          isBuilding = false;
+          builtAt = clock();
+        }
+        log.event('feed.state', { state, seq });
+      },
+      onFailing(reason, seconds, error) {
+        // What is no fault of the view's disk is one of the snapshots that are downloaded.
+        const full = error instanceof DiskFullError ? 'view' : 'incoming';
+        const path = reason === 'disk_full' ? full : null;
+        log.event('feed.failing', { reason, seconds, path, free: freeOctets(config.dataDir) }, error);
+      },
+    });
+    const following = follower;
+    opened.push(() => following.stop());
+  }
+
+  const secrets = await openKeys({
+    ...options,
+    ...upstream,
+    onKeysMissing: (isMissing) => onWaiting(isMissing ? 'keys' : null),
+  });
+  const tickets = ticketKeys(() => secrets.now().tickets, clock);
+  const providers = upstream.providers ?? (await ownProviders(options, opened));
+  const accounting = await openAccounting(options);
+  if (accounting !== null) opened.push(() => accounting.stop());
+  if (follower !== null) await firstView(follower, hasView.promise, options);
+  const geoip = await loadDatabase({
+    paths: geoipPaths(config.dataDir, config.geoipDb),
+    onFault() {},
+  });
+  const connections = createConnectionMemory(config.workers);
+  const rates = createRateMemory();
+  const pool = await startPool({
+    entry: new URL('../edge-worker.ts', import.meta.url),
+    settings: {
+      host: config.host,
+      ports: { dns: config.dnsPort, dot: config.dotPort, doh: config.dohPort },
+      tls: { cert: certificate.first.cert, key: certificate.first.key },
+      ticketKeys: tickets.first,
+      zones: config.zones,
+      nameServers: config.nameServers,
+      signing: config.dnssec === 'split' ? 'split' : 'full',
+      keys: secrets.first.keys,
+      nodeName: config.nodeName,
+      sync: config.sync,
+      demo: config.demo,
+      btc: config.btc,
+      datasets: config.datasets ? { asOf: config.datasetsAsOf } : null,
+      geoip: geoip.first,
+      places: loadPlaces(),
+      viewPath,
+      dataDir: config.dataDir,
+      feeds: providers.offered,
+      freshness: freshness.buffer,
+      stats: options.stats,
+      accounting: accounting !== null,
+      cookies: secrets.first.cookies,
+      rate: config.dnsRate,
+      udp: config.udp,
+      rates,
+      connections,
+    },
+    connect: () => connectWorker(providers),
+    workers: config.workers,
+    events: {
+      died(worker) {
+        releaseConnections(connections, worker);
+        restarts++;
+        metrics.workerRestarted();
+        log.event('worker.exited', { worker, restarts });
+      },
+      startFailed: (worker, error) => log.event('worker.failing', { worker }, error),
+      fault: (worker, transport) => log.event('listener.failing', { transport, worker }),
+      counted: (buffer) => accounting?.take(buffer),
+    },
+  });
+  opened.push(() => pool.stop());
+  const database = geoip.watch((loaded) => pool.change({ geoip: loaded }));
+  opened.push(() => database.close());
+  const watch = secrets.watch(({ keys, cookies }) => pool.change({ keys, cookies }));
+  opened.push(() => watch.stop());
+  const rotation = tickets.rotate(
+    (key) => pool.change({ ticketKeys: key }),
+    (error) => log.event('tls.failing', { reason: tlsReasonOf(error) }, error),
+  );
+  opened.push(() => rotation.stop());
+  log.event('udp.opened', { path: pool.udp });
+
+  const limits =
+    config.dnsRate === 0 ? null : makeRateLimits({ memory: rates, responses: config.dnsRate, clock });
+  return {
+    dns: dnsOverRest({
+      pool,
+      admit: limits?.admit ?? null,
+      onFault: () => log.event('listener.failing', { transport: 'doh', worker: 0 }),
+    }),
+    ports: pool.ports,
+    caughtUp: follower?.ready ?? Promise.resolve(),
+    attempted: follower?.attempted ?? Promise.resolve(),
+    unready() {
+      const reasons: UnreadyReason[] = [];
+      // Without its source a node stays ready: old answers are better than none.
+      if (follower !== null && !follower.hasView()) reasons.push('feed');
+      if (pool.alive() === 0) reasons.push('workers');
+      return reasons;
+    },
+    lag: () => follower?.lag() ?? null,
+    report() {
+      const { seq, seconds } = follower?.lag() ?? { seq: 0, seconds: 0 };
+      return {
+        seq: view.cursor() ?? 0,
+        epoch: view.epoch(),
+        lag: { changes: seq, seconds },
+        stale: follower?.isStale() ?? true,
+        // Those in use: a rollover waits for them.
+        keyTags: keyTagsOf(secrets.now().keys),
+        viewSeconds: builtAt === null ? null : Math.max(0, clock() - builtAt) / 1000,
+        spoolOctets: accounting?.spoolOctets() ?? 0,
+      };
+    },
+    certificateEnd: () => certificate.end(),
+    appliedAt: (seq) => applied.at(seq),
+    isStale: () => follower?.isStale() ?? false,
+    unsentUsage: () => accounting && { answers: accounting.waiting(), spoolOctets: accounting.spoolOctets() },
+    reloadTls: () => certificate.reload((tls) => pool.change({ tls })),
+  };
+}
+
+/** Resolves when there is a view to answer from: an empty one would refuse names that exist. */
+async function firstView(
+  follower: Follower,
+  viewed: Promise<void>,
+  { onWaiting, cancel, log }: EdgeRoleOptions,
+): Promise<void> {
+  if (follower.hasView()) return;
+  onWaiting('feed');
+  await unlessCancelled(Promise.race([viewed, follower.attempted]), cancel);
+  if (!follower.hasView()) log.event('view.waiting', {});
+  await unlessCancelled(viewed, cancel);
+  onWaiting(null);
+}
+
+async function ownProviders(options: EdgeRoleOptions, opened: Opened): Promise<ProviderClient> {
+  const providers = await openCallingProviders(options);
+  opened.push(() => providers.stop());
+  return providers.client;
+}
+
+async function openAccounting(options: EdgeRoleOptions): Promise<NodeAccounting | null> {
+  const { upstream, config, clock, log, metrics } = options;
+  const { accounting } = upstream;
+  if (accounting === null) return null;
+  return openNodeAccounting({
+    node: config.nodeName,
+    ...accounting,
+    spool: usageSpool(join(config.dataDir, 'accounting')),
+    onDropped: (rows) => metrics.queryLogDropped(rows),
+    onUsageRefused: (answers) => metrics.usageRefused(answers),
+    onUsageLost: (answers) => metrics.usageLost(answers),
+    clock,
+    onFailing: (part, error) => log.event('accounting.failing', { part }, error),
+  });
+}

@@ -1,0 +1,105 @@
+import { every, type Repeating } from '../../base/lifecycle/every.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
+import { KeyError } from '../../dns/dnssec/keys/key-set.ts';
+import { dnskeyTags, isPresigned, type NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
+import type { NodeKeys, PeriodSecret } from '../../feed/ports/node-keys.ts';
+import { secretsMark } from '../../feed/ports/node-keys.ts';
+
+/** The secrets of a node as its threads use them. */
+export interface LiveSecrets {
+  /** One set a zone, in the order of the zones; empty where answers are not signed. */
+  readonly keys: readonly NodeKeySetData[];
+  readonly cookies: readonly PeriodSecret[];
+  /** Empty: the node makes its own. */
+  readonly tickets: readonly PeriodSecret[];
+}
+
+/** One reading of a node's secrets. */
+export interface SecretsReading {
+  /** Differs from the last reading if the secrets may differ. */
+  readonly mark: string;
+  readonly secrets: LiveSecrets;
+}
+
+/** Rejects when the source cannot be reached, lacks a zone, or has unusable keys. */
+export type ReadSecrets = () => Promise<SecretsReading>;
+
+/** @param zones whose keys the node needs; empty: it does not sign */
+export function readSecrets(source: NodeKeys, zones: readonly string[]): ReadSecrets {
+  let last: SecretsReading | null = null;
+  return async () => {
+    const found = await source.read();
+    const ordered = zones.map((zone) => {
+      const secret = found.zones.find((each) => each.zone === zone);
+      if (secret !== undefined) return secret;
+      throw new KeyError(
+        `nobody has made the signing keys of ${zone} yet; a process of the control role does`,
+      );
+    });
+    if (found.cookies.length === 0) throw new KeyError('there is no secret for server cookies');
+    const { cookies, tickets } = found;
+    const mark = secretsMark({ zones: ordered, cookies, tickets });
+    if (last?.mark === mark) return last;
+    const keys = ordered.map(({ zone, document }) => parsed(zone, document));
+    last = { mark, secrets: { keys, cookies, tickets } };
+    return last;
+  };
+}
+
+function parsed(zone: string, document: string): NodeKeySetData {
+  let data: unknown;
+  try {
+    data = JSON.parse(document);
+  } catch {
+    // The error would quote the text.
+  }
+  if (typeof data !== 'object' || data === null || (data as { zone?: unknown }).zone !== zone)
+    throw new KeyError(`the signing keys of ${zone} are not readable`);
+  return data as NodeKeySetData;
+}
+
+/** The tags of all keys that the node answers in DNSKEY, by zone: a rollover waits until every node reports the new one. */
+export function keyTagsOf(keys: readonly NodeKeySetData[]): Readonly<Record<string, readonly number[]>> {
+  return Object.fromEntries(
+    keys.map((set) => {
+      const tags = isPresigned(set) ? dnskeyTags(set) : set.keys.map(({ keyTag }) => keyTag);
+      return [set.zone, tags];
+    }),
+  );
+}
+
+export interface WatchSecretsOptions {
+  readonly read: ReadSecrets;
+  readonly inUse: string;
+  /** Uses other secrets. Rejects when they are unusable; the next reading tries again. */
+  readonly onChanged: (secrets: LiveSecrets) => Promise<void>;
+  /** Called at the first failed reading after a success. The secrets in use stay. */
+  readonly onError: (error: unknown) => void;
+  readonly timers?: Timers;
+}
+
+/** Milliseconds between two readings: a rollover step reaches every thread within two seconds. */
+export const LOOK_MS = 1000;
+
+/** Reads the secrets every second. A change counts as seen only once it is in use. */
+export function watchSecrets({ read, inUse, onChanged, onError, timers }: WatchSecretsOptions): Repeating {
+  let seen = inUse;
+  let isFailing = false;
+  return every({
+    ms: LOOK_MS,
+    async task() {
+      const { mark, secrets } = await read();
+      if (mark !== seen) {
+        await onChanged(secrets);
+        seen = mark;
+      }
+      isFailing = false;
+    },
+    onError(error) {
+      // A damaged file stays so for a while: one report, not one a second.
+      if (!isFailing) onError(error);
+      isFailing = true;
+    },
+    ...(timers && { timers }),
+  });
+}

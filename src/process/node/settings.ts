@@ -1,0 +1,105 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { NameServer } from '../../base/network/name-server.ts';
+import type { CertificatePair } from '../../base/network/tls.ts';
+import type { Transport, UdpChoice, UdpPath } from '../../base/network/transport.ts';
+import type { NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
+import type { SigningMode } from '../../dns/dnssec/signing/signer.ts';
+import type { HttpReply } from '../../dns/doh/exchange.ts';
+import type { DatasetSettings } from '../../dns/query/operations/dataset-answers.ts';
+import type { PeriodSecret } from '../../feed/ports/node-keys.ts';
+import type { LoadedDatabase } from '../../services/geoip/files.ts';
+import type { FeedName } from '../../services/providers/sources/feeds.ts';
+import type { Ask } from './asks.ts';
+
+/** Ports in use; 0 in a request means any free one. */
+export interface EdgePorts {
+  readonly dns: number;
+  readonly dot: number;
+  readonly doh: number;
+}
+
+/** Settings of one worker thread: plain data, copied into the thread except the shared buffers. */
+export interface WorkerSettings {
+  /** From 0. */
+  readonly worker: number;
+  readonly host: string;
+  readonly ports: EdgePorts;
+  readonly tls: CertificatePair;
+  /** 48 octets, equal in all workers, so that a TLS session resumes on any of them. */
+  readonly ticketKeys: Uint8Array;
+  readonly zones: readonly string[];
+  readonly nameServers: readonly NameServer[];
+  readonly signing: SigningMode;
+  /** One key set a zone; empty where answers are not signed. */
+  readonly keys: readonly NodeKeySetData[];
+  readonly nodeName: string;
+  readonly sync: boolean;
+  readonly demo: boolean;
+  readonly btc: boolean;
+  /** Null: the dataset registry is off. */
+  readonly datasets: DatasetSettings | null;
+  /** See `loadDatabase`. */
+  readonly geoip: LoadedDatabase;
+  /** See `loadPlaces`. */
+  readonly places: SharedArrayBuffer;
+  readonly viewPath: string;
+  readonly dataDir: string;
+  /** To the provider client of the main thread; it is transferred to the worker. */
+  readonly providers: MessagePort;
+  readonly feeds: readonly FeedName[];
+  readonly freshness: SharedArrayBuffer;
+  /** One row of counters a worker. */
+  readonly stats: SharedArrayBuffer;
+  /** Whether queries are counted and recorded. */
+  readonly accounting: boolean;
+  /** Secrets of server cookies by day; equal on all nodes of a service. */
+  readonly cookies: readonly PeriodSecret[];
+  /** UDP replies a second of one class to one network. 0, for load tests, switches off every limit by address. */
+  readonly rate: number;
+  readonly udp: UdpChoice;
+  /** See `createConnectionMemory`. */
+  readonly connections: SharedArrayBuffer;
+  /** Shared by all workers; see `createRateMemory`. */
+  readonly rates: SharedArrayBuffer;
+}
+
+/** Settings that change while a worker runs. */
+export type LiveSettings = Pick<WorkerSettings, 'tls' | 'ticketKeys' | 'keys' | 'cookies' | 'geoip'>;
+
+export type ToWorker =
+  /** Answered by `accepted` or `refused` with the same id: all settings are used, or none. */
+  | { readonly type: 'change'; readonly id: number; readonly settings: Partial<LiveSettings> }
+  /** Answered by `reply` with the same id. */
+  | { readonly type: 'ask'; readonly id: number; readonly ask: Ask }
+  | { readonly type: 'stop' };
+
+export interface Listening {
+  readonly type: 'listening';
+  readonly ports: EdgePorts;
+  readonly udp: UdpPath;
+}
+
+/** The worker could not start. `code` is the system's error name, such as EADDRINUSE. */
+export interface StartFailure {
+  readonly type: 'failed';
+  readonly code: string;
+  /** Null when the reason was not a port. */
+  readonly listener: { readonly transport: Transport; readonly port: number } | null;
+}
+
+/** `refused`: the worker keeps its settings. */
+export interface Answer {
+  readonly type: 'accepted' | 'refused';
+  readonly id: number;
+}
+
+export type FromWorker =
+  | Listening
+  | StartFailure
+  | Answer
+  /** Null: the worker is stopping. */
+  | { readonly type: 'reply'; readonly id: number; readonly reply: HttpReply | null }
+  /** What was counted since the message before (edge/accounting/handover.ts). */
+  | { readonly type: 'counted'; readonly buffer: ArrayBuffer }
+  /** A socket reported an error while it served. */
+  | { readonly type: 'fault'; readonly transport: Transport };

@@ -1,0 +1,231 @@
+import type { Clock } from '../../base/clock.ts';
+import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import type { Transport, UdpPath } from '../../base/network/transport.ts';
+import { createRecorder } from '../../dns/accounting/recorder.ts';
+import { ConnectionTable } from '../../dns/connections/connection-table.ts';
+import type { NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
+import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.ts';
+import type { HttpReply } from '../../dns/doh/exchange.ts';
+import { listenDoh } from '../../dns/doh/listener.ts';
+import { ServerCookies } from '../../dns/edns/cookies.ts';
+import { ReplyDecorator } from '../../dns/edns/decorator.ts';
+import { jsonApi } from '../../dns/query/json.ts';
+import { type DatasetSettings, datasetService } from '../../dns/query/operations/dataset-answers.ts';
+import type { Services } from '../../dns/query/operations/operations.ts';
+import { makePacketHandler } from '../../dns/query/packet.ts';
+import { makeRateLimits } from '../../dns/rate-limit/rate-limit.ts';
+import { makeSchemaApi } from '../../dns/schema/http.ts';
+import { publish } from '../../dns/schema/publish.ts';
+import type { Listener } from '../../dns/shared/listener.ts';
+import type { TlsListener } from '../../dns/shared/tls.ts';
+import { listenDot } from '../../dns/stream/dot.ts';
+import { listenTcp } from '../../dns/stream/tcp.ts';
+import { listenUdpEither } from '../../dns/udp/listen.ts';
+import { type PeriodSecret, secretOf } from '../../feed/ports/node-keys.ts';
+import { edgeStatsWriter } from '../../ops/telemetry/edge-stats.ts';
+import { DATASETS_RESOURCE } from '../../protocol/names/labels.ts';
+import { openLoaded } from '../../services/geoip/files.ts';
+import { makeServices } from '../../services/list.ts';
+import { openPlaces } from '../../services/places/table.ts';
+import { openWorkerProviders } from '../../services/providers/worker/worker-providers.ts';
+import { watchExchangeMap } from '../../services/stock/map-file.ts';
+import type { DatasetView } from '../../view/datasets/view.ts';
+import { attachFreshness } from '../../view/freshness.ts';
+import { openLmdbReader } from '../../view/reader.ts';
+import { type Ask, createAskAnswers } from './asks.ts';
+import { listenOn } from './listen-error.ts';
+import { servedZones } from './served-zones.ts';
+import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
+
+export interface WorkerHost {
+  readonly clock: Clock;
+  fault(transport: Transport): void;
+  /** Takes what was counted; the buffer is not used again here. */
+  counted(buffer: ArrayBuffer): void;
+}
+
+export interface EdgeWorker {
+  /** Answers a question that came over the REST port; null: the worker is stopping. */
+  answer(ask: Ask): Promise<HttpReply | null>;
+  readonly ports: EdgePorts;
+  readonly udp: UdpPath;
+  /**
+   * Uses all of the settings given, or none.
+   * @throws when a key set or the certificate is unusable; the earlier ones stay
+   */
+  change(settings: Partial<LiveSettings>): void;
+  stop(): Promise<void>;
+}
+
+/** Milliseconds between two hand-overs of what was counted. A worker that dies loses what it counted since the last. */
+const HANDOVER_MS = 1000;
+/** Milliseconds that queries in flight get at a stop. */
+const GRACE_MS = 5000;
+/** A free UDP port may be taken on TCP; this many ports are tried. */
+const PORT_TRIES = 10;
+
+/** Opens the view and the listeners. Rejects with ListenError when a port cannot be opened. */
+export async function startWorker(settings: WorkerSettings, host: WorkerHost): Promise<EdgeWorker> {
+  const freshness = attachFreshness(settings.freshness);
+  const stats = edgeStatsWriter(settings.stats, settings.worker);
+  const view = openLmdbReader({ path: settings.viewPath, freshness });
+  const zonesOf = (keys: readonly NodeKeySetData[]) =>
+    servedZones({
+      zones: settings.zones,
+      nameServers: settings.nameServers,
+      mode: settings.signing,
+      keys,
+      clock: host.clock,
+    });
+  let served = zonesOf(settings.keys);
+  let geoip = openLoaded(settings.geoip);
+  const exchanges = watchExchangeMap(settings.dataDir);
+  const services = makeServices({
+    places: openPlaces(settings.places),
+    geoip: { current: () => geoip },
+    providers: openWorkerProviders({ port: settings.providers, offered: settings.feeds }),
+    exchanges: exchanges.current,
+    btc: settings.btc,
+  });
+  const recorder = createRecorder({ startedAt: host.clock(), onQuery: (status) => stats.query(status) });
+  const handOver = (): void => {
+    const buffer = recorder.handOver(host.clock());
+    if (buffer !== null) host.counted(buffer);
+  };
+  const handOvers = every({ ms: HANDOVER_MS, task: handOver, onError() {} });
+  const handler = makePacketHandler({
+    view,
+    access: { sync: settings.sync, demo: settings.demo },
+    services: withDatasets(publish(services), view.datasets, settings.datasets),
+    zones: served,
+    identity: settings.nodeName,
+    freshness,
+    clock: host.clock,
+    observe: stats,
+    ...(settings.accounting && { accounting: recorder }),
+  });
+  let cookieSecrets = settings.cookies;
+  const cookies = new ServerCookies((day) => cookieSecret(cookieSecrets, day), host.clock);
+  const rates =
+    settings.rate === 0
+      ? null
+      : makeRateLimits({ memory: settings.rates, responses: settings.rate, clock: host.clock });
+  const common = (transport: Transport) => ({
+    host: settings.host,
+    handler,
+    clock: host.clock,
+    observe: stats,
+    cookies,
+    reusePort: true,
+    onFault: () => host.fault(transport),
+  });
+  const connections = new ConnectionTable(settings.connections, settings.worker);
+  const limits = rates === null ? { connectionsPerAddress: 0 } : {};
+  const streams = { limits, connections, meter: rates?.meter ?? null };
+  let secured = { tls: settings.tls, ticketKeys: Buffer.from(settings.ticketKeys) };
+
+  collectGarbage();
+  const [{ listener: udp, path }, tcp] = await listenBoth(settings.ports.dns, async (port) => {
+    const limiter = rates?.udp ?? null;
+    const either = await listenOn({ transport: 'udp', port }, () =>
+      listenUdpEither({ ...common('udp'), port, limiter }, settings.udp),
+    );
+    try {
+      const at = { transport: 'tcp', port: either.listener.address.port } as const;
+      return [either, await listenOn(at, () => listenTcp({ ...common('tcp'), ...streams, port: at.port }))];
+    } catch (error) {
+      await either.listener.close(0);
+      throw error;
+    }
+  });
+  const dot = await listenOn({ transport: 'dot', port: settings.ports.dot }, () =>
+    listenDot({ ...common('dot'), ...streams, ...secured, port: settings.ports.dot }),
+  );
+  const resources = {
+    json: jsonApi,
+    schema: makeSchemaApi({ services, zones: settings.zones, dohUrl: () => dohUrl(settings.host, doh) }),
+  };
+  const doh: TlsListener = await listenOn({ transport: 'doh', port: settings.ports.doh }, () =>
+    listenDoh({
+      ...common('doh'),
+      ...secured,
+      port: settings.ports.doh,
+      ...resources,
+      limits,
+      connections,
+      admit: rates?.admit ?? null,
+    }),
+  );
+  const api: DohApi = { ...common('doh'), ...resources, decorator: new ReplyDecorator('doh', { cookies }) };
+  const asks = createAskAnswers(
+    (request, address) => answerRequest(request, api, address),
+    (fault) => {
+      api.onFault(fault);
+      return internalError();
+    },
+  );
+  return {
+    answer: (ask) => asks.answer(ask),
+    udp: path,
+    ports: { dns: udp.address.port, dot: dot.address.port, doh: doh.address.port },
+    change({ keys, tls, ticketKeys, cookies: newCookies, geoip: newGeoip }) {
+      // First what can fail. Both listeners check the same certificate, so the first one refuses it.
+      const zones = keys === undefined ? served : zonesOf(keys);
+      const database = newGeoip === undefined ? geoip : openLoaded(newGeoip);
+      if (tls !== undefined || ticketKeys !== undefined) {
+        const next = { tls: tls ?? secured.tls, ticketKeys: Buffer.from(ticketKeys ?? secured.ticketKeys) };
+        for (const listener of [dot, doh]) listener.reloadTls(next.tls, next.ticketKeys);
+        secured = next;
+      }
+      if (newCookies !== undefined) {
+        cookieSecrets = newCookies;
+        cookies.renew();
+      }
+      if (keys === undefined && newGeoip === undefined) return;
+      served = zones;
+      geoip = database;
+      // Cached replies made from the old ones are invalid.
+      handler.reload(served);
+    },
+    async stop() {
+      exchanges.stop();
+      await Promise.all([
+        asks.stop(GRACE_MS),
+        ...[udp, tcp, dot, doh].map((listener) => listener.close(GRACE_MS)),
+      ]);
+      await handOvers.stop();
+      handOver();
+      await view.close();
+    },
+  };
+}
+
+/** The registry is no service of `GET /schema`: `info.datasets` is refused. */
+function withDatasets(services: Services, view: DatasetView, settings: DatasetSettings | null): Services {
+  if (settings === null) return services;
+  return new Map([...services, [DATASETS_RESOURCE, datasetService(view, settings)]]);
+}
+
+function dohUrl(host: string, { address }: Listener): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `https://${name}:${address.port}`;
+}
+
+/** The cookie secret of one day; see `ServerCookies`. */
+function cookieSecret(secrets: readonly PeriodSecret[], day: number): Uint8Array {
+  const secret = secretOf(secrets, day);
+  if (secret === null) throw new Error('there is no secret for server cookies');
+  return secret;
+}
+
+/** Opens UDP and TCP on one port. Port 0: on any port that is free for both. */
+async function listenBoth<T>(port: number, open: (port: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open(port);
+    } catch (error) {
+      if (port !== 0 || attempt === PORT_TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { FEED_REFUSALS } from '../feed/batch/refusal.ts';
+import type { Log } from '../ops/telemetry/log.ts';
+import { createMetrics } from '../ops/telemetry/metrics.ts';
+import { FEED_MENDS } from '../ops/telemetry/vocabulary.ts';
+import { reportRefusals } from './refusal-reports.ts';
+
+describe('messages of the feed that are refused', () => {
+  it('are all counted, and told with what to do: the first of each reason, then ever fewer', async () => {
+    const metrics = createMetrics({ edgeStats: null, feedLag: () => null, process: false });
+    const told: { reason: string; mend: string }[] = [];
+    const log: Log = {
+      event: (name, fields) => {
+        assert.equal(name, 'feed.refused');
+        told.push(fields as unknown as (typeof told)[0]);
+      },
+    };
+    const refused = reportRefusals(log, metrics.feed, () => 0);
+    for (let i = 0; i < 3; i++) for (const reason of FEED_REFUSALS) refused(reason);
+    assert.deepEqual(
+      told.map(({ reason }) => reason),
+      FEED_REFUSALS,
+    );
+    for (const { mend } of told) assert.ok((FEED_MENDS as readonly string[]).includes(mend));
+    const mends = new Map(told.map(({ reason, mend }) => [reason, mend]));
+    assert.match(mends.get('version')!, /upgrade this node/);
+    assert.match(mends.get('shard')!, /upgrade this node/);
+    assert.match(mends.get('epoch')!, /database of control was exchanged/);
+    assert.match(mends.get('key')!, /keys of the hour/);
+    assert.match(mends.get('clock')!, /clocks/);
+    assert.match(mends.get('replayed')!, /no two machines use one credentials file/);
+    const text = await metrics.text();
+    for (const reason of FEED_REFUSALS) {
+      assert.ok(text.includes(`uqrp_feed_refused_total{reason="${reason}"} 3`), reason);
+    }
+  });
+
+  it('have a row each in docs/OPERATIONS.md', () => {
+    const page = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8');
+    const section = page.split('### Messages that are refused')[1]?.split('\n### ')[0] ?? '';
+    const rows = section.split('\n').filter((line) => line.startsWith('| `'));
+    const listed = rows.flatMap((row) =>
+      [...(row.split('|')[1] ?? '').matchAll(/`([a-z]+)`/g)].map(([, name]) => name),
+    );
+    assert.deepEqual(new Set(listed), new Set(FEED_REFUSALS));
+  });
+});

@@ -1,0 +1,177 @@
+/**
+ * Composition root of the process that makes snapshots: it follows the feed with a view of its own, as a node does, and listens
+ * nowhere. `feed/snapshots/child-process.ts` starts it. It ends with its parent.
+ */
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto';
+import { createReadStream, mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { closeAll } from '../base/lifecycle/close-all.ts';
+import type { BatchSecrets } from '../feed/batch/batch.ts';
+import { feedKeyRing } from '../feed/batch/feed-key.ts';
+import type { HourlyKey } from '../feed/batch/key-message.ts';
+import { feedSigner, feedVerifier } from '../feed/batch/signature.ts';
+import { openNatsBus } from '../feed/bus/nats/nats-bus.ts';
+import { openBusSource } from '../feed/bus-source/bus-source.ts';
+import { startFollower } from '../feed/follower/follower.ts';
+import { parseCredentials, serversOf } from '../feed/identity/credentials.ts';
+import { changedAt, diskFiles, installFile } from '../feed/snapshots/disk-files.ts';
+import {
+  type ChildMessage,
+  hourlyKeys,
+  type ParentMessage,
+  type StartMessage,
+} from '../feed/snapshots/process-messages.ts';
+import type { SharedFile } from '../feed/snapshots/shared-files.ts';
+import { startSnapshotMaker, type ViewCopy } from '../feed/snapshots/snapshot-maker.ts';
+import { createSnapshotReader } from '../feed/snapshots/snapshot-reader.ts';
+import { snapshotSource } from '../feed/snapshots/snapshot-source.ts';
+import { createSnapshotWriter } from '../feed/snapshots/snapshot-writer.ts';
+import { toldSource } from '../feed/snapshots/told-source.ts';
+import { lockDataDir } from '../store/sqlite/server-lock.ts';
+import { FILE_FORMAT } from '../view/lmdb/file-format.ts';
+import { openLmdbWriter } from '../view/writer.ts';
+
+const READ_OCTETS = 1_048_576;
+const MODE_DIRECTORY = 0o700;
+/** The parent kills a child that needs longer. */
+const END_MS = 4_000;
+const clock: Clock = () => Date.now();
+const random = (octets: number): Uint8Array => randomBytes(octets);
+
+let keys: readonly HourlyKey[] = [];
+let startedAt = 0;
+let heard = (_message: ParentMessage): void => {};
+
+const tell = (message: ChildMessage): void => {
+  if (process.connected) process.send?.(message);
+};
+const failed = (error: unknown): void =>
+  tell({ type: 'failed', message: error instanceof Error ? error.message : 'unknown' });
+
+process.on('message', (message: ParentMessage) => {
+  if (message.type === 'keys') keys = hourlyKeys(message.keys);
+  if (message.type === 'start') start(message);
+  else heard(message);
+});
+
+function start(message: StartMessage): void {
+  try {
+    takeDirectory(message.directory);
+    heard = run(message);
+  } catch (error) {
+    failed(error);
+    process.exitCode = 1;
+    process.disconnect?.();
+  }
+}
+
+/** A child of a parent that was killed may still be ending. */
+function takeDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: MODE_DIRECTORY });
+  if (!('release' in lockDataDir(directory)))
+    throw new Error('another process makes snapshots in this directory');
+}
+
+/** @returns handles what the parent says later */
+function run({
+  credentials: text,
+  servers,
+  directory,
+  geoip,
+  stockMap,
+}: StartMessage): (message: ParentMessage) => void {
+  const credentials = parseCredentials(text);
+  if (credentials.sign === null) throw new Error('the credentials are not those of control');
+  const privateKey = createPrivateKey(credentials.sign);
+  const signer = feedSigner(privateKey, createPublicKey(privateKey));
+  const verifier = feedVerifier(credentials.verify.map((pem) => createPublicKey(pem)));
+  const ring = () => feedKeyRing(keys.map(({ key }) => key));
+  const secrets = (): BatchSecrets => {
+    const now = clock();
+    const present = keys.findLast(({ from }) => from <= now);
+    if (present === undefined) throw new Error('there is no key of this hour');
+    return { key: present.key, signer, random };
+  };
+
+  // The parent makes the streams.
+  const bus = openNatsBus({ ...serversOf(credentials), servers, streams: null, onError: () => {} });
+  const files = diskFiles(join(directory, 'incoming'));
+  const reader = createSnapshotReader({ bus, verifier, keys: ring, files });
+  const log = openBusSource({ node: credentials.name, bus, verifier, keys: ring, random, clock });
+  const told = toldSource(log, () => tell({ type: 'building' }), clock);
+  const source = snapshotSource({ source: told, reader, format: FILE_FORMAT, clock });
+  const view = openLmdbWriter({ path: join(directory, 'view') });
+  const follower = startFollower({
+    source,
+    view,
+    clock,
+    // A view of control's database is never the only one: it follows whatever control has.
+    acceptNewStore: true,
+    onFailing(fault) {
+      // The parent starts it again, with the other database accepted.
+      if (fault === 'other_store') end();
+    },
+  });
+
+  async function copyView(): Promise<ViewCopy> {
+    await follower.ready;
+    if (follower.isStale()) throw new Error('the view that snapshots are made of is not current');
+    startedAt = clock();
+    const directoryOfCopy = join(directory, 'copy');
+    const { file, cursor, epoch } = await view.copyTo(directoryOfCopy);
+    if (cursor === null || epoch === null) throw new Error('the view that snapshots are made of is empty');
+    return {
+      epoch,
+      seq: cursor,
+      content: createReadStream(file, { highWaterMark: READ_OCTETS }),
+      discard: () => rm(directoryOfCopy, { recursive: true, force: true }),
+    };
+  }
+
+  let madeUnder: Uint8Array | null = null;
+  const maker = startSnapshotMaker({
+    writer: createSnapshotWriter({ bus, secrets, verifier, clock }),
+    copyView,
+    format: FILE_FORMAT,
+    files: [fileAt('geoip', geoip), fileAt('stock-map', stockMap)],
+    onMade({ keyId, epoch, seq, at, octets, partOctets }) {
+      madeUnder = keyId;
+      const snapshot = { epoch, seq, at, octets, partOctets };
+      tell({ type: 'made', snapshot, seconds: (clock() - startedAt) / 1000 });
+    },
+    onError: failed,
+  });
+
+  const end = (): void => {
+    setTimeout(() => process.exit(1), END_MS).unref();
+    const steps = [
+      () => maker.stop(),
+      () => follower.stop(),
+      () => log.close(),
+      () => view.close(),
+      () => bus.close(),
+    ];
+    void closeAll(steps).then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.once('disconnect', end);
+  return (message) => {
+    // After an erasure nobody can read what is there.
+    const isUnreadable = madeUnder !== null && ring().find(madeUnder) === null;
+    // Its end is told by `onMade` and `onError`.
+    if (message.type === 'make' || isUnreadable) maker.make().catch(() => {});
+  };
+}
+
+function fileAt(kind: SharedFile['kind'], path: string): SharedFile {
+  return {
+    kind,
+    changedAt: () => changedAt(path),
+    read: () => createReadStream(path, { highWaterMark: READ_OCTETS }),
+    replace: (from, at) => installFile(from, path, at),
+  };
+}

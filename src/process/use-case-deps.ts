@@ -1,0 +1,36 @@
+/** Builds what use cases need. It imports neither API nor webhooks, because each operator command loads it. */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { timeOrderedUuids } from '../base/text/uuid.ts';
+import type {
+  HasClock,
+  HasIds,
+  HasRandom,
+  HasSessions,
+  HasStore,
+  HasZoneLength,
+} from '../control/accounts/deps.ts';
+import { openSessions } from '../control/accounts/sessions.ts';
+import type { Config } from '../ops/config/config.ts';
+import type { Secret } from '../ops/config/secrets.ts';
+import type { Store } from '../store/store.ts';
+
+/** Enough for every use case except webhooks. Only composition roots hold all of it. */
+export interface UseCaseDeps extends HasStore, HasClock, HasRandom, HasIds, HasZoneLength, HasSessions {}
+
+export function makeDeps(
+  config: Pick<Config, 'zones'>,
+  store: Store,
+  secret: Secret,
+  clock: Clock,
+): UseCaseDeps {
+  const newId = timeOrderedUuids(clock);
+  return {
+    store,
+    clock,
+    random: randomBytes,
+    newId,
+    zoneLength: Math.max(...config.zones.map((zone) => zone.length)),
+    sessions: openSessions({ store, clock, newId }, secret),
+  };
+}

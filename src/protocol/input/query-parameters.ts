@@ -1,0 +1,23 @@
+import { type AppError, malformed } from '../../base/errors.ts';
+import { shownName } from './fields.ts';
+
+/** As the HTTP server parsed them: a repeated parameter is an array. */
+export type QueryParameters = Readonly<Record<string, unknown>>;
+
+/** Checks the names of the parameters. @throws AppError 400 for one that is not in `known` or is repeated */
+export function readParameters(
+  query: QueryParameters,
+  known: readonly string[],
+): Readonly<Record<string, string>> {
+  for (const [index, [name, text]] of Object.entries(query).entries()) {
+    if (!known.includes(name)) {
+      throw badParameter(shownName(name, 'parameter', index + 1), 'is not a known parameter');
+    }
+    if (typeof text !== 'string') throw badParameter(name, 'is given more than once');
+  }
+  return query as Readonly<Record<string, string>>;
+}
+
+export function badParameter(name: string, what: string): AppError {
+  return malformed(400, `${name} ${what}`);
+}

@@ -1,0 +1,69 @@
+import type { EnvelopeErrorCode } from '../../base/errors.ts';
+import { OPERATIONS, type Operation, type Query } from '../query/query.ts';
+import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
+
+const SHORTEST = 4;
+
+/** A coordinate pair of the public services: the only label with `_` or a leading `-`. */
+const COORDINATES = /^-?[0-9]{1,3}(?:d[0-9]+)?_-?[0-9]{1,3}(?:d[0-9]+)?$/;
+
+const operations: ReadonlySet<string> = new Set(OPERATIONS);
+
+export type ParsedName =
+  | { readonly kind: 'query'; readonly query: Query }
+  /** Fewer labels than any query has. Resolvers that minimise names ask this (RFC 9156); the answer is NODATA. */
+  | { readonly kind: 'short' }
+  | { readonly kind: 'malformed'; readonly code: EnvelopeErrorCode };
+
+const SHORT: ParsedName = { kind: 'short' };
+const BAD_NAME: ParsedName = { kind: 'malformed', code: 'E001' };
+const BAD_OPERATION: ParsedName = { kind: 'malformed', code: 'E002' };
+const BAD_VERSION: ParsedName = { kind: 'malformed', code: 'E003' };
+
+/**
+ * Parses the part of a query name below the zone.
+ * @param name lower-case text without a trailing dot; '' is the apex
+ */
+export function parseQueryName(name: string): ParsedName {
+  if (name === '') return SHORT;
+  const labels = name.split('.');
+  const count = labels.length;
+  if (count < SHORTEST) return SHORT;
+
+  const operation = labels[0]!;
+  const version = labels[count - 1]!;
+  const namespace = labels[count - 2]!;
+  const resource = labels[count - 3]!;
+  if (!isLabel(namespace) || namespace.startsWith(AUTH_PREFIX)) return BAD_NAME;
+  if (!isLabel(resource) || resource.startsWith(AUTH_PREFIX)) return BAD_NAME;
+  if (!isVersion(version)) return BAD_VERSION;
+  if (!isOperation(operation)) return BAD_OPERATION;
+
+  // A token can only be the label after the operation.
+  const first = labels[1]!;
+  const hasToken = count > SHORTEST && first.startsWith(AUTH_PREFIX);
+  if (hasToken && !isLabel(first)) return BAD_NAME;
+  const paramsAt = hasToken ? 2 : 1;
+  const params = labels.slice(paramsAt, count - 3);
+  const open = namespace === PUBLIC_NAMESPACE;
+  for (const param of params) {
+    if (param.startsWith(AUTH_PREFIX)) return BAD_NAME;
+    if (!isLabel(param) && !(open && COORDINATES.test(param))) return BAD_NAME;
+  }
+  return {
+    kind: 'query',
+    query: {
+      operation,
+      token: hasToken ? first.slice(AUTH_PREFIX.length) : null,
+      params,
+      resource,
+      namespace,
+      version,
+      key: name.slice(operation.length + 1 + (hasToken ? first.length + 1 : 0)),
+    },
+  };
+}
+
+export function isOperation(label: string): label is Operation {
+  return operations.has(label);
+}

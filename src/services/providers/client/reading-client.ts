@@ -1,0 +1,134 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Reading } from '../reading.ts';
+import type { Feed, FeedName, FeedValues } from '../sources/feeds.ts';
+import { type CachedReading, ReadingCache } from './reading-cache.ts';
+
+/** Cache, single flight and the rules for stale values, independent of what loads the values. */
+export interface ReadingClient {
+  /** Returns at once with a usable cached value, else a promise of the load. Never rejects. */
+  ask<F extends FeedName>(feed: F, key: string): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
+  size(): number;
+  /** Loads that have ended since the start. */
+  changes(): number;
+  /** What a restart keeps. */
+  entries(): readonly (readonly [string, CachedReading])[];
+  restore(entries: readonly (readonly [string, CachedReading])[]): void;
+}
+
+/** Lifetimes of a feed. */
+export type FeedTimes = Pick<Feed<unknown>, 'ttlMs' | 'staleMs'>;
+
+export type Unavailable = Extract<Reading<never>, { kind: 'limited' | 'late' | 'down' | 'off' }>;
+
+export interface ReadingClientOptions {
+  /** Null: the feed is off. */
+  readonly timesOf: (feed: FeedName) => FeedTimes | null;
+  /** Never rejects. @param entry what the cache has, perhaps too old to be used */
+  readonly load: (
+    feed: FeedName,
+    key: string,
+    entry: CachedReading | null,
+  ) => Promise<CachedReading | Unavailable>;
+  readonly clock: Clock;
+  /** How long a caller waits for a fresh value before it gets a stale one, milliseconds. */
+  readonly patienceMs?: number | undefined;
+  readonly entriesMax?: number | undefined;
+}
+
+/** Less than the patience of a worker (`worker-providers.ts`), so that the stale value arrives in time. */
+const PATIENCE_MS = 1300;
+const ENTRIES_MAX = 20_000;
+/** Entries in a snapshot: one to two megabytes. */
+const SNAPSHOT_MAX = 5000;
+/** After a failed load a stale value is served for this long without another one, milliseconds. */
+const REST_MS = 5000;
+/** A stale value is asked for again after this, milliseconds. */
+const STALE_UNTIL_MS = 1000;
+
+type Loading = Promise<CachedReading | Unavailable>;
+
+export function makeReadingClient(options: ReadingClientOptions): ReadingClient {
+  const { timesOf, load, clock, patienceMs = PATIENCE_MS, entriesMax = ENTRIES_MAX } = options;
+  const entries = new ReadingCache(entriesMax);
+  const flights = new Map<string, Loading>();
+  /** By entry id: no load before this time, milliseconds since the epoch. */
+  const resting = new Map<string, number>();
+  let loads = 0;
+
+  function ask(feedName: FeedName, key: string): Reading<unknown> | Promise<Reading<unknown>> {
+    const feed = timesOf(feedName);
+    if (feed === null) return { kind: 'off' };
+    const id = `${feedName} ${key}`;
+    const now = clock();
+    const entry = usable(entries.get(id), feed, now);
+    if (entry !== null && now < entry.freshUntil) return reading(entry);
+    if (entry !== null && now < (resting.get(id) ?? 0)) return reading(entry, resting.get(id));
+    const flight = flights.get(id) ?? start(id, feedName, key, entry);
+    if (entry === null || entry.value === null) {
+      return flight.then((result) => ('kind' in result ? result : loaded(result)));
+    }
+    if (now - entry.freshUntil < feed.ttlMs) return reading(entry, now + STALE_UNTIL_MS);
+    return patiently(flight, entry);
+  }
+
+  /** The new value if it arrives in time, else the old one. */
+  async function patiently(flight: Loading, entry: CachedReading): Promise<Reading<unknown>> {
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, patienceMs, null);
+    });
+    const result = await Promise.race([flight, patience]);
+    clearTimeout(timer);
+    if (result !== null && !('kind' in result)) return loaded(result);
+    return reading(entry, clock() + STALE_UNTIL_MS);
+  }
+
+  /** What was loaded now may be stale already, when control has it from a provider that is down. */
+  function loaded(entry: CachedReading): Reading<unknown> {
+    const now = clock();
+    return reading(entry, now < entry.freshUntil ? entry.freshUntil : now + STALE_UNTIL_MS);
+  }
+
+  function start(id: string, feed: FeedName, key: string, entry: CachedReading | null): Loading {
+    const flight = load(feed, key, entry).then((result) => {
+      flights.delete(id);
+      loads++;
+      if ('kind' in result) {
+        if (entry?.value != null) resting.set(id, clock() + REST_MS);
+      } else {
+        resting.delete(id);
+        entries.set(id, result);
+      }
+      if (resting.size > entriesMax) resting.clear();
+      return result;
+    });
+    flights.set(id, flight);
+    return flight;
+  }
+
+  return {
+    ask: ask as ReadingClient['ask'],
+    size: () => entries.size,
+    changes: () => loads,
+    entries: () => entries.latest(SNAPSHOT_MAX),
+    restore(kept) {
+      const now = clock();
+      for (const [id, entry] of kept) {
+        const feed = timesOf(id.split(' ', 1)[0] as FeedName);
+        if (feed !== null && usable(entry, feed, now) !== null) entries.set(id, entry);
+      }
+    },
+  };
+}
+
+/** The entry, unless it is too old, or in the future because the clock was set back. */
+function usable(entry: CachedReading | null, feed: FeedTimes, now: number): CachedReading | null {
+  if (entry === null || entry.at > now) return null;
+  const end = entry.value === null ? entry.freshUntil : Math.max(entry.freshUntil, entry.at + feed.staleMs);
+  return now < end ? entry : null;
+}
+
+function reading(entry: CachedReading, until = entry.freshUntil): Reading<unknown> {
+  const { value, time, at, freshUntil } = entry;
+  return value === null ? { kind: 'missing', until } : { kind: 'value', value, time, at, freshUntil, until };
+}

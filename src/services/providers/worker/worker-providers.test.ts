@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import {
+  FakeSource,
+  feedsOf,
+  market,
+  value,
+} from '../../../../test/support/services/providers/fake-feeds.ts';
+import { makeProviderClient } from '../client/provider-client.ts';
+import type { Reading } from '../reading.ts';
+import type { FeedName } from '../sources/feeds.ts';
+import { connectWorker } from './connect-worker.ts';
+import {
+  type Answer,
+  openWorkerProviders,
+  type Providers,
+  type Question,
+  type WorkerProvidersOptions,
+} from './worker-providers.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const reading = (price: number, until = NOW + 1000): Reading<unknown> => ({
+  kind: 'value',
+  value: market(price),
+  time: NOW,
+  at: NOW,
+  freshUntil: until,
+  until,
+});
+
+describe('the providers of a worker', () => {
+  let ports: MessagePort[] = [];
+  afterEach(() => {
+    for (const port of ports) port.close();
+    ports = [];
+  });
+
+  /** A worker's side and the other end of its port: the test reads questions and sends answers. */
+  function open(options: Partial<WorkerProvidersOptions> = {}): {
+    worker: Providers;
+    questions: Question[];
+    client: MessagePort;
+  } {
+    const { port1: client, port2: port } = new MessageChannel();
+    ports.push(client);
+    const questions: Question[] = [];
+    client.on('message', (question: Question) => questions.push(question));
+    return { worker: openWorkerProviders({ port, offered: ['crypto'], ...options }), questions, client };
+  }
+
+  const arrived = async (questions: Question[], count: number): Promise<void> => {
+    while (questions.length < count) await new Promise(setImmediate);
+  };
+  const answer = (client: MessagePort, question: Question, reading: Reading<unknown>): void =>
+    client.postMessage({ id: question.id, reading } satisfies Answer);
+
+  it('asks once for those who wait together, and answers at once while the value holds', async () => {
+    const { worker, questions, client } = open();
+    const asked = Array.from({ length: 10 }, () => worker.ask('crypto', 'A', NOW));
+    await arrived(questions, 1);
+    answer(client, questions[0]!, reading(1));
+    for (const one of asked) assert.deepEqual(await one, reading(1));
+    assert.deepEqual(worker.ask('crypto', 'A', NOW + 999), reading(1));
+    const again = worker.ask('crypto', 'A', NOW + 1000);
+    await arrived(questions, 2);
+    answer(client, questions[1]!, reading(2));
+    assert.deepEqual(await again, reading(2));
+    assert.equal(questions.length, 2);
+  });
+
+  it('gives up waiting, and has it for the next who asks', async () => {
+    const { worker, questions, client } = open({ patienceMs: 1 });
+    assert.deepEqual(await worker.ask('crypto', 'A', NOW), { kind: 'late' });
+    assert.deepEqual(await worker.ask('crypto', 'A', NOW), { kind: 'late' });
+    await arrived(questions, 1);
+    answer(client, questions[0]!, reading(1));
+    while (worker.ask('crypto', 'A', NOW) instanceof Promise) await new Promise(setImmediate);
+    assert.deepEqual(worker.ask('crypto', 'A', NOW), reading(1));
+    assert.equal(questions.length, 1);
+  });
+
+  it('keeps what holds, and nothing else', async () => {
+    const table: readonly [Reading<unknown>, boolean][] = [
+      [reading(1), true],
+      [{ kind: 'missing', until: NOW + 1000 }, true],
+      [{ kind: 'limited', retryAfter: 1 }, false],
+      [{ kind: 'down' }, false],
+    ];
+    const { worker, questions, client } = open();
+    for (const [index, [word]] of table.entries()) {
+      const first = worker.ask('crypto', `k${index}`, NOW);
+      await arrived(questions, index + 1);
+      answer(client, questions[index]!, word);
+      assert.deepEqual(await first, word);
+    }
+    for (const [index, [word, isKept]] of table.entries()) {
+      assert.equal(!(worker.ask('crypto', `k${index}`, NOW) instanceof Promise), isKept, word.kind);
+    }
+  });
+
+  it('passes on only so many keys a second that it has not heard of', async () => {
+    const { worker, questions, client } = open({ newPerSecond: 2 });
+    const first = worker.ask('crypto', 'A', NOW);
+    await arrived(questions, 1);
+    answer(client, questions[0]!, reading(1, NOW + 10));
+    await first;
+    void worker.ask('crypto', 'B', NOW);
+    assert.deepEqual(worker.ask('crypto', 'C', NOW), { kind: 'limited', retryAfter: 1 });
+    assert.ok(worker.ask('crypto', 'A', NOW + 10) instanceof Promise, 'a key that it knows always passes');
+    assert.ok(worker.ask('crypto', 'C', NOW + 1000) instanceof Promise);
+  });
+
+  it('does not ask for feeds without a source', () => {
+    const { worker, questions } = open();
+    const feeds: readonly FeedName[] = ['meteo', 'stock', 'forex'];
+    for (const feed of feeds) {
+      assert.deepEqual(worker.ask(feed, 'A', NOW), { kind: 'off' });
+      assert.equal(worker.has(feed), false);
+    }
+    assert.equal(worker.has('crypto'), true);
+    assert.deepEqual(questions, []);
+  });
+
+  it('shares the client with other workers: one call for all', async () => {
+    const source = new FakeSource('kraken');
+    source.answers = [value(1)];
+    const client = makeProviderClient({ feeds: feedsOf([source]), clock: () => NOW });
+    const workers = Array.from({ length: 4 }, () => {
+      const port = connectWorker(client);
+      ports.push(port);
+      return openWorkerProviders({ port, offered: client.offered });
+    });
+    const asked = workers.flatMap((worker) => [
+      worker.ask('crypto', 'A', NOW),
+      worker.ask('crypto', 'A', NOW),
+    ]);
+    const readings = await Promise.all(asked.map(async (reading) => await reading));
+    for (const one of readings) assert.ok(one.kind === 'value' && one.value.price === 1);
+    assert.equal(source.calls.length, 1);
+  });
+});

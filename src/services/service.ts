@@ -1,0 +1,49 @@
+import type { EnvelopeErrorCode } from '../base/errors.ts';
+import type { Outcome } from '../protocol/query/outcome.ts';
+import type { ServiceSchema } from './schema.ts';
+
+/** A public service. It gets labels and time only, so no answer can depend on the client. */
+export interface Service {
+  /** Selects the service: `get.<params>.<resource>.public.v1`. */
+  readonly resource: string;
+  /** `info` is answered by `edge/schema`. */
+  readonly operation: 'get' | 'geoip';
+  /** A disabled service answers E013 and is missing from the list of services. */
+  readonly enabled: boolean;
+  readonly about: ServiceDescription;
+  /** Signatures that take about as long as computing an answer: it is paid from their budget. Default 0: much less than one. */
+  readonly work?: number;
+  /**
+   * `params`: labels before the resource, decoded, so with any character; for `geoip` the `ip-` label. `now`: milliseconds since the epoch.
+   * Returns `malformed` for labels outside the grammar. If it throws or rejects, the reply is SERVFAIL.
+   */
+  answer(params: readonly string[], now: number): Outcome | Promise<Outcome>;
+}
+
+/** Source of `info`, `GET /schema` and docs/SERVICES.md. */
+export interface ServiceDescription {
+  /** Fields of an answer, without those of every envelope (`v s t e f ttl ts`). */
+  readonly schema: ServiceSchema;
+  /** Name below the zone, such as `get.{location}.weather.public.v1`. */
+  readonly template: string;
+  readonly placeholders: Readonly<Record<string, Placeholder>>;
+  /** Valid names below the zone, the most useful one first. */
+  readonly examples: readonly [string, ...string[]];
+  /** A possible TXT value for the first example. */
+  readonly exampleResponse: string;
+  /** Longest RR TTL of an answer, seconds. */
+  readonly ttl: number;
+  readonly errors: readonly ServiceError[];
+}
+
+export interface Placeholder {
+  readonly type: string;
+  readonly examples: readonly string[];
+}
+
+export interface ServiceError {
+  readonly code: EnvelopeErrorCode;
+  readonly description: string;
+  /** Seconds, as an example; with E010 only. */
+  readonly retryAfter?: number;
+}

@@ -1,0 +1,91 @@
+/**
+ * Changes of items in the log. Their rows name a part of `dataset_parts` in place of the items, so that the log does not
+ * hold a second copy for as long as it is kept.
+ */
+
+import type { Change } from '../../protocol/change.ts';
+import { decodeChange, type EncodedChange } from '../../protocol/changes/change-codec.ts';
+import { itemList } from '../../protocol/changes/dataset-changes.ts';
+import type { DatasetItem } from '../../protocol/datasets/item.ts';
+import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
+import { statement } from '../engine/statement.ts';
+import { appendEncoded } from '../log/change-log.ts';
+import type { Reader, Tx } from '../store.ts';
+import { inflatePart } from './parts.ts';
+
+const TYPE = 'dataset.items';
+/** Changes of items that one call reads: a part has at most 64 KiB of JSON, and a page of the log has 1,000 changes. */
+const PARTS_A_CALL = 64;
+
+/** Appends a change for each of these parts of items, stored in the same unit of work. Call it last in the unit. */
+export function appendItemChanges(
+  tx: Tx,
+  versionId: string,
+  parts: readonly number[],
+  at: number,
+): Promise<number> {
+  return appendEncoded(tx, parts.length, (first) =>
+    parts.map((part, index) => ({
+      ...emptyRow(versionId),
+      seq: first + index,
+      at,
+      body: JSON.stringify({ v: 1, versionId, part }),
+    })),
+  );
+}
+
+/** One item in the list that a part holds, as JSON. */
+export function itemText(item: DatasetItem): string {
+  return JSON.stringify(itemList(item));
+}
+
+export function isItemsRow({ type }: EncodedChange): boolean {
+  return type === TYPE;
+}
+
+/** The rows as changes, with their items. It may leave out rows at the end, never all. */
+export async function withItems(read: Reader, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
+  const changes: Change[] = [];
+  let parts = 0;
+  for (const row of rows) {
+    if (!isItemsRow(row)) {
+      changes.push(decodeChange(row));
+      continue;
+    }
+    if (parts++ === PARTS_A_CALL) break;
+    changes.push(await withItemsOf(read, row));
+  }
+  return changes;
+}
+
+const PART = statement<{ versionId: string; part: number }, { data: Uint8Array }>(
+  "select data from dataset_parts where version_id = :versionId and kind = 'items' and part = :part",
+);
+
+async function withItemsOf(read: Reader, row: EncodedChange): Promise<Change> {
+  const { versionId, part } = JSON.parse(row.body) as { versionId: string; part: number };
+  const data = (await PART(read, { versionId, part })).rows[0]?.data;
+  if (data !== undefined) return itemsChange(row, versionId, data);
+  // Its parts are deleted, so it was withdrawn later in the log: the view may withdraw it at once.
+  return decodeChange({ ...row, type: 'dataset.withdrawn', body: JSON.stringify({ v: 1, versionId }) });
+}
+
+/** @param data a part of items, deflated. @throws ChangeFormatError */
+export function itemsChange(row: EncodedChange, versionId: string, data: Uint8Array): Change {
+  const items = inflatePart(data).toString('utf8');
+  return decodeChange({ ...row, body: `{"v":1,"versionId":${JSON.stringify(versionId)},"items":${items}}` });
+}
+
+export function emptyRow(versionId: string): EncodedChange {
+  return {
+    seq: 0,
+    at: 0,
+    owner: null,
+    cause: 'direct',
+    type: TYPE,
+    namespace: PUBLIC_NAMESPACE,
+    key: null,
+    body: JSON.stringify({ v: 1, versionId }),
+    data: null,
+  };
+}

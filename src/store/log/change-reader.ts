@@ -1,0 +1,172 @@
+import type { Clock } from '../../base/clock.ts';
+import type { ChangeSource, LogBounds, Snapshot } from '../../feed/ports/change-source.ts';
+import type { Change, ChangeBody } from '../../protocol/change.ts';
+import { decodeChange } from '../../protocol/changes/change-codec.ts';
+import { isItemsRow, withItems } from '../datasets/item-changes.ts';
+import { datasetPages } from '../datasets/snapshot.ts';
+import type { StoreSignals } from '../engine/signals.ts';
+import { statement } from '../engine/statement.ts';
+import type { ChangeLogTable } from '../schema.ts';
+import type { Reader } from '../store.ts';
+import { base64 } from './change-log.ts';
+import type { RecentChanges } from './recent-changes.ts';
+
+/** Rows of a page of the snapshot. */
+const PAGE = 500;
+
+/**
+ * The log and the tables as the follower sees them.
+ * @param recent changes of this process that need not be read again
+ */
+export function changeSource(
+  read: Reader,
+  signals: StoreSignals,
+  clock: Clock,
+  recent: Pick<RecentChanges, 'take'> | null = null,
+): ChangeSource {
+  let heardAt: number | null = null;
+  /** Every answer of the database is current at the moment when it comes. */
+  const heard = <T>(answer: T): T => {
+    heardAt = clock();
+    return answer;
+  };
+  return {
+    async bounds() {
+      const found = heard(await bounds(read));
+      signals.found(found.head);
+      return found;
+    },
+    async since(seq, limit) {
+      const taken = recent?.take(seq, limit, signals.lastSeq) ?? null;
+      if (taken === null) return heard(await since(read, seq, limit));
+      heardAt = Math.max(heardAt ?? 0, taken.at);
+      return taken.changes;
+    },
+    async openSnapshot(): Promise<Snapshot> {
+      // First: what changes while the pages are read comes after this head in the log.
+      const { epoch, head } = heard(await bounds(read));
+      return { epoch, seq: head, pages: snapshotPages(read, clock, heard) };
+    },
+    onChange: (listener) => signals.onChange(listener),
+    heardAt: () => heardAt,
+  };
+}
+
+const BOUNDS = statement<object, { head: number; oldest: number | null; epoch: string | null }>(
+  `select seq as head, (select min(seq) from change_log) as oldest,
+    (select value from service_facts where name = 'epoch') as epoch
+  from feed_head where id = 1`,
+);
+
+/** Epoch and both ends in one statement, so that they are of one moment. */
+async function bounds(read: Reader): Promise<LogBounds> {
+  const [row] = (await BOUNDS(read, {})).rows;
+  if (row === undefined) throw new Error('the database has lost its sequence number (table feed_head)');
+  if (row.epoch === null) throw new Error('the database has lost its epoch (table service_facts)');
+  return { epoch: row.epoch, oldest: row.oldest ?? row.head + 1, head: row.head };
+}
+
+const SINCE = statement<{ seq: number; limit: number }, ChangeLogTable>(
+  'select * from change_log where seq > :seq order by seq limit :limit',
+);
+
+async function since(read: Reader, seq: number, limit: number): Promise<readonly Change[]> {
+  const { rows } = await SINCE(read, { seq, limit });
+  return rows.some(isItemsRow) ? withItems(read, rows) : rows.map(decodeChange);
+}
+
+/** @param heard is called with each page that the database gave */
+async function* snapshotPages(
+  read: Reader,
+  clock: Clock,
+  heard: <T>(page: T) => T,
+): AsyncIterable<readonly ChangeBody[]> {
+  yield* pages(async (after) => heard(await namespaces(read, after)));
+  yield* pages(async (after) => heard(await tokens(read, after, clock())));
+  yield* pages(async (after) => heard(await records(read, after)));
+  for await (const page of datasetPages(read)) yield heard(page);
+}
+
+interface Item {
+  readonly id: string;
+  readonly body: ChangeBody;
+}
+
+/** Walks a table in order of id. A row made meanwhile behind the walk is missed here and found in the log. */
+async function* pages(page: (after: string) => Promise<Item[]>): AsyncIterable<readonly ChangeBody[]> {
+  for (let after = ''; ; ) {
+    const items = await page(after);
+    const last = items.at(-1);
+    if (last === undefined) return;
+    yield items.map((item) => item.body);
+    if (items.length < PAGE) return;
+    after = last.id;
+  }
+}
+
+async function namespaces(read: Reader, after: string): Promise<Item[]> {
+  const rows = await read
+    .selectFrom('namespaces')
+    .selectAll()
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(PAGE)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    body: {
+      type: 'namespace.upserted',
+      namespace: row.name,
+      id: row.id,
+      publicRead: row.public_read === 1,
+      suspended: row.suspended === 1 || row.closing === 1,
+      maxTtl: row.max_ttl,
+      recordsCount: row.records_count,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    },
+  }));
+}
+
+async function tokens(read: Reader, after: string, now: number): Promise<Item[]> {
+  const rows = await read
+    .selectFrom('query_tokens as t')
+    .innerJoin('namespaces as n', 'n.id', 't.namespace_id')
+    .select(['t.id', 't.digest', 't.expires_at', 'n.name'])
+    .where('t.id', '>', after)
+    .where('t.revoked_at', 'is', null)
+    .where('t.expires_at', '>', now)
+    .orderBy('t.id')
+    .limit(PAGE)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    body: { type: 'token.minted', namespace: row.name, digest: row.digest, expiresAt: row.expires_at },
+  }));
+}
+
+async function records(read: Reader, after: string): Promise<Item[]> {
+  const rows = await read
+    .selectFrom('records as r')
+    .innerJoin('namespaces as n', 'n.id', 'r.namespace_id')
+    .select(['r.id', 'r.key', 'n.name', 'r.resource', 'r.version', 'r.data'])
+    .select(['r.content_type', 'r.ttl_seconds', 'r.expires_at'])
+    .where('r.id', '>', after)
+    .orderBy('r.id')
+    .limit(PAGE)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    body: {
+      type: 'record.upserted',
+      key: row.key,
+      namespace: row.name,
+      resource: row.resource,
+      version: row.version,
+      data: base64(row.data),
+      contentType: row.content_type,
+      ttlSeconds: row.ttl_seconds,
+      expiresAt: row.expires_at,
+    },
+  }));
+}

@@ -1,0 +1,32 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { openSqliteStore } from './sqlite/sqlite-store.ts';
+import type { Store } from './store.ts';
+
+const SQLITE_FILE = 'uqrp.sqlite';
+
+interface StoreOptions {
+  /** Where the embedded engine keeps its file; made for the owner alone when missing. */
+  readonly dataDir: string;
+  /** `postgres://...`, or null for the embedded engine. */
+  readonly databaseUrl: string | null;
+  readonly clock: Clock;
+  /** False: opens PostgreSQL without asking the server for anything, and never changes its tables. */
+  readonly mayMigrate?: boolean;
+}
+
+/** Opens the store that the configuration asks for, with its tables up to date. */
+export async function openStore({ dataDir, databaseUrl, clock, mayMigrate }: StoreOptions): Promise<Store> {
+  if (databaseUrl !== null) {
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts');
+    return openPostgresStore(databaseUrl, clock, mayMigrate);
+  }
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  return openSqliteStore(join(dataDir, SQLITE_FILE), clock);
+}
+
+/** Whether the data directory holds a database of the embedded engine that is not empty. */
+export function hasLocalStore(dataDir: string): boolean {
+  return (statSync(join(dataDir, SQLITE_FILE), { throwIfNoEntry: false })?.size ?? 0) > 0;
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kysely, sql } from 'kysely';
+import type { Clock } from '../../base/clock.ts';
+import { backoffMs } from '../../base/lifecycle/backoff.ts';
+import { isTransient } from '../engine/engine-errors.ts';
+import { StoreSignals } from '../engine/signals.ts';
+import { type Marks, marksOf, NO_MARKS } from '../engine/unit-marks.ts';
+import { changeSource } from '../log/change-reader.ts';
+import { migrate } from '../migrations/migrate.ts';
+import type { Database } from '../schema.ts';
+import type { Store, Tx } from '../store.ts';
+import { newPool, StoreDialect } from './driver.ts';
+import { Notifier, watchNotices } from './notices.ts';
+import { createPostgresPing } from './ping.ts';
+
+/** Connections of a process. Writers queue for the log's one row in any case. */
+const WRITE_POOL = 10;
+const READ_POOL = 10;
+
+/** How often a unit is run again after a deadlock or serialization failure. */
+const ATTEMPTS = 6;
+/** The longest delay before the second attempt, and before any later one. */
+const RETRY = { firstMs: 20, capMs: 200 };
+
+/** Key of the advisory lock around migrations: a 64-bit number that no other program may use in this database. */
+const MIGRATION_LOCK = 7_352_114_901_223;
+
+/**
+ * Opens the store on a PostgreSQL database and migrates it. Rejects when the server cannot be reached.
+ * @param mayMigrate false: opens without asking the server for anything
+ */
+export async function openPostgresStore(url: string, clock: Clock, mayMigrate = true): Promise<Store> {
+  const writePool = newPool(url, WRITE_POOL);
+  const readPool = newPool(url, READ_POOL);
+  const writer = new Kysely<Database>({ dialect: new StoreDialect(writePool) });
+  const read = new Kysely<Database>({ dialect: new StoreDialect(readPool) });
+  try {
+    if (mayMigrate) await migrateLocked(writer);
+  } catch (error) {
+    await Promise.allSettled([writePool.end(), readPool.end()]);
+    throw error;
+  }
+  const pinger = createPostgresPing(url);
+  const notifier = new Notifier(writePool);
+  const signals = new StoreSignals(() => watchNotices(url, notifier.origin, (marks) => signals.tell(marks)));
+  const pending = new Set<Promise<unknown>>();
+  let closed = false;
+  return {
+    engine: 'postgres',
+    read,
+    write: (work) => {
+      if (closed) return Promise.reject(new Error('the store is closed'));
+      const unit = runUnit(writer, work).then(({ value, marks }) => {
+        notifier.tell(marks);
+        signals.tell(marks);
+        return value;
+      });
+      const settled = unit.catch(() => {}).finally(() => pending.delete(settled));
+      pending.add(settled);
+      return unit;
+    },
+    changes: changeSource(read, signals, clock),
+    onWork: (topic, listener) => signals.onWork(topic, listener),
+    onCommit: (listener) => signals.onCommit(listener),
+    scrub: async () => true,
+    ping: () => pinger.ping(),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      signals.stop();
+      await Promise.all(pending);
+      await notifier.idle();
+      await pinger.close();
+      await Promise.all([writePool.end(), readPool.end()]);
+    },
+  };
+}
+
+/** One process migrates at a time. */
+async function migrateLocked(writer: Kysely<Database>): Promise<void> {
+  await writer.transaction().execute(async (tx) => {
+    // Migrations may take longer than any statement of the service does.
+    await sql`set local statement_timeout = 0`.execute(tx);
+    await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx);
+    await migrate(tx, 'postgres');
+  });
+}
+
+interface Ran<T> {
+  readonly value: T;
+  readonly marks: Marks;
+}
+
+/**
+ * Runs a unit in a transaction, up to `ATTEMPTS` times after deadlocks. When the connection is lost during the commit, the promise
+ * rejects although the unit may be committed: the caller must read to find out.
+ */
+async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
+  for (let attempt = 1; ; attempt++) {
+    let fault: { error: unknown } | undefined;
+    let marks = NO_MARKS;
+    try {
+      const value = await writer
+        .transaction()
+        .setIsolationLevel('read committed')
+        .execute(async (tx) => {
+          try {
+            const done = await work(tx);
+            marks = marksOf(tx);
+            return done;
+          } catch (error) {
+            fault = { error };
+            throw error;
+          }
+        });
+      return { value, marks };
+    } catch (error) {
+      // A lost connection fails the rollback too; the first error is the cause.
+      const first = fault === undefined ? error : fault.error;
+      if (attempt >= ATTEMPTS || !isTransient(first)) throw first;
+    }
+    // Random, so that two units that met in a deadlock do not meet again.
+    await sleep(Math.random() * backoffMs(attempt, RETRY));
+  }
+}

@@ -1,0 +1,170 @@
+import { randomInt } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { LIMITS } from '../../base/limits.ts';
+import {
+  checkQueryLogBatch,
+  type QueryLogBatch,
+  type QueryLogRow,
+  type QueryLogSink,
+} from '../../feed/ports/query-log.ts';
+import { rowInsert } from '../engine/insert-rows.ts';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
+import { markWork } from '../engine/unit-marks.ts';
+import type { Store, Tx } from '../store.ts';
+import { BATCH_NUMBERS, type BlockContent, encodeBlocks } from './block.ts';
+import { countStarts } from './counts.ts';
+import { DROPPED, findSeries, type SeriesKey } from './series.ts';
+
+const HOUR = 3_600_000;
+
+/** How long rows are listed, milliseconds. */
+export const QUERY_LOG_WINDOW = LIMITS.queryLogHours * HOUR;
+
+/** @returns an integer from 0 to `most` */
+export type RandomUpTo = (most: number) => number;
+
+const randomUpTo: RandomUpTo = (most) => randomInt(most + 1);
+
+/** The query log in the database. Rows, their counts and the id of their batch are stored in one unit. */
+export function queryLogSink(
+  { write }: Pick<Store, 'write'>,
+  clock: Clock,
+  random: RandomUpTo = randomUpTo,
+): QueryLogSink {
+  return {
+    async add(batch) {
+      checkQueryLogBatch(batch);
+      const now = clock();
+      const rows = batch.rows.filter(({ at }) => at > now - QUERY_LOG_WINDOW);
+      if (rows.length === 0 && batch.dropped.length === 0) return;
+      await write((tx) => addBatch(tx, { ...batch, rows }, now, random));
+    },
+  };
+}
+
+const ADD_BATCH = statement<{ node: string; batch: string; now: number }, { batch: string }>(
+  `insert into query_log_batches (node, batch, added_at) values (:node, :batch, :now)
+  on conflict (node, batch) do nothing returning batch`,
+);
+
+/** A closing unit waits for this lock: it finds every row of its namespace. */
+const HOLD_NAMESPACES = listStatement<{ ids: readonly string[] }, { id: string; customer_id: string }>(
+  'select id, customer_id from namespaces where closing = 0 and id in (:ids) order by id',
+  'text',
+  { lock: 'for key share' },
+);
+
+/**
+ * Takes the numbers of a batch. Holds the row until the unit ends: numbers ascend in the order of commits, and a reader that has one has
+ * all before it.
+ */
+const TAKE_NUMBERS = statement<{ first: number; count: number }, { last_row: number; last_series: number }>(
+  `update query_log_head
+  set last_row = (case when last_row < :first then :first else last_row + :count end)
+  where id = 1 returning last_row, last_series`,
+);
+
+const insertBlocks = rowInsert('query_log_blocks', {
+  block: 'bigint',
+  series_id: 'bigint',
+  first_id: 'bigint',
+  first_at: 'bigint',
+  last_at: 'bigint',
+  row_count: 'bigint',
+  node: 'text',
+  body: 'text',
+});
+
+const addCounts = rowInsert(
+  'query_log_counts',
+  { series_id: 'bigint', span: 'bigint', start: 'bigint', total: 'bigint' },
+  'on conflict (series_id, span, start) do update set total = query_log_counts.total + excluded.total',
+);
+
+async function addBatch(tx: Tx, sent: QueryLogBatch, now: number, random: RandomUpTo): Promise<void> {
+  const { node, batch } = sent;
+  if ((await ADD_BATCH(tx, { node, batch, now })).rows.length === 0) return;
+  const byNamespace = Map.groupBy(sent.rows, ({ namespaceId }) => namespaceId);
+  const asked = new Set([...byNamespace.keys(), ...sent.dropped.map(({ namespaceId }) => namespaceId)]);
+  const held = (await HOLD_NAMESPACES(tx, { ids: [...asked] })).rows;
+  if (held.length === 0) return;
+  const open = new Set(held.map(({ id }) => id));
+  const { last_row: start, last_series } = (
+    await TAKE_NUMBERS(tx, { first: now * BATCH_NUMBERS, count: BATCH_NUMBERS })
+  ).rows[0]!;
+  const drafts = held.flatMap(({ id, customer_id }) => draftsOf(byNamespace.get(id) ?? [], customer_id, now));
+  const dropped = sent.dropped
+    .filter(({ namespaceId }) => open.has(namespaceId))
+    .map(
+      ({ namespaceId, rows }): Counted => ({ namespaceId, status: DROPPED, first_at: now, row_count: rows }),
+    );
+  const seriesOf = await findSeries(tx, [...drafts, ...dropped], [...open], last_series);
+  const values = placeIds(drafts, start, random).map(({ draft, firstId }, index) => {
+    const { first_at, last_at, row_count, body } = draft;
+    return [start + 1 + index, seriesOf(draft), firstId, first_at, last_at, row_count, node, body];
+  });
+  await insertBlocks(tx, values);
+  await addCounts(tx, countsOf([...drafts, ...dropped], seriesOf));
+  if (values.length > 0) markWork(tx, 'query_log');
+}
+
+type Count = [series: number, span: number, start: number, total: number];
+
+interface Counted extends SeriesKey {
+  readonly first_at: number;
+  readonly row_count: number;
+}
+
+/** A block lies within one minute, so all its rows belong to the counts of its first one. */
+function countsOf(all: readonly Counted[], seriesOf: (key: SeriesKey) => number): Count[] {
+  const counts = new Map<string, Count>();
+  for (const one of all) {
+    const series = seriesOf(one);
+    for (const { span, start } of countStarts(one.first_at)) {
+      const key = `${series} ${span} ${start}`;
+      const count = counts.get(key);
+      if (count === undefined) counts.set(key, [series, span, start, one.row_count]);
+      else count[3] += one.row_count;
+    }
+  }
+  return [...counts.values()];
+}
+
+/** A block that has no number yet. */
+interface Draft extends BlockContent, SeriesKey {
+  readonly customerId: string;
+}
+
+/** @param rows of one namespace */
+function draftsOf(rows: readonly QueryLogRow[], customerId: string, now: number): Draft[] {
+  const byStatus = Map.groupBy(rows, ({ status }) => status);
+  return [...byStatus].flatMap(([status, own]) => {
+    const { namespaceId } = own[0]!;
+    return encodeBlocks(own, now).map((block) => ({ ...block, namespaceId, customerId, status }));
+  });
+}
+
+interface Placed {
+  readonly draft: Draft;
+  readonly firstId: number;
+}
+
+/**
+ * Gives each block the ids of its rows. They are counted for each customer by itself, and begin and go on at random places: so nobody
+ * learns how many rows other customers have, nor an API key how many other namespaces have.
+ * @param start the numbers of the batch follow it
+ */
+function placeIds(drafts: readonly Draft[], start: number, random: RandomUpTo): Placed[] {
+  const placed: Placed[] = [];
+  for (const own of Map.groupBy(drafts, ({ customerId }) => customerId).values()) {
+    let used = 0;
+    const free = BATCH_NUMBERS - 1 - own.reduce((sum, { row_count }) => sum + row_count, 0);
+    const gaps = own.map(() => random(free)).sort((a, b) => a - b);
+    for (const [i, draft] of own.entries()) {
+      placed.push({ draft, firstId: start + 1 + gaps[i]! + used });
+      used += draft.row_count;
+    }
+  }
+  return placed;
+}

@@ -1,0 +1,45 @@
+import type { QueryStatus } from '../../protocol/query/query-status.ts';
+
+/** Queries of the last 24 hours, many in a row. No column can hold a name, parameter, token or address. */
+export interface QueryLogBlocksTable {
+  /** Ascends in the order in which blocks are committed (`query-log/add-rows.ts`). It counts the blocks of all customers: never show it. */
+  block: number;
+  series_id: number;
+  /** Id of the first row; the others follow it. Unique for a customer. */
+  first_id: number;
+  first_at: number;
+  /** Of the same minute as `first_at`, and less than two seconds later. */
+  last_at: number;
+  row_count: number;
+  node: string;
+  /** JSON (`query-log/block.ts`). */
+  body: string;
+}
+
+/** One row, id 1. */
+export interface QueryLogHeadTable {
+  id: number;
+  /** The numbers of the last batch follow it, up to 2,047 more. */
+  last_row: number;
+  last_series: number;
+}
+
+/** `dropped`: rows that nodes did not keep; they are counted alone. */
+export type SeriesStatus = QueryStatus | 'dropped';
+
+/** A series is the rows of one namespace and status. */
+export interface QueryLogSeriesTable {
+  id: number;
+  namespace_id: string;
+  status: SeriesStatus;
+}
+
+/** How many rows a series has in a minute and in an hour. */
+export interface QueryLogCountsTable {
+  series_id: number;
+  /** Milliseconds: 60,000 or 3,600,000. */
+  span: number;
+  /** A multiple of `span`. */
+  start: number;
+  total: number;
+}

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDrain } from '../../base/lifecycle/drain.ts';
+import { isBusy } from '../engine/engine-errors.ts';
+import { joinMarks, type Marks, marksOf } from '../engine/unit-marks.ts';
+import type { Tx } from '../store.ts';
+import type { SqliteConnection } from './driver.ts';
+import { newUnit } from './unit-handle.ts';
+
+/** Units that share a commit at most. */
+const BATCH_UNITS = 128;
+/** Milliseconds of units after which a batch is committed: statements are synchronous, so nothing else runs meanwhile. */
+const BATCH_MS = 20;
+/** How long another process may hold the writer lock before the units that wait for it are refused. */
+const LOCK_WAIT_MS = 30_000;
+const LOCK_RETRY_MS = 5;
+
+interface Job {
+  run(tx: Tx): Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+type Done = { readonly job: Job; readonly value: unknown; readonly marks: Marks };
+type Ran =
+  | { readonly ok: true; readonly value: unknown; readonly marks: Marks }
+  | {
+      readonly ok: false;
+      readonly error: unknown /** The transaction is as before the unit. */;
+      readonly isUndone: boolean;
+    };
+
+/**
+ * The one writer of the embedded engine. Units queue; those that wait are run in one transaction, each but the first in its
+ * own savepoint, and one sync to disk acknowledges them all. A unit that throws takes only itself back.
+ */
+export class GroupCommit {
+  readonly #connection: SqliteConnection;
+  readonly #committed: (marks: Marks) => void;
+  readonly #now: () => number;
+  readonly #queue: Job[] = [];
+  readonly #between: (() => void)[] = [];
+  readonly #drain = createDrain(
+    () => this.#queue.length > 0 || this.#between.length > 0,
+    () => this.#step(),
+  );
+  #closed = false;
+
+  /**
+   * @param committed called after each commit, with what its units did
+   * @param now milliseconds from any beginning, by which a batch is bounded
+   */
+  constructor(
+    connection: SqliteConnection,
+    committed: (marks: Marks) => void,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#now = now;
+    this.#connection = connection;
+    this.#committed = committed;
+  }
+
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error('the store is closed'));
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run: work, resolve: (value) => resolve(value as T), reject });
+      this.#drain.start();
+    });
+  }
+
+  /** Runs `task` on the writer connection while no transaction is open. */
+  between<T>(task: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error('the store is closed'));
+    return new Promise<T>((resolve, reject) => {
+      this.#between.push(() => {
+        try {
+          resolve(task());
+        } catch (error) {
+          reject(error);
+        }
+      });
+      this.#drain.start();
+    });
+  }
+
+  /** Refuses new work and waits for what was accepted. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#drain.idle();
+  }
+
+  async #step(): Promise<void> {
+    for (const task of this.#between.splice(0)) task();
+    if (this.#queue.length > 0) await this.#batch();
+  }
+
+  async #batch(): Promise<void> {
+    try {
+      await this.#begin();
+    } catch (error) {
+      for (const job of this.#queue.splice(0)) job.reject(error);
+      return;
+    }
+    const done: Done[] = [];
+    const end = this.#now() + BATCH_MS;
+    for (let units = 0; units < BATCH_UNITS && this.#queue.length > 0; units++) {
+      const job = this.#queue.shift()!;
+      const ran = await this.#runUnit(job, units === 0);
+      if (ran.ok) done.push({ job, value: ran.value, marks: ran.marks });
+      else job.reject(ran.error);
+      if (!ran.ok && !ran.isUndone) {
+        this.#rollback();
+        return rejectAll(done, ran.error);
+      }
+      if (!this.#connection.inTransaction) return rejectAll(done, lost());
+      if (this.#now() >= end) break;
+    }
+    this.#commit(done);
+  }
+
+  /** BEGIN IMMEDIATE takes the writer lock, so that no later statement of the batch can find it taken. */
+  async #begin(): Promise<void> {
+    this.#rollback();
+    const end = performance.now() + LOCK_WAIT_MS;
+    for (;;) {
+      try {
+        this.#connection.run('begin immediate');
+        return;
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= end) throw error;
+      }
+      await sleep(LOCK_RETRY_MS);
+    }
+  }
+
+  /** @param isFirst it needs no savepoint: when it fails, the whole transaction is taken back */
+  async #runUnit(job: Job, isFirst: boolean): Promise<Ran> {
+    const unit = newUnit(this.#connection);
+    try {
+      if (!isFirst) this.#connection.run('savepoint unit');
+      const value = await job.run(unit.tx);
+      unit.end();
+      if (!isFirst) this.#connection.run('release unit');
+      return { ok: true, value, marks: marksOf(unit.tx) };
+    } catch (error) {
+      unit.end();
+      return { ok: false, error, isUndone: !isFirst && this.#undoUnit() };
+    }
+  }
+
+  /** @returns false: half a unit is left, or the transaction is gone, and the whole batch with it */
+  #undoUnit(): boolean {
+    try {
+      this.#connection.run('rollback to unit');
+      this.#connection.run('release unit');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #commit(done: readonly Done[]): void {
+    try {
+      this.#connection.run('commit');
+    } catch (error) {
+      this.#rollback();
+      rejectAll(done, error);
+      return;
+    }
+    for (const { job, value } of done) job.resolve(value);
+    if (done.length > 0) this.#committed(joinMarks(done.map(({ marks }) => marks)));
+  }
+
+  /** A rollback that fails leaves the transaction open; the next batch tries again, before anything else. */
+  #rollback(): void {
+    try {
+      if (this.#connection.inTransaction) this.#connection.run('rollback');
+    } catch {
+      // What it is about is told by the error that made the rollback necessary.
+    }
+  }
+}
+
+function rejectAll(done: readonly Done[], error: unknown): void {
+  for (const { job } of done) job.reject(error);
+}
+
+function lost(): Error {
+  return new Error('the transaction was rolled back');
+}

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { putRecord, settle } from '../../../test/support/store/fixtures.ts';
+import { type SqliteDatabase, sqliteDatabase } from '../../../test/support/store/sqlite.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { sweepExpired } from '../../control/records/expiry.ts';
+import { isDiskFull } from '../engine/engine-errors.ts';
+import { eraseSuperseded } from '../log/erasure.ts';
+import type { Store, Tx } from '../store.ts';
+import { advanceCursor } from '../webhooks/fan-out.ts';
+
+describe('embedded engine', () => {
+  const scenario = (title: string, run: (store: Store, database: SqliteDatabase) => Promise<void>): void => {
+    it(title, async () => {
+      const database = await sqliteDatabase();
+      const store = await database.open();
+      try {
+        await run(store, database);
+      } finally {
+        await store.close();
+        await database.drop();
+      }
+    });
+  };
+  scenario('a commit waits for the disk (C02)', async (store) => {
+    // 2 is FULL: with NORMAL an acknowledged write is lost with the machine.
+    const row = await store.write((tx) => sql<{ synchronous: number }>`pragma synchronous`.execute(tx));
+    assert.deepEqual(
+      row.rows.map((found) => ({ ...found })),
+      [{ synchronous: 2 }],
+    );
+  });
+
+  scenario('its directory and files are the owner’s alone', async (store, { dataDir }) => {
+    await settle(store);
+    assert.equal(statSync(dataDir).mode & 0o777, 0o700);
+    const names = readdirSync(dataDir).sort();
+    assert.deepEqual(names, ['uqrp.sqlite', 'uqrp.sqlite-shm', 'uqrp.sqlite-wal']);
+    for (const name of names) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
+  });
+
+  scenario(
+    'waits for another process that writes, and goes on with other things',
+    async (store, { file }) => {
+      const home = await settle(store);
+      const other = new DatabaseSync(file);
+      other.exec('begin immediate');
+      let done = false;
+      const unit = store
+        .write((tx) => putRecord(tx, home, 'a'))
+        .finally(() => {
+          done = true;
+        });
+      await sleep(60);
+      assert.equal(done, false);
+      other.exec('commit');
+      other.close();
+      assert.equal(await unit, 1);
+    },
+  );
+
+  scenario('a commit that fails rejects every unit of it, and the next works', async (store) => {
+    const home = await settle(store);
+    const orphan = { ...home, namespaceId: 'nobody' };
+    const units = [
+      store.write((tx) => putRecord(tx, home, 'good')),
+      store.write(async (tx) => {
+        // Checked only when the transaction commits: the unit itself succeeds.
+        await sql`pragma defer_foreign_keys = on`.execute(tx);
+        await putRecord(tx, orphan, 'bad');
+      }),
+    ];
+    for (const one of await Promise.allSettled(units)) assert.equal(one.status, 'rejected');
+    assert.partialDeepStrictEqual(await store.changes.bounds(), { oldest: 1, head: 0 });
+    assert.equal(await store.write((tx) => putRecord(tx, home, 'next')), 1);
+  });
+
+  scenario('a transaction that the engine itself gave up rejects every unit of it', async (store) => {
+    const home = await settle(store);
+    const units = [
+      store.write((tx) => putRecord(tx, home, 'good')),
+      store.write((tx) => sql`rollback`.execute(tx)),
+    ];
+    for (const one of await Promise.allSettled(units)) assert.equal(one.status, 'rejected');
+    assert.equal(await store.write((tx) => putRecord(tx, home, 'next')), 1);
+  });
+
+  scenario(
+    'a full disk fails writes and leaves reads; writes work again once there is room',
+    async (store) => {
+      const home = await settle(store);
+      await store.write((tx) => putRecord(tx, home, 'before'));
+      // A bound on the pages of the file is to SQLite what a full disk is.
+      const bound = (pages: number) =>
+        store.write((tx) => sql.raw(`pragma max_page_count = ${pages}`).execute(tx));
+      await bound(1);
+      const large = async (tx: Tx): Promise<void> => {
+        for (let i = 0; i < 100; i++) {
+          await putRecord(tx, home, `large-${i}`, { data: Buffer.alloc(LIMITS.recordData, 1) });
+        }
+      };
+      await assert.rejects(store.write(large), (error: unknown) => isDiskFull(error));
+      assert.equal((await store.changes.bounds()).head, 1);
+      assert.equal((await store.read.selectFrom('records').select('key').execute()).length, 1);
+      await bound(1_000_000);
+      await store.write(large);
+      assert.equal((await store.changes.bounds()).head, 101);
+    },
+  );
+
+  scenario('a loop of reads lets other work have its turn', async (store) => {
+    let turn = false;
+    setImmediate(() => {
+      turn = true;
+    });
+    for (let reads = 0; reads < 100_000 && !turn; reads++) await store.changes.bounds();
+    assert.equal(turn, true);
+  });
+
+  scenario('the reader neither streams nor opens transactions', async (store) => {
+    const stream = async (): Promise<void> => {
+      for await (const _ of store.read.selectFrom('users').selectAll().stream());
+    };
+    await assert.rejects(stream, /page by key/);
+    await assert.rejects(
+      store.read.transaction().execute(async () => {}),
+      /Store\.write/,
+    );
+    await assert.rejects(sql`delete from users`.execute(store.read), /readonly/);
+  });
+
+  scenario('expired payloads are gone from the files after a scrub', async (store, { dataDir }) => {
+    const home = await settle(store);
+    const found = (text: string): string[] =>
+      readdirSync(dataDir).filter((name) => readFileSync(join(dataDir, name)).includes(text));
+    const payload = (name: string): Buffer => Buffer.from(`${name} `.repeat(200));
+    await store.write(async (tx) => {
+      await putRecord(tx, home, 'short', { data: payload('short-lived'), expires_at: 10 });
+      await putRecord(tx, home, 'long', { data: payload('long-lived') });
+    });
+    assert.notDeepEqual(found('short-lived'), []);
+    assert.equal(await sweepExpired(store, 10, 10), 1);
+    await store.write(async (tx) => {
+      await advanceCursor(tx, 3);
+      await eraseSuperseded(tx, 10);
+    });
+    assert.equal(await store.scrub(), true);
+    assert.deepEqual(found('short-lived'), []);
+    assert.deepEqual(found('long-lived'), ['uqrp.sqlite']);
+    assert.equal(await store.scrub(), true);
+  });
+
+  scenario('a scrub that finds a reader in the way says so', async (store, { file }) => {
+    const home = await settle(store);
+    const other = new DatabaseSync(file);
+    other.exec('begin');
+    other.prepare('select * from users').all();
+    await store.write((tx) => putRecord(tx, home, 'a'));
+    assert.equal(await store.scrub(), false);
+    other.close();
+    assert.equal(await store.scrub(), true);
+  });
+
+  scenario('every acknowledged write outlives a kill', async (store, { dataDir }) => {
+    const child = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('../../../test/support/store/writer-process.ts', import.meta.url)), dataDir],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    let said = '';
+    child.stdout.setEncoding('utf8');
+    const exited = once(child, 'exit');
+    for await (const chunk of child.stdout) {
+      said += chunk;
+      if (said.split('\n').length > 200) child.kill('SIGKILL');
+    }
+    await exited;
+    const acknowledged = said.split('\n').slice(0, -1);
+    const rows = await store.read.selectFrom('records').select('key').execute();
+    const keys = new Set(rows.map((row) => row.key));
+    assert.deepEqual(
+      acknowledged.filter((key) => !keys.has(key)),
+      [],
+    );
+    const { head } = await store.changes.bounds();
+    assert.equal((await store.changes.since(0, head + 1)).length, keys.size);
+  });
+});

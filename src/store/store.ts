@@ -1,0 +1,43 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { ChangeSource } from '../feed/ports/change-source.ts';
+import type { WorkTopic } from './engine/work-topics.ts';
+import type { Database } from './schema.ts';
+
+export type Reader = Kysely<Database>;
+export type Tx = Transaction<Database>;
+
+/** A reader or a unit of work: statements that only read take either. */
+export type Db = Reader | Tx;
+
+export interface Store {
+  readonly engine: 'sqlite' | 'postgres';
+  /** A connection that never waits for writers. Sees every acknowledged write. */
+  readonly read: Reader;
+  /**
+   * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects. `work` must only
+   * await statements on `tx`. It may run again after a deadlock, so it must not change state outside. It must let a failed statement throw:
+   * PostgreSQL runs nothing more in that transaction. The listeners of `changes` are called after a unit that appended changes.
+   */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  readonly changes: ChangeSource;
+  /**
+   * Calls back after a unit that left work of this kind (`markWork`), on PostgreSQL also for units of other processes. May
+   * be lost or come twice: a hint, not a message. Returns the way to stop.
+   */
+  onWork(topic: WorkTopic, listener: () => void): () => void;
+  /**
+   * Calls back after every unit of this process, and after those units of other processes that it hears of: on SQLite all of them, on
+   * PostgreSQL those that appended changes or left work. A hint, as `onWork`.
+   */
+  onCommit(listener: () => void): () => void;
+  /**
+   * Removes deleted bytes from the files of the embedded engine, write-ahead log included. On PostgreSQL it does nothing: vacuum
+   * removes them.
+   * @returns false when another process was in the way: call again later
+   */
+  scrub(): Promise<boolean>;
+  /** Rejects within two seconds when the database is gone or takes no writes. */
+  ping(): Promise<void>;
+  /** Finishes the units that wait, then closes; a later `write` rejects. */
+  close(): Promise<void>;
+}

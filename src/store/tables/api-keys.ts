@@ -1,0 +1,73 @@
+import type { Insertable } from 'kysely';
+import type { Tier } from '../../base/tiers.ts';
+import { statement } from '../engine/statement.ts';
+import { markWork } from '../engine/unit-marks.ts';
+import type { ApiKeysTable } from '../schema.ts';
+import type { Db, Tx } from '../store.ts';
+
+export type ApiKeyRow = ApiKeysTable;
+
+/** A key that still counts, with the tier of its customer. */
+export interface LiveApiKey extends ApiKeyRow {
+  readonly tier: Tier;
+  /** The user whose own customer it belongs to; of an organization the owner who has belonged to it for longest. */
+  readonly person_id: string;
+}
+
+export async function insertApiKey(tx: Tx, key: Insertable<ApiKeysTable>): Promise<void> {
+  await tx.insertInto('api_keys').values(key).execute();
+}
+
+const FIND_LIVE = statement<{ digest: string; now: number }, LiveApiKey>(
+  `select k.id, k.customer_id, k.name, k.digest, k.operations, k.namespaces, k.last_used_at, k.expires_at, k.created_at,
+    c.tier, case when c.name is null then c.id else coalesce((select m.user_id from memberships as m
+      where m.customer_id = c.id and m.role = 'owner' order by m.created_at, m.user_id limit 1), c.id) end as person_id
+  from api_keys as k join customers as c on c.id = k.customer_id
+  where k.digest = :digest and (k.expires_at is null or k.expires_at > :now) and c.closing = 0`,
+);
+
+/** The key with this digest, unless it is past its expiry at `now`. Looked up for every request that a key authenticates. */
+export async function findLiveApiKey(db: Db, digest: string, now: number): Promise<LiveApiKey | null> {
+  return (await FIND_LIVE(db, { digest, now })).rows[0] ?? null;
+}
+
+/** A customer's keys, oldest first. */
+export function listApiKeys(db: Db, customerId: string): Promise<ApiKeyRow[]> {
+  return db
+    .selectFrom('api_keys')
+    .selectAll()
+    .where('customer_id', '=', customerId)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+export async function countApiKeys(db: Db, customerId: string): Promise<number> {
+  const { count } = await db
+    .selectFrom('api_keys')
+    .select((key) => key.fn.countAll<number>().as('count'))
+    .where('customer_id', '=', customerId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** @returns false when the customer has no such key */
+export async function deleteApiKey(tx: Tx, id: string, customerId: string): Promise<boolean> {
+  const row = await tx
+    .deleteFrom('api_keys')
+    .where('id', '=', id)
+    .where('customer_id', '=', customerId)
+    .returning('id')
+    .executeTakeFirst();
+  if (row !== undefined) markWork(tx, 'credentials');
+  return row !== undefined;
+}
+
+const TOUCH = statement<{ id: string; now: number; before: number }>(
+  'update api_keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at <= :before)',
+);
+
+/** Notes a use, unless one later than `before` is noted already. */
+export async function touchApiKey(tx: Tx, id: string, now: number, before: number): Promise<void> {
+  await TOUCH(tx, { id, now, before });
+}

@@ -1,0 +1,116 @@
+import type { Clock } from '../base/clock.ts';
+import { LIMITS } from '../base/limits.ts';
+import { deleteRetiredParts, hasRetiredParts } from './datasets/parts.ts';
+import { retireAbandoned } from './datasets/retire.ts';
+import { pruneLog } from './log/change-log.ts';
+import { eraseSuperseded, isErasureDue } from './log/erasure.ts';
+import { QUERY_LOG_WINDOW } from './query-log/add-rows.ts';
+import { pruneBatches, pruneQueryLog } from './query-log/retention.ts';
+import type { Store } from './store.ts';
+import { storeLoop } from './store-loop.ts';
+import { pruneUsage } from './tables/usage-sums.ts';
+
+/** Milliseconds between two rounds while units commit. Each erases payloads of the log that the fan-out has read. */
+const ROUND_MS = 1_000;
+/** Milliseconds between two scrubs, which remove erased bytes from the files unless another process reads them. */
+const SCRUB_MS = 4_000;
+/** Milliseconds between two prunings of the log. */
+const PRUNE_MS = 60_000;
+/** Changes that one unit of work prunes or examines. */
+const PRUNE_LIMIT = 1_000;
+const ERASE_LIMIT = 500;
+
+const HOUR_MS = 3_600_000;
+/** Longer than rows are listed: the clocks of two control processes may differ, and counts go with the rows. */
+const KEEP_QUERY_LOG = QUERY_LOG_WINDOW + 60_000;
+/** A node sends a batch of the query log again for as long as its rows may be listed, and one of usage for `usageSpoolDays`. */
+const KEEP_BATCHES = {
+  query_log_batches: QUERY_LOG_WINDOW + HOUR_MS,
+  usage_batches: LIMITS.usageBatchDays * 24 * HOUR_MS,
+} as const;
+const KEEP_USAGE = LIMITS.usageDays * 24 * HOUR_MS;
+
+/** Parts of retired datasets that one unit deletes. A part has at most 64 KiB, a large one of an items file 256. */
+const PARTS_LIMIT = 16;
+/** An import that nobody went on with for this time is given up. */
+const KEEP_IMPORTS = 24 * HOUR_MS;
+
+/** Milliseconds. After the database is back, the first round starts within the longest. */
+const BACKOFF = { firstMs: 100, capMs: 1_000 };
+
+interface UpkeepOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Milliseconds that the log is kept; longer where the fan-out lags. A follower that is further behind reads a snapshot. */
+  readonly keepLog: number;
+  /** Called after a round that failed. The loop retries it. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/**
+ * Erases, scrubs and prunes until aborted: a payload that was replaced or deleted is gone from log and files within ten
+ * seconds, most of which are for the fan-out. Resolves when it has stopped; never rejects.
+ */
+export async function startUpkeep({ store, clock, signal, keepLog, onError }: UpkeepOptions): Promise<void> {
+  const isPruneDue = createInterval(PRUNE_MS);
+  const isScrubDue = createInterval(SCRUB_MS);
+  const pass = async (): Promise<number> => {
+    if (isPruneDue()) {
+      await inUnits(signal, PRUNE_LIMIT, () =>
+        store.write((tx) => pruneLog(tx, clock() - keepLog, PRUNE_LIMIT)),
+      );
+      await pruneTelemetry(store, clock(), signal);
+      await store.write((tx) => retireAbandoned(tx, clock() - KEEP_IMPORTS, clock()));
+    }
+    await deleteRetired(store, signal);
+    if (await isErasureDue(store.read)) {
+      await inUnits(signal, ERASE_LIMIT, () => store.write((tx) => eraseSuperseded(tx, ERASE_LIMIT)));
+    }
+    if (isScrubDue()) await store.scrub();
+    return SCRUB_MS;
+  };
+  const onFault = (error: unknown): void => onError?.(error);
+  await storeLoop({ store, signal, pass, busyMs: ROUND_MS, backoff: BACKOFF, onError: onFault });
+}
+
+/** @returns whether `ms` milliseconds are over since the last call that returned true. The first does. */
+function createInterval(ms: number): () => boolean {
+  let due = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (now < due) return false;
+    // Waits may end a little early.
+    due = now + ms - ms / 10;
+    return true;
+  };
+}
+
+/** Deletes rows of the query log, batches and usage that are too old. */
+export async function pruneTelemetry(
+  { write }: Pick<Store, 'write'>,
+  now: number,
+  signal: AbortSignal,
+): Promise<void> {
+  // Until nothing is left: rows that came late may stand between older ones.
+  await inUnits(signal, 1, () => write((tx) => pruneQueryLog(tx, now - KEEP_QUERY_LOG, PRUNE_LIMIT)));
+  for (const table of ['query_log_batches', 'usage_batches'] as const) {
+    const before = now - KEEP_BATCHES[table];
+    await inUnits(signal, PRUNE_LIMIT, () => write((tx) => pruneBatches(tx, table, before, PRUNE_LIMIT)));
+  }
+  await inUnits(signal, PRUNE_LIMIT, () => write((tx) => pruneUsage(tx, now - KEEP_USAGE, PRUNE_LIMIT)));
+}
+
+/** Deletes what retired datasets have stored. */
+export async function deleteRetired(
+  { read, write }: Pick<Store, 'read' | 'write'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await hasRetiredParts(read))) return;
+  await inUnits(signal, 1, async () => ((await write((tx) => deleteRetiredParts(tx, PARTS_LIMIT))) ? 1 : 0));
+}
+
+/** Runs small units, so that writers do not wait long, until one has less to do than its limit. */
+async function inUnits(signal: AbortSignal, limit: number, unit: () => Promise<number>): Promise<void> {
+  for (let done = limit; done >= limit && !signal.aborted; ) done = await unit();
+}

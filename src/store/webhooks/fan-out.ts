@@ -1,0 +1,248 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Tier } from '../../base/tiers.ts';
+import type { Change } from '../../protocol/change.ts';
+import { decodeChange } from '../../protocol/changes/change-codec.ts';
+import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';
+import { rowInsert } from '../engine/insert-rows.ts';
+import { listStatement } from '../engine/list-statement.ts';
+import { statement } from '../engine/statement.ts';
+import { markWork } from '../engine/unit-marks.ts';
+import type { ChangeLogTable, WebhookDeliveriesTable } from '../schema.ts';
+import type { Db, Tx } from '../store.ts';
+
+/** Rows in one turn of the event loop. */
+const CHUNK = 100;
+
+const LAST_CHANGE = statement<{ seq: number; until: number }, { last: number | null }>(
+  'select max(seq) as last from change_log where seq > :seq and seq <= :until',
+);
+
+/** The last change after `seq`, of `size` at most; null when there is none. */
+export async function lastChange(db: Db, seq: number, size: number): Promise<number | null> {
+  const { rows } = await LAST_CHANGE(db, { seq, until: seq + size });
+  return rows[0]?.last ?? null;
+}
+
+const EVENT_TYPES = Object.keys(WEBHOOK_EVENTS)
+  .map((type) => `'${type}'`)
+  .join(', ');
+
+const CUSTOMERS_CONCERNED = statement<
+  { after: number; until: number },
+  { readonly customer_id: string; readonly count: number }
+>(
+  `select customer_id, count(*) as count from webhooks
+  where enabled = 1 and customer_id in (
+    select owner from change_log
+    where seq > :after and seq <= :until and cause <> 'expiry' and type in (${EVENT_TYPES}) and owner is not null)
+  group by customer_id`,
+);
+
+/**
+ * The customers who have to be told of changes after one `seq` up to another, as far as that can be seen without reading
+ * them out: most changes concern no webhook at all, and must not cost much.
+ * @returns how many enabled webhooks each of them has
+ */
+export async function customersConcerned(db: Db, after: number, until: number): Promise<Map<string, number>> {
+  const { rows } = await CUSTOMERS_CONCERNED(db, { after, until });
+  return new Map(rows.map((row) => [row.customer_id, row.count]));
+}
+
+interface OwnersSpan {
+  readonly ids: readonly string[];
+  readonly after: number;
+  readonly until: number;
+  readonly limit: number;
+}
+
+const CHANGES_OF = listStatement<OwnersSpan, ChangeLogTable>(
+  `select seq, at, owner, cause, type, namespace, key, body, data from change_log
+  where seq > :after and seq <= :until and owner in (:ids) order by seq limit :limit`,
+  'text',
+);
+
+/** The changes of these owners after one `seq` up to another, in order, whole. */
+export async function changesOf(
+  tx: Tx,
+  owners: readonly string[],
+  after: number,
+  until: number,
+  limit: number,
+): Promise<Change[]> {
+  const { rows } = await CHANGES_OF(tx, { ids: owners, after, until, limit });
+  return rows.map(decodeChange);
+}
+
+/** An enabled webhook, as far as it matters what is enqueued for it. */
+export interface TargetRow {
+  readonly id: string;
+  readonly customer_id: string;
+  /** Of its owner. */
+  readonly tier: Tier;
+  readonly events: string;
+  readonly namespaces: string;
+  readonly starts_after: number;
+  readonly attempt_minutes: string;
+}
+
+const HOLD_ENABLED = listStatement<{ ids: readonly string[] }, TargetRow>(
+  `select w.id, w.customer_id, c.tier, w.events, w.namespaces, w.starts_after, w.attempt_minutes
+  from webhooks as w join customers as c on c.id = w.customer_id
+  where w.customer_id in (:ids) and w.enabled = 1 order by w.id`,
+  'text',
+  { lock: 'for no key update of w' },
+);
+
+/**
+ * The enabled webhooks of these customers, held until the unit ends: none of them is disabled or deleted, and nothing of
+ * theirs is sent off or settled, while the unit counts what waits.
+ */
+export async function holdEnabled(tx: Tx, owners: readonly string[]): Promise<TargetRow[]> {
+  return (await HOLD_ENABLED(tx, { ids: owners })).rows;
+}
+
+const COUNT_WAITING = listStatement<{ ids: readonly string[] }, { webhook_id: string; count: number }>(
+  `select webhook_id, count(*) as count from webhook_deliveries
+  where webhook_id in (:ids) and status = 'pending' group by webhook_id`,
+  'text',
+);
+
+/** How many deliveries of each webhook wait; no entry for none. */
+export async function countWaiting(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await COUNT_WAITING(tx, { ids });
+  return new Map(rows.map((row) => [row.webhook_id, row.count]));
+}
+
+interface Dropped {
+  readonly count: number;
+  readonly oldest: number | null;
+}
+
+const DROPPED_SINCE = statement<{ id: string; since: number; limit: number }, Dropped>(
+  `select count(*) as count, min(created_at) as oldest from (
+    select created_at from webhook_deliveries
+    where webhook_id = :id and created_at > :since and status = 'dropped' order by created_at desc limit :limit) as newest`,
+);
+
+/** The newest dropped deliveries of a webhook made after `since`, up to `limit`: how many, and when the oldest was made. */
+export async function droppedSince(tx: Tx, id: string, since: number, limit: number): Promise<Dropped> {
+  return (await DROPPED_SINCE(tx, { id, since, limit })).rows[0] ?? { count: 0, oldest: null };
+}
+
+const INSERT_DELIVERIES = rowInsert('webhook_deliveries', {
+  id: 'text',
+  webhook_id: 'text',
+  event: 'text',
+  seq: 'bigint',
+  status: 'text',
+  body: 'bytea',
+  response_code: 'bigint',
+  error: 'text',
+  attempts: 'bigint',
+  duration_ms: 'bigint',
+  created_at: 'bigint',
+  last_attempt_at: 'bigint',
+  next_attempt_at: 'bigint',
+});
+
+export async function insertDeliveries(tx: Tx, rows: readonly WebhookDeliveriesTable[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += CHUNK) {
+    // The embedded engine's statements are synchronous: without this, nothing else would run until the last of them.
+    if (start > 0) await turn();
+    await INSERT_DELIVERIES(tx, rows.slice(start, start + CHUNK).map(valuesOf));
+  }
+}
+
+function valuesOf(row: WebhookDeliveriesTable) {
+  return [
+    row.id,
+    row.webhook_id,
+    row.event,
+    row.seq,
+    row.status,
+    row.body,
+    row.response_code,
+    row.error,
+    row.attempts,
+    row.duration_ms,
+    row.created_at,
+    row.last_attempt_at,
+    row.next_attempt_at,
+  ];
+}
+
+const SET_DUE_BY = listStatement<{ ids: readonly string[]; at: number }>(
+  'update webhooks set next_due_at = :at where id in (:ids) and (next_due_at is null or next_due_at > :at)',
+  'text',
+);
+
+/** Something of these webhooks, which the unit holds, is due at `at`. Wakes the dispatchers. */
+export async function setDueBy(tx: Tx, ids: readonly string[], at: number): Promise<void> {
+  await SET_DUE_BY(tx, { ids, at });
+  markWork(tx, 'deliveries');
+}
+
+/** Where the fan-out stands, and both ends of the log. */
+export interface FanOutPosition {
+  readonly cursor: number;
+  /** The first change that there is; the next one there will be, when there is none. */
+  readonly oldest: number;
+  /** The last `seq` given out. */
+  readonly head: number;
+}
+
+// The fan-out's row of `feed_cursors` is `webhooks`: the `seq` up to which it has read the log.
+
+const POSITION = statement<object, { head: number; cursor: number; oldest: number | null }>(
+  `select h.seq as head, c.seq as cursor, (select min(seq) from change_log) as oldest
+  from feed_head as h join feed_cursors as c on c.name = 'webhooks' where h.id = 1`,
+);
+
+/** All of one moment. */
+export async function fanOutPosition(db: Db): Promise<FanOutPosition> {
+  const row = cursorOf((await POSITION(db, {})).rows);
+  return { ...row, oldest: row.oldest ?? row.head + 1 };
+}
+
+const LOCK_CURSOR = statement<object, { readonly seq: number; readonly at: number }>(
+  "select seq, at from feed_cursors where name = 'webhooks'",
+  { lock: 'for update' },
+);
+
+/** Reads the cursor and holds it until the unit ends: one unit at a time enqueues, on the whole database. */
+export async function lockCursor(tx: Tx): Promise<{ readonly seq: number; readonly at: number }> {
+  return cursorOf((await LOCK_CURSOR(tx, {})).rows);
+}
+
+function cursorOf<R>([row]: readonly R[]): R {
+  if (row === undefined) throw new Error("the database has lost the fan-out's cursor (table feed_cursors)");
+  return row;
+}
+
+const MOVE = statement<{ seq: number; at: number }>(
+  "update feed_cursors set seq = :seq, at = :at where name = 'webhooks'",
+);
+
+/** Of a cursor that the unit holds. */
+export async function moveCursor(tx: Tx, seq: number, at: number): Promise<void> {
+  await MOVE(tx, { seq, at });
+}
+
+const ADVANCE = statement<{ seq: number }>(
+  "update feed_cursors set seq = :seq where name = 'webhooks' and seq < :seq",
+);
+
+/** Up to `seq` nothing was to be enqueued. Never moves it back. */
+export async function advanceCursor(tx: Tx, seq: number): Promise<void> {
+  await ADVANCE(tx, { seq });
+}
+
+const REWIND = statement<object>(
+  `update feed_cursors set seq = (select seq from feed_head where id = 1)
+  where name = 'webhooks' and seq > (select seq from feed_head where id = 1)`,
+);
+
+/** Takes a cursor that stands after the end of the log back to it. */
+export async function rewindCursor(tx: Tx): Promise<void> {
+  await REWIND(tx, {});
+}

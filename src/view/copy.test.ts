@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import {
+  deleted,
+  namespaceDeleted,
+  namespaceUpserted,
+  upserted,
+} from '../../test/support/view/view-changes.ts';
+import { openLmdbReader } from './reader.ts';
+import { type LmdbViewWriter, openLmdbWriter } from './writer.ts';
+
+describe('a copy of the view', () => {
+  let directory: string;
+  let writer: LmdbViewWriter;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'copy-test-'));
+    writer = openLmdbWriter({ path: join(directory, 'view'), wipeAfterMs: 0 });
+  });
+  afterEach(async () => {
+    await writer.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const payload = (i: number): string => `payload-${i}-`.padEnd(1500, 'x');
+  const keyOf = (i: number): string => `k${(i * 7919) % 100_003}.res.ns.v1`;
+
+  it('opens as a view with the same content, while the view is written', async () => {
+    const count = 5000;
+    await writer.apply([namespaceUpserted('ns')], 1);
+    await writer.apply(
+      Array.from({ length: count }, (_, i) => upserted(keyOf(i), payload(i))),
+      2,
+    );
+    const to = join(directory, 'copy');
+    const copying = writer.copyTo(to);
+    for (let i = 0; i < 20; i++) await writer.apply([upserted(keyOf(i), 'later')], 3 + i);
+    const { file, cursor } = await copying;
+    assert.equal(file, join(to, '1.mdb'));
+    assert.ok(cursor !== null && cursor >= 2);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const copy = openLmdbWriter({ path: to, onDiscarded: (reason) => assert.fail(reason) });
+    assert.equal(copy.cursor(), cursor);
+    const reader = openLmdbReader({ path: to });
+    for (let i = 0; i < count; i++) {
+      const is = Buffer.from(reader.record(keyOf(i))!.data).toString();
+      assert.equal(is, i < cursor - 2 ? 'later' : payload(i));
+    }
+    await reader.close();
+    await copy.close();
+  });
+
+  it('has no byte of an erased payload or name, and every other one once', async () => {
+    const keys = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+    await writer.apply([namespaceUpserted('ns'), namespaceUpserted('gone')], 1);
+    // In an order that splits pages: the halves that moved leave their bytes behind.
+    for (const part of [keys(0, 500), keys(500, 1000), keys(1000, 1500)]) {
+      await writer.apply(
+        part.flatMap((i) => [upserted(keyOf(i), payload(i)), upserted(`g${i}.res.gone.v1`, `gone-${i}-`)]),
+        2,
+      );
+    }
+    const isErased = (i: number): boolean => i % 3 === 0;
+    await writer.apply(
+      keys(0, 1500)
+        .filter(isErased)
+        .map((i) => deleted(keyOf(i))),
+      3,
+    );
+    await writer.apply([namespaceDeleted('gone'), upserted(keyOf(1), 'replaced')], 4);
+    const { file } = await writer.copyTo(join(directory, 'copy'));
+    const bytes = readFileSync(file, 'latin1');
+    const counts = keys(0, 1500).map(() => 0);
+    for (const [, i] of bytes.matchAll(/payload-(\d+)-/g)) counts[Number(i)]!++;
+    assert.deepEqual(
+      counts,
+      keys(0, 1500).map((i) => (isErased(i) || i === 1 ? 0 : 1)),
+    );
+    assert.equal(bytes.includes('gone-'), false);
+    const served = join(directory, 'view', '1.mdb');
+    assert.ok(statSync(file).size < statSync(served).size, 'free pages are left out');
+  });
+
+  it('is made again over what an earlier one left, and a view that closes waits for it', async () => {
+    await writer.apply([upserted('a.ns.v1')], 1);
+    const to = join(directory, 'copy');
+    await writer.copyTo(to);
+    await writer.apply([upserted('b.ns.v1')], 2);
+    const second = writer.copyTo(to);
+    await writer.close();
+    assert.equal((await second).cursor, 2);
+    assert.deepEqual(
+      readdirSync(to).filter((name) => name.endsWith('.mdb')),
+      ['1.mdb'],
+    );
+    writer = openLmdbWriter({ path: join(directory, 'view') });
+  });
+});

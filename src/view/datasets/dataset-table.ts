@@ -1,0 +1,135 @@
+import { compareVersions } from '../../protocol/datasets/version.ts';
+import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
+import type { Tree } from '../lmdb/tree.ts';
+import {
+  allOf,
+  idAfterFirst,
+  idOctets,
+  itemKey,
+  itemsOf,
+  latestKey,
+  manifestKey,
+  manifestParts,
+  manifestsOf,
+  publicKeyKey,
+  useKey,
+  versionKey,
+  withdrawnKey,
+} from './dataset-keys.ts';
+import {
+  decodeManifest,
+  decodeVersion,
+  encodeManifest,
+  encodePublicKey,
+  encodeVersion,
+  encodeWindows,
+  idOf,
+} from './dataset-values.ts';
+import type { DatasetTarget } from './view.ts';
+
+/** LMDB stores no empty value. */
+const PRESENT = Buffer.from([1]);
+
+type Emit = (key: Bytes, value: Uint8Array) => void;
+
+/** Emits the entries of an upsert, without the entry of the latest version: `indexLatest` makes those. */
+export function datasetEntriesTo(emit: Emit): Pick<DatasetTarget, 'putItems' | 'publish' | 'putKey'> {
+  return {
+    putItems(versionId, items) {
+      const id = idOctets(versionId);
+      for (const { item, windows } of items) emit(itemKey(id, item), encodeWindows(windows));
+    },
+    publish(versionId, manifest) {
+      const id = idOctets(versionId);
+      const { slug, version, attkid } = manifest;
+      emit(manifestKey(slug, version), encodeManifest(id, manifest));
+      emit(versionKey(id), encodeVersion(slug, version));
+      emit(useKey(attkid, id), PRESENT);
+    },
+    putKey: (kid, key) => emit(publicKeyKey(kid), encodePublicKey(key)),
+  };
+}
+
+/**
+ * Changes to the tree, each inside the caller's write transaction. A withdrawn version is out of reach at once; its
+ * items stay until `deleteWithdrawn` has removed them.
+ */
+export function datasetTarget(tree: Tree): DatasetTarget {
+  const entries = datasetEntriesTo((key, value) => void tree.putSync(key, value));
+  const withdraw = (id: Uint8Array): void => {
+    tree.putSync(withdrawnKey(id), PRESENT);
+    const named = tree.getBinaryFast(versionKey(id));
+    if (named === undefined) return;
+    const [slug, version] = decodeVersion(named);
+    const manifest = tree.getBinaryFast(manifestKey(slug, version));
+    if (manifest !== undefined) {
+      tree.removeSync(useKey(decodeManifest(manifest).attkid, id));
+      tree.removeSync(manifestKey(slug, version));
+    }
+    tree.removeSync(versionKey(id));
+    putLatest(tree, slug, latestOf(tree, slug));
+  };
+  return {
+    ...entries,
+    publish(versionId, manifest) {
+      const { slug, version } = manifest;
+      const former = tree.getBinaryFast(manifestKey(slug, version));
+      const formerId = former === undefined ? null : idOf(former);
+      // The log withdraws a version before it is published under another id. A view must not depend on it.
+      if (formerId !== null && !idOctets(versionId).equals(formerId)) withdraw(formerId);
+      entries.publish(versionId, manifest);
+      putLatest(tree, slug, latestOf(tree, slug));
+    },
+    withdraw: (versionId) => withdraw(idOctets(versionId)),
+  };
+}
+
+/** Writes which version of each dataset is the latest, once its manifests are in the tree. Inside a transaction. */
+export function indexLatest(tree: Tree): void {
+  const latest = new Map<string, string>();
+  for (const key of keysIn(tree, allOf(FIRST.datasetManifest))) {
+    const [slug, version] = manifestParts(key);
+    const best = latest.get(slug);
+    if (best === undefined || compareVersions(version, best) > 0) latest.set(slug, version);
+  }
+  for (const [slug, version] of latest) putLatest(tree, slug, version);
+}
+
+/**
+ * Deletes items of one withdrawn version, inside the caller's write transaction.
+ * @param limit items at most; it bounds how long another change waits
+ * @returns whether items may be left
+ */
+export function deleteWithdrawn(tree: Tree, limit: number): boolean {
+  for (const mark of tree.getKeys({ ...allOf(FIRST.datasetWithdrawn), limit: 1 })) {
+    const id = idAfterFirst(mark);
+    const items = [...tree.getKeys({ ...itemsOf(id), limit })];
+    for (const key of items) tree.removeSync(key as Bytes);
+    if (items.length < limit) tree.removeSync(withdrawnKey(id));
+    return true;
+  }
+  return false;
+}
+
+function latestOf(tree: Tree, slug: string): string | null {
+  let best: string | null = null;
+  for (const key of keysIn(tree, manifestsOf(slug))) {
+    const [, version] = manifestParts(key);
+    if (best === null || compareVersions(version, best) > 0) best = version;
+  }
+  return best;
+}
+
+function putLatest(tree: Tree, slug: string, version: string | null): void {
+  const manifest = version === null ? undefined : tree.getBinaryFast(manifestKey(slug, version));
+  if (manifest === undefined) tree.removeSync(latestKey(slug));
+  else {
+    const id = idOf(manifest);
+    tree.putSync(latestKey(slug), Buffer.concat([id, Buffer.from(version ?? '', 'latin1')]));
+  }
+}
+
+/** Copies: a write may move the keys of a range that is being read. */
+function keysIn(tree: Tree, range: KeyRange): Uint8Array[] {
+  return [...tree.getKeys({ ...range, limit: Number.MAX_SAFE_INTEGER })];
+}

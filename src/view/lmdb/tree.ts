@@ -1,0 +1,229 @@
+import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { open } from 'lmdb';
+import { DiskFullError, freeOctets } from '../../base/files/free-space.ts';
+import { type Bytes, LAYOUT_KEY } from './key-space.ts';
+import { createPrivate } from './view-directory.ts';
+
+/** Layout of keys and values. A file of another version is discarded and built again from the source. */
+export const LAYOUT_VERSION = 'uqrp-view 2';
+
+/** 24 records of 300 bytes fill a page; the largest record needs no overflow page. Three levels hold a million. */
+export const PAGE_SIZE = 8192;
+
+/** Bytes of address space, not memory. It never grows, so that no thread has to map the file again. */
+const MAP_SIZE = 64 * 2 ** 30;
+
+/** Worker threads and processes that may read at once, with one reader slot each, or two within one event loop tick. */
+const MAX_READERS = 512;
+
+/** The used part of lmdb-js, typed for one unnamed database of binary keys and values. */
+export interface Tree {
+  /** A buffer that the next read overwrites. */
+  getBinaryFast(key: Bytes): Buffer | undefined;
+  getKeys(options: { start: Bytes; end?: Bytes; limit: number }): Iterable<Uint8Array>;
+  /** @returns false when `append` met a key that is not the greatest */
+  putSync(key: Bytes, value: Uint8Array, options?: { append: boolean }): boolean;
+  removeSync(key: Bytes): boolean;
+  /** `work` must return nothing: a promise, as `put` returns one, would delay the commit to a later microtask. */
+  transactionSync(work: () => undefined): void;
+  resetReadTxn(): void;
+  /** Frees the slots of readers whose process has ended. */
+  readerCheck(): number;
+  sync(done: (error?: unknown) => void): void;
+  /** @param isCompact without free pages */
+  backup(path: string, isCompact: boolean): Promise<void>;
+  getStats(): TreeStats;
+  close(): Promise<void>;
+}
+
+interface PageCounts {
+  readonly treeDepth: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+interface TreeStats {
+  readonly entryCount: number;
+  readonly lastPageNumber: number;
+  readonly root: PageCounts;
+  readonly free: PageCounts;
+}
+
+export function freePages(tree: Tree): number {
+  const { lastPageNumber, root, free } = tree.getStats();
+  const used = [root, free].reduce(
+    (sum, pages) => sum + pages.treeBranchPageCount + pages.treeLeafPageCount + pages.overflowPages,
+    2,
+  );
+  return lastPageNumber + 1 - used;
+}
+
+export interface WriteOptions {
+  /** Room on the disk of a path, octets; `freeOctets` when not given. */
+  readonly free?: ((path: string) => number) | undefined;
+  /** Called before each transaction, which does not begin when it throws. */
+  readonly beforeWrite?: () => void;
+}
+
+/** Pages that any commit may add: both meta pages, the list of free pages, and splits up to the root. */
+const PAGES_AT_LEAST = 16;
+/** Deeper than the tree of any view: with more room than this for each put nothing else is looked at. */
+const DEEPEST = 8;
+
+/**
+ * A tree whose transactions end before their commit when the disk has no room for it. LMDB's own answer to a full disk is a line on
+ * stderr from C, between the lines of the log, and an error of no certain kind. All writes of a process are in one thread, so that only
+ * another process can take the room in between.
+ */
+function withRoom(tree: Tree, path: string, { free = freeOctets, beforeWrite }: WriteOptions): Tree {
+  let puts = 0;
+  let octets = 0;
+
+  /** @throws DiskFullError when the commit may write more beyond the end of the file than the disk has room for */
+  function checkRoom(): void {
+    // NaN where the directory is gone: the follower notices that, and builds the view again.
+    const room = free(dirname(path));
+    const added = PAGES_AT_LEAST + Math.ceil((2 * octets) / PAGE_SIZE);
+    if (!(room < (added + puts * DEEPEST) * PAGE_SIZE)) return;
+    const { root, lastPageNumber } = tree.getStats();
+    // Each put copies its way from the root, together at most the whole tree. Free pages of the file do not count: readers may hold them.
+    const inTree = root.treeBranchPageCount + root.treeLeafPageCount;
+    const copied = Math.min(puts * (root.treeDepth + 1), inTree);
+    const { size, blocks } = statSync(path);
+    // Pages that were freed before they were written are holes of the file.
+    const holes = Math.max(0, size - 512 * blocks);
+    const ahead = Math.max(0, size - (lastPageNumber + 1) * PAGE_SIZE);
+    if (room + ahead - holes < (added + copied) * PAGE_SIZE) throw new DiskFullError(path);
+  }
+
+  return {
+    getBinaryFast: (key) => tree.getBinaryFast(key),
+    getKeys: (options) => tree.getKeys(options),
+    putSync(key, value, options) {
+      puts++;
+      octets += key.length + value.length;
+      return tree.putSync(key, value, options);
+    },
+    removeSync(key) {
+      puts++;
+      return tree.removeSync(key);
+    },
+    transactionSync(work) {
+      puts = 0;
+      octets = 0;
+      beforeWrite?.();
+      tree.transactionSync(() => {
+        work();
+        checkRoom();
+      });
+    },
+    resetReadTxn: () => tree.resetReadTxn(),
+    readerCheck: () => tree.readerCheck(),
+    sync: (done) => tree.sync(done),
+    backup: (to, isCompact) => tree.backup(to, isCompact),
+    getStats: () => tree.getStats(),
+    close: () => tree.close(),
+  };
+}
+
+function openTree(path: string, readOnly: boolean, options: WriteOptions = {}): Tree {
+  const tree = open({
+    path,
+    noSubdir: true,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+    mapSize: MAP_SIZE,
+    pageSize: PAGE_SIZE,
+    maxReaders: MAX_READERS,
+    // No commit waits for the disk, since the view can be built again; `writeState` detects a torn file.
+    ...(readOnly ? { readOnly } : { noSync: true }),
+  });
+  return readOnly ? (tree as unknown as Tree) : withRoom(tree as unknown as Tree, path, options);
+}
+
+/** `damaged`: or truncated. `layout`: written by a release with another layout. */
+export type UnusableReason = 'damaged' | 'layout';
+
+/** Opens an existing file for writing. @returns the reason when it is unusable; the caller removes it */
+export function openExisting(path: string, options?: WriteOptions): Tree | UnusableReason {
+  if (!isWhole(path)) return 'damaged';
+  createPrivate(path);
+  const tree = openTree(path, false, options);
+  if (hasLayoutVersion(tree)) return tree;
+  // Closes at once: nothing is under way.
+  void tree.close();
+  return 'layout';
+}
+
+/** Makes an empty file in place of any at the path. @throws DiskFullError without room for it */
+export function createNew(path: string, options: WriteOptions = {}): Tree {
+  for (const file of [path, `${path}-lock`]) rmSync(file, { force: true });
+  if ((options.free ?? freeOctets)(dirname(path)) < PAGES_AT_LEAST * PAGE_SIZE) throw new DiskFullError(path);
+  createPrivate(path);
+  const tree = openTree(path, false, options);
+  tree.transactionSync(() => {
+    putLayoutVersion(tree);
+  });
+  return tree;
+}
+
+/** @throws Error for a file that is missing, damaged or of another layout */
+export function openForReading(path: string): Tree {
+  if (!isWhole(path)) throw new Error('the hosted view is not there or cannot be read');
+  const tree = openTree(path, true);
+  if (hasLayoutVersion(tree)) return tree;
+  void tree.close();
+  throw new Error('the hosted view has another layout');
+}
+
+/** Part of the first transaction of a file, so that no crash leaves a file without it. */
+export function putLayoutVersion(tree: Tree): void {
+  tree.putSync(LAYOUT_KEY, Buffer.from(LAYOUT_VERSION));
+}
+
+function hasLayoutVersion(tree: Tree): boolean {
+  const version = tree.getBinaryFast(LAYOUT_KEY);
+  return version !== undefined && version.toString('latin1', 0, version.length) === LAYOUT_VERSION;
+}
+
+/** @returns false when the disk refused */
+export async function syncToDisk(tree: Tree): Promise<boolean> {
+  return new Promise<boolean>((resolve) => {
+    tree.sync((error) => resolve(error === undefined || error === null));
+  });
+}
+
+/** The head of the file is checked before LMDB maps it: a foreign or short file would end the process. */
+
+const META_AT = 24;
+const META_MAGIC = 0xbeefc0de;
+const DATA_VERSION = 2;
+const META_BYTES = 176;
+
+/** Whether both meta pages are LMDB's with this page size, and the file has all the pages that they name. */
+function isWhole(path: string): boolean {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(file);
+    return [0, PAGE_SIZE].every((at) => {
+      const meta = Buffer.alloc(META_BYTES);
+      if (readSync(file, meta, 0, META_BYTES, at) !== META_BYTES) return false;
+      return (
+        meta.readUInt32LE(META_AT) === META_MAGIC &&
+        meta.readUInt16LE(META_AT + 4) === DATA_VERSION &&
+        meta.readUInt32LE(META_AT + 24) === PAGE_SIZE &&
+        (Number(meta.readBigUInt64LE(META_AT + 120)) + 1) * PAGE_SIZE <= size
+      );
+    });
+  } finally {
+    closeSync(file);
+  }
+}

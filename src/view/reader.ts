@@ -1,0 +1,79 @@
+import { datasetReader } from './datasets/dataset-reader.ts';
+import type { DatasetView } from './datasets/view.ts';
+import type { FreshnessCounters } from './freshness.ts';
+import { hostedReader, type ReadTree } from './hosted/record-reader.ts';
+import type { HostedView } from './hosted/view.ts';
+import { openForReading, type Tree } from './lmdb/tree.ts';
+import { generationPath, readState } from './lmdb/view-directory.ts';
+
+export interface LmdbReaderOptions {
+  readonly path: string;
+  /**
+   * Shared with the writer's process; they announce commits and a replaced view. Without them every `refresh` takes a
+   * new snapshot and reads the state file.
+   */
+  readonly freshness?: Pick<FreshnessCounters, 'commits' | 'generation'>;
+}
+
+export interface LmdbReader extends HostedView {
+  readonly datasets: DatasetView;
+  close(): Promise<void>;
+}
+
+/** A view that is replaced while it opens is opened again, this many times. */
+const OPEN_TRIES = 5;
+
+/**
+ * Opens the view for reading: in any thread of the writer's process, after the writer, or in another process.
+ * A read sees everything committed before the current event loop tick. After `refresh` it sees everything committed
+ * before that call, in the view that serves then.
+ * @throws Error when there is no readable view in the directory
+ */
+export function openLmdbReader({ path, freshness }: LmdbReaderOptions): LmdbReader {
+  // Read before the view opens: the next refresh then sees a commit between the two.
+  let seen = freshness?.commits() ?? 0;
+  const serving = (): number => freshness?.generation() || (readState(path)?.generation ?? 0);
+  const current = openServing(path, serving);
+  return {
+    ...hostedReader(current),
+    datasets: datasetReader(current),
+    refresh() {
+      if (freshness !== undefined) {
+        const commits = freshness.commits();
+        if (commits === seen) return;
+        seen = commits;
+      }
+      current.anyExpired = null;
+      if (serving() === current.generation) {
+        current.tree.resetReadTxn();
+        return;
+      }
+      try {
+        const next = openServing(path, serving);
+        void current.tree.close();
+        Object.assign(current, next);
+      } catch {
+        // Out of file handles, perhaps. The old view stays whole; the next refresh retries.
+        seen--;
+        current.tree.resetReadTxn();
+      }
+    },
+    close: () => current.tree.close(),
+  };
+}
+
+interface Serving extends ReadTree {
+  tree: Tree;
+  generation: number;
+}
+
+function openServing(directory: string, serving: () => number): Serving {
+  for (let attempt = 1; ; attempt++) {
+    const generation = serving();
+    try {
+      return { tree: openForReading(generationPath(directory, generation)), generation, anyExpired: null };
+    } catch (error) {
+      if (serving() === generation || attempt === OPEN_TRIES) throw error;
+    }
+  }
+}

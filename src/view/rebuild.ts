@@ -1,0 +1,130 @@
+import { renameSync, rmSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createSorter, type Entry } from '../base/files/sorter.ts';
+import { UnfitFileError, type ViewRebuild } from '../feed/ports/view-writer.ts';
+import type { AppliedChange } from '../protocol/change.ts';
+import { applyChange, snapshotTarget } from './apply.ts';
+import { datasetEntriesTo, indexLatest } from './datasets/dataset-table.ts';
+import { hostedEntriesTo } from './hosted/record-table.ts';
+import { CURSOR_KEY, EPOCH_KEY, encodeCursor, FIRST } from './lmdb/key-space.ts';
+import { createNew, openExisting, syncToDisk, type Tree, type WriteOptions } from './lmdb/tree.ts';
+import { removeFilling } from './lmdb/wipe.ts';
+import { positionOf } from './position.ts';
+import { treeTarget } from './target.ts';
+
+export interface LmdbRebuildOptions {
+  /** Path of the new file. */
+  readonly path: string;
+  /** Path of the temporary file for sorting. */
+  readonly sortPath: string;
+  /** Memory for sorting, bytes. */
+  readonly sortBytes: number | undefined;
+  readonly free: WriteOptions['free'];
+  /** Takes over the finished tree, which is on disk. */
+  readonly serve: (tree: Tree) => void;
+  /** Called once, after `finish` or `discard`. */
+  readonly ended: () => void;
+}
+
+/** Records of one transaction: a few milliseconds of the event loop. */
+const AT_ONCE = 2000;
+
+/**
+ * Builds a view in a new file: from pages, with records written in key order so that pages are full, or from a file that is a
+ * view already. No reader sees it before it is complete and on disk.
+ */
+export function startLmdbRebuild(options: LmdbRebuildOptions): ViewRebuild {
+  const { path, sortPath, sortBytes, free, serve, ended } = options;
+  const sorter = createSorter(sortPath, sortBytes);
+  const add = (key: Uint8Array, value: Uint8Array): void => sorter.add(key, value);
+  const sorting = snapshotTarget({ ...hostedEntriesTo(add), ...datasetEntriesTo(add) });
+  let adopted: Tree | null = null;
+  let isOver = false;
+
+  function end(): void {
+    if (isOver) return;
+    isOver = true;
+    sorter.close();
+    ended();
+  }
+
+  async function built(): Promise<Tree> {
+    const tree = createNew(path, { free });
+    try {
+      await writeSorted(tree, sorter.entries());
+      tree.transactionSync(() => {
+        indexLatest(tree);
+      });
+      return tree;
+    } catch (error) {
+      await tree.close();
+      throw error;
+    }
+  }
+
+  function write(tree: Tree, changes: readonly AppliedChange[], cursor: number, epoch: string | null): void {
+    const target = treeTarget(tree, () => {});
+    tree.transactionSync(() => {
+      for (const change of changes) applyChange(target, change);
+      if (epoch !== null) tree.putSync(EPOCH_KEY, Buffer.from(epoch));
+      tree.putSync(CURSOR_KEY, encodeCursor(cursor));
+    });
+  }
+
+  return {
+    async load(changes) {
+      for (const change of changes) applyChange(sorting, change);
+    },
+    async adopt(file, has) {
+      for (const old of [path, `${path}-lock`]) rmSync(old, { force: true });
+      renameSync(file, path);
+      const found = openExisting(path, { free });
+      if (typeof found === 'string') throw new UnfitFileError();
+      adopted = found;
+      const { cursor, epoch } = positionOf(found);
+      if (cursor !== has.seq || epoch !== has.epoch) throw new UnfitFileError();
+      removeFilling(found);
+    },
+    async apply(changes, cursor) {
+      if (adopted === null) throw new Error('there is no view yet that changes could be applied to');
+      write(adopted, changes, cursor, null);
+    },
+    async finish(changes, cursor, epoch) {
+      try {
+        adopted ??= await built();
+        write(adopted, changes, cursor, epoch);
+        if (!(await syncToDisk(adopted)))
+          throw new Error('the rebuilt view could not be brought to the disk');
+        serve(adopted);
+        adopted = null;
+      } finally {
+        await adopted?.close();
+        adopted = null;
+        end();
+      }
+    },
+    async discard() {
+      await adopted?.close();
+      adopted = null;
+      end();
+    },
+  };
+}
+
+/** Appends in key order, in transactions of a bounded size. The layout version is there already. */
+async function writeSorted(tree: Tree, entries: Generator<Entry, void>): Promise<void> {
+  let next = entries.next();
+  while (next.done !== true) {
+    tree.transactionSync(() => {
+      for (let n = 0; n < AT_ONCE && next.done !== true; n++) {
+        const { key, value } = next.value;
+        // The layout version sorts before all of them, so each key is the greatest so far.
+        if (!tree.putSync(key, value, { append: key[0] !== FIRST.meta })) {
+          throw new Error('the entries of a rebuild are not in order');
+        }
+        next = entries.next();
+      }
+    });
+    await nextTurn();
+  }
+}

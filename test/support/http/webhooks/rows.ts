@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/store/schema.ts';
+import type { Store } from '../../../../src/store/store.ts';
+import type { WebhookUpdate } from '../../../../src/store/webhooks/webhooks.ts';
+import { updateWebhook } from '../../../../src/store/webhooks/webhooks.ts';
+
+/** Rows in one insert. */
+const CHUNK = 500;
+
+/** Puts deliveries into a webhook's history as the fan-out would, with what `row` says of each. @returns their ids */
+export async function addDeliveries(
+  store: Store,
+  webhookId: string,
+  count: number,
+  row: (index: number) => Partial<WebhookDeliveriesTable>,
+): Promise<string[]> {
+  const rows = Array.from({ length: count }, (_, index): WebhookDeliveriesTable => {
+    const some = row(index);
+    const waits = (some.status ?? 'pending') === 'pending';
+    return {
+      id: randomUUID(),
+      webhook_id: webhookId,
+      event: 'record.upserted',
+      seq: index + 1,
+      status: 'pending',
+      response_code: null,
+      error: null,
+      attempts: 0,
+      duration_ms: null,
+      created_at: Date.UTC(2026, 0, 1),
+      last_attempt_at: null,
+      next_attempt_at: waits ? Date.UTC(2026, 0, 1) : null,
+      body: waits ? Buffer.from(`{"payload":${index}}`) : null,
+      ...some,
+    };
+  });
+  for (let start = 0; start < count; start += CHUNK) {
+    const some = rows.slice(start, start + CHUNK);
+    await store.write((tx) => tx.insertInto('webhook_deliveries').values(some).execute());
+  }
+  return rows.map(({ id }) => id);
+}
+
+/** The deliveries of a webhook as they are stored, in the order of their `seq`. */
+export function storedDeliveries(store: Store, webhookId: string): Promise<WebhookDeliveriesTable[]> {
+  return store.read
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .orderBy('seq')
+    .execute();
+}
+
+/** A webhook as it is stored. */
+export async function storedWebhook(store: Store, id: string): Promise<WebhooksTable> {
+  const row = await store.read.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst();
+  assert.ok(row !== undefined, 'the webhook is gone');
+  return row;
+}
+
+/** Changes columns as the dispatcher would. */
+export async function setWebhook(
+  store: Store,
+  id: string,
+  change: WebhookUpdate & Partial<Pick<WebhooksTable, 'claimed_until' | 'last_triggered_at'>>,
+): Promise<void> {
+  await store.write((tx) => updateWebhook(tx, id, change));
+}

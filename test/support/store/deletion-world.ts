@@ -1,0 +1,70 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Actor } from '../../../src/control/accounts/actor.ts';
+import { openSessions } from '../../../src/control/accounts/sessions.ts';
+import type { UseCaseDeps } from '../../../src/process/use-case-deps.ts';
+import { appendChanges } from '../../../src/store/log/change-log.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { Home } from './fixtures.ts';
+import { upsert } from './fixtures.ts';
+
+/** What the use cases are handed, over a store that a test opened. */
+export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDeps {
+  const newId = (): string => randomUUID();
+  return {
+    store,
+    clock,
+    newId,
+    random: randomBytes,
+    zoneLength: 8,
+    sessions: openSessions({ store, clock, newId }, randomBytes(32)),
+  };
+}
+
+/** The customer of a home, with every right. */
+export function testActor({ customerId }: Home): Actor {
+  return {
+    customerId,
+    personId: customerId,
+    userId: customerId,
+    role: 'owner',
+    sessionId: 'session',
+    tier: 'pro',
+    via: 'session',
+    operations: new Set(['read', 'write']),
+    namespaces: null,
+  };
+}
+
+/** Writes records with their changes and counts, in units of 500. */
+export async function fillNamespace(store: Store, home: Home, count: number): Promise<void> {
+  for (let start = 0; start < count; start += 500) {
+    const rows = Array.from({ length: Math.min(500, count - start) }, (_, i) => ({
+      id: randomUUID(),
+      namespace_id: home.namespaceId,
+      key: `k${start + i}.doc.${home.namespace}.v1`,
+      resource: 'doc',
+      version: 'v1',
+      data: Buffer.from(`payload ${start + i}`),
+      content_type: 'text/plain',
+      ttl_seconds: 300,
+      expires_at: null,
+      created_at: start + i,
+      updated_at: 1,
+    }));
+    await store.write(async (tx) => {
+      for (const table of ['customers', 'namespaces'] as const) {
+        await tx
+          .updateTable(table)
+          .set((eb) => ({ records_count: eb('records_count', '+', rows.length) }))
+          .where('id', '=', table === 'customers' ? home.customerId : home.namespaceId)
+          .execute();
+      }
+      await tx.insertInto('records').values(rows).execute();
+      await appendChanges(
+        tx,
+        rows.map((row) => upsert(home, row)),
+        1,
+      );
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import { attestationKeyId, type PublishedKey } from '../../../../src/protocol/datasets/attestation.ts';
+import type { ItemFacts } from '../../../../src/protocol/datasets/item.ts';
+import type { SignedManifest } from '../../../../src/protocol/datasets/manifest.ts';
+import { compareVersions } from '../../../../src/protocol/datasets/version.ts';
+import type { DatasetTarget, DatasetView } from '../../../../src/view/datasets/view.ts';
+
+export interface DatasetState {
+  readonly keys: Map<string, PublishedKey>;
+  readonly manifests: Map<string, SignedManifest>;
+  /** By version id, then by item. */
+  readonly items: Map<string, Map<string, readonly ItemFacts[]>>;
+}
+
+export function emptyDatasets(): DatasetState {
+  return { keys: new Map(), manifests: new Map(), items: new Map() };
+}
+
+export function memoryDatasets(state: DatasetState): DatasetView {
+  const served = (slug: string): readonly (readonly [string, SignedManifest])[] =>
+    [...state.manifests]
+      .filter(([, manifest]) => manifest.slug === slug)
+      .sort(([, a], [, b]) => compareVersions(b.version, a.version));
+  return {
+    manifest(slug, version) {
+      const found = served(slug).find(([, manifest]) => version === null || manifest.version === version);
+      return found?.[1] ?? null;
+    },
+    identity: (slug, item) => state.items.get(served(slug)[0]?.[0] ?? '')?.get(item) ?? [],
+    keys() {
+      const newest = Math.max(...[...state.keys.values()].map(({ since }) => since));
+      const used = new Set([...state.manifests.values()].map(({ attkid }) => attkid));
+      return [...state.keys]
+        .filter(([kid, { since }]) => since === newest || used.has(kid))
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([, key]) => key);
+    },
+  };
+}
+
+export function datasetMaps(state: DatasetState): DatasetTarget {
+  return {
+    putItems(versionId, items) {
+      const of = state.items.get(versionId) ?? new Map<string, readonly ItemFacts[]>();
+      state.items.set(versionId, of);
+      for (const { item, windows } of items) of.set(item, windows);
+    },
+    publish(versionId, manifest) {
+      for (const [id, { slug, version }] of state.manifests) {
+        if (slug === manifest.slug && version === manifest.version) state.manifests.delete(id);
+      }
+      state.manifests.set(versionId, manifest);
+    },
+    withdraw(versionId) {
+      state.manifests.delete(versionId);
+      state.items.delete(versionId);
+    },
+    putKey(kid, key) {
+      if (attestationKeyId(key.publicKey) !== kid) throw new Error('the id of another key');
+      state.keys.set(kid, key);
+    },
+  };
+}
+
+export function replaceDatasets(state: DatasetState, by: DatasetState): void {
+  for (const name of ['keys', 'manifests', 'items'] as const) {
+    const map = state[name] as Map<string, unknown>;
+    map.clear();
+    for (const [key, value] of by[name]) map.set(key, value);
+  }
+}
