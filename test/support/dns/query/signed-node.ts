@@ -1,7 +1,6 @@
 /** A packet handler over a memory view, with a clock, keys and a slow service that the test controls. */
 
-import type { KeySet } from '../../../../src/dns/dnssec/keys/key-set.ts';
-import { generateKeySet, keySetData } from '../../../../src/dns/dnssec/keys/key-set.ts';
+import { generateKeySet, type KeySet, keySetData } from '../../../../src/dns/dnssec/keys/key-set.ts';
 import type { PublicService } from '../../../../src/dns/query/operations/public-service.ts';
 import { makePacketHandler, type PacketContext } from '../../../../src/dns/query/packet.ts';
 import type { ServedZone } from '../../../../src/dns/query/zone/served-zone.ts';

@@ -7,7 +7,7 @@ import { findOption } from '../../protocol/dns/message/edns.ts';
 import { decodeMessage } from '../../protocol/dns/message/message.ts';
 import { decodeRequest, isRequestFault } from '../../protocol/dns/message/request.ts';
 import { optOfReply } from '../../protocol/dns/skim.ts';
-import { appendOption, RequestOptions, truncateReply } from './options.ts';
+import { appendOption, RequestOptions, truncateReply } from './edns.ts';
 
 const CLIENT = '0102030405060708';
 const COOKIE = option(EDNS_OPTION.COOKIE, CLIENT);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { SipHash } from './siphash.ts';
+import { SipHash } from './cookies.ts';
 
 function hex(sip: SipHash): string {
   const octets = Buffer.alloc(8);

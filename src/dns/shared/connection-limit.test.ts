@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONNECTION_LIMITS, ConnectionLimit, type ConnectionLimits } from './connection-limit.ts';
+import { CONNECTION_LIMITS, ConnectionLimit, type ConnectionLimits } from './admission.ts';
 import { ConnectionTable, createConnectionMemory } from './connection-table.ts';
 
 function limitOf(limits: Partial<ConnectionLimits>): ConnectionLimit {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { query, sizedReply } from '../../../test/support/dns/fakes.ts';
-import { makeRateLimits } from './rate-limit.ts';
-import { createRateMemory } from './rate-table.ts';
+import { createRateMemory, makeRateLimits } from './rate-limit.ts';
 
 function scene(responses = 5, memory = createRateMemory()) {
   const time = { now: 1_700_000_000_000 };

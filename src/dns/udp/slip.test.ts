@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { ednsQuery, header, option, optionsOf, query } from '../../../test/support/dns/fakes.ts';
 import { corpus, mutate, seededRng } from '../../../test/support/protocol/dns/fuzz.ts';
 import { decodeMessage } from '../../protocol/dns/message/message.ts';
-import { UDP_OCTETS } from '../udp/reply-finisher.ts';
-import { writeSlip } from './slip.ts';
+import { UDP_OCTETS, writeSlip } from './replies.ts';
 
 function slip(message: Uint8Array): Uint8Array | null {
   const out = Buffer.alloc(UDP_OCTETS, 0xee);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createRateMemory, periodEnd, RateTable } from './rate-table.ts';
+import { createRateMemory, periodEnd, RateTable } from './rate-limit.ts';
 
 const NOW = 1_700_000_000;
 

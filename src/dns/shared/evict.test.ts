@@ -7,8 +7,8 @@ import { gather, get } from '../../../test/support/dns/doh/doh-clients.ts';
 import { frame, query, type Setting, setting, until } from '../../../test/support/dns/fakes.ts';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
 import { type DohOptions, listenDoh } from '../doh/listener.ts';
-import type { TlsListener } from '../shared/tls.ts';
-import { listenDot } from '../stream/dot.ts';
+import { listenDot } from '../stream/stream-server.ts';
+import type { TlsListener } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
 const NO_JSON = () => ({ kind: 'refused', error: '' }) as const;

@@ -3,8 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, it } from 'node:test';
-import { findPortFault, type PortUse } from './port-check.ts';
-import { findPortHolder, socketInodes } from './port-holder.ts';
+import { findPortFault, findPortHolder, type PortUse, socketInodes } from './port-check.ts';
 
 const use = (protocol: 'udp' | 'tcp', port: number, host = '127.0.0.1'): PortUse => ({
   variable: 'UQRP_DNS_PORT',

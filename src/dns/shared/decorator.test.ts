@@ -12,7 +12,7 @@ import type { Transport } from '../../base/network/transport.ts';
 import { EDNS_OPTION } from '../../protocol/dns/codes.ts';
 import { decodeMessage } from '../../protocol/dns/message/message.ts';
 import { ServerCookies } from './cookies.ts';
-import { ReplyDecorator } from './decorator.ts';
+import { ReplyDecorator } from './edns.ts';
 
 const CLIENT = '0102030405060708';
 const COOKIE = option(EDNS_OPTION.COOKIE, CLIENT);
