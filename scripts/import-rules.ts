@@ -15,7 +15,7 @@ const PORTS = 'feed/ports';
 export const MODULES: readonly ModuleRow[] = [
   { module: 'base', may: [] },
   { module: 'protocol', may: ['base'] },
-  { module: 'ops', may: ['base', 'protocol'] },
+  { module: 'ops', may: ['base', 'protocol', PORTS] },
   { module: 'outbound', may: ['base'] },
   { module: 'services', may: ['base', 'protocol', 'outbound'] },
   { module: 'feed', may: ['base', 'protocol'] },
@@ -50,10 +50,11 @@ export const EXCEPTIONS: readonly ModuleRow[] = [
     module: 'cli',
     may: [
       'dns/dnssec',
-      'feed/batch',
+      'feed/message',
       'feed/bus',
-      'feed/exchange',
-      'feed/identity',
+      'feed/nodes',
+      'feed/ports',
+      'feed/rpc',
       'feed/snapshots',
       'ops/config',
       'ops/telemetry',
@@ -87,7 +88,7 @@ export const EXCEPTIONS: readonly ModuleRow[] = [
       'store/tables',
     ],
   },
-  { module: 'ops', may: ['feed/batch/refusal.ts', 'feed/identity/credentials.ts'] },
+
   { module: 'process', may: ['cli/client/resolvers.ts'] },
 ];
 

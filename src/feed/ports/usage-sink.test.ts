@@ -10,8 +10,7 @@ import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { openStore } from '../../store/open.ts';
 import { usageSink } from '../../store/tables/usage.ts';
-import { busUsageSink } from '../exchange/bus-sinks.ts';
-import { startMeter } from '../exchange/meter.ts';
+import { busUsageSink, startMeter } from '../nodes/meter.ts';
 import { type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from './usage-sink.ts';
 
 const HOUR = 3_600_000;

@@ -6,7 +6,7 @@ import type { TestDatabase } from '../../../test/support/store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { aesGcmEncryption } from '../../base/secret-encryption.ts';
-import type { FeedKeyStore, StoredKey } from '../../feed/ports/key-store.ts';
+import type { FeedKeyStore, StoredKey } from '../../feed/ports/feed-store.ts';
 import { openStore } from '../open.ts';
 import type { Store } from '../store.ts';
 import { feedKeyStore } from './feed-keys.ts';

@@ -1,5 +1,5 @@
 import type { SecretEncryption } from '../../base/secret-encryption.ts';
-import type { FeedKeyStore, StoredKey } from '../../feed/ports/key-store.ts';
+import type { FeedKeyStore, StoredKey } from '../../feed/ports/feed-store.ts';
 import { statement } from '../engine/statement.ts';
 import type { Store, Tx } from '../store.ts';
 
