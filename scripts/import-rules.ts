@@ -124,8 +124,15 @@ export const WALLS: readonly (ModuleRow & { readonly why: string })[] = [
   },
 ];
 
+/** What both may import of src/: files that run in a browser. check-imports.ts finds a module of Node behind them. */
+const SHARED: readonly string[] = ['^src/protocol/', String.raw`^src/base/(?:brand|text/base64)\.ts$`];
+
+/** What `sdk/src` may import apart from itself. Its package holds what it imports of src/. */
+export const SDK_IMPORTS: readonly string[] = [...SHARED, '(?:^|/)node_modules/@openfeature/'];
+
 /** What `dashboard/src` may import apart from itself: the entry files of the SDK, and the libraries that are shipped in it. */
 export const DASHBOARD_IMPORTS: readonly string[] = [
+  ...SHARED,
   String.raw`^sdk/src/[\w-]+\.ts$`,
   // `node_modules` may be a link to that of another checkout.
   '(?:^|/)node_modules/(?:preact|@preact/signals|@preact/signals-core)/',
