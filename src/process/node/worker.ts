@@ -8,8 +8,7 @@ import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.
 import type { HttpReply } from '../../dns/doh/exchange.ts';
 import { listenDoh } from '../../dns/doh/listener.ts';
 import { jsonApi } from '../../dns/query/json.ts';
-import { type DatasetSettings, datasetService } from '../../dns/query/operations/dataset-answers.ts';
-import type { Services } from '../../dns/query/operations/operations.ts';
+import { type DatasetSettings, datasetService, type Services } from '../../dns/query/operations.ts';
 import { makePacketHandler } from '../../dns/query/packet.ts';
 import { makeSchemaApi } from '../../dns/schema/http.ts';
 import { publish } from '../../dns/schema/publish.ts';

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { query, store, VALID } from '../../../../test/support/dns/query/stored-replies.ts';
-import { decodeRequest, isRequestFault } from '../../../protocol/dns/message/request.ts';
-import { writeReply } from '../reply/reply.ts';
-import { refusalBody } from '../reply/reply-body.ts';
-import { finishZoneless } from '../signing/secure.ts';
+import { query, store, VALID } from '../../../test/support/dns/query/stored-replies.ts';
+import { decodeRequest, isRequestFault } from '../../protocol/dns/message/request.ts';
 import { PacketCache } from './packet-cache.ts';
+import { finishZoneless, refusalBody, writeReply } from './reply.ts';
 
 const counters = new Map<number, number>();
 const out = Buffer.alloc(4096);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { query, store, tagOf, VALID } from '../../../../test/support/dns/query/stored-replies.ts';
+import { query, store, tagOf, VALID } from '../../../test/support/dns/query/stored-replies.ts';
 import { PacketCache } from './packet-cache.ts';
 
 /** Octets of the rows of 64 entries, with their tags. */

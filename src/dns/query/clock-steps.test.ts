@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readRrsig } from '../../../../test/support/dns/dnssec/keys.ts';
+import { readRrsig } from '../../../test/support/dns/dnssec/keys.ts';
 import {
   answerOf,
   type Clockwork,
@@ -13,9 +13,9 @@ import {
   START,
   signedNode,
   zoneOf,
-} from '../../../../test/support/dns/query/signed-node.ts';
-import type { Message } from '../../../protocol/dns/message/message.ts';
-import { FOREVER } from '../../../protocol/query/outcome.ts';
+} from '../../../test/support/dns/query/signed-node.ts';
+import type { Message } from '../../protocol/dns/message/message.ts';
+import { FOREVER } from '../../protocol/query/outcome.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,7 +1,7 @@
-import type { NameServer } from '../../../base/network/name-server.ts';
-import { RRTYPE } from '../../../protocol/dns/codes.ts';
-import { isSubdomain, nameFromText } from '../../../protocol/dns/name.ts';
-import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../../protocol/dns/rdata/rdata.ts';
+import type { NameServer } from '../../base/network/name-server.ts';
+import { RRTYPE } from '../../protocol/dns/codes.ts';
+import { isSubdomain, nameFromText } from '../../protocol/dns/name.ts';
+import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../protocol/dns/rdata/rdata.ts';
 
 /** Records of one owner and type. Rdata in wire form, names in them uncompressed. */
 export interface Rrset {
@@ -84,4 +84,35 @@ function wireName(text: string): Uint8Array {
 function known<T>(value: T | null): T {
   if (value === null) throw new RangeError('not a name or an address');
   return value;
+}
+
+export interface Signatures {
+  readonly rrsigs: readonly Uint8Array[];
+  /** Milliseconds since the epoch at which new signatures replace these. Caches must not keep them longer. */
+  readonly renewAt: number;
+  readonly isFresh: boolean;
+}
+
+/** Signs online for one zone with one state of its keys. Throws when it cannot sign. */
+export interface ZoneSigner {
+  /** `once`: neither reads nor fills the cache of signatures. */
+  sign(rrset: Rrset, once: boolean): Signatures;
+  /** NSEC rdata at `qname`. The next name is its direct successor (RFC 9824 §2). */
+  nsec(qname: Uint8Array, types: readonly number[]): Uint8Array;
+}
+
+/** `unsigned` is a setting of the operator. */
+type Signing = { readonly kind: 'unsigned' } | { readonly kind: 'signed'; readonly signer: ZoneSigner };
+
+/** A zone with its signer. A waiting query holds both, so a reload cannot remove its signer. */
+export interface ServedZone extends Zone {
+  readonly signing: Signing;
+}
+
+export function unsignedZone(zone: Zone): ServedZone {
+  return { ...zone, signing: { kind: 'unsigned' } };
+}
+
+export function signedZone(zone: Zone, signer: ZoneSigner): ServedZone {
+  return { ...zone, signing: { kind: 'signed', signer } };
 }

@@ -13,16 +13,13 @@ import {
   signedNode,
   waitingService,
   zoneOf,
-} from '../../../../test/support/dns/query/signed-node.ts';
-import { decodeRequest, isRequestFault } from '../../../protocol/dns/message/request.ts';
-import { FOREVER } from '../../../protocol/query/outcome.ts';
-import type { KeySet } from '../../dnssec/keys/key-set.ts';
-import type { ReloadableHandler } from '../packet.ts';
-import { writeReply } from '../reply/reply.ts';
-import { nodataBody, type ReplyBody } from '../reply/reply-body.ts';
-import { finish } from '../signing/secure.ts';
-import { signedZone, unsignedZone } from '../zone/served-zone.ts';
-import { makeZone } from '../zone/zones.ts';
+} from '../../../test/support/dns/query/signed-node.ts';
+import { decodeRequest, isRequestFault } from '../../protocol/dns/message/request.ts';
+import { FOREVER } from '../../protocol/query/outcome.ts';
+import type { KeySet } from '../dnssec/keys/key-set.ts';
+import type { ReloadableHandler } from './packet.ts';
+import { finish, nodataBody, type ReplyBody, writeReply } from './reply.ts';
+import { makeZone, signedZone, unsignedZone } from './zones.ts';
 
 const NAME = 'get.berlin.weather.public.v1.uqrp.net';
 const QUERY = queryOf(NAME);

@@ -8,9 +8,9 @@ import {
   START,
   signedNode,
   zoneOf,
-} from '../../../../test/support/dns/query/signed-node.ts';
-import { decodeParam } from '../../../protocol/query/params.ts';
-import type { PublicService } from './public-service.ts';
+} from '../../../test/support/dns/query/signed-node.ts';
+import { decodeParam } from '../../protocol/query/params.ts';
+import type { PublicService } from './operations.ts';
 
 const clock = { now: START };
 

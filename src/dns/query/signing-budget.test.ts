@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import {
-  createManualTimers,
-  type ManualTimers,
-} from '../../../../test/support/base/lifecycle/manual-timers.ts';
+import { createManualTimers, type ManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import {
   type Asking,
   answerOf,
@@ -16,13 +13,13 @@ import {
   START,
   signedNode,
   zoneOf,
-} from '../../../../test/support/dns/query/signed-node.ts';
-import { LIMITS } from '../../../base/limits.ts';
-import type { Transport } from '../../../base/network/transport.ts';
-import { readEde } from '../../../protocol/dns/message/edns.ts';
-import type { Message } from '../../../protocol/dns/message/message.ts';
-import type { PublicService } from '../operations/public-service.ts';
-import type { CacheObserver, ReloadableHandler } from '../packet.ts';
+} from '../../../test/support/dns/query/signed-node.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Transport } from '../../base/network/transport.ts';
+import { readEde } from '../../protocol/dns/message/edns.ts';
+import type { Message } from '../../protocol/dns/message/message.ts';
+import type { PublicService } from './operations.ts';
+import type { CacheObserver, ReloadableHandler } from './packet.ts';
 
 const BUDGET = LIMITS.signaturesPerSecond;
 const QUEUE = LIMITS.signingQueue;

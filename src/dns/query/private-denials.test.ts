@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { readRrsig } from '../../../../test/support/dns/dnssec/keys.ts';
+import { readRrsig } from '../../../test/support/dns/dnssec/keys.ts';
 import {
   type Asking,
   type Clockwork,
@@ -12,12 +12,12 @@ import {
   START,
   signedNode,
   zoneOf,
-} from '../../../../test/support/dns/query/signed-node.ts';
-import type { Transport } from '../../../base/network/transport.ts';
-import type { Message } from '../../../protocol/dns/message/message.ts';
-import { queryTokenDigest, spellQueryToken } from '../../../protocol/query/query-token.ts';
-import { generateKeySet } from '../../dnssec/keys/key-set.ts';
-import { cacheSeconds } from '../../doh/answer.ts';
+} from '../../../test/support/dns/query/signed-node.ts';
+import type { Transport } from '../../base/network/transport.ts';
+import type { Message } from '../../protocol/dns/message/message.ts';
+import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
+import { generateKeySet } from '../dnssec/keys/key-set.ts';
+import { cacheSeconds } from '../doh/answer.ts';
 
 const HOUR_MS = 3_600_000;
 const NSEC = 47;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ReplyArena } from './reply-arena.ts';
+import { ReplyArena } from './packet-cache.ts';
 
 const HEADER_OCTETS = 8;
 

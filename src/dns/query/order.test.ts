@@ -8,11 +8,11 @@ import {
   START,
   signedNode,
   zoneOf,
-} from '../../../../test/support/dns/query/signed-node.ts';
-import { deleted, minted, namespaceUpserted, upserted } from '../../../../test/support/view/view-changes.ts';
-import type { ChangeBody } from '../../../protocol/change.ts';
-import { rdataToText } from '../../../protocol/dns/rdata/present.ts';
-import { spellQueryToken } from '../../../protocol/query/query-token.ts';
+} from '../../../test/support/dns/query/signed-node.ts';
+import { deleted, minted, namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
+import { rdataToText } from '../../protocol/dns/rdata/present.ts';
+import { spellQueryToken } from '../../protocol/query/query-token.ts';
 
 const TOKEN = spellQueryToken(Buffer.alloc(32, 'acme'));
 

@@ -8,11 +8,11 @@ import {
   START,
   signedNode,
   zoneOf,
-} from '../../../../test/support/dns/query/signed-node.ts';
-import { RCODE, RRTYPE } from '../../../protocol/dns/codes.ts';
-import { rdataToText } from '../../../protocol/dns/rdata/present.ts';
-import { OPERATIONS } from '../../../protocol/query/query.ts';
-import type { PublicService } from './public-service.ts';
+} from '../../../test/support/dns/query/signed-node.ts';
+import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
+import { rdataToText } from '../../protocol/dns/rdata/present.ts';
+import { OPERATIONS } from '../../protocol/query/query.ts';
+import type { PublicService } from './operations.ts';
 
 const clock = { now: START };
 const zones = zoneOf(keysMadeAt(START), clock);

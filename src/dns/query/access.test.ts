@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseQueryName } from '../../../protocol/names/query-name.ts';
-import { queryTokenDigest, spellQueryToken } from '../../../protocol/query/query-token.ts';
-import type { HostedView } from '../../../view/hosted/view.ts';
-import { type AccessSettings, checkAccess } from './access.ts';
+import { parseQueryName } from '../../protocol/names/query-name.ts';
+import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
+import type { HostedView } from '../../view/hosted/view.ts';
+import { type AccessSettings, checkAccess } from './resolve.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const spelled = (seed: string): string => spellQueryToken(Buffer.alloc(32, seed));
