@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deleteNamespace } from '../src/control/namespaces/delete.ts';
-import { startDeletions } from '../src/control/namespaces/deletions.ts';
+import { deleteNamespace, startDeletions } from '../src/control/namespaces/deletion.ts';
+
 import { openStore } from '../src/store/open.ts';
 import { fillNamespace, testActor, testDeps } from '../test/support/store/deletion-world.ts';
 import { putRecord, settle } from '../test/support/store/fixtures.ts';

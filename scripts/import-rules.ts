@@ -69,25 +69,6 @@ export const EXCEPTIONS: readonly ModuleRow[] = [
       'store/webhooks',
     ],
   },
-  {
-    module: 'http',
-    may: [
-      'control/accounts',
-      'control/datasets',
-      'control/idempotency',
-      'control/keys',
-      'control/namespaces',
-      'control/organizations',
-      'control/passkeys',
-      'control/propagation',
-      'control/query-log',
-      'control/records',
-      'control/usage',
-      'control/webhooks',
-      'store/store.ts',
-      'store/tables',
-    ],
-  },
 
   { module: 'process', may: ['cli/client/resolvers.ts'] },
 ];

@@ -3,11 +3,18 @@ import { describe, it } from 'node:test';
 import { fillNamespace, testActor, testDeps } from '../../test/support/store/deletion-world.ts';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../test/support/store/fixtures.ts';
-import { CLOSING_UNIT, DELETION_UNIT, deleteNamespace, deleteSome } from '../control/namespaces/delete.ts';
-import { deleteClosed, startDeletions } from '../control/namespaces/deletions.ts';
-import { createNamespace, listOwnNamespaces } from '../control/namespaces/namespaces.ts';
-import { setSuspended } from '../control/namespaces/operator.ts';
-import { createRecord, getRecord } from '../control/records/records.ts';
+import {
+  CLOSING_UNIT,
+  DELETION_UNIT,
+  deleteClosed,
+  deleteNamespace,
+  deleteSome,
+  startDeletions,
+} from '../control/namespaces/deletion.ts';
+
+import { createNamespace, listOwnNamespaces, setSuspended } from '../control/namespaces/rules.ts';
+
+import { createRecord, getRecord } from '../control/records/rules.ts';
 import type { Store } from './store.ts';
 
 /** More than the closing unit deletes, and more than two of the later ones. */

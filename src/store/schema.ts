@@ -54,7 +54,7 @@ export interface IdempotencyKeysTable {
   /** Hex SHA-256 of customer, scope of the credential, and key. */
   id: string;
   customer_id: string;
-  /** Encrypted (`control/idempotency/once.ts`); empty while the unit of work that takes the key runs. */
+  /** Encrypted (`control/unit.ts`); empty while the unit of work that takes the key runs. */
   answer: Uint8Array;
   /** Length of `answer`. */
   octets: number;
@@ -266,7 +266,7 @@ export interface WebhooksTable {
   served_at: number;
   /** Milliseconds that the last attempt took; null: none was made. */
   last_attempt_ms: number | null;
-  /** JSON: attempts of the last hour by minute (`control/webhooks/delivery/hourly-attempts.ts`). */
+  /** JSON: attempts of the last hour by minute (`control/webhooks/hourly-attempts.ts`). */
   attempt_minutes: string;
   /** From this time on its owner is to be notified that it was disabled; null: no notice is pending. */
   notice_due_at: number | null;

@@ -7,8 +7,7 @@ import { withStore } from '../../../test/support/store/fixtures.ts';
 import type { Clock } from '../../base/clock.ts';
 import { aesGcmEncryption } from '../../base/secret-encryption.ts';
 import type { Store } from '../../store/store.ts';
-import { jwtSigner } from './jwt.ts';
-import { KEY_PERIOD, openJwtKeys } from './jwt-keys.ts';
+import { jwtSigner, KEY_PERIOD, openJwtKeys } from './sessions.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const CLAIMS = { userId: 'c', sessionId: 's', expiresAt: NOW + 60_000 };

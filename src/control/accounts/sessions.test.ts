@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Answer, assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
-import { issueToken } from './users.ts';
+import { issueToken } from './rules.ts';
 
 const signedOut = (answer: Answer): void =>
   assertFailure(answer, 401, 'authentication_error', 'Credentials are not valid');

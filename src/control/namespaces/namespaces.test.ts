@@ -4,7 +4,7 @@ import { runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
-import { setPublicRead, setSuspended } from './operator.ts';
+import { setPublicRead, setSuspended } from './rules.ts';
 
 const FORM =
   'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';

@@ -18,10 +18,10 @@ import {
   type World,
 } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Actor } from '../accounts/actor.ts';
-import { deleteAccount } from '../accounts/delete-account.ts';
+import type { Actor } from '../../http/actor.ts';
+import { deleteAccount } from '../accounts/rules.ts';
 import { mintQueryToken } from '../namespaces/query-tokens.ts';
-import { setOrganizationTier } from './operator.ts';
+import { setOrganizationTier } from './rules.ts';
 
 const DAY = 86_400_000;
 const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex');

@@ -10,7 +10,7 @@ import {
 import { limiterOf, runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { setSuspended } from '../namespaces/operator.ts';
+import { setSuspended } from '../namespaces/rules.ts';
 
 const LAST_OWNER = 'The last owner of an organization must stay its owner';
 const DAY = 86_400_000;

@@ -5,9 +5,9 @@ import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts
 import { type Home, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
 import type { Db, Store } from '../../store/store.ts';
-import type { Actor } from '../accounts/actor.ts';
 import { openLogStreams, type StreamClient } from './log-streams.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -7,9 +7,9 @@ import { watched } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { SPAN } from '../../store/records/record-listing.ts';
 import type { Store } from '../../store/store.ts';
-import { pageRecords, streamRecords } from './list.ts';
-import { parseListing } from './listing-query.ts';
-import type { RecordResource } from './record.ts';
+import { pageRecords, parseListing, streamRecords } from './listing.ts';
+
+import type { RecordResource } from './shapes.ts';
 
 const scenario = (title: string, run: (store: Store) => Promise<void>): void => {
   it(title, () => withStore(sqliteDatabase, run));

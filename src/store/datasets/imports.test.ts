@@ -15,7 +15,7 @@ import {
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type TestDatabase, withStore } from '../../../test/support/store/fixtures.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { DatasetFault } from '../../control/datasets/fault.ts';
+import { DatasetFault } from '../../control/datasets/items.ts';
 import { exportItems, findServed, listDatasets, retireDataset } from '../../control/datasets/versions.ts';
 import type { Store } from '../store.ts';
 import { deleteRetired } from '../upkeep.ts';

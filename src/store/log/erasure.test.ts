@@ -4,9 +4,9 @@ import { testActor, testDeps } from '../../../test/support/store/deletion-world.
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type Home, putRecord, settle, upsert, withStore } from '../../../test/support/store/fixtures.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
-import { deleteNamespace } from '../../control/namespaces/delete.ts';
-import { deleteClosed } from '../../control/namespaces/deletions.ts';
-import { patchRecord } from '../../control/records/records.ts';
+import { deleteClosed, deleteNamespace } from '../../control/namespaces/deletion.ts';
+
+import { patchRecord } from '../../control/records/rules.ts';
 import { deleteRecords } from '../records/records.ts';
 import type { Store, Tx } from '../store.ts';
 import { advanceCursor } from '../webhooks/fan-out.ts';

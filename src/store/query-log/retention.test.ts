@@ -6,8 +6,8 @@ import { settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { addRows, DAY, HOUR, MINUTE, NOW, spread } from '../../../test/support/store/log-world.ts';
 import { storedRows } from '../../../test/support/store/stored-rows.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { deleteNamespace, LOG_UNIT } from '../../control/namespaces/delete.ts';
-import { deleteClosed } from '../../control/namespaces/deletions.ts';
+import { deleteClosed, deleteNamespace, LOG_UNIT } from '../../control/namespaces/deletion.ts';
+
 import type { Store } from '../store.ts';
 import { usageSink } from '../tables/usage.ts';
 import { sumDeletedUsage, sumUsage } from '../tables/usage-sums.ts';

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
-import { deleteSome } from '../../control/namespaces/delete.ts';
+import { deleteSome } from '../../control/namespaces/deletion.ts';
 import { startSweeper, sweepExpired } from '../../control/records/expiry.ts';
 import { eraseSuperseded } from '../log/erasure.ts';
 import type { Store, Tx } from '../store.ts';

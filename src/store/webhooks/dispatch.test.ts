@@ -23,7 +23,7 @@ import {
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { DeliveryAttempt } from '../../control/webhooks/delivery/delivery-attempt.ts';
+import type { DeliveryAttempt } from '../../control/webhooks/attempts.ts';
 import type { WebhooksTable } from '../schema.ts';
 import { waitingSince } from './dispatch.ts';
 import { nextDueAfter, waitingWebhooks } from './due-webhooks.ts';

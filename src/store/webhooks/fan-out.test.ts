@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { putRecord, withStore } from '../../../test/support/store/fixtures.ts';
-import { startFanOut } from '../../control/webhooks/fan-out/fan-out.ts';
+import { startFanOut } from '../../control/webhooks/fan-out.ts';
 import type { NewChange } from '../log/change-log.ts';
 import { eraseSuperseded } from '../log/erasure.ts';
 import type { Store } from '../store.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
-import { forgetOld } from '../../control/webhooks/maintenance/history-expiry.ts';
+import { forgetOld } from '../../control/webhooks/loops.ts';
 
 const { signal } = new AbortController();
 

@@ -20,8 +20,8 @@ import {
 } from '../../../test/support/store/dispatch-units.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { cancelAttempt } from '../../control/webhooks/delivery/settle.ts';
-import type { AttemptResult } from '../../control/webhooks/ports.ts';
+import { cancelAttempt } from '../../control/webhooks/attempts.ts';
+import type { AttemptResult } from '../../control/webhooks/send-attempt.ts';
 import type { DeliveryError } from '../../protocol/webhooks.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../schema.ts';
 import { endAllLeases, recordResult } from './dispatch.ts';

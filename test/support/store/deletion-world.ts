@@ -1,17 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Actor } from '../../../src/control/accounts/actor.ts';
 import { openSessions } from '../../../src/control/accounts/sessions.ts';
+import type { Actor } from '../../../src/http/actor.ts';
 import type { UseCaseDeps } from '../../../src/process/use-case-deps.ts';
 import { appendChanges } from '../../../src/store/log/change-log.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { Home } from './fixtures.ts';
-import { upsert } from './fixtures.ts';
+import { type Home, upsert } from './fixtures.ts';
 
 /** What the use cases are handed, over a store that a test opened. */
 export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDeps {
   const newId = (): string => randomUUID();
   return {
     store,
+    unit: (work) => store.write(work),
     clock,
     newId,
     random: randomBytes,

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { timeOrderedUuids } from '../../../src/base/text/uuid.ts';
 import type { Tier } from '../../../src/base/tiers.ts';
-import type { EnqueuedCounts } from '../../../src/control/webhooks/fan-out/delivery-batch.ts';
-import {
-  type FanOut,
-  type FanOutOptions,
-  openFanOut,
-} from '../../../src/control/webhooks/fan-out/fan-out.ts';
+import type { EnqueuedCounts } from '../../../src/control/webhooks/delivery-batch.ts';
+import { type FanOut, type FanOutOptions, openFanOut } from '../../../src/control/webhooks/fan-out.ts';
 import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';
 import { appendChanges, type NewChange } from '../../../src/store/log/change-log.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../../../src/store/schema.ts';
