@@ -1,5 +1,6 @@
 /** Usage over the bus without signatures and encryption, for the seeds that have none. Whole seeds use `feed/exchange`. */
-import { type Bus, SUBJECTS } from '../../src/feed/bus/bus.ts';
+import type { Bus } from '../../src/feed/bus/bus.ts';
+import { SUBJECTS } from '../../src/feed/bus/subjects.ts';
 import type { UsageBatch, UsageSink } from '../../src/feed/ports/usage-sink.ts';
 
 const ACK_MS = 2_000;

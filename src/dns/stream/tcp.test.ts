@@ -13,7 +13,8 @@ import {
 } from '../../../test/support/dns/fakes.ts';
 import type { Listener } from '../shared/listener.ts';
 import { FrameSplitter } from './framing.ts';
-import { listenTcp, type StreamLimits } from './stream-server.ts';
+import type { StreamLimits } from './stream-server.ts';
+import { listenTcp } from './tcp.ts';
 
 interface Peer {
   readonly socket: Socket;

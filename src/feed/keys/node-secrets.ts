@@ -1,14 +1,15 @@
 /** The secrets of a node, at the node: those that control delivered last, else the copy on its disk. */
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
-import { SUBJECTS, subjectOfNode } from '../bus/bus.ts';
-import { isKind } from '../message/message.ts';
-import type { Freshness } from '../message/sealed.ts';
+import { isKind } from '../batch/preamble.ts';
+import { FeedRefusedError } from '../batch/refusal.ts';
+import type { Freshness } from '../batch/sealed.ts';
+import { SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
 import { type NodeKeys, type NodeSecrets, secretsMark, type ZoneSecret } from '../ports/node-keys.ts';
-import { FeedRefusedError } from '../ports/refusal.ts';
 import { type NodeEndOptions, receiveDeliveries } from './deliveries-in.ts';
-import { openSecrets, type SecretsCopy, type SecretsDelivery } from './secrets.ts';
+import type { SecretsCopy } from './secrets-copy.ts';
+import { openSecrets, type SecretsDelivery } from './secrets-message.ts';
 
-interface NodeSecretsOptions extends NodeEndOptions {
+export interface NodeSecretsOptions extends NodeEndOptions {
   readonly copy: SecretsCopy;
   /** The first delivery may be of another database than the copy. */
   readonly acceptNewStore?: boolean;
@@ -16,7 +17,7 @@ interface NodeSecretsOptions extends NodeEndOptions {
   readonly onCopyFailed?: (error: unknown) => void;
 }
 
-interface BusNodeKeys extends NodeKeys {
+export interface BusNodeKeys extends NodeKeys {
   stop(): Promise<void>;
 }
 

@@ -1,12 +1,13 @@
 /** A source of changes whose snapshots are files, where one fits; else pages of control. */
 import type { Clock } from '../../base/clock.ts';
+import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import { BusError } from '../bus/bus.ts';
 import type { ChangeSource, LogBounds, SnapshotFile, ViewSource } from '../ports/change-source.ts';
-import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
-import { type FileFormat, idText, isSameFormat, type Manifest } from './manifest.ts';
+import { idText } from './chunk-names.ts';
+import { type FileFormat, isSameFormat, type Manifest } from './manifest.ts';
 import type { FoundSnapshot, SnapshotReader } from './snapshot-reader.ts';
 
-interface SnapshotSourceOptions {
+export interface SnapshotSourceOptions {
   readonly source: ChangeSource;
   readonly reader: SnapshotReader;
   /** Of the views that this process reads. */

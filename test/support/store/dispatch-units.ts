@@ -4,11 +4,9 @@ import {
   type ClaimRules,
   claimAttempts,
   type DeliveryAttempt,
-  type Settled,
-  settleAttempt,
-} from '../../../src/control/webhooks/attempts.ts';
-
-import type { AttemptResult } from '../../../src/control/webhooks/send-attempt.ts';
+} from '../../../src/control/webhooks/delivery/delivery-attempt.ts';
+import { type Settled, settleAttempt } from '../../../src/control/webhooks/delivery/settle.ts';
+import type { AttemptResult } from '../../../src/control/webhooks/ports.ts';
 import type { WebhooksTable } from '../../../src/store/schema.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { waitingWebhooks } from '../../../src/store/webhooks/due-webhooks.ts';

@@ -118,18 +118,7 @@ export function makePostgresFiles(): PostgresFiles {
   return {
     dir,
     identity,
-    // Syncs matter when the machine loses its power, which no test does; a server that is killed keeps what it wrote.
-    command: [
-      bin('postgres'),
-      '-D',
-      join(dir, 'data'),
-      '-k',
-      dir,
-      '-c',
-      'listen_addresses=',
-      '-c',
-      'fsync=off',
-    ],
+    command: [bin('postgres'), '-D', join(dir, 'data'), '-k', dir, '-c', 'listen_addresses='],
     log: join(dir, 'log'),
     url: (database) => `postgres://uqrp@localhost/${database}?host=${encodeURIComponent(dir)}`,
   };

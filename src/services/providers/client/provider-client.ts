@@ -89,8 +89,7 @@ class GuardedSource<T> {
   }
 
   private note(fetched: Fetched<T>, now: number): void {
-    const isDown = fetched.kind === 'failed' && fetched.hasAnswered !== true;
-    this.breaker = isDown ? failedAt(this.breaker, now) : succeeded();
+    this.breaker = fetched.kind === 'failed' ? failedAt(this.breaker, now) : succeeded();
     if (fetched.kind === 'limited') this.blockedUntil = now + Math.min(WAIT_MAX_MS, fetched.waitMs);
   }
 }

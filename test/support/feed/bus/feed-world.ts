@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
+import { openBatch } from '../../../../src/feed/batch/batch.ts';
+import type { FeedRefusal } from '../../../../src/feed/batch/refusal.ts';
+import { FeedRefusedError } from '../../../../src/feed/batch/refusal.ts';
 import { BusError } from '../../../../src/feed/bus/bus.ts';
-import { openBatch } from '../../../../src/feed/message/batch.ts';
-import { type FeedRefusal, FeedRefusedError } from '../../../../src/feed/ports/refusal.ts';
+import { type BusSource, openBusSource } from '../../../../src/feed/bus-source/bus-source.ts';
 import {
   type Publisher,
   type PublisherEvent,
   startPublisher,
-} from '../../../../src/feed/publish/publisher.ts';
-import { startResponder } from '../../../../src/feed/publish/responder.ts';
-import { type BusSource, openBusSource } from '../../../../src/feed/receive/bus-source.ts';
+} from '../../../../src/feed/publisher/publisher.ts';
+import { startResponder } from '../../../../src/feed/publisher/responder.ts';
 import { createManualTimers, type ManualTimers } from '../../base/lifecycle/manual-timers.ts';
 import { createMemoryView, type MemoryView } from '../../view/memory-view.ts';
 import { verifier } from '../batch/messages.ts';

@@ -4,11 +4,10 @@ import {
   type Bus,
   BusError,
   type BusState,
-  chunkSubject,
   type Responder,
   type StreamMessage,
-  SUBJECTS,
 } from '../../../../src/feed/bus/bus.ts';
+import { chunkSubject, SUBJECTS } from '../../../../src/feed/bus/subjects.ts';
 
 /** Probabilities from 0 to 1, and the longest delay. Delays differ, so messages overtake one another. */
 export interface BusFaults {

@@ -1,0 +1,149 @@
+/** What the API says of datasets: the versions that are served. */
+
+import { notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
+import {
+  CURSOR_SCHEMA,
+  decodeListingCursor,
+  encodeListingCursor,
+} from '../../protocol/input/listing-cursor.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
+import { servedSlugs } from '../../store/datasets/versions.ts';
+import type { HasStore } from '../accounts/deps.ts';
+import { type DatasetVersion, servedVersions } from './versions.ts';
+
+/** A signed manifest, with what was imported under it. */
+export interface DatasetVersionResource extends SignedManifest {
+  readonly items: number;
+  readonly windows: number;
+  /** Of the items file. */
+  readonly octets: number;
+  readonly published_at: string;
+}
+
+export interface DatasetResource {
+  readonly slug: string;
+  readonly latest: DatasetVersionResource;
+  /** Served versions, the highest first. */
+  readonly version_numbers: readonly string[];
+}
+
+export interface DatasetWithVersions extends DatasetResource {
+  readonly versions: readonly DatasetVersionResource[];
+}
+
+const VERSION_NUMBER = { type: 'string', examples: ['1.2.0'] } as const;
+
+const DATASET_VERSION_SCHEMA = resourceSchema<DatasetVersionResource>('DatasetVersion', {
+  slug: { type: 'string', examples: ['gtin-demo'] },
+  version: VERSION_NUMBER,
+  license: { type: 'string', examples: ['CC0-1.0'] },
+  provenance: { type: 'string', examples: ['GS1 prefix list, 2026-11'] },
+  url: {
+    type: 'string',
+    description: 'Where the publisher has the items file. Untrusted: `sha256` alone identifies it',
+    examples: ['https://data.example.net/gtin-demo-1.2.0.jsonl'],
+  },
+  sha256: {
+    type: 'string',
+    description: 'Of the octets of the items file',
+    examples: ['0657a849f8c8f70b53af58135f5d2a9c2e14aa6b6167b9df52cdbbb68d1837b9'],
+  },
+  att: { const: 'attested' },
+  attsig: {
+    type: 'string',
+    description: 'Ed25519 signature in Base64',
+    examples: ['nzwY689oLiLH5GHWknJ4a2UIfiiq0HnHm27hUHtlnyE0teemqBbrc6dVw9sSTqVkzUsOBftQCHXExKc75+lWBw=='],
+  },
+  attkid: { type: 'string', description: 'Id of the key that signed', examples: ['fe9d1da4bd37f37f'] },
+  atts: { type: 'integer', description: 'Unix second of the attestation', examples: [1_795_000_000] },
+  items: COUNT,
+  windows: COUNT,
+  octets: { ...COUNT, description: 'Length of the items file' },
+  published_at: TIME,
+});
+
+const DATASET_PROPERTIES = {
+  slug: { type: 'string', examples: ['gtin-demo'] },
+  latest: DATASET_VERSION_SCHEMA,
+  version_numbers: arrayOf(VERSION_NUMBER, { description: 'Served versions, the highest first' }),
+} as const;
+
+export const DATASET_SCHEMA = resourceSchema<DatasetResource>('Dataset', DATASET_PROPERTIES);
+
+export const DATASET_WITH_VERSIONS_SCHEMA = resourceSchema<DatasetWithVersions>('DatasetWithVersions', {
+  ...DATASET_PROPERTIES,
+  versions: arrayOf(DATASET_VERSION_SCHEMA, {
+    description: 'Manifests of all of them, the highest version first',
+  }),
+});
+
+const PAGE_DEFAULT = 50;
+const LISTING = ['datasets'];
+
+export const DATASET_PARAMETERS = {
+  limit: {
+    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageMax, default: PAGE_DEFAULT },
+    description: 'Datasets of a page',
+  },
+  cursor: { schema: CURSOR_SCHEMA, description: 'The page after, from the header `Link`' },
+} as const;
+
+export interface DatasetPage {
+  readonly datasets: readonly DatasetResource[];
+  readonly limit: number;
+  /** Null on the last page. */
+  readonly next: string | null;
+}
+
+/** Datasets by slug. @throws AppError 400 for the parameters */
+export async function pageDatasets(deps: HasStore, query: QueryParameters): Promise<DatasetPage> {
+  const { limit: limitText, cursor } = readParameters(query, Object.keys(DATASET_PARAMETERS));
+  const limit = limitText === undefined ? PAGE_DEFAULT : pageLimit(limitText);
+  const after = cursor === undefined ? '' : slugOfCursor(cursor);
+  const slugs = await servedSlugs(deps.store.read, after, limit + 1);
+  const datasets: DatasetResource[] = [];
+  for (const slug of slugs.slice(0, limit)) {
+    const versions = await servedVersions(deps, slug);
+    // It may have been retired meanwhile.
+    if (versions.length > 0) datasets.push(datasetResource(versions));
+  }
+  const next = slugs.length > limit ? encodeListingCursor({ s: slugs[limit - 1]! }, LISTING) : null;
+  return { datasets, limit, next };
+}
+
+/** @throws AppError 404 when no version of it is served */
+export async function readDataset(deps: HasStore, slug: string): Promise<DatasetWithVersions> {
+  const versions = await servedVersions(deps, slug);
+  if (versions.length === 0) throw notFound('Dataset');
+  return { ...datasetResource(versions), versions: versions.map(versionResource) };
+}
+
+/** @param versions at least one, the highest first */
+function datasetResource(versions: readonly DatasetVersion[]): DatasetResource {
+  const latest = versions[0]!;
+  return {
+    slug: latest.manifest.slug,
+    latest: versionResource(latest),
+    version_numbers: versions.map(({ manifest }) => manifest.version),
+  };
+}
+
+function versionResource({ manifest, items, windows, octets, publishedAt }: DatasetVersion) {
+  return { ...manifest, items, windows, octets, published_at: formatTime(publishedAt ?? 0) };
+}
+
+function pageLimit(text: string): number {
+  const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= LIMITS.pageMax) return limit;
+  throw badParameter('limit', `is not a number from 1 to ${LIMITS.pageMax}`);
+}
+
+function slugOfCursor(text: string): string {
+  const slug = decodeListingCursor(text, LISTING)?.s;
+  if (typeof slug === 'string' && slug.length <= LIMITS.datasetSlug) return slug;
+  throw badParameter('cursor', 'is not a cursor of this listing');
+}

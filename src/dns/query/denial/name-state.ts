@@ -1,0 +1,69 @@
+import { RRTYPE } from '../../../protocol/dns/codes.ts';
+import {
+  AUTH_PREFIX,
+  isLabel,
+  isVersion,
+  PUBLIC_NAMESPACE,
+  PUBLIC_VERSION,
+} from '../../../protocol/names/labels.ts';
+import type { Outcome } from '../../../protocol/query/outcome.ts';
+import { isServed } from '../operations/operations.ts';
+import type { ResolveContext } from '../resolve.ts';
+
+/**
+ * What an NSEC record says of a name. `text`: a TXT record. `closed`: refused or malformed. `between`: an empty non-
+ * terminal. `absent`: nothing here or below. `closed` does not depend on whether a record is stored.
+ */
+export type NameState = 'text' | 'closed' | 'between' | 'absent';
+
+const TYPES: Readonly<Record<NameState, readonly number[]>> = {
+  text: [RRTYPE.TXT, RRTYPE.RRSIG, RRTYPE.NSEC],
+  closed: [RRTYPE.RRSIG, RRTYPE.NSEC],
+  between: [RRTYPE.RRSIG, RRTYPE.NSEC],
+  absent: [RRTYPE.RRSIG, RRTYPE.NSEC, RRTYPE.NXNAME],
+};
+
+/** Types of the NSEC record (RFC 9824 §3). They must match the TXT answer, or resolvers deny the record (RFC 8198). */
+export function typesOf(state: NameState): readonly number[] {
+  return TYPES[state];
+}
+
+/** The state of a full-length `name`, which is the part below the zone in lower case. */
+export function stateOfOutcome(
+  outcome: Outcome,
+  name: string,
+  { view }: Pick<ResolveContext, 'view'>,
+): NameState {
+  if (outcome.kind === 'answer') return 'text';
+  if (outcome.kind !== 'empty') return 'closed';
+  return view.anyBelow(name) ? 'between' : 'absent';
+}
+
+/**
+ * The state of a name too short to be a query; null: it has octets that no query name has. A name below a namespace
+ * that is not open is never `absent`, so the state does not reveal which namespaces exist.
+ */
+export function stateOfShort(name: string | null, context: ResolveContext): NameState {
+  const labels = name === null ? [] : name.split('.');
+  const version = labels.at(-1);
+  const namespace = labels.at(-2);
+  const resource = labels.at(-3);
+  if (version === undefined || !isVersion(version)) return 'absent';
+  if (namespace === undefined) return 'between';
+  if (!isLabel(namespace) || namespace.startsWith(AUTH_PREFIX)) return 'absent';
+  if (namespace === PUBLIC_NAMESPACE) return stateOfPublic(resource, version, context);
+  if (resource === undefined) return 'between';
+  if (!isLabel(resource) || resource.startsWith(AUTH_PREFIX)) return 'absent';
+  const stored = context.view.namespace(namespace);
+  const isOpen = context.access.sync && stored?.publicRead && !stored.suspended;
+  return !isOpen || context.view.anyBelow(name!) ? 'between' : 'absent';
+}
+
+function stateOfPublic(
+  resource: string | undefined,
+  version: string,
+  { services }: ResolveContext,
+): NameState {
+  if (resource === undefined) return version === PUBLIC_VERSION ? 'between' : 'absent';
+  return isServed(resource, version, services) ? 'between' : 'absent';
+}
