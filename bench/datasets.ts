@@ -10,7 +10,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { datasetService } from '../src/dns/query/operations/dataset-answers.ts';
+import { datasetService } from '../src/dns/query/operations.ts';
 import { makePacketHandler } from '../src/dns/query/packet.ts';
 import { startFollower } from '../src/feed/follower/follower.ts';
 import { servedZones } from '../src/process/node/served-zones.ts';

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createUser } from '../src/control/accounts/users.ts';
+import { createUser } from '../src/control/accounts/rules.ts';
 import { openStore } from '../src/store/open.ts';
 import { softwareAuthenticator } from '../test/support/control/passkeys/authenticator.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';

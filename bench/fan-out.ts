@@ -1,16 +1,9 @@
-/**
- * The fan-out from the change log on the embedded store: its cost to a bulk load without webhooks, and its enqueue rate
- * with webhooks. Use cases and loop run in one process, as in the server. Every unit of work is synced to disk.
- *
- *   node bench/fan-out.ts [RECORDS] [ROUNDS]
- */
-import { randomBytes } from 'node:crypto';
 import { LIMITS } from '../src/base/limits.ts';
 import { timeOrderedUuids } from '../src/base/text/uuid.ts';
-import type { Actor } from '../src/control/accounts/actor.ts';
-import { openSessions } from '../src/control/accounts/sessions.ts';
-import { writeBulk } from '../src/control/records/bulk.ts';
-import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out/fan-out.ts';
+import type { Unit } from '../src/control/deps.ts';
+import { writeBulk } from '../src/control/records/rules.ts';
+import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out.ts';
+import type { Actor } from '../src/http/actor.ts';
 import type { Store } from '../src/store/store.ts';
 import { addHook, settlePaying } from '../test/support/store/fan-out-world.ts';
 import { sqliteDatabase } from '../test/support/store/sqlite.ts';
@@ -82,8 +75,8 @@ async function run(webhooks: number | null, limits: FanOutOptions['limits'] = {}
 
 async function load(store: Store, customerId: string): Promise<void> {
   const newId = timeOrderedUuids(Date.now);
-  const sessions = openSessions({ store, clock: Date.now, newId }, new Uint8Array(32));
-  const deps = { store, clock: Date.now, random: randomBytes, newId, zoneLength: 8, sessions };
+  const unit: Unit = (work) => store.write(work);
+  const deps = { unit, clock: Date.now, newId, zoneLength: 8 };
   const actor: Actor = {
     customerId,
     personId: customerId,

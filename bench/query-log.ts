@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LIMITS } from '../src/base/limits.ts';
-import type { Actor } from '../src/control/accounts/actor.ts';
 import { pageQueryLog } from '../src/control/query-log/list.ts';
 import type { QueryLogRow } from '../src/feed/ports/query-log.ts';
+import type { Actor } from '../src/http/actor.ts';
 import { openStore } from '../src/store/open.ts';
 import { queryLogSink } from '../src/store/query-log/add-rows.ts';
 import { queryLogRow } from '../test/support/feed/ports/query-log-suite.ts';
@@ -16,7 +16,6 @@ import { listen, openEvents } from '../test/support/http/query-log/event-reader.
 import { type Customer, openWorld } from '../test/support/http/world.ts';
 import { settle } from '../test/support/store/fixtures.ts';
 import { postgresDatabase } from '../test/support/store/postgres.ts';
-import { updateRows } from '../test/support/store/rows.ts';
 import { print, row } from './lib/figures.ts';
 
 const engine = process.argv[2] ?? 'sqlite';
@@ -39,7 +38,11 @@ async function fill(): Promise<Actor> {
   for (let i = 1; i < NAMESPACES; i++) {
     const { namespaceId } = await settle(store, `busy${i}`);
     await store.write((tx) =>
-      updateRows(tx, 'namespaces', { customer_id: owner.customerId }, { id: namespaceId }),
+      tx
+        .updateTable('namespaces')
+        .set({ customer_id: owner.customerId })
+        .where('id', '=', namespaceId)
+        .execute(),
     );
     ids.push(namespaceId);
   }

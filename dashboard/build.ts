@@ -1,5 +1,5 @@
 /**
- * Builds the dashboard: `dashboard/src` and the parts of `sdk/src` that it imports become `dashboard/dist`. Does nothing when no source
+ * Builds the dashboard: `dashboard/src` and the parts of `sdk/src` and `src/protocol` that it imports become `dashboard/dist`. Does nothing when no source
  * has changed since the last build. Without esbuild (`npm ci --omit=dev`) it says so and exits 0: the server then serves a page about it.
  *
  *   node dashboard/build.ts            builds when a source has changed
@@ -30,7 +30,12 @@ interface Manifest {
 function hashOfSources(): string {
   const hash = createHash('sha256');
   // The lock file stands for the versions of esbuild and of the libraries.
-  const patterns = ['dashboard/src/**/*.*', 'sdk/src/**/*.ts', 'dashboard/build.ts', 'package-lock.json'];
+  const patterns = [
+    'dashboard/src/**/*.*',
+    '{sdk/src,src/protocol,src/base}/**/*.ts',
+    'dashboard/build.ts',
+    'package-lock.json',
+  ];
   for (const file of globSync(patterns, { cwd: ROOT }).toSorted()) {
     if (file.endsWith('.test.ts')) continue;
     hash

@@ -3,6 +3,7 @@
  * checked on the files' text. Prints every fault and exits 1; exits 0 with the number of modules and imports.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cruise, type ICruiseResult, type IForbiddenRuleType } from 'dependency-cruiser';
@@ -11,13 +12,14 @@ import {
   EXCEPTIONS,
   MODULES,
   RESTRICTED_IMPORTS,
+  SDK_IMPORTS,
   TEST_FILES,
   WALLS,
   WORDS,
 } from './import-rules.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-const FOLDERS = ['src', 'scripts', 'test', 'bench', 'dashboard'];
+const FOLDERS = ['src', 'scripts', 'test', 'bench', 'dashboard', 'sdk'];
 /** dependency-cruiser can find no modules and exit 0. Below these numbers the check fails. */
 const MODULES_MIN = 80;
 
@@ -52,10 +54,22 @@ function restrictedRules(): IForbiddenRuleType[] {
   }));
 }
 
-/** The dashboard is a program of its own: what it needs of the server it asks the API for. */
-const DASHBOARD_RULES: readonly IForbiddenRuleType[] = [
+/** The SDK and the dashboard run in browsers. Of src/ they use the protocol: what they need of a server they ask it for. */
+const BROWSER_RULES: readonly IForbiddenRuleType[] = [
   {
-    name: 'the-dashboard-imports-itself-the-sdk-and-its-libraries',
+    name: 'the-sdk-imports-itself-and-the-protocol',
+    severity: 'error',
+    from: { path: '^sdk/src/', pathNot: TEST_FILES },
+    to: { pathNot: ['^sdk/src/', ...SDK_IMPORTS] },
+  },
+  {
+    name: 'no-module-of-node-behind-the-sdk-and-the-dashboard',
+    severity: 'error',
+    from: { path: '^(?:sdk|dashboard)/src/', pathNot: TEST_FILES },
+    to: { path: `^(?:node:)?(?:${builtinModules.join('|')})$`, reachable: true },
+  },
+  {
+    name: 'the-dashboard-imports-itself-the-sdk-the-protocol-and-its-libraries',
     severity: 'error',
     from: { path: '^dashboard/src/', pathNot: TEST_FILES },
     to: { pathNot: ['^dashboard/src/', ...DASHBOARD_IMPORTS] },
@@ -94,7 +108,9 @@ const GENERAL_RULES: readonly IForbiddenRuleType[] = [
 function filesOnDisk(): string[] {
   return FOLDERS.flatMap((folder) =>
     readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts') && !/^dist\b/.test(name))
+      .filter(
+        (name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts') && !/^(?:dist|node_modules)\b/.test(name),
+      )
       .map((name) => `${folder}/${name.replaceAll(sep, '/')}`),
   );
 }
@@ -105,11 +121,11 @@ async function graph(): Promise<ICruiseResult> {
     {
       baseDir: ROOT,
       validate: true,
-      ruleSet: { forbidden: [...moduleRules(), ...restrictedRules(), ...DASHBOARD_RULES, ...GENERAL_RULES] },
+      ruleSet: { forbidden: [...moduleRules(), ...restrictedRules(), ...BROWSER_RULES, ...GENERAL_RULES] },
       // Imports of types count here: a module that uses another's types depends on it.
       tsPreCompilationDeps: true,
       doNotFollow: { path: 'node_modules' },
-      exclude: { path: '^dashboard/dist/' },
+      exclude: { path: '^(?:dashboard|sdk)/dist/' },
     },
     { conditionNames: ['node', 'import', 'default'], exportsFields: ['exports'] },
   );

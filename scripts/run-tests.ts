@@ -1,11 +1,11 @@
 /**
  * `npm test`: runs all test files, or those whose path begins with an argument. Several processes run side by side, each with
- * one share of the files (test-shares.ts). The output of a share is printed when it ends. A share that failed runs once more when
- * all others have ended: what failed then counts, and what failed at first is listed, to be mended. At the end come the skipped and
- * the failed tests of all shares, why they failed, and a line `N passed, N failed, N skipped`. Exit code 1 when anything failed.
+ * one share of the files (test-shares.ts). The output of a share is printed when it ends. At the end come the skipped and the failed tests of all
+ * shares, why they failed, and a line `N passed, N failed, N skipped`. Exit code 1 when anything failed. Nothing runs twice: a test that
+ * fails now and then stands in quarantine.ts until it is mended.
  *
  *   npm test -- src/protocol/dns test/docs
- *   TEST_SEED=7 npm test     with the seed of a run that failed: tests that draw their input take it, in both tries
+ *   TEST_SEED=7 npm test     with the seed of a run that failed: tests that draw their input take it
  *   npm test -- --leaks      a process that does not end by itself fails: a test left something open
  *   npm test -- --slowest    lists the slowest suites
  */
@@ -14,16 +14,15 @@ import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { QUARANTINE } from './quarantine.ts';
 import { killShares, runShare } from './test-process.ts';
-import { type Ended, failedIn, LINGERED, report, slowestOf } from './test-report.ts';
+import { type Ended, LINGERED, report, slowestOf } from './test-report.ts';
 import { type Share, sharesOf } from './test-shares.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const PATTERN = '{src,test,sdk,dashboard}/**/*.test.ts';
 /** More would contend for the disk, and for the memory of a laptop: each takes up to half a gigabyte. */
 const SIDE_BY_SIDE = Math.min(4, Math.max(2, Math.floor(availableParallelism() / 2)));
-/** More failed shares than that have a common cause, which a second try only repeats. */
-const SECOND_TRIES = 2;
 function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -38,7 +37,7 @@ async function runOne(share: Share, leaks: boolean): Promise<Ended> {
   const outcome = await runShare(share.files);
   print(`\n== ${share.name}: ${share.files.length} files\n${outcome.output.trimEnd()}`);
   const fault = outcome.fault ?? (leaks && outcome.lingered ? LINGERED : null);
-  return { share, ...outcome, fault, first: null };
+  return { share, ...outcome, fault };
 }
 
 async function runAll(shares: readonly Share[], leaks: boolean): Promise<readonly Ended[]> {
@@ -51,16 +50,6 @@ async function runAll(shares: readonly Share[], leaks: boolean): Promise<readonl
   };
   await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
   return ended;
-}
-
-/** Runs the failed ones again, one after the other. */
-async function tryAgain(ended: readonly Ended[], leaks: boolean): Promise<readonly Ended[]> {
-  if (ended.filter(failedIn).length > SECOND_TRIES) return ended;
-  const tried: Ended[] = [];
-  for (const each of ended) {
-    tried.push(failedIn(each) ? { ...(await runOne(each.share, leaks)), first: each } : each);
-  }
-  return tried;
 }
 
 const { values, positionals } = parseArgs({
@@ -78,14 +67,13 @@ if (files.length === 0) {
   print(`no test file begins with ${positionals.join(' or ')}`);
   process.exit(1);
 }
-// Every share gets it, and so does a second try.
 process.env.TEST_SEED ??= String(randomInt(2 ** 31));
 const seed = `seed ${process.env.TEST_SEED} (TEST_SEED repeats it)`;
 const shares = sharesOf(files);
 print(`${files.length} files in ${shares.length} shares, ${SIDE_BY_SIDE} side by side, ${seed}`);
-const ended = await tryAgain(await runAll(shares, values.leaks), values.leaks);
+const ended = await runAll(shares, values.leaks);
 if (values.slowest) print(`\nslowest:\n${slowestOf(ended).join('\n')}`);
-const { lines, passed } = report(ended);
-if (!passed || ended.some(({ first }) => first !== null)) print(`\n${seed}`);
+const { lines, passed } = report(ended, QUARANTINE);
+if (!passed) print(`\n${seed}`);
 print(lines.join('\n'));
 process.exitCode = passed ? 0 : 1;

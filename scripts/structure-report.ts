@@ -1,132 +1,142 @@
 /**
- * Prints the share of comments by folder, files over 250 lines, folders over twelve files, and words that
- * docs/GLOSSARY.md rules out. With `--check` it prints only the words, and exits 1 when there is one.
+ * Prints the structure of the project in figures: lines and files by folder, files with one importer, long files, exported names with several
+ * meanings. With `--check` it prints only these names, and exits 1 when there are too many.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NOT_READ, WORD_RULES } from './word-rules.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
+/** Exported names of src/ that may have several meanings. The number may only become smaller. */
+const SHARED_NAMES_MAX = 56;
 /** Maximum lines of a file. Tables of data do not count. */
-const FILE_LINES_MAX = 250;
-/** Maximum TypeScript files of a folder, without tests. */
-const FOLDER_FILES_MAX = 12;
-/** Maximum share of comment lines in a folder's non-blank lines. */
-const COMMENTS = { min: 0.05, max: 0.12 };
+const FILE_LINES_MAX = 400;
 
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: ROOT,
   encoding: 'utf8',
 })
   .split('\n')
-  .filter(
-    (file) =>
-      /\.(?:tsx?|md)$|^dashboard\/src\/text\/.*\.json$/.test(file) && !file.startsWith('test/fixtures/'),
-  );
-
-const texts = new Map<string, string>();
-for (const file of tracked) {
-  try {
-    texts.set(file, readFileSync(ROOT + file, 'utf8'));
-  } catch {
-    // The file is deleted in the working tree, but still in the index.
-  }
-}
-const sources = [...texts.keys()].filter((file) => /\.tsx?$/.test(file));
+  .filter((file) => /\.(?:tsx?|md)$/.test(file) && !file.startsWith('test/fixtures/'))
+  // A file that is deleted in the working tree may still be in the index.
+  .filter((file) => existsSync(ROOT + file));
+const texts = new Map(tracked.map((file) => [file, readFileSync(ROOT + file, 'utf8')]));
 const isTest = (file: string): boolean => file.endsWith('.test.ts');
+const sources = [...texts.keys()].filter((file) => /\.tsx?$/.test(file) && !isTest(file));
 
-interface Count {
-  comments: number;
-  lines: number;
+function linesOf(file: string): number {
+  return texts.get(file)!.split('\n').length - 1;
 }
 
-/** Counts comment lines and non-blank lines. A line with code and a comment is code. */
-function count(text: string): Count {
-  let comments = 0;
-  let lines = 0;
-  let inside = false;
-  for (const raw of text.split('\n')) {
-    const line = raw.trim();
-    if (line === '') continue;
-    lines++;
-    if (inside || line.startsWith('//') || line.startsWith('/*')) comments++;
-    if (line.startsWith('/*')) inside = true;
-    if (inside && line.includes('*/')) inside = false;
-  }
-  return { comments, lines };
+interface Size {
+  readonly files: number;
+  readonly lines: number;
 }
 
-function folders(files: readonly string[]): Map<string, string[]> {
-  return Map.groupBy(files, (file) => dirname(file));
+function sizeOf(files: readonly string[]): Size {
+  return { files: files.length, lines: files.reduce((sum, file) => sum + linesOf(file), 0) };
 }
 
-function commentShares(): string[] {
-  const rows: string[] = [];
-  for (const [folder, files] of folders(sources.filter((file) => file.startsWith('src/') && !isTest(file)))) {
-    const sum = files
-      .map((file) => count(texts.get(file) ?? ''))
-      .reduce((a, b) => ({ comments: a.comments + b.comments, lines: a.lines + b.lines }));
-    const share = sum.comments / sum.lines;
-    const mark = share > COMMENTS.max ? ' above' : share < COMMENTS.min ? ' below' : '';
-    rows.push(`${(share * 100).toFixed(1).padStart(5)} %  ${folder}${mark}`);
-  }
-  return rows.sort();
+function under(...folders: readonly string[]): readonly string[] {
+  return sources.filter((file) => folders.some((folder) => file.startsWith(folder)));
 }
 
-function longFiles(): string[] {
-  return sources
-    .map((file) => ({ file, lines: (texts.get(file) ?? '').split('\n').length - 1 }))
-    .filter(({ lines }) => lines > FILE_LINES_MAX)
-    .sort((a, b) => b.lines - a.lines)
-    .map(({ file, lines }) => `${lines}  ${file}`);
+function medianOf(files: readonly string[]): number {
+  return files.map(linesOf).sort((a, b) => a - b)[Math.floor(files.length / 2)] ?? 0;
 }
 
-function fullFolders(): string[] {
-  return [...folders(sources.filter((file) => !isTest(file)))]
-    .filter(([, files]) => files.length > FOLDER_FILES_MAX)
-    .map(([folder, files]) => `${files.length}  ${folder}`);
-}
-
-/** Each line that holds a word outside its allowed paths, as `file:line: word (instead)`. */
-function wordFaults(): string[] {
-  const faults: string[] = [];
-  for (const [file, text] of texts) {
-    if (NOT_READ.test(file)) continue;
-    const rules = WORD_RULES.filter(({ allowed }) => !allowed?.test(file));
-    for (const [index, line] of text.split('\n').entries()) {
-      for (const { word, instead } of rules) {
-        const found = word.exec(line);
-        if (found !== null) faults.push(`${file}:${index + 1}: ${found[0]} (write: ${instead})`);
-      }
+/** The files of src/ that exactly one other file of src/ imports, in its own folder. */
+function filesOfOneNeighbour(): readonly string[] {
+  const importers = new Map<string, string[]>();
+  for (const file of under('src/')) {
+    for (const [, target] of texts.get(file)!.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)) {
+      const path = posix.normalize(posix.join(posix.dirname(file), target!));
+      importers.set(path, [...(importers.get(path) ?? []), file]);
     }
   }
-  return faults;
+  return [...importers]
+    .filter(([path, from]) => from.length === 1 && posix.dirname(path) === posix.dirname(from[0]!))
+    .map(([path, from]) => `${path} (${posix.basename(from[0]!)})`)
+    .sort();
+}
+
+/** Exported names of src/ with the files that export another thing under them. */
+function namesWithSeveralMeanings(): ReadonlyMap<string, readonly string[]> {
+  const places = new Map<string, string[]>();
+  const declared =
+    /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm;
+  for (const file of under('src/')) {
+    // A type and a constant of one name in one file are one thing.
+    const names = new Set([...texts.get(file)!.matchAll(declared)].map(([, name]) => name!));
+    for (const name of names) places.set(name, [...(places.get(name) ?? []), file]);
+  }
+  return new Map([...places].filter(([, files]) => files.length > 1));
+}
+
+function commentShare(): string {
+  let comments = 0;
+  let lines = 0;
+  for (const file of under('src/')) {
+    let inside = false;
+    for (const raw of texts.get(file)!.split('\n')) {
+      const line = raw.trim();
+      if (line === '') continue;
+      lines++;
+      if (inside || line.startsWith('//') || line.startsWith('/*')) comments++;
+      if (line.startsWith('/*')) inside = true;
+      if (inside && line.includes('*/')) inside = false;
+    }
+  }
+  return `${((100 * comments) / lines).toFixed(1)} %`;
 }
 
 function print(title: string, rows: readonly string[]): void {
-  process.stdout.write(`\n${title}: ${rows.length}\n${rows.map((row) => `  ${row}\n`).join('')}`);
+  process.stdout.write(`\n${title}\n${rows.map((row) => `  ${row}\n`).join('')}`);
 }
 
-const words = wordFaults();
+/** One row of the table of goals: what stands, and what the goal is. */
+function goal(name: string, { files, lines }: Size, wanted: string): string {
+  return `${name.padEnd(34)} ${String(lines).padStart(6)} lines ${String(files).padStart(4)} files   goal ${wanted}`;
+}
+
+const names = namesWithSeveralMeanings();
 if (process.argv.includes('--check')) {
-  for (const fault of words) process.stderr.write(`${fault}\n`);
-  process.stdout.write(`words: ${texts.size} files, ${words.length} faults\n`);
-  process.exitCode = words.length === 0 ? 0 : 1;
+  if (names.size > SHARED_NAMES_MAX)
+    for (const [name, files] of names)
+      process.stderr.write(`the exported name ${name} has several meanings: ${files.join(', ')}\n`);
+  process.stdout.write(`names: ${names.size} with several meanings\n`);
+  process.exitCode = names.size <= SHARED_NAMES_MAX ? 0 : 1;
 } else {
-  const all = sources
-    .filter((file) => file.startsWith('src/') && !isTest(file))
-    .map((file) => count(texts.get(file) ?? ''));
-  const share =
-    all.reduce((sum, { comments }) => sum + comments, 0) / all.reduce((sum, { lines }) => sum + lines, 0);
-  process.stdout.write(`comments in src, tests aside: ${(share * 100).toFixed(1)} %\n`);
-  print('Comment share by folder', commentShares());
-  print(`Files over ${FILE_LINES_MAX} lines`, longFiles());
-  print(`Folders over ${FOLDER_FILES_MAX} files`, fullFolders());
-  const byFolder = Map.groupBy(words, (fault) => dirname(fault.slice(0, fault.indexOf(':'))));
+  const src = under('src/');
+  const docs = [...texts.keys()].filter((file) => file.startsWith('docs/'));
+  print('Goals, tests aside', [
+    goal('src', sizeOf(src), '52,000 lines, 400 files'),
+    goal('sdk and dashboard', sizeOf(under('sdk/', 'dashboard/')), '18,500 lines'),
+    goal('scripts', sizeOf(under('scripts/')), '1,900 lines'),
+    goal('bench', sizeOf(under('bench/')), '3,000 lines'),
+    goal('docs', sizeOf(docs), '8,000 lines'),
+    `${'median file of src'.padEnd(34)} ${String(medianOf(src)).padStart(6)} lines              goal 130`,
+    `${'exported names, several meanings'.padEnd(34)} ${String(names.size).padStart(6)}                    goal 10`,
+    `${'files of one neighbour'.padEnd(34)} ${String(filesOfOneNeighbour().length).padStart(6)}`,
+    `${'comments in src'.padEnd(34)} ${commentShare().padStart(6)}                    goal 5 to 12 %`,
+  ]);
+  const folders = [...Map.groupBy(src, (file) => file.split('/').slice(0, 2).join('/'))];
   print(
-    'Ruled-out words by folder',
-    [...byFolder].map(([folder, rows]) => `${String(rows.length).padStart(4)}  ${folder}`),
+    'Folders of src',
+    folders.map(([folder, files]) => goal(folder, sizeOf(files), '').replace(/\s+goal $/, '')),
+  );
+  print(
+    `Files over ${FILE_LINES_MAX} lines`,
+    sources.filter((file) => linesOf(file) > FILE_LINES_MAX).map((file) => `${linesOf(file)}  ${file}`),
+  );
+  print(
+    'Pages over 300 lines',
+    docs.filter((file) => linesOf(file) > 300).map((file) => `${linesOf(file)}  ${file}`),
+  );
+  print('Files of one neighbour (joined to it, or a secret of their own)', filesOfOneNeighbour());
+  print(
+    'Exported names with several meanings',
+    [...names].map(([name, files]) => `${name}: ${files.join(', ')}`),
   );
 }

@@ -1,5 +1,6 @@
 /** What `npm test` says at its end. */
 import { fileURLToPath } from 'node:url';
+import type { Quarantined } from './quarantine.ts';
 import type { TestEnd } from './test-events.ts';
 import type { ShareOutcome } from './test-process.ts';
 import type { Share } from './test-shares.ts';
@@ -13,8 +14,6 @@ export const LINGERED =
 
 export interface Ended extends ShareOutcome {
   readonly share: Share;
-  /** The run that failed before this one, or null. */
-  readonly first: Ended | null;
 }
 
 interface Report {
@@ -22,27 +21,29 @@ interface Report {
   readonly passed: boolean;
 }
 
-export function failedIn(ended: Ended): boolean {
-  return ended.fault !== null || badOf([ended]).length > 0;
-}
-
-/** Of all shares: how long, what was skipped, what failed and why, and the counts in the last line. */
-export function report(ended: readonly Ended[]): Report {
+/**
+ * Of all shares: how long, what was skipped, what failed and why, and the counts in the last line.
+ *
+ * @param quarantine tests whose failure is told and fails nothing
+ */
+export function report(ended: readonly Ended[], quarantine: readonly Quarantined[] = []): Report {
   const skipped = endsOf(ended, 'skipped');
-  const failed = badOf(ended).length + ended.filter(({ fault }) => fault !== null).length;
+  const excused = (end: TestEnd): boolean => quarantine.some(({ test }) => test === end.test);
+  const bad = badOf(ended);
+  const failed =
+    bad.filter((end) => !excused(end)).length + ended.filter(({ fault }) => fault !== null).length;
   const lost = endsOf(ended, 'not run').length;
   const passed = endsOf(ended, 'passed').length;
-  const again = ended.filter((each) => each.first !== null && !failedIn(each)).length;
   const remarks = [
     lost === 0 ? '' : `, ${lost} not run`,
-    again === 0 ? '' : `, ${again} of the shares at the second try only: mend what failed at first`,
+    quarantine.length === 0 ? '' : `, ${quarantine.length} in quarantine`,
   ];
   const lines = [
     '\nshares:',
     ...ended.map((each) => `  ${rowOf(each)}`),
     ...skipped.map(({ test, reason }) => `skipped: ${test}${reason && ` (${reason})`}`),
-    ...ended.flatMap(({ first }) => (first === null ? [] : failuresOf(first, 'failed at first'))),
-    ...ended.flatMap((each) => (failedIn(each) ? failuresOf(each, 'failed') : [])),
+    ...bad.filter(excused).map(({ test }) => `failed in quarantine: ${test}`),
+    ...ended.flatMap((each) => failuresOf(each)),
     `\n${passed} passed, ${failed} failed, ${skipped.length} skipped${remarks.join('')}`,
   ];
   return { lines, passed: passed > 0 && failed === 0 };
@@ -58,16 +59,17 @@ export function slowestOf(ended: readonly Ended[]): readonly string[] {
 }
 
 /** With their errors: the output of a share may stand thousands of lines above. */
-function failuresOf(ended: Ended, word: string): readonly string[] {
+function failuresOf(ended: Ended): readonly string[] {
   const { share, fault, output } = ended;
+  if (fault === null && badOf([ended]).length === 0) return [];
   const lost = endsOf([ended], 'not run').length;
   const at = output.lastIndexOf(FAILURES);
   return [
     ...badOf([ended]).map(
       ({ outcome, test, at: place, ms }) =>
-        `${word}: ${test} (${shown(place)})${outcome === 'failed' ? '' : `: stood still, ${seconds(ms)} s`}`,
+        `failed: ${test} (${shown(place)})${outcome === 'failed' ? '' : `: stood still, ${seconds(ms)} s`}`,
     ),
-    ...(fault === null ? [] : [`${word}: share ${share.name} ${fault}`]),
+    ...(fault === null ? [] : [`failed: share ${share.name} ${fault}`]),
     ...(lost === 0 ? [] : [`not run: ${lost} tests of share ${share.name} behind it`]),
     ...(at < 0 ? [] : [output.slice(at + FAILURES.length).trimEnd()]),
   ];
@@ -88,10 +90,10 @@ function seconds(ms: number): string {
   return (ms / 1000).toFixed(0);
 }
 
-function rowOf({ share, seconds: took, events, fault, lingered, first }: Ended): string {
+function rowOf({ share, seconds: took, events, fault, lingered }: Ended): string {
   const megabytes = Math.max(0, ...events.map((event) => (event.kind === 'end' ? event.megabytes : 0)));
-  const remarks = [fault ?? (lingered ? LINGERED : ''), first === null ? '' : 'second try'].filter(Boolean);
-  return `${took.toFixed(0).padStart(4)} s  ${share.name}, ${megabytes} MB${remarks.map((remark) => `: ${remark}`).join('')}`;
+  const remark = fault ?? (lingered ? LINGERED : '');
+  return `${took.toFixed(0).padStart(4)} s  ${share.name}, ${megabytes} MB${remark && `: ${remark}`}`;
 }
 
 function shown(at: string): string {

@@ -15,7 +15,7 @@ export const withoutBudget = (root: string): NodeJS.ProcessEnv =>
 
 /** Environment of a server whose packet cache keeps a few replies: nearly each question takes the whole path. */
 export const withoutPacketCache = (root: string): NodeJS.ProcessEnv =>
-  changed(root, 'src/dns/query/cache/packet-cache.ts', 'PACKET_CACHE_DEFAULTS', {
+  changed(root, 'src/dns/query/packet-cache.ts', 'PACKET_CACHE_DEFAULTS', {
     entries: 1,
     octets: 8192,
   });

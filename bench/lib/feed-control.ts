@@ -1,8 +1,8 @@
 /** The control side of bench/nodes.ts: a store, its publisher and responder. The parent says when they start and how much is written. */
 import { randomUUID } from 'node:crypto';
 import { openNatsBus } from '../../src/feed/bus/nats/nats-bus.ts';
-import { startPublisher } from '../../src/feed/publisher/publisher.ts';
-import { startResponder } from '../../src/feed/publisher/responder.ts';
+import { startPublisher } from '../../src/feed/publish/publisher.ts';
+import { startResponder } from '../../src/feed/publish/responder.ts';
 import type { ChangeBody } from '../../src/protocol/change.ts';
 import { appendChanges, type NewChange } from '../../src/store/log/change-log.ts';
 import { openStore } from '../../src/store/open.ts';

@@ -60,8 +60,10 @@ describe('the package as it is published', () => {
       'LICENSE',
       'README.md',
       'CHANGELOG.md',
-      'dist/uqrp-sdk.js',
-      'dist/uqrp-sdk.d.ts',
+      'dist/sdk/src/uqrp-sdk.js',
+      'dist/sdk/src/uqrp-sdk.d.ts',
+      'dist/src/protocol/names/query-name.js',
+      'dist/src/protocol/names/query-name.d.ts',
       'src/webhooks/verify.ts',
     ]) {
       assert.ok(names.includes(name), name);

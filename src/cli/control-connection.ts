@@ -1,12 +1,12 @@
 /** A command's connection to the control processes of a feed, with control's credentials. It opens no database. */
 import { createPublicKey, randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
-import { FeedRefusedError } from '../feed/batch/refusal.ts';
-import { type FeedVerifier, feedVerifier } from '../feed/batch/signature.ts';
 import { type Bus, BusError } from '../feed/bus/bus.ts';
-import { controlExchange, controlIdentity } from '../feed/exchange/control-identity.ts';
-import { type Exchange, ExchangeError } from '../feed/exchange/node-end.ts';
-import { serversOf } from '../feed/identity/credentials.ts';
+import { type FeedVerifier, feedVerifier } from '../feed/message/message.ts';
+import { serversOf } from '../feed/ports/credentials.ts';
+import { FeedRefusedError } from '../feed/ports/refusal.ts';
+import { controlExchange, controlIdentity } from '../feed/rpc/control-identity.ts';
+import { type Exchange, ExchangeError } from '../feed/rpc/rpc.ts';
 import type { ControlSettings } from './control-credentials.ts';
 import { InputError } from './output.ts';
 

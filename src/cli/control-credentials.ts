@@ -6,7 +6,7 @@ import {
   CredentialsError,
   isControl,
   parseCredentials,
-} from '../feed/identity/credentials.ts';
+} from '../feed/ports/credentials.ts';
 import { readEnvironment } from '../ops/config/env.ts';
 import { FEED, feedServers } from '../ops/config/feed-env.ts';
 import { commandConfig } from './context.ts';

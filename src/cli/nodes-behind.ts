@@ -1,8 +1,8 @@
 /** Asks a control process which nodes have not reported a signing key yet: a rollover waits for them. */
 import type { Clock } from '../base/clock.ts';
 import type { RolloverOutcome } from '../dns/dnssec/keys/rollover.ts';
-import { isBehind, type NodeReport } from '../feed/exchange/node-states.ts';
-import { askNodes } from '../feed/exchange/status.ts';
+import { isBehind, type NodeReport } from '../feed/nodes/node-states.ts';
+import { askNodes } from '../feed/nodes/operator.ts';
 import { withControl } from './control-connection.ts';
 import type { ControlSettings } from './control-credentials.ts';
 import { InputError } from './output.ts';

@@ -11,13 +11,13 @@ import { backgroundTimers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
 import { aesGcmEncryption } from '../base/secret-encryption.ts';
 import { openSessions } from '../control/accounts/sessions.ts';
-import { openSignInCodes } from '../control/accounts/sign-in/codes.ts';
+import { openSignInCodes } from '../control/accounts/sign-in.ts';
+import { createApi } from '../control/api.ts';
 import { openChallenges } from '../control/passkeys/challenges.ts';
-import { openPositions } from '../control/propagation/positions.ts';
+import { openPositions } from '../control/usage/propagation.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { unlimited } from './limits/limiter.ts';
-import { createApi } from './server.ts';
+import { unlimited } from './limiter.ts';
 
 /** Requests as bytes on a socket, and the status that each brings; the answer is JSON all the same. */
 const RAW: readonly (readonly [string, string, number, string])[] = [

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
-import Fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
-import { malformed } from '../base/errors.ts';
+import Fastify, {
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { AppError, malformed } from '../base/errors.ts';
 import { NO_ROUTE_SCHEMAS } from '../base/lifecycle/no-route-schemas.ts';
+import type { Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
-import { openApiKeys } from '../control/keys/authenticate.ts';
-import { type OnFailure, refuseConnection, sendError } from './answers/errors.ts';
-import { refusalOf, shadowedBy } from './answers/routing.ts';
-import { shareConnections } from './connections.ts';
-import type { ApiDeps } from './deps.ts';
-import { createBodyBudget } from './limits/body-budget.ts';
-import { clientAddress } from './limits/client-address.ts';
-import { collectRoutes } from './openapi/collect-routes.ts';
+import type { HttpObservation } from '../base/network/http-observation.ts';
+import { type OnFailure, refuseConnection, sendError } from './answers.ts';
+import { createBodyBudget, type FreeMemory } from './body-budget.ts';
+import { clientAddress, shareConnections } from './connections.ts';
 import {
   chargeBody,
   decorateAddress,
@@ -23,25 +25,13 @@ import {
   identify,
   isRepeated,
   uncountRefusedWrite,
-} from './requests/guard.ts';
-import { readJsonBodies, refuseCoding } from './requests/json-body.ts';
-import { accountRoutes } from './routes/account.ts';
-import { apiKeyRoutes } from './routes/api-keys.ts';
-import { datasetRoutes } from './routes/datasets.ts';
-import { namespaceRoutes } from './routes/namespaces.ts';
-import { organizationRoutes } from './routes/organizations.ts';
-import { passkeyRoutes } from './routes/passkeys.ts';
-import { queryLogRoutes } from './routes/query-logs.ts';
-import { queryTokenRoutes } from './routes/query-tokens.ts';
-import { recordRoutes } from './routes/records.ts';
-import { serviceRoutes } from './routes/service.ts';
-import { signInRoutes } from './routes/sign-in.ts';
-import { usageRoutes } from './routes/usage.ts';
-import { webhookRoutes } from './routes/webhooks.ts';
+} from './guard.ts';
+import { readJsonBodies, refuseCoding } from './json-body.ts';
+import { collectRoutes, type DescribedRoute } from './openapi/document.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Route template, for metrics, of what `ApiDeps.serveOther` served; null: nothing. */
+    /** Route template, for metrics, of what `HttpDeps.serveOther` served; null: nothing. */
     otherRoute: string | null;
   }
 }
@@ -54,25 +44,34 @@ const TIMES = { headers: 10_000, request: 30_000, keepAlive: 72_000, idle: 120_0
 /** Characters. Node refuses request heads of more than 16 KiB. */
 const LONGEST_PATH = 16_384;
 
-const RESOURCES = [
-  recordRoutes,
-  namespaceRoutes,
-  queryTokenRoutes,
-  apiKeyRoutes,
-  webhookRoutes,
-  usageRoutes,
-  queryLogRoutes,
-  passkeyRoutes,
-  accountRoutes,
-  signInRoutes,
-];
+/**
+ * Answers a request for a path that no route has, before it counts for any budget.
+ * @returns a route template for metrics; null: nothing was sent, and the client gets the API's 404
+ */
+export type ServeOther = (request: FastifyRequest, reply: FastifyReply) => Promise<string | null>;
 
-/** The REST API at `/api/v1`. The caller may add other paths, then listens. Closing finishes requests in flight. */
-export function createApi(deps: ApiDeps): FastifyInstance {
+export interface HttpDeps extends GuardDeps {
+  readonly timers: Timers;
+  /** Proxies whose `X-Forwarded-For` is trusted: addresses, and networks in CIDR form. */
+  readonly trustedProxies: readonly string[];
+  /** What else the port serves. */
+  readonly serveOther?: ServeOther;
+  readonly freeMemory?: FreeMemory;
+  readonly observe?: (observation: HttpObservation) => void;
+  /** Called for faults of the server: the client reads only `Server error`. */
+  readonly onError?: OnFailure;
+}
+
+/**
+ * A server of a REST API at `/api/v1`. The caller may add other paths, then listens. Closing finishes requests in flight.
+ * @param addRoutes adds the routes of the API; `routes` is the list of them, complete once the server is ready
+ */
+export function createServer(
+  deps: HttpDeps,
+  addRoutes: (api: FastifyInstance, routes: readonly DescribedRoute[]) => void,
+): FastifyInstance {
   const onError = deps.onError ?? (() => {});
   const app = Fastify(options(onError));
-  const apiKeys = openApiKeys(deps, onError);
-  const guardDeps: GuardDeps = { ...deps, apiKeys };
 
   app.decorateRequest('actor', null);
   app.decorateRequest('counted', null);
@@ -80,7 +79,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
   app.decorateRequest('otherRoute', null);
   const addressOf = clientAddress(deps.trustedProxies);
   decorateAddress(app, addressOf);
-  decorateRenewal(app, guardDeps);
+  decorateRenewal(app, deps);
   shareConnections(app.server, {
     clock: deps.clock,
     forwarded: (request) => {
@@ -115,7 +114,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
       ? refusalOf(app, request.url)
       : shadowedBy(app, request.url, request.routeOptions.url ?? '');
     if (refusal === null) return undefined;
-    await identify(request, guardDeps);
+    await identify(request, deps);
     if (refusal.allow !== null) reply.header('allow', refusal.allow);
     throw refusal.error;
   });
@@ -128,14 +127,14 @@ export function createApi(deps: ApiDeps): FastifyInstance {
     });
   });
   app.addHook('onClose', async () => {
-    await Promise.all([apiKeys.settle(), deps.sessions.settle()]);
+    await deps.credentials.settle();
   });
   app.register(
     async (api) => {
       api.addHook('onRequest', async (request, reply) => {
         // Answers belong to one customer, and some contain a secret.
         reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
-        await guard(request, guardDeps);
+        await guard(request, deps);
         refuseCoding(request);
       });
       api.addHook('preHandler', (request, _reply, done) => {
@@ -143,11 +142,7 @@ export function createApi(deps: ApiDeps): FastifyInstance {
         if (renewal === null) done();
         else void renewal.then(() => done(), done);
       });
-      const routes = collectRoutes(api);
-      for (const routesOf of RESOURCES) routesOf(api, deps);
-      if (deps.organizations) organizationRoutes(api, deps);
-      if (deps.service.features.datasets) datasetRoutes(api, deps);
-      serviceRoutes(api, deps, routes);
+      addRoutes(api, collectRoutes(api));
     },
     { prefix: PREFIX },
   );
@@ -184,4 +179,49 @@ function options(onError: OnFailure): FastifyHttpOptions<Server> {
 
 function routeOf(request: FastifyRequest): string {
   return request.is404 ? (request.otherRoute ?? 'unmatched') : (request.routeOptions.url ?? 'unmatched');
+}
+
+interface Refusal {
+  readonly error: AppError;
+  /** The `Allow` header of a 405. */
+  readonly allow: string | null;
+}
+
+/** What the router knows of a path: which methods reach it, and whether by a route without parameters. */
+interface Match {
+  readonly method: string;
+  readonly isExact: boolean;
+}
+
+/** A request that matched no route: 405 where the path exists, else 404. */
+function refusalOf(app: FastifyInstance, url: string): Refusal {
+  const matches = matchesOf(app, url);
+  if (matches.length === 0) return { error: new AppError('not_found', 'Route not found'), allow: null };
+  const exact = matches.filter(({ isExact }) => isExact);
+  return notAllowed(exact.length > 0 ? exact : matches);
+}
+
+/**
+ * A request that matched a route with parameters although its path is that of a route without, under another method:
+ * `GET /records/bulk` matches `/records/:id`.
+ * @param template the matched route
+ * @returns 405, or null when there is no such route
+ */
+function shadowedBy(app: FastifyInstance, url: string, template: string): Refusal | null {
+  if (!template.includes(':')) return null;
+  const exact = matchesOf(app, url).filter(({ isExact }) => isExact);
+  return exact.length === 0 ? null : notAllowed(exact);
+}
+
+function matchesOf(app: FastifyInstance, url: string): readonly Match[] {
+  const path = url.split('?', 1)[0]!;
+  return app.supportedMethods.flatMap((method) => {
+    const found = app.findRoute({ url: path, method });
+    return found === null ? [] : [{ method, isExact: Object.keys(found.params).length === 0 }];
+  });
+}
+
+function notAllowed(matches: readonly Match[]): Refusal {
+  const allow = matches.map(({ method }) => method).sort();
+  return { error: malformed(405, 'Method is not allowed here'), allow: allow.join(', ') };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { apiScenarios } from '../../test/support/http/engines.ts';
 import { openWorld } from '../../test/support/http/world.ts';
-import { sharedLimiter } from './limits/shared-limiter.ts';
+import { sharedLimiter } from '../control/shared-limiter.ts';
 
 /** Which requests wake the readers of the change log. */
 apiScenarios('wake-ups', {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { makeFeed } from '../../test/support/feed/feed-folder.ts';
-import { isControl, parseCredentials } from '../feed/identity/credentials.ts';
+import { isControl, parseCredentials } from '../feed/ports/credentials.ts';
 import { ConfigError } from '../ops/config/config.ts';
 import { openFeedBus } from './feed-bus.ts';
 

@@ -2,11 +2,11 @@
 import { createPublicKey } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { createReportLimits } from '../base/lifecycle/report-limits.ts';
-import { type FeedVerifier, feedVerifier } from '../feed/batch/signature.ts';
 import type { Bus } from '../feed/bus/bus.ts';
+import { type NkeyKeys, nkeyKeys } from '../feed/bus/nats/nkey.ts';
 import type { StreamSizes } from '../feed/bus/nats/streams.ts';
-import { type NkeyKeys, nkeyKeys } from '../feed/exchange/nkey-keys.ts';
-import { serversOf } from '../feed/identity/credentials.ts';
+import { type FeedVerifier, feedVerifier } from '../feed/message/message.ts';
+import { serversOf } from '../feed/ports/credentials.ts';
 import { ConfigError } from '../ops/config/config.ts';
 import type { FeedSettings } from '../ops/config/feed-settings.ts';
 import type { Log } from '../ops/telemetry/log.ts';

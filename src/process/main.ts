@@ -12,7 +12,7 @@ import { type CloseStep, closeAll, closeTogether } from '../base/lifecycle/close
 import { closeHttp } from '../base/lifecycle/close-http.ts';
 import { collectGarbage } from '../base/lifecycle/collect-garbage.ts';
 import { unlessCancelled } from '../base/lifecycle/unless-cancelled.ts';
-import { loadUdpAddon } from '../dns/udp/addon.ts';
+import { loadUdpAddon } from '../dns/udp/batch-listener.ts';
 import type { Config } from '../ops/config/config.ts';
 import { prepareDataDir } from '../ops/config/data-dir.ts';
 import { isOpenToAll } from '../ops/config/feed-settings.ts';

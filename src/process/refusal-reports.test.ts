@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { FEED_REFUSALS } from '../feed/batch/refusal.ts';
+import { FEED_REFUSALS } from '../feed/ports/refusal.ts';
 import type { Log } from '../ops/telemetry/log.ts';
 import { createMetrics } from '../ops/telemetry/metrics.ts';
 import { FEED_MENDS } from '../ops/telemetry/vocabulary.ts';

@@ -8,27 +8,25 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { closeAll } from '../base/lifecycle/close-all.ts';
-import type { BatchSecrets } from '../feed/batch/batch.ts';
-import { feedKeyRing } from '../feed/batch/feed-key.ts';
-import type { HourlyKey } from '../feed/batch/key-message.ts';
-import { feedSigner, feedVerifier } from '../feed/batch/signature.ts';
 import { openNatsBus } from '../feed/bus/nats/nats-bus.ts';
-import { openBusSource } from '../feed/bus-source/bus-source.ts';
 import { startFollower } from '../feed/follower/follower.ts';
-import { parseCredentials, serversOf } from '../feed/identity/credentials.ts';
-import { changedAt, diskFiles, installFile } from '../feed/snapshots/disk-files.ts';
+import type { HourlyKey } from '../feed/keys/hourly-keys.ts';
+import type { BatchSecrets } from '../feed/message/batch.ts';
+import { feedKeyRing, feedSigner, feedVerifier } from '../feed/message/message.ts';
+import { parseCredentials, serversOf } from '../feed/ports/credentials.ts';
+import { openBusSource } from '../feed/receive/bus-source.ts';
 import {
   type ChildMessage,
   hourlyKeys,
   type ParentMessage,
   type StartMessage,
-} from '../feed/snapshots/process-messages.ts';
+  toldSource,
+} from '../feed/snapshots/child-process.ts';
+import { changedAt, diskFiles, installFile } from '../feed/snapshots/disk-files.ts';
 import type { SharedFile } from '../feed/snapshots/shared-files.ts';
-import { startSnapshotMaker, type ViewCopy } from '../feed/snapshots/snapshot-maker.ts';
+import { createSnapshotWriter, startSnapshotMaker, type ViewCopy } from '../feed/snapshots/snapshot-maker.ts';
 import { createSnapshotReader } from '../feed/snapshots/snapshot-reader.ts';
 import { snapshotSource } from '../feed/snapshots/snapshot-source.ts';
-import { createSnapshotWriter } from '../feed/snapshots/snapshot-writer.ts';
-import { toldSource } from '../feed/snapshots/told-source.ts';
 import { lockDataDir } from '../store/sqlite/server-lock.ts';
 import { FILE_FORMAT } from '../view/lmdb/file-format.ts';
 import { openLmdbWriter } from '../view/writer.ts';

@@ -2,21 +2,21 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { timeOrderedUuids } from '../base/text/uuid.ts';
-import type {
-  HasClock,
-  HasIds,
-  HasRandom,
-  HasSessions,
-  HasStore,
-  HasZoneLength,
-} from '../control/accounts/deps.ts';
-import { openSessions } from '../control/accounts/sessions.ts';
+import { type HasSessions, openSessions } from '../control/accounts/sessions.ts';
+import type { HasClock, HasIds, HasRandom, HasStore, HasUnit, HasZoneLength } from '../control/deps.ts';
 import type { Config } from '../ops/config/config.ts';
 import type { Secret } from '../ops/config/secrets.ts';
 import type { Store } from '../store/store.ts';
 
 /** Enough for every use case except webhooks. Only composition roots hold all of it. */
-export interface UseCaseDeps extends HasStore, HasClock, HasRandom, HasIds, HasZoneLength, HasSessions {}
+export interface UseCaseDeps
+  extends HasStore,
+    HasUnit,
+    HasClock,
+    HasRandom,
+    HasIds,
+    HasZoneLength,
+    HasSessions {}
 
 export function makeDeps(
   config: Pick<Config, 'zones'>,
@@ -27,6 +27,7 @@ export function makeDeps(
   const newId = timeOrderedUuids(clock);
   return {
     store,
+    unit: (work) => store.write(work),
     clock,
     random: randomBytes,
     newId,

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { nodePermissions } from '../../src/feed/identity/node-access.ts';
+import { nodePermissions } from '../../src/feed/nodes/broker-config.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';
 import { createUdpAsker } from '../support/feed/udp-asker.ts';

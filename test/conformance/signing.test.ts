@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { makePacketHandler } from '../../src/dns/query/packet.ts';
-import { signedZone } from '../../src/dns/query/zone/served-zone.ts';
-import { makeZone } from '../../src/dns/query/zone/zones.ts';
+import { makeZone, signedZone } from '../../src/dns/query/zones.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { readEde } from '../../src/protocol/dns/message/edns.ts';
 import { createFreshness } from '../../src/view/freshness.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import en from '../../dashboard/src/text/en.json' with { type: 'json' };
 import { Uqrp } from '../../sdk/src/uqrp-sdk.ts';
-import { signatureHeader } from '../../src/control/webhooks/delivery/signature.ts';
+import { signatureHeader } from '../../src/control/webhooks/send-attempt.ts';
 import { browserTest } from '../support/browser/dashboard.ts';
 
 const SECRET = 'c0ffee00'.repeat(8);

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { type FeedCredentials, parseCredentials } from '../../src/feed/identity/credentials.ts';
+import { type FeedCredentials, parseCredentials } from '../../src/feed/ports/credentials.ts';
 import { CLI, runCli, settingsFor, startCommand } from '../support/command.ts';
 
 describe('feed and node commands', () => {

@@ -5,18 +5,20 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { feedKey, feedKeyRing } from '../../src/feed/batch/feed-key.ts';
-import type { HourlyKey } from '../../src/feed/batch/key-message.ts';
-import { feedSigner, feedVerifier } from '../../src/feed/batch/signature.ts';
 import type { Bus } from '../../src/feed/bus/bus.ts';
-import { openBusSource } from '../../src/feed/bus-source/bus-source.ts';
 import { startFollower } from '../../src/feed/follower/follower.ts';
-import { printCredentials } from '../../src/feed/identity/credentials.ts';
-import { startPublisher } from '../../src/feed/publisher/publisher.ts';
-import { startResponder } from '../../src/feed/publisher/responder.ts';
-import { type SnapshotChild, startSnapshotChild } from '../../src/feed/snapshots/child-process.ts';
+import type { HourlyKey } from '../../src/feed/keys/hourly-keys.ts';
+import { feedKey, feedKeyRing, feedSigner, feedVerifier } from '../../src/feed/message/message.ts';
+import { printCredentials } from '../../src/feed/ports/credentials.ts';
+import { startPublisher } from '../../src/feed/publish/publisher.ts';
+import { startResponder } from '../../src/feed/publish/responder.ts';
+import { openBusSource } from '../../src/feed/receive/bus-source.ts';
+import {
+  type MadeSnapshot,
+  type SnapshotChild,
+  startSnapshotChild,
+} from '../../src/feed/snapshots/child-process.ts';
 import { diskFiles } from '../../src/feed/snapshots/disk-files.ts';
-import type { MadeSnapshot } from '../../src/feed/snapshots/process-messages.ts';
 import { createSnapshotReader } from '../../src/feed/snapshots/snapshot-reader.ts';
 import { snapshotSource } from '../../src/feed/snapshots/snapshot-source.ts';
 import { FILE_FORMAT } from '../../src/view/lmdb/file-format.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { QUARANTINE } from '../../scripts/quarantine.ts';
 import type { TestEnd } from '../../scripts/test-events.ts';
-import { type Ended, failedIn, report } from '../../scripts/test-report.ts';
+import { type Ended, report } from '../../scripts/test-report.ts';
 
 const END: TestEnd = {
   kind: 'end',
@@ -22,7 +23,6 @@ function ended(change: Partial<Ended>, ...ends: readonly Partial<TestEnd>[]): En
     fault: null,
     lingered: false,
     seconds: 2,
-    first: null,
     ...change,
   };
 }
@@ -40,16 +40,18 @@ describe('the report of npm test', () => {
     ]);
   });
 
-  it('passes after a second try, and tells what failed at first and why', () => {
-    const { lines, passed } = report([ended({ first: BAD }, {}, { test: 'two' })]);
+  it('passes with a failure in quarantine, and tells it with its error', () => {
+    const { lines, passed } = report([BAD], [{ test: 'two', since: '2026-01-01', why: 'not known' }]);
     assert.equal(passed, true);
-    assert.deepEqual(lines.slice(1), [
-      '     2 s  src, 40 MB: second try',
-      'failed at first: two (a.test.ts:1)',
+    assert.deepEqual(lines.slice(2), [
+      'failed in quarantine: two',
+      'failed: two (a.test.ts:1)',
       '\n\n  Error: because',
-      '\n2 passed, 0 failed, 0 skipped, 1 of the shares at the second try only: mend what failed at first',
+      '\n1 passed, 0 failed, 0 skipped, 1 in quarantine',
     ]);
   });
+
+  it('has nobody in quarantine at a release', () => assert.deepEqual(QUARANTINE, []));
 
   it('names what stood still in one line, and counts what did not run behind it', () => {
     const still = ended(
@@ -69,13 +71,8 @@ describe('the report of npm test', () => {
     ]);
   });
 
-  it('fails when the second try fails, when a share fails beside its tests, and when nothing ran', () => {
-    assert.equal(report([ended({ first: BAD }, {}, { outcome: 'failed' })]).passed, false);
+  it('fails when a share fails beside its tests, and when nothing ran', () => {
     assert.equal(report([ended({ fault: 'stood still' }, {})]).passed, false);
     assert.equal(report([ended({})]).passed, false);
-    assert.deepEqual(
-      [BAD, ended({ fault: 'stood still' }, {}), ended({}, {})].map((each) => failedIn(each)),
-      [true, true, false],
-    );
   });
 });

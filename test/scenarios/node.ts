@@ -1,7 +1,6 @@
 import { generateKeySet, keySetData } from '../../src/dns/dnssec/keys/key-set.ts';
 import type { SigningMode } from '../../src/dns/dnssec/signing/signer.ts';
-import { type DatasetSettings, datasetService } from '../../src/dns/query/operations/dataset-answers.ts';
-import type { PublicService } from '../../src/dns/query/operations/public-service.ts';
+import { type DatasetSettings, datasetService, type PublicService } from '../../src/dns/query/operations.ts';
 import { makePacketHandler } from '../../src/dns/query/packet.ts';
 import type { PacketHandler } from '../../src/dns/shared/handler.ts';
 import { servedZones } from '../../src/process/node/served-zones.ts';

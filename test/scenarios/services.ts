@@ -1,4 +1,4 @@
-import type { PublicService } from '../../src/dns/query/operations/public-service.ts';
+import type { PublicService } from '../../src/dns/query/operations.ts';
 import { publish } from '../../src/dns/schema/publish.ts';
 import type { Places } from '../../src/services/places/place.ts';
 import { openPlaces } from '../../src/services/places/table.ts';

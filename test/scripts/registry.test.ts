@@ -13,8 +13,8 @@ import { dateOf, dayOf, history, leapDayFrom } from '../../scripts/registry/hist
 import type { Line } from '../../scripts/registry/items.ts';
 import { randomFor } from '../../scripts/registry/random.ts';
 import { LIMITS } from '../../src/base/limits.ts';
-import { checkItems } from '../../src/control/datasets/items/check-items.ts';
-import { readManifestFile } from '../../src/control/datasets/manifest-file.ts';
+import { readManifestFile } from '../../src/control/datasets/attest.ts';
+import { checkItems } from '../../src/control/datasets/items.ts';
 import { readItem } from '../../src/protocol/datasets/item.ts';
 import { readManifest } from '../../src/protocol/datasets/manifest.ts';
 import { selectWindow } from '../../src/protocol/datasets/window.ts';

@@ -1,14 +1,14 @@
 import type { Bus } from '../../src/feed/bus/bus.ts';
-import { startMeter } from '../../src/feed/exchange/meter.ts';
+import { startMeter } from '../../src/feed/nodes/meter.ts';
 import type { UsageBatch, UsageSink } from '../../src/feed/ports/usage-sink.ts';
-import { type Publisher, startPublisher } from '../../src/feed/publisher/publisher.ts';
-import { startResponder } from '../../src/feed/publisher/responder.ts';
+import { type Publisher, startPublisher } from '../../src/feed/publish/publisher.ts';
+import { startResponder } from '../../src/feed/publish/responder.ts';
 import {
+  createSnapshotWriter,
   type SnapshotMaker,
   startSnapshotMaker,
   type ViewCopy,
 } from '../../src/feed/snapshots/snapshot-maker.ts';
-import { createSnapshotWriter } from '../../src/feed/snapshots/snapshot-writer.ts';
 import type { TestLock } from '../support/feed/publisher-lock.ts';
 import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
 import type { Common } from './common.ts';

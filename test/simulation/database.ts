@@ -1,6 +1,6 @@
 import { nextEpoch } from '../../src/base/epoch.ts';
 import type { ChangeSource } from '../../src/feed/ports/change-source.ts';
-import type { FeedKeyStore } from '../../src/feed/ports/key-store.ts';
+import type { FeedKeyStore } from '../../src/feed/ports/feed-store.ts';
 import { sumsOf, type UsageBatch, type UsageSink } from '../../src/feed/ports/usage-sink.ts';
 import type { Change, ChangeBody } from '../../src/protocol/change.ts';
 import { createMemoryFeedKeys } from '../support/feed/keys/memory-feed-keys.ts';

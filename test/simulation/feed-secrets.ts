@@ -1,9 +1,15 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { BatchSecrets } from '../../src/feed/batch/batch.ts';
-import { type FeedKey, type FeedKeyRing, feedKey, feedKeyRing } from '../../src/feed/batch/feed-key.ts';
-import { FeedRefusedError } from '../../src/feed/batch/refusal.ts';
-import type { FeedSigner, FeedVerifier } from '../../src/feed/batch/signature.ts';
+import type { BatchSecrets } from '../../src/feed/message/batch.ts';
+import {
+  type FeedKey,
+  type FeedKeyRing,
+  type FeedSigner,
+  type FeedVerifier,
+  feedKey,
+  feedKeyRing,
+} from '../../src/feed/message/message.ts';
+import { FeedRefusedError } from '../../src/feed/ports/refusal.ts';
 import type { Random } from './random.ts';
 
 /** What control writes with. `secrets` throws while there is no key. */

@@ -1,4 +1,4 @@
-import { SUBJECTS } from '../../src/feed/bus/subjects.ts';
+import { SUBJECTS } from '../../src/feed/bus/bus.ts';
 import { CONTROLS, type World } from './world.ts';
 
 /** Something that goes wrong, and how it ends. */

@@ -1,6 +1,5 @@
 /** Usage over the bus without signatures and encryption, for the seeds that have none. Whole seeds use `feed/exchange`. */
-import type { Bus } from '../../src/feed/bus/bus.ts';
-import { SUBJECTS } from '../../src/feed/bus/subjects.ts';
+import { type Bus, SUBJECTS } from '../../src/feed/bus/bus.ts';
 import type { UsageBatch, UsageSink } from '../../src/feed/ports/usage-sink.ts';
 
 const ACK_MS = 2_000;

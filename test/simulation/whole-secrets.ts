@@ -1,11 +1,10 @@
 /** The key service, keyrings and exchange of `src/feed`, with their signatures: one seed in some has them, because they take time. */
 import type { Bus } from '../../src/feed/bus/bus.ts';
-import type { ControlEnd } from '../../src/feed/exchange/control-end.ts';
-import { createExchange, type Exchange } from '../../src/feed/exchange/node-end.ts';
-import type { FeedNode } from '../../src/feed/identity/nodes.ts';
 import { startKeyService } from '../../src/feed/keys/key-service.ts';
 import { openNodeKeyring } from '../../src/feed/keys/node-keyring.ts';
-import type { FeedKeyStore } from '../../src/feed/ports/key-store.ts';
+import type { FeedNode } from '../../src/feed/nodes/nodes.ts';
+import type { FeedKeyStore } from '../../src/feed/ports/feed-store.ts';
+import { type ControlEnd, createExchange, type Exchange } from '../../src/feed/rpc/rpc.ts';
 import { nodeKeys, signingKeys } from '../support/feed/batch/keys.ts';
 import { secrets as controlSecrets, verifier } from '../support/feed/batch/messages.ts';
 import type { Counters } from './counters.ts';

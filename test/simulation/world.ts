@@ -1,4 +1,4 @@
-import { openBatch } from '../../src/feed/batch/batch.ts';
+import { openBatch } from '../../src/feed/message/batch.ts';
 import type { ViewCopy } from '../../src/feed/snapshots/snapshot-maker.ts';
 import { verifier as realVerifier } from '../support/feed/batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../support/feed/bus/memory-bus.ts';

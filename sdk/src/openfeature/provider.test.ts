@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { afterEach, before, describe, it } from 'node:test';
 import { type Client, OpenFeature, ProviderEvents } from '@openfeature/server-sdk';
-import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
+import { signatureHeader } from '../../../src/control/webhooks/send-attempt.ts';
 import { openRelay } from '../../../test/support/sdk/relay.ts';
 import { type TestServer, testServer } from '../../../test/support/sdk/server.ts';
 import { Reader } from '../dns/reader.ts';

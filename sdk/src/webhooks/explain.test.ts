@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
+import { signatureHeader } from '../../../src/control/webhooks/send-attempt.ts';
 import { explainSignature, type SignatureHint } from './explain.ts';
 
 const SECRET = 'c0ffee00'.repeat(8);

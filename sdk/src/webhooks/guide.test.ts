@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LIMITS } from '../../../src/base/limits.ts';
-import { webhookBackoffMs } from '../../../src/control/webhooks/delivery/retry-delays.ts';
-import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
-import { deliveryBody, eventOf } from '../../../src/control/webhooks/fan-out/events.ts';
+import { webhookBackoffMs } from '../../../src/control/webhooks/attempts.ts';
+import { deliveryBody, eventOf } from '../../../src/control/webhooks/events.ts';
+import { signatureHeader } from '../../../src/control/webhooks/send-attempt.ts';
 import { ENVIRONMENT } from '../../../src/ops/config/env.ts';
 import type { ChangeBody } from '../../../src/protocol/change.ts';
 import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';

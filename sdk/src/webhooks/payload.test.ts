@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
+import { signatureHeader } from '../../../src/control/webhooks/send-attempt.ts';
 import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';
 import type { WebhookPayload } from './payload.ts';
 import { verifyWebhook, verifyWebhookAsync } from './verify.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
+import { signatureHeader } from '../../../src/control/webhooks/send-attempt.ts';
 import { block } from '../../../test/support/sdk/guide.ts';
 import {
   makeProject,

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { importDataset } from '../../control/datasets/import/import.ts';
-import { readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
+import { importDataset } from '../../control/datasets/import.ts';
+import { readAttestationKeys } from '../../control/datasets/keys.ts';
 import {
   type DatasetVersion,
   exportItems,

@@ -2,8 +2,8 @@ import { tmpdir } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
 import { decodeBase64 } from '../../base/text/base64.ts';
 import { attestFiles, verifyFiles } from '../../control/datasets/attest.ts';
-import { makeAttestationKey, readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
-import { publishOwnKeys } from '../../control/datasets/keys/known-keys.ts';
+import { makeAttestationKey, publishOwnKeys, readAttestationKeys } from '../../control/datasets/keys.ts';
+
 import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/attestation.ts';
 import { hasLocalStore } from '../../store/open.ts';
 import { configWithData, withStore } from '../context.ts';

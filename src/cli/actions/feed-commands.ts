@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
-import { askForEpoch, askToErase } from '../../feed/exchange/commands.ts';
+import { askForEpoch, askToErase } from '../../feed/nodes/operator.ts';
 import { demandSnapshot } from '../../feed/snapshots/demand.ts';
 import { withControl } from '../control-connection.ts';
 import { controlSettings, type FeedOption } from '../control-credentials.ts';

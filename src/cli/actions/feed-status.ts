@@ -1,7 +1,7 @@
 /** `uqrp node status` and `uqrp feed status`: asks a control process over the broker, with control's credentials. */
 import type { Clock } from '../../base/clock.ts';
-import type { NodeReport } from '../../feed/exchange/node-states.ts';
-import { askFeed, askNodes, type FeedStatus } from '../../feed/exchange/status.ts';
+import type { NodeReport } from '../../feed/nodes/node-states.ts';
+import { askFeed, askNodes, type FeedStatus } from '../../feed/nodes/operator.ts';
 import { withControl } from '../control-connection.ts';
 import { controlSettings, type FeedOption } from '../control-credentials.ts';
 import { EXIT, escapeControls, print, table } from '../output.ts';

@@ -5,9 +5,7 @@ import { issueCertificate, makeAuthority } from '../../base/certificates/authori
 import type { Clock } from '../../base/clock.ts';
 import { replaceFileSync } from '../../base/files/replace-file.ts';
 import { makeNkey } from '../../feed/bus/nats/nkey.ts';
-import { brokerConfig } from '../../feed/identity/broker-config.ts';
-import { CredentialsError, parseCredentials, printCredentials } from '../../feed/identity/credentials.ts';
-import { CONTROL_NAME, isNodeName } from '../../feed/identity/names.ts';
+import { brokerConfig } from '../../feed/nodes/broker-config.ts';
 import {
   type FeedNodes,
   nodesConfig,
@@ -15,7 +13,14 @@ import {
   printNodes,
   withNode,
   withoutNode,
-} from '../../feed/identity/nodes.ts';
+} from '../../feed/nodes/nodes.ts';
+import {
+  CONTROL_NAME,
+  CredentialsError,
+  isNodeName,
+  parseCredentials,
+  printCredentials,
+} from '../../feed/ports/credentials.ts';
 import { hostPort } from '../../ops/config/parsers.ts';
 import { InputError, print, UsageError } from '../output.ts';
 

@@ -1,9 +1,16 @@
 import type { Clock } from '../../base/clock.ts';
 import { isTier, TIERS, type Tier } from '../../base/tiers.ts';
-import { deleteAccount } from '../../control/accounts/delete-account.ts';
-import { endSessionsOf, sessionsOf } from '../../control/accounts/own-sessions.ts';
-import { createUser, issueToken, listUsers, setTier } from '../../control/accounts/users.ts';
-import { listAllNamespaces, setPublicRead, setSuspended } from '../../control/namespaces/operator.ts';
+import {
+  createUser,
+  deleteAccount,
+  endSessionsOf,
+  issueToken,
+  listUsers,
+  sessionsOf,
+  setTier,
+} from '../../control/accounts/rules.ts';
+
+import { listAllNamespaces, setPublicRead, setSuspended } from '../../control/namespaces/rules.ts';
 import { withStore } from '../context.ts';
 import { print, table, UsageError } from '../output.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { listAllOrganizations, setOrganizationTier } from '../../control/organizations/operator.ts';
+import { listAllOrganizations, setOrganizationTier } from '../../control/organizations/rules.ts';
 import { withStore } from '../context.ts';
 import { print, table } from '../output.ts';
 import { parseTier } from './operator.ts';

@@ -1,12 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
-import type { Actor } from '../../control/accounts/actor.ts';
-import { createUser } from '../../control/accounts/users.ts';
-import { createNamespace } from '../../control/namespaces/namespaces.ts';
-import { setPublicRead } from '../../control/namespaces/operator.ts';
-import { customerActor, ownerActor } from '../../control/namespaces/owner.ts';
-import { writeBulk } from '../../control/records/bulk.ts';
-import { parseBulk } from '../../control/records/bulk-input.ts';
+import { createUser } from '../../control/accounts/rules.ts';
+import { createNamespace, customerActor, ownerActor, setPublicRead } from '../../control/namespaces/rules.ts';
+import { writeBulk } from '../../control/records/rules.ts';
+import { parseBulk } from '../../control/records/shapes.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
@@ -109,7 +106,9 @@ export async function deleteRecordByKey(clock: Clock, key: string, json: boolean
   });
 }
 
-async function knownOwner(deps: Deps, namespace: string): Promise<Actor> {
+type Owner = Awaited<ReturnType<typeof ownerActor>>;
+
+async function knownOwner(deps: Deps, namespace: string): Promise<Owner> {
   if ((await findOwner(deps.store.read, namespace)) === null) {
     throw new InputError(
       `the namespace ${namespace} does not exist. Add --user EMAIL to make it for that account.`,
@@ -119,7 +118,7 @@ async function knownOwner(deps: Deps, namespace: string): Promise<Actor> {
 }
 
 /** The account as an actor; it and the namespace are made where they are missing. */
-async function makeOwner(deps: Deps, namespace: string, email: string): Promise<Actor> {
+async function makeOwner(deps: Deps, namespace: string, email: string): Promise<Owner> {
   const owner = await findOwner(deps.store.read, namespace);
   const known = await customerActor(deps, email);
   if (owner !== null) {

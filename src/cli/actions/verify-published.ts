@@ -1,4 +1,4 @@
-import { sha256Of } from '../../control/datasets/items/check-items.ts';
+import { sha256Of } from '../../control/datasets/items.ts';
 import { checkPublished, type PublishedCheck } from '../../protocol/datasets/published.ts';
 import { parseDatasetQuery } from '../../protocol/datasets/query.ts';
 import { KEYS_SLUG } from '../../protocol/datasets/slug.ts';

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { freeOctets } from '../../base/files/free-space.ts';
-import { readAttestationKeys } from '../../control/datasets/keys/key-files.ts';
+import { readAttestationKeys } from '../../control/datasets/keys.ts';
 import { dsLines } from '../../dns/dnssec/keys/ds.ts';
 import { ENCRYPTION_KEY } from '../../dns/dnssec/keys/key-encryption.ts';
 import type { Config } from '../../ops/config/config.ts';

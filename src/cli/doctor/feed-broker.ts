@@ -1,14 +1,13 @@
 /** Checks of the way to the feed's broker, with the credentials of this process. They change nothing there. */
 import { createPublicKey, randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
-import { openBatch } from '../../feed/batch/batch.ts';
-import { CLOCK_TOLERANCE_MS, NO_QUESTION, openAnswer, QUESTION_OCTETS } from '../../feed/batch/head.ts';
-import { answerNumber, readAnswer, writeQuestion } from '../../feed/batch/question.ts';
-import { FeedRefusedError } from '../../feed/batch/refusal.ts';
-import { type FeedVerifier, feedVerifier } from '../../feed/batch/signature.ts';
-import { type Bus, BusError } from '../../feed/bus/bus.ts';
-import { keysSubject, STREAMS, SUBJECTS, subjectOfNode } from '../../feed/bus/subjects.ts';
-import { serversOf } from '../../feed/identity/credentials.ts';
+import { type Bus, BusError, keysSubject, STREAMS, SUBJECTS, subjectOfNode } from '../../feed/bus/bus.ts';
+import { openBatch } from '../../feed/message/batch.ts';
+import { CLOCK_TOLERANCE_MS, NO_QUESTION, openAnswer, QUESTION_OCTETS } from '../../feed/message/head.ts';
+import { type FeedVerifier, feedVerifier } from '../../feed/message/message.ts';
+import { answerNumber, readAnswer, writeQuestion } from '../../feed/message/question.ts';
+import { serversOf } from '../../feed/ports/credentials.ts';
+import { FeedRefusedError } from '../../feed/ports/refusal.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 

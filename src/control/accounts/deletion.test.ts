@@ -10,17 +10,14 @@ import {
   WEBHOOK,
   type World,
 } from '../../../test/support/http/world.ts';
-import { findRows } from '../../../test/support/store/rows.ts';
+import type { Actor } from '../../http/actor.ts';
 import type { Store } from '../../store/store.ts';
-import { createApiKey } from '../keys/api-keys.ts';
-import { deleteClosed } from '../namespaces/deletions.ts';
-import { createNamespace } from '../namespaces/namespaces.ts';
-import { setSuspended } from '../namespaces/operator.ts';
-import { createOrganization } from '../organizations/organizations.ts';
-import { cleanUp } from '../webhooks/maintenance/webhook-cleanup.ts';
-import type { Actor } from './actor.ts';
-import { deleteAccount } from './delete-account.ts';
-import { listUsers } from './users.ts';
+import { createApiKey } from '../keys/rules.ts';
+import { deleteClosed } from '../namespaces/deletion.ts';
+import { createNamespace, setSuspended } from '../namespaces/rules.ts';
+import { createOrganization } from '../organizations/rules.ts';
+import { cleanUp } from '../webhooks/loops.ts';
+import { deleteAccount, listUsers } from './rules.ts';
 
 const { signal } = new AbortController();
 
@@ -61,7 +58,7 @@ async function traces(store: Store, texts: readonly string[]): Promise<string[]>
   ] as const;
   const found: string[] = [];
   for (const table of tables) {
-    const rows = await findRows(store.read, table);
+    const rows = await store.read.selectFrom(table).selectAll().execute();
     if (rows.some((row) => texts.some((text) => JSON.stringify(row).includes(text)))) found.push(table);
   }
   return found;

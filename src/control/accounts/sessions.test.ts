@@ -3,8 +3,7 @@ import { Readable } from 'node:stream';
 import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Answer, assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
-import { findRows, oneRow } from '../../../test/support/store/rows.ts';
-import { issueToken } from './users.ts';
+import { issueToken } from './rules.ts';
 
 const signedOut = (answer: Answer): void =>
   assertFailure(answer, 401, 'authentication_error', 'Credentials are not valid');
@@ -127,7 +126,11 @@ apiScenarios('sessions', {
     signedOut(await customer.get('/me'));
     await last.del('/sessions');
     await issueToken(world.deps, customer.email);
-    const rows = await findRows(store.read, 'sessions', { columns: ['id'], where: { user_id: customer.id } });
+    const rows = await store.read
+      .selectFrom('sessions')
+      .select('id')
+      .where('user_id', '=', customer.id)
+      .execute();
     assert.equal(rows.length, 1);
     await world.close();
   },
@@ -139,7 +142,11 @@ apiScenarios('sessions', {
       giveBack: () => {},
     };
     const world = await openWorld(store, { limiter: () => refusing });
-    const { email } = await oneRow(world.deps.store.read, 'users', { columns: ['email'] });
+    const { email } = await world.deps.store.read
+      .selectFrom('users')
+      .select('email')
+      .limit(1)
+      .executeTakeFirstOrThrow();
     const caller = world.caller((await issueToken(world.deps, email)).token);
     assertFailure(await caller.post('/namespaces', { namespace: { name: 'x' } }), 429, 'rate_limit_exceeded');
     assert.equal((await caller.del('/auth/session')).status, 204);

@@ -1,14 +1,227 @@
-import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  hash,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { aesGcmEncryption } from '../../base/secret-encryption.ts';
-import type { SignInMethod } from '../../store/schema.ts';
+import { aesGcmEncryption, type SecretEncryption } from '../../base/secret-encryption.ts';
+import type { Actor, ApiOperation } from '../../http/actor.ts';
+import type { JwtKeysTable, SignInMethod } from '../../store/schema.ts';
 import type { Store, Tx } from '../../store/store.ts';
+import { addJwtKey, findJwtKey, findJwtKeyOf } from '../../store/tables/jwt-keys.ts';
 import { findSession, insertSession, touchSession, trimSessions } from '../../store/tables/sessions.ts';
-import type { Actor, ApiOperation } from './actor.ts';
-import { jwtSigner } from './jwt.ts';
-import { openJwtKeys } from './jwt-keys.ts';
-import { lastUses } from './last-use.ts';
+
+/** Milliseconds between two updates of `last_used_at`. */
+const EVERY = 60_000;
+
+/** Credentials whose last use is in memory. Above it all are deleted, and read again from the database. */
+const REMEMBERED_MAX = 10_000;
+
+interface LastUses {
+  /** Begins to note a use, unless one was noted in the last minute. @param lastUsedAt as the database has it */
+  note(id: string, lastUsedAt: number | null): void;
+  /** Waits for updates under way. */
+  settle(): Promise<void>;
+}
+
+/**
+ * @param write stores a use at `now`, unless one after `before` is stored
+ * @param onError called when that failed; the request does not wait for it
+ */
+export function lastUses(
+  clock: Clock,
+  write: (id: string, now: number, before: number) => Promise<void>,
+  onError: (error: unknown) => void,
+): LastUses {
+  const noted = new Map<string, number>();
+  const writing = new Set<Promise<void>>();
+  return {
+    note(id, lastUsedAt) {
+      const now = clock();
+      const last = Math.max(lastUsedAt ?? -Infinity, noted.get(id) ?? -Infinity);
+      if (now - last < EVERY) return;
+      if (noted.size >= REMEMBERED_MAX) noted.clear();
+      noted.set(id, now);
+      const note: Promise<void> = write(id, now, now - EVERY)
+        .catch(onError)
+        .finally(() => writing.delete(note));
+      writing.add(note);
+    },
+    async settle() {
+      await Promise.all(writing);
+    },
+  };
+}
+
+/** Milliseconds for which a key signs: 30 days. */
+export const KEY_PERIOD = 30 * 86_400_000;
+
+/** Public keys in memory. There are two or three; above this number something is wrong, and all are read again. */
+const CACHED_MAX = 16;
+
+interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+}
+
+interface JwtKeys {
+  /** The key that signs at `now`. The first process that needs the key of a period makes it. */
+  signing(now: number): Promise<SigningKey>;
+  /** Null for a key that does not exist, or no longer. */
+  verifying(kid: string): Promise<KeyObject | null>;
+}
+
+/**
+ * Keys that sign session tokens, one for each period of `KEY_PERIOD`. Processes agree because they compute the same period and the
+ * database holds one key for it. A key is deleted when the next but one is made: its last token has ended long before.
+ */
+export function openJwtKeys(store: Store, encryption: SecretEncryption): JwtKeys {
+  const verifying = new Map<string, KeyObject>();
+  let signing: (SigningKey & { readonly period: number }) | null = null;
+
+  async function load(period: number): Promise<JwtKeysTable> {
+    const found = await findJwtKeyOf(store.read, period);
+    if (found !== null) return found;
+    const made = makeKey(period, encryption);
+    await store.write((tx) => addJwtKey(tx, made, period - 1));
+    // Another process may have been first: its key counts.
+    return (await findJwtKeyOf(store.read, period)) ?? made;
+  }
+
+  return {
+    async signing(now) {
+      const period = Math.floor(now / KEY_PERIOD);
+      if (signing?.period === period) return signing;
+      const { kid, private_key } = await load(period);
+      const der = Buffer.from(encryption.decrypt(kid, private_key), 'base64');
+      signing = { period, kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
+      return signing;
+    },
+    async verifying(kid) {
+      const known = verifying.get(kid);
+      if (known !== undefined) return known;
+      const row = await findJwtKey(store.read, kid);
+      if (row === null) return null;
+      const key = createPublicKey({ key: JSON.parse(row.public_key), format: 'jwk' });
+      if (verifying.size >= CACHED_MAX) verifying.clear();
+      verifying.set(kid, key);
+      return key;
+    },
+  };
+}
+
+function makeKey(period: number, encryption: SecretEncryption): JwtKeysTable {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const kid = randomBytes(8).toString('hex');
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64');
+  return {
+    period,
+    kid,
+    public_key: JSON.stringify(publicKey.export({ format: 'jwk' })),
+    private_key: encryption.encrypt(kid, der),
+  };
+}
+
+const ALGORITHM = 'EdDSA';
+const ISSUER = 'uqrp';
+const AUDIENCE = 'uqrp-api';
+const KID = /^[0-9a-f]{16}$/;
+
+/** Verified tokens in the cache. The session is still looked up on every call. */
+const VERIFIED_MAX = 10_000;
+
+/** `expiresAt` is milliseconds since the epoch. */
+interface JwtClaims {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly expiresAt: number;
+}
+
+interface JwtSigner {
+  sign(claims: JwtClaims, issuedAt: number): Promise<string>;
+  /** @returns null for a token with a wrong signature or past its end */
+  verify(token: string): Promise<JwtClaims | null>;
+}
+
+/** @param earlierKey verifies tokens without `kid`, which releases before the table of keys signed */
+export function jwtSigner(keys: JwtKeys, earlierKey: KeyObject, clock: Clock): JwtSigner {
+  const verified = new Map<string, JwtClaims>();
+  return {
+    async sign(claims, issuedAt) {
+      const { kid, privateKey } = await keys.signing(issuedAt);
+      return new SignJWT({ sid: claims.sessionId })
+        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(claims.userId)
+        .setIssuedAt(Math.floor(issuedAt / 1000))
+        .setExpirationTime(Math.floor(claims.expiresAt / 1000))
+        .sign(privateKey);
+    },
+    async verify(token) {
+      const digest = hash('sha256', token, 'base64');
+      const known = verified.get(digest);
+      if (known !== undefined) return known.expiresAt > clock() ? known : null;
+      const key = await keyOf(token, keys, earlierKey);
+      const claims = key === null ? null : await verifySignature(token, key, clock());
+      if (claims !== null) remember(verified, digest, claims);
+      return claims;
+    },
+  };
+}
+
+/** The key that the header names. It names no algorithm that counts, and no place to load a key from. */
+async function keyOf(token: string, keys: JwtKeys, earlierKey: KeyObject): Promise<KeyObject | null> {
+  const kid = keyId(token);
+  if (kid === undefined) return earlierKey;
+  return kid !== null && KID.test(kid) ? keys.verifying(kid) : null;
+}
+
+/** Undefined: the header has no `kid`. Null: it is no header, or its `kid` is no text. */
+function keyId(token: string): string | null | undefined {
+  try {
+    const { kid } = decodeProtectedHeader(token);
+    return kid === undefined || typeof kid === 'string' ? kid : null;
+  } catch {
+    return null;
+  }
+}
+
+async function verifySignature(token: string, key: KeyObject, now: number): Promise<JwtClaims | null> {
+  try {
+    const { payload } = await jwtVerify(token, key, {
+      // Fixed: the header of a token must not choose the algorithm.
+      algorithms: [ALGORITHM],
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      requiredClaims: ['sub', 'sid', 'exp'],
+      currentDate: new Date(now),
+    });
+    const { sub, exp } = payload;
+    const { sid } = payload;
+    if (typeof sub !== 'string' || typeof sid !== 'string' || exp === undefined) return null;
+    return { userId: sub, sessionId: sid, expiresAt: exp * 1000 };
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return null;
+    throw error;
+  }
+}
+
+function remember(verified: Map<string, JwtClaims>, digest: string, claims: JwtClaims): void {
+  if (verified.size >= VERIFIED_MAX) {
+    for (const oldest of verified.keys()) {
+      verified.delete(oldest);
+      break;
+    }
+  }
+  verified.set(digest, claims);
+}
 
 /** Milliseconds: 12 hours. */
 export const SESSION_LENGTH = 12 * 3_600_000;
@@ -26,7 +239,7 @@ export interface NewSession {
   readonly expiresAt: number;
 }
 
-export interface Sessions {
+interface Sessions {
   /** Begins a session in the unit of work that proved who the user is. It acts for the user's own customer. */
   begin(tx: Tx, userId: string, method: SignInMethod): Promise<NewSession>;
   /** The JWT of a session, once its unit of work is committed. It is not stored. */
@@ -35,6 +248,10 @@ export interface Sessions {
   authenticate(token: string): Promise<Actor | null>;
   /** Waits for updates of `last_used_at` under way. */
   settle(): Promise<void>;
+}
+
+export interface HasSessions {
+  readonly sessions: Sessions;
 }
 
 interface SessionDeps {

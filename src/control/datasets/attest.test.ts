@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { pathsOf } from '../../cli/backup/backup.ts';
 import { attest, isAttestedBy } from '../../protocol/datasets/attestation.ts';
 import { attestFiles, verifyFiles } from './attest.ts';
-import { DatasetFault } from './fault.ts';
-import { makeAttestationKey, readAttestationKeys } from './keys/key-files.ts';
+import { DatasetFault } from './items.ts';
+import { makeAttestationKey, readAttestationKeys } from './keys.ts';
 
 const MANIFEST = {
   slug: 'x',

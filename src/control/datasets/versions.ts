@@ -6,8 +6,8 @@ import { inflatePart, partsAfter } from '../../store/datasets/parts.ts';
 import { retireVersions } from '../../store/datasets/retire.ts';
 import type { VersionState } from '../../store/datasets/tables.ts';
 import { listVersions, type VersionRow } from '../../store/datasets/versions.ts';
-import type { HasClock, HasStore } from '../accounts/deps.ts';
-import { DatasetFault } from './fault.ts';
+import type { HasClock, HasStore } from '../deps.ts';
+import { DatasetFault } from './items.ts';
 
 /** A version with its manifest. */
 export interface DatasetVersion {

@@ -3,8 +3,8 @@ import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, newName, openWorld } from '../../../test/support/http/world.ts';
+import { createUser, issueToken, listUsers, setTier } from '../accounts/rules.ts';
 import { SESSION_LENGTH } from '../accounts/sessions.ts';
-import { createUser, issueToken, listUsers, setTier } from '../accounts/users.ts';
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
-import { insertRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
-import { setPublicRead, setSuspended } from './operator.ts';
+import { setPublicRead, setSuspended } from './rules.ts';
 
 const FORM =
   'name must be lower-case letters, digits and hyphens, start with a letter and end with a letter or digit';
@@ -217,7 +216,7 @@ apiScenarios('namespaces', {
       created_at: 0,
       updated_at: 0,
     }));
-    await world.store.write((tx) => insertRows(tx, 'namespaces', rows));
+    await world.store.write((tx) => tx.insertInto('namespaces').values(rows).execute());
     await customer.namespace();
     const answer = await customer.post('/namespaces', { namespace: { name: newName() } });
     assertFailure(answer, 422, 'quota_exceeded', 'Namespace limit of the account reached');

@@ -1,6 +1,7 @@
 import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import type { Actor } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { integerOf, nameOf } from '../../protocol/input/readers.ts';
 import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
@@ -16,11 +17,10 @@ import {
   type QueryTokenRow,
   revokeQueryToken,
 } from '../../store/tables/query-tokens.ts';
-import type { Actor } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
-import { holdActor } from '../accounts/hold-customer.ts';
-import { MADE_BY, type Maker, makersFor } from '../accounts/made-by.ts';
-import { authorizeNamespace, requireNotSuspended } from './namespaces.ts';
+import { holdActor, MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
+import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
+
+import { authorizeNamespace, requireNotSuspended } from './rules.ts';
 
 const DAY = 86_400_000;
 
@@ -30,7 +30,7 @@ const ENDED_KEPT = 30 * DAY;
 const TOO_LONG_FOR_MEMBER = `expires_in_days must be at most ${LIMITS.queryTokenDaysOfMember} for a member who is no owner`;
 
 /** Without the plaintext. */
-export interface QueryTokenResource {
+interface QueryTokenResource {
   readonly id: string;
   readonly name: string;
   readonly namespace_id: string;
@@ -41,7 +41,7 @@ export interface QueryTokenResource {
 }
 
 /** The only response with the plaintext. */
-export interface MintedToken extends QueryTokenResource {
+interface MintedToken extends QueryTokenResource {
   readonly token: string;
 }
 
@@ -92,7 +92,7 @@ function tokenResource(row: QueryTokenRow, makerOf: (id: string | null) => Maker
 
 /** @throws AppError 404, 403 (also while suspended), 422 for faults in the body or too many live tokens */
 export async function mintQueryToken(
-  deps: HasStore & HasClock & HasRandom & HasIds,
+  deps: HasStore & HasUnit & HasClock & HasRandom & HasIds,
   actor: Actor,
   namespaceId: string,
   body: JsonObject,
@@ -112,7 +112,7 @@ export async function mintQueryToken(
     created_at: now,
     created_by: actor.userId,
   };
-  return deps.store.write(async (tx) => {
+  return deps.unit(async (tx) => {
     await holdActor(tx, actor);
     const held = await lockNamespace(tx, namespaceId, actor.customerId);
     if (held === null) throw notFound('Namespace');
@@ -147,14 +147,14 @@ export async function listOwnQueryTokens(
 
 /** A revoked token stays revoked. @throws AppError 404 or 403 */
 export async function revokeOwnQueryToken(
-  deps: HasStore & HasClock,
+  deps: HasStore & HasUnit & HasClock,
   actor: Actor,
   namespaceId: string,
   tokenId: string,
 ): Promise<void> {
   const { name: namespace } = await authorizeNamespace(deps, actor, namespaceId);
   const now = deps.clock();
-  await deps.store.write(async (tx) => {
+  await deps.unit(async (tx) => {
     const revoked = await revokeQueryToken(tx, tokenId, namespaceId, now);
     if (revoked === null) throw notFound('Query token');
     if (!revoked.changed) return;

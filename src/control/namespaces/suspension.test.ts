@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Answer, assertFailure, created, openWorld } from '../../../test/support/http/world.ts';
-import { setPublicRead, setSuspended } from './operator.ts';
+import { setPublicRead, setSuspended } from './rules.ts';
 
 function assertSuspended(answer: Answer): void {
   assertFailure(answer, 403, 'authorization_error', 'Namespace is suspended');

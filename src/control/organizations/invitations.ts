@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/text/time.ts';
+import { type Actor, requireSession } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import type { Tx } from '../../store/store.ts';
 import { lockCustomer } from '../../store/tables/customers.ts';
@@ -14,10 +15,17 @@ import {
   putInvitation,
 } from '../../store/tables/invitations.ts';
 import { findUserEmail, insertMember, listMembers } from '../../store/tables/organizations.ts';
-import { type Actor, requireSession } from '../accounts/actor.ts';
-import type { HasClock, HasIds, HasRandom, HasStore } from '../accounts/deps.ts';
-import { ACCEPTANCE, type InvitationResource, NEW_INVITATION, type OrganizationResource } from './input.ts';
-import { lockAsOwner, memberOf, organizationResource, requireRoomOf } from './organizations.ts';
+import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
+import {
+  ACCEPTANCE,
+  type InvitationResource,
+  lockAsOwner,
+  memberOf,
+  NEW_INVITATION,
+  type OrganizationResource,
+  organizationResource,
+  requireRoomOf,
+} from './rules.ts';
 
 const TOKEN_BYTES = 32;
 const VALID_MS = LIMITS.invitationDays * 86_400_000;
@@ -44,7 +52,7 @@ function invitationResource(row: InvitationRow): InvitationResource {
   };
 }
 
-type InviteDeps = HasStore & HasClock & HasIds & HasRandom & HasInvitationMail;
+type InviteDeps = HasStore & HasUnit & HasClock & HasIds & HasRandom & HasInvitationMail;
 
 /**
  * Invites an address, which may have no account. A second invitation of an address replaces the first.
@@ -71,7 +79,7 @@ export async function invite(
     created_at: now,
   };
   const { name } = await memberOf(deps.store.read, id, userId);
-  const invitation = await deps.store.write(async (tx) => {
+  const invitation = await deps.unit(async (tx) => {
     await lockAsOwner(tx, id, userId);
     const members = await listMembers(tx, id);
     if (members.some((member) => member.email === email)) throw invalid('email is that of a member');
@@ -126,14 +134,14 @@ export async function withdrawInvitation(
  * @throws AppError 403 for an API key; 404 for every token that this user cannot accept; 422
  */
 export async function acceptInvitation(
-  { store, clock }: HasStore & HasClock,
+  { unit, clock }: HasUnit & HasClock,
   actor: Actor,
   body: JsonObject,
 ): Promise<OrganizationResource> {
   requireSession(actor);
   const { userId } = actor;
   const { token } = ACCEPTANCE.parse(body, {});
-  return store.write((tx) => accept(tx, userId, digestOf(token), clock()));
+  return unit((tx) => accept(tx, userId, digestOf(token), clock()));
 }
 
 async function accept(tx: Tx, userId: string, digest: string, now: number): Promise<OrganizationResource> {

@@ -17,12 +17,11 @@ import {
   WEBHOOK,
   type World,
 } from '../../../test/support/http/world.ts';
-import { insertRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Actor } from '../accounts/actor.ts';
-import { deleteAccount } from '../accounts/delete-account.ts';
+import type { Actor } from '../../http/actor.ts';
+import { deleteAccount } from '../accounts/rules.ts';
 import { mintQueryToken } from '../namespaces/query-tokens.ts';
-import { setOrganizationTier } from './operator.ts';
+import { setOrganizationTier } from './rules.ts';
 
 const DAY = 86_400_000;
 const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex');
@@ -184,11 +183,10 @@ apiScenarios('organizations, what members made', {
       created_by: person.id,
     });
     await store.write((tx) =>
-      insertRows(
-        tx,
-        'query_tokens',
-        Array.from({ length: 1201 }, (_, i) => row(i)),
-      ),
+      tx
+        .insertInto('query_tokens')
+        .values(Array.from({ length: 1201 }, (_, i) => row(i)))
+        .execute(),
     );
     const before = (await world.changes()).length;
     assert.equal((await owner.del(`${path}/members/${person.id}`)).status, 204);

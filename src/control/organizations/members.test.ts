@@ -9,9 +9,8 @@ import {
 } from '../../../test/support/http/organizations/rig.ts';
 import { limiterOf, runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
-import { findRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { setSuspended } from '../namespaces/operator.ts';
+import { setSuspended } from '../namespaces/rules.ts';
 
 const LAST_OWNER = 'The last owner of an organization must stay its owner';
 const DAY = 86_400_000;
@@ -221,7 +220,11 @@ apiScenarios('organizations, members', {
     await runLoops(store, () => world.now());
     assert.deepEqual((await person.get('/namespaces')).json, [own]);
     created(await guest.post('/namespaces', { namespace: { name: namespace.name } }));
-    const rows = await findRows(store.read, 'customers', { columns: ['id'], where: { id: organization.id } });
+    const rows = await store.read
+      .selectFrom('customers')
+      .select('id')
+      .where('id', '=', organization.id)
+      .execute();
     assert.deepEqual(rows, []);
     await world.close();
   },

@@ -3,7 +3,7 @@ import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { actFor, newMember, newOrganization } from '../../../test/support/http/organizations/rig.ts';
 import { assertFailure, type Caller, created, newName, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { listAllOrganizations, setOrganizationTier } from './operator.ts';
+import { listAllOrganizations, setOrganizationTier } from './rules.ts';
 
 const OWNERS_ONLY = 'Only an owner of the organization may do this';
 const SESSION_ONLY = 'API keys cannot use this endpoint; a customer token is required';

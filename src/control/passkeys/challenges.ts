@@ -8,7 +8,7 @@ import {
   forgetUsedChallenges,
   insertUsedChallenge,
 } from '../../store/tables/used-challenges.ts';
-import type { HasStore } from '../accounts/deps.ts';
+import type { HasStore } from '../deps.ts';
 
 const RANDOM_OCTETS = 16;
 /** Milliseconds since the epoch as a 48-bit integer. */

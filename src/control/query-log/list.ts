@@ -1,4 +1,5 @@
 import { LIMITS } from '../../base/limits.ts';
+import { type Actor, reaches } from '../../http/actor.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, COUNT, resourceSchema } from '../../protocol/input/schema.ts';
 import type { QueryStatus } from '../../protocol/query/query-status.ts';
@@ -6,14 +7,13 @@ import { QUERY_LOG_WINDOW } from '../../store/query-log/add-rows.ts';
 import { countRows, type Interval } from '../../store/query-log/counts.ts';
 import { listSeries, readPage, type Series } from '../../store/query-log/page.ts';
 import { DROPPED } from '../../store/query-log/series.ts';
-import { type Actor, reaches } from '../accounts/actor.ts';
-import type { HasClock, HasStore } from '../accounts/deps.ts';
+import type { HasClock, HasStore } from '../deps.ts';
 import { encodePosition, type LogListing, parseLogListing, type RowFilter } from './listing-query.ts';
 import { QUERY_LOG_SCHEMA, type QueryLogResource, queryLogResource } from './row.ts';
 
 const HOUR = 3_600_000;
 
-export interface QueryLogPage {
+interface QueryLogPage {
   readonly query_logs: readonly QueryLogResource[];
   readonly meta: {
     /** Rows of the last 24 hours that pass the filters. */

@@ -5,9 +5,9 @@ import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts
 import { type Home, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
 import type { Db, Store } from '../../store/store.ts';
-import type { Actor } from '../accounts/actor.ts';
 import { openLogStreams, type StreamClient } from './log-streams.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
@@ -57,16 +57,19 @@ function clientOf(customerId: string, more: Partial<StreamClient> = {}) {
 function holding(store: Store, part: string) {
   let held: PromiseWithResolvers<void> | null = null;
   let onWaiting = (): void => {};
-  const read: Db = {
-    ...store.read,
-    async execute(sql, values) {
-      if (held !== null && sql.includes(part)) {
-        onWaiting();
-        await held.promise;
-      }
-      return store.read.execute(sql, values);
+  const read = new Proxy(store.read, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== 'executeQuery') return typeof value === 'function' ? value.bind(target) : value;
+      return async (query: Parameters<Db['executeQuery']>[0]) => {
+        if (held !== null && 'sql' in query && query.sql.includes(part)) {
+          onWaiting();
+          await held.promise;
+        }
+        return target.executeQuery(query);
+      };
     },
-  };
+  });
   return {
     store: { ...store, read },
     /** @returns resolves when a read waits */

@@ -4,6 +4,8 @@ import { loop } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
+import type { EventOutput } from '../../http/streams.ts';
 import {
   beforeBatchOf,
   lastBlock,
@@ -12,9 +14,8 @@ import {
   startOfLast,
 } from '../../store/query-log/new-rows.ts';
 import type { Store } from '../../store/store.ts';
-import type { Actor } from '../accounts/actor.ts';
 import type { RowFilter } from './listing-query.ts';
-import { type EventOutput, RowStream } from './row-stream.ts';
+import { RowStream } from './row-stream.ts';
 
 /** Milliseconds between two reads without a wake-up. On SQLite other processes do not wake this one. */
 const POLL_MS = 1_000;

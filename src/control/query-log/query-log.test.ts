@@ -11,7 +11,7 @@ import {
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
 import type { Store } from '../../store/store.ts';
 import { pruneTelemetry } from '../../store/upkeep.ts';
-import { deleteClosed } from '../namespaces/deletions.ts';
+import { deleteClosed } from '../namespaces/deletion.ts';
 
 const MINUTE = 60_000;
 const HOUR = 3_600_000;

@@ -1,6 +1,7 @@
 import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
+import type { EventOutput } from '../../http/streams.ts';
 import type { NewRow } from '../../store/query-log/new-rows.ts';
-import type { Actor } from '../accounts/actor.ts';
 import { isShown } from './list.ts';
 import type { RowFilter } from './listing-query.ts';
 import { queryLogResource } from './row.ts';
@@ -11,16 +12,6 @@ const HEARTBEAT_S = 15;
 
 /** Seconds for which a client may read nothing. */
 const STALLED_S = LIMITS.listingIdleMs / 1000;
-
-/** The open response. */
-export interface EventOutput {
-  /** @returns false when the client reads too slowly: nothing more is written until it has read */
-  write(text: string): boolean;
-  /** Whether the client has read what was written, or nearly. False once the answer is ending. */
-  isReady(): boolean;
-  /** Closes the connection in the middle. */
-  cutOff(): void;
-}
 
 /**
  * The events of one client. Rows above the rate, and rows for which the client is too slow, are not kept but counted; the count is an

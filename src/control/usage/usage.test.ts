@@ -10,7 +10,7 @@ import {
 import { TIERS } from '../../base/tiers.ts';
 import type { Store } from '../../store/store.ts';
 import { usageSink } from '../../store/tables/usage.ts';
-import { deleteClosed } from '../namespaces/deletions.ts';
+import { deleteClosed } from '../namespaces/deletion.ts';
 
 const HOUR = 3_600_000;
 const { signal } = new AbortController();

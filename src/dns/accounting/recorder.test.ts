@@ -19,6 +19,8 @@ const START = Date.UTC(2026, 0, 1);
 const ANSWERED = { rcode: 0, isFailure: false };
 const TXT = 16;
 const HALF = LIMITS.queryLogRowsPerSecond / 2;
+/** What each of two namespaces may fill. */
+const THIRD = Math.floor(LIMITS.queryLogRowsPerSecond / 3);
 
 function queryOf(name: string): Query {
   const parsed = parseQueryName(name);
@@ -139,7 +141,7 @@ describe('what a worker hands over', () => {
   test('names of no namespace take no room from rows, before, between or after them', () => {
     const { recorder, tag, handOver } = world();
     const nobody = tag({ namespaceId: null, reading: 'none', status: 'refused' });
-    for (let i = 0; i < HALF; i++) {
+    for (let i = 0; i < THIRD; i++) {
       recorder.record(nobody, 'udp', START, 0);
       recorder.record(tag(), 'udp', START + i, 0);
       recorder.record(tag({ namespaceId: OTHER }), 'dot', START + i, 0);
@@ -148,7 +150,7 @@ describe('what a worker hands over', () => {
     const handover = handOver()!;
     assert.equal(droppedOf(handover), 0);
     const rows = handover.rows();
-    assert.equal(rows.length, 2 * HALF);
+    assert.equal(rows.length, 2 * THIRD);
     for (const [at, row] of rows.entries()) {
       assert.deepEqual([row.at, row.namespaceId], [START + (at >> 1), at % 2 === 0 ? ID : OTHER]);
     }
@@ -156,7 +158,7 @@ describe('what a worker hands over', () => {
 });
 
 describe('bounds of a worker', () => {
-  test('queries without a token, for many namespaces, fill less than half of the rows; authorised ones fill the rest', () => {
+  test('queries without a token, for many namespaces, fill less than half of the rows; one namespace with a token has half of the rest', () => {
     const { recorder, tag, handOver } = world();
     for (let i = 0; i < 2 * HALF; i++) {
       const namespaceId = `018f0001-0000-7000-8000-${String(i % 8).padStart(12, '0')}`;
@@ -168,8 +170,9 @@ describe('bounds of a worker', () => {
     const handover = handOver();
     assert.ok(handover);
     const rows = handover.rows();
-    assert.equal(rows.filter(({ namespaceId }) => namespaceId === ID).length, HALF);
-    assert.ok(rows.length > HALF && rows.length < 2 * HALF);
+    const own = rows.filter(({ namespaceId }) => namespaceId === ID).length;
+    assert.ok(rows.length - own < HALF);
+    assert.ok(own > HALF / 2, 'a namespace with a token has half of what they leave');
     assert.equal(rows.length + droppedOf(handover), 3 * HALF);
   });
 
@@ -207,19 +210,30 @@ describe('bounds of a worker', () => {
     );
   });
 
-  test('full, it drops rows of every namespace and keeps all answers', () => {
+  test('namespaces with tokens fill as much as they leave to another one: a customer with many does not push out the rows of others', () => {
     const { recorder, tag, handOver } = world();
-    const namespaces = ['a', 'b', 'c', 'd'];
+    const flood = ['a', 'b', 'c', 'd'];
     for (let i = 0; i < LIMITS.queryLogRowsPerSecond; i++) {
-      recorder.record(tag({ namespaceId: namespaces[i % 4]! }), 'udp', START, 0);
+      for (const namespaceId of flood) recorder.record(tag({ namespaceId }), 'tcp', START, 0);
     }
-    for (const namespaceId of namespaces) recorder.record(tag({ namespaceId }), 'udp', START, 0);
+    const others = 100;
+    for (let i = 0; i < others; i++) recorder.record(tag({ namespaceId: OTHER }), 'udp', START, 0);
     const handover = handOver()!;
-    assert.deepEqual([handover.rows().length, droppedOf(handover)], [LIMITS.queryLogRowsPerSecond, 4]);
-    const answers = LIMITS.queryLogRowsPerSecond / 4 + 1;
+    const share = LIMITS.queryLogRowsPerSecond / (flood.length + 1);
+    const rows = Map.groupBy(handover.rows(), ({ namespaceId }) => namespaceId);
+    assert.deepEqual(
+      flood.map((namespaceId) => rows.get(namespaceId)!.length),
+      flood.map(() => share),
+    );
+    assert.equal(rows.get(OTHER)!.length, others);
+    assert.equal(droppedOf(handover), flood.length * (LIMITS.queryLogRowsPerSecond - share));
     assert.deepEqual(
       answersOf(handover),
-      namespaces.map((namespaceId) => ({ namespaceId, answers })),
+      [
+        ...flood.map((namespaceId) => ({ namespaceId, answers: LIMITS.queryLogRowsPerSecond })),
+        { namespaceId: OTHER, answers: others },
+      ],
+      'answers are all counted',
     );
   });
 

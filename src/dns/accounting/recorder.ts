@@ -20,13 +20,10 @@ export interface RecorderOptions {
   readonly onQuery: (status: number) => void;
 }
 
-/** One namespace records at most this part of the rows between two hand-overs, so that it leaves room for others. */
-const SHARE_OF_ROWS = LIMITS.queryLogRowsPerSecond / 2;
-
 /**
- * So do all queries together for which nobody showed a valid token, those of public namespaces included: strangers leave room for queries
- * with a token. Of these rows a namespace has at most as many as there is room left, so that one public namespace fills half of them,
- * two fill a third each, and there always is room for another.
+ * Between two hand-overs a namespace has at most as many rows as there is room left, so that one fills half of them, two fill a third
+ * each, and there always is room for another. Queries for which nobody showed a valid token, those of public namespaces included, fill at
+ * most this part of the rows, by the same rule: strangers leave room for queries with a token.
  */
 const TOKENLESS_ROWS = LIMITS.queryLogRowsPerSecond / 2;
 
@@ -118,7 +115,7 @@ export function createRecorder({ startedAt, onQuery }: RecorderOptions): Recorde
       if (tag.isMetered) account.answers++;
       const place = TRANSPORT_PLACE[transport];
       if (place < 0) return;
-      const isFull = length === capacity || account.rows >= SHARE_OF_ROWS;
+      const isFull = account.rows >= capacity - length;
       if (isFull || (tag.isTokenless && account.tokenless >= TOKENLESS_ROWS - tokenless)) {
         account.dropped++;
         return;

@@ -5,10 +5,9 @@ import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { u16At, u32At } from '../../protocol/dns/octets.ts';
 import { afterName, HEADER_OCTETS, QUESTION_OCTETS, RECORD_OCTETS } from '../../protocol/dns/skim.ts';
 import { AUTH_PREFIX } from '../../protocol/names/labels.ts';
-import type { ReplyDecorator } from '../edns/decorator.ts';
+import type { ReplyDecorator } from '../shared/edns.ts';
 import type { JsonApi } from '../shared/handler.ts';
-import { headerRcode, type ListenOptions } from '../shared/listener.ts';
-import { queueShare } from '../shared/queue-share.ts';
+import { headerRcode, type ListenOptions, queueShare } from '../shared/listener.ts';
 import type { Headers, HttpReply } from './exchange.ts';
 import { type AskingRequest, DNS_MESSAGE, type DohError, type ResourceRequest } from './route.ts';
 

@@ -13,7 +13,7 @@ import {
 } from '../../../test/support/dns/doh/doh-clients.ts';
 import { labelOf, query, until } from '../../../test/support/dns/fakes.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { queueShare } from '../shared/queue-share.ts';
+import { queueShare } from '../shared/listener.ts';
 
 // The connections open in hooks of a suite, because hooks at the top of a file run before the tests of all other files.
 describe('both versions of HTTP', () => {

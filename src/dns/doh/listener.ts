@@ -1,18 +1,18 @@
 import { createServer, type TLSSocket } from 'node:tls';
 import { LIMITS } from '../../base/limits.ts';
-import { admitConnections } from '../connections/admission.ts';
 import {
+  admitConnections,
   CONNECTION_LIMITS,
   ConnectionLimit,
   type ConnectionLimits,
-} from '../connections/connection-limit.ts';
-import type { ConnectionTable } from '../connections/connection-table.ts';
-import { ReplyDecorator } from '../edns/decorator.ts';
-import { readClientHelloFirst } from '../shared/client-hello.ts';
+} from '../shared/admission.ts';
+import type { ConnectionTable } from '../shared/connection-table.ts';
+import { ReplyDecorator } from '../shared/edns.ts';
 import { type ListenOptions, once } from '../shared/listener.ts';
 import {
   closeFailedHandshakes,
   handshakeLimits,
+  readClientHelloFirst,
   type TlsListener,
   type TlsListenOptions,
   tlsOptions,

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type Ask, DNS, get, withDoh } from '../../../test/support/dns/doh/doh-clients.ts';
 import { ednsQuery, option, optionsOf } from '../../../test/support/dns/fakes.ts';
-import { ServerCookies } from '../edns/cookies.ts';
-import { makeRateLimits } from '../rate-limit/rate-limit.ts';
-import { createRateMemory } from '../rate-limit/rate-table.ts';
+import { ServerCookies } from '../shared/cookies.ts';
+import { createRateMemory, makeRateLimits } from '../shared/rate-limit.ts';
 
 const CLIENT = '0102030405060708';
 const clock = (): number => 1_700_000_000_000;

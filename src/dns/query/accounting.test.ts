@@ -20,10 +20,9 @@ import { FOREVER } from '../../protocol/query/outcome.ts';
 import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
 import { spellQueryToken } from '../../protocol/query/query-token.ts';
 import { createRecorder, type Recorder } from '../accounting/recorder.ts';
-import type { PublicService } from './operations/public-service.ts';
+import type { PublicService } from './operations.ts';
 import type { PacketContext, ReloadableHandler } from './packet.ts';
-import { signedZone } from './zone/served-zone.ts';
-import { makeZone } from './zone/zones.ts';
+import { makeZone, signedZone } from './zones.ts';
 
 const ACME = '018f0000-0000-7000-8000-00000000000a';
 const OPEN = '018f0000-0000-7000-8000-00000000000b';

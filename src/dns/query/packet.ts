@@ -9,20 +9,23 @@ import { udpLimit } from '../../protocol/dns/skim.ts';
 import { DATASETS_RESOURCE } from '../../protocol/names/labels.ts';
 import { DATASETS_KEY } from '../../view/freshness.ts';
 import type { PacketHandler } from '../shared/handler.ts';
-import { queryOf } from './asked.ts';
-import type { Validity } from './cache/cache-rows.ts';
-import { type Generation, newGeneration } from './cache/generation.ts';
-import type { PacketCacheSettings } from './cache/packet-cache.ts';
-import { truncated, writeFault, writeReply } from './reply/reply.ts';
-import { blankBody, busyBody } from './reply/reply-body.ts';
-import { type Answer, mayNeedSignatures, mayNeedWork, type RespondContext, respond } from './respond.ts';
+import type { ReadCounter, Validity } from './cache-rows.ts';
+import { PacketCache, type PacketCacheSettings } from './packet-cache.ts';
+import { blankBody, busyBody, finishZoneless, truncated, writeFault, writeReply } from './reply.ts';
+import {
+  type Answer,
+  mayNeedSignatures,
+  mayNeedWork,
+  queryOf,
+  type RespondContext,
+  respond,
+} from './respond.ts';
 import { type Route, route } from './route.ts';
-import { finishZoneless } from './signing/secure.ts';
-import { SigningBudget } from './signing/signing-budget.ts';
-import type { ServedZone } from './zone/served-zone.ts';
+import { SigningBudget } from './signing-budget.ts';
+import type { ServedZone } from './zones.ts';
 
 /** The counters that a Change increments (edge/view/freshness.ts). */
-export interface FreshnessReader {
+interface FreshnessReader {
   read(index: number): number;
   counterOfKey(key: string): number;
   counterOfNamespace(name: string): number;
@@ -39,7 +42,7 @@ export interface PacketContext extends RespondContext {
 }
 
 /** What the signing budget did: reply truncated to TC, question queued, or refused. */
-export type SigningEvent = 'truncated' | 'waited' | 'refused';
+type SigningEvent = 'truncated' | 'waited' | 'refused';
 
 /** Counts events of the handler. Must not throw or block. */
 export interface CacheObserver {
@@ -193,4 +196,18 @@ export function makePacketHandler(options: PacketContext): ReloadableHandler {
         : now();
     },
   };
+}
+
+/** What one reload replaces. A query uses one generation from start to end, for its keys and for its cache. */
+interface Generation {
+  readonly zones: readonly ServedZone[];
+  readonly cache: PacketCache;
+}
+
+function newGeneration(
+  zones: readonly ServedZone[],
+  readCounter: ReadCounter,
+  settings?: PacketCacheSettings,
+): Generation {
+  return { zones, cache: new PacketCache(readCounter, settings) };
 }

@@ -1,11 +1,12 @@
 import { LIMITS } from '../../base/limits.ts';
-import type { Outcome } from '../../protocol/query/outcome.ts';
+import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
+import { DEMO_NAMESPACES } from '../../protocol/names/reserved-names.ts';
+import { hostedEnvelope } from '../../protocol/query/envelope.ts';
+import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 import type { Query } from '../../protocol/query/query.ts';
-import type { HostedView } from '../../view/hosted/view.ts';
-import { answerPublic, type Services } from './operations/operations.ts';
-import { type Access, type AccessSettings, checkAccess } from './records/access.ts';
-import { demoRecord } from './records/demo-records.ts';
-import { type HostedReading, hostedOutcome } from './records/hosted-outcome.ts';
+import { queryTokenDigest } from '../../protocol/query/query-token.ts';
+import type { HostedRecord, HostedView } from '../../view/hosted/view.ts';
+import { answerPublic, type Services } from './operations.ts';
 
 export interface ResolveContext {
   readonly view: HostedView;
@@ -14,7 +15,7 @@ export interface ResolveContext {
 }
 
 /** What a query gets, and how it was allowed to read. */
-export interface Resolved {
+interface Resolved {
   /** Null when the view could not be read. */
   readonly access: Access | null;
   readonly outcome: Outcome | Promise<Outcome>;
@@ -80,4 +81,107 @@ function endingBy(until: number, outcome: Outcome): Outcome {
   return outcome.kind === 'answer' || outcome.kind === 'empty'
     ? { ...outcome, until: Math.min(outcome.until, until) }
     : outcome;
+}
+
+export interface AccessSettings {
+  /** False: no namespace is open, regardless of `public_read` in the view. */
+  readonly sync: boolean;
+  /** True: demo namespaces answer without a token. */
+  readonly demo: boolean;
+}
+
+/**
+ * How a query may read its namespace. `until`: milliseconds since the epoch at which the access expires.
+ * `namespaceId`: null when the view has no such namespace.
+ */
+export type Access =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'demo' }
+  | { readonly kind: 'open'; readonly namespaceId: string }
+  | { readonly kind: 'private'; readonly namespaceId: string; readonly until: number }
+  | { readonly kind: 'refused'; readonly namespaceId: string | null; readonly until: number };
+
+/** Looked up for a query without a token. It has the length of a token and cannot be one. */
+const NO_TOKEN = '-'.repeat(56);
+
+const PUBLIC: Access = { kind: 'public' };
+const DEMO: Access = { kind: 'demo' };
+
+/**
+ * Decides whether a query may read its namespace (docs/PROTOCOL.md, private records). Each refusal reads the namespace
+ * and one token, so its duration does not reveal the cause.
+ */
+export function checkAccess(query: Query, view: HostedView, settings: AccessSettings, now: number): Access {
+  if (query.namespace === PUBLIC_NAMESPACE) return PUBLIC;
+  const namespace = view.namespace(query.namespace);
+  // A suspension overrides every other rule.
+  const isSuspended = namespace?.suspended === true;
+  if (!isSuspended && settings.sync && namespace?.publicRead === true) {
+    return { kind: 'open', namespaceId: namespace.id };
+  }
+  const isDemo = DEMO_NAMESPACES.has(query.namespace);
+  if (!isSuspended && isDemo && settings.demo) return DEMO;
+  const token = view.token(queryTokenDigest(query.token ?? NO_TOKEN));
+  const isAuthorised =
+    !isSuspended &&
+    !isDemo &&
+    namespace !== null &&
+    query.token !== null &&
+    token?.namespace === query.namespace &&
+    token.expiresAt > now;
+  return isAuthorised
+    ? { kind: 'private', namespaceId: namespace.id, until: token.expiresAt }
+    : { kind: 'refused', namespaceId: namespace?.id ?? null, until: FOREVER };
+}
+
+const MISSING: Outcome = { kind: 'empty', reason: 'missing', until: FOREVER };
+const EXPIRED: Outcome = { kind: 'empty', reason: 'expired', until: FOREVER };
+
+/** How a record may be read, and what the view knows where it has none. */
+interface HostedReading {
+  /** RR TTL in seconds, 0 for a private answer. A record that expires sooner has a shorter one. Asked where there is a record. */
+  readonly maxTtl: () => number;
+  /** Asked where the view has no record. */
+  readonly hasExpired: () => boolean;
+}
+
+/**
+ * The outcome for a stored record. An expired record is NODATA even before its erasure arrives. Why an answer is empty is for the query log
+ * alone: both answers are the same octets.
+ */
+function hostedOutcome(record: HostedRecord | null, reading: HostedReading, now: number): Outcome {
+  if (record === null) return reading.hasExpired() ? EXPIRED : MISSING;
+  const { expiresAt } = record;
+  if (expiresAt !== null && expiresAt <= now) return EXPIRED;
+  const text = hostedEnvelope(record.data, record.format, record.ttlSeconds);
+  const maxTtl = reading.maxTtl();
+  if (maxTtl === 0) return { kind: 'answer', text, ttl: 0, until: expiresAt ?? FOREVER };
+  return { kind: 'answer', text, ...countdown(expiresAt, maxTtl, now) };
+}
+
+/** The TTL and the time until which it holds: constant until `maxTtl` before the expiry, then one second each. */
+function countdown(expiresAt: number | null, maxTtl: number, now: number): { ttl: number; until: number } {
+  if (expiresAt === null) return { ttl: maxTtl, until: FOREVER };
+  const ttl = Math.min(maxTtl, Math.floor((expiresAt - now) / 1000));
+  return { ttl, until: Math.min(expiresAt, expiresAt - ttl * 1000 + 1) };
+}
+
+/** Records of every demo namespace: key without namespace, format, payload. */
+const RECORDS: readonly (readonly [resource: string, version: string, format: string, payload: string])[] = [
+  ['hello', 'v1', 'text', 'Hello from DNS.'],
+  ['motd', 'v1', 'text', 'Records are written over REST and read from anything that can resolve a name.'],
+  ['config', 'v1', 'json', '{"log_level":"info","region":"eu","retries":3}'],
+  ['flags', 'v1', 'json', '{"new_checkout":true,"beta_banner":false}'],
+  ['flags', 'v2', 'json', '{"new_checkout":true,"beta_banner":true,"rollout":0.25}'],
+];
+
+const BY_NAME: ReadonlyMap<string, HostedRecord> = new Map(
+  RECORDS.map(([resource, version, format, payload]) => [
+    `${resource} ${version}`,
+    { data: Buffer.from(payload), format, ttlSeconds: 300, expiresAt: null },
+  ]),
+);
+
+function demoRecord(params: readonly string[], resource: string, version: string): HostedRecord | null {
+  return params.length > 0 ? null : (BY_NAME.get(`${resource} ${version}`) ?? null);
 }

@@ -1,20 +1,34 @@
 import type { Transport } from '../../base/network/transport.ts';
 import { CLASS, RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import type { DnsRequest } from '../../protocol/dns/message/request.ts';
+import { txtChunks } from '../../protocol/dns/rdata/txt.ts';
+import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
+import { DEMO_NAMESPACES } from '../../protocol/names/reserved-names.ts';
 import { causeOfCode } from '../../protocol/query/malformed.ts';
-import { FOREVER } from '../../protocol/query/outcome.ts';
+import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 import type { Query } from '../../protocol/query/query.ts';
-import type { Accounting, Asked, Tag } from '../accounting/tag.ts';
-import { askedByName, askedOf, askedOfType } from './asked.ts';
-import { type DenialMemory, denialMemory } from './denial/denial-memory.ts';
-import { type NameState, stateOfOutcome, stateOfShort, typesOf } from './denial/name-state.ts';
-import { dependsOnLetters } from './operations/letters.ts';
-import { causeOfMisfit, workOf } from './operations/operations.ts';
-import { chaosRdata } from './reply/chaos.ts';
+import type { QueryStatus } from '../../protocol/query/query-status.ts';
+import type { HostedView } from '../../view/hosted/view.ts';
+import type { Accounting, Asked, Reading, Tag } from '../accounting/tag.ts';
+import {
+  type DenialMemory,
+  denialMemory,
+  type NameState,
+  stateOfOutcome,
+  stateOfShort,
+  typesOf,
+} from './denial.ts';
+import { causeOfMisfit, workOf } from './operations.ts';
 import {
   chaosBody,
+  type FinishedBody,
   failedBody,
+  finish,
+  finishNsec,
+  finishRrsig,
+  finishZoneless,
   hinfoBody,
+  isSigned,
   malformedBody,
   nodataBody,
   outcomeBody,
@@ -23,18 +37,10 @@ import {
   rrsetBody,
   signposted,
   unaskableBody,
-} from './reply/reply-body.ts';
-import { type ResolveContext, resolve } from './resolve.ts';
-import type { Route, TextRoute } from './route.ts';
-import {
-  type FinishedBody,
-  finish,
-  finishNsec,
-  finishRrsig,
-  finishZoneless,
-  isSigned,
-} from './signing/secure.ts';
-import type { ServedZone } from './zone/served-zone.ts';
+} from './reply.ts';
+import { type Access, checkAccess, type ResolveContext, resolve } from './resolve.ts';
+import { dependsOnLetters, type Route, type TextRoute } from './route.ts';
+import type { ServedZone } from './zones.ts';
 
 export interface RespondContext extends ResolveContext {
   /** The node's name in `id.server` and NSID. */
@@ -236,4 +242,107 @@ function deniedUntil({ until }: ReplyBody, now: number): number {
 /** `then` that runs synchronously for a value that is not a promise: the usual case. */
 function after<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<U> {
   return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** A TXT question that was resolved. @param access null when the view could not be read */
+function askedOf(query: Query, access: Access | null, outcome: Outcome): Asked {
+  const status = statusOf(outcome);
+  if (access === null) return { query, namespaceId: null, reading: 'none', status };
+  const namespaceId = 'namespaceId' in access ? access.namespaceId : null;
+  return { query, namespaceId, reading: readingOf(access), status };
+}
+
+/**
+ * A question of another type than TXT. Its owner sees what was asked only where it showed a valid token.
+ * @param isAnswered with records: of the name (ANY), or its proofs and signatures
+ */
+function askedOfType(
+  text: TextRoute,
+  isAnswered: boolean,
+  { view, access: settings }: Pick<ResolveContext, 'view' | 'access'>,
+  now: number,
+): Asked | null {
+  if (text.kind !== 'query') return askedByName(text, 'miss', view);
+  const status = isAnswered ? 'hit' : 'miss';
+  try {
+    const access = checkAccess(text.query, view, settings, now);
+    const namespaceId = 'namespaceId' in access ? access.namespaceId : null;
+    // Such a question is never REFUSED: without a token it finds nothing.
+    const reading = readingOf(access);
+    return { query: text.query, namespaceId, reading, status: reading === 'none' ? 'miss' : status };
+  } catch {
+    return { query: text.query, namespaceId: null, reading: 'none', status };
+  }
+}
+
+/**
+ * A question that is answered by its name alone. Whether it was authorised is not
+ * checked. @returns null when its name is no query
+ */
+function askedByName(text: TextRoute, status: QueryStatus, view: HostedView): Asked | null {
+  const query = queryOf(text);
+  if (query === null) return null;
+  const isOperators = query.namespace === PUBLIC_NAMESPACE || DEMO_NAMESPACES.has(query.namespace);
+  if (isOperators) return { query, namespaceId: null, reading: 'operator', status };
+  return { query, namespaceId: idOf(query.namespace, view), reading: 'none', status };
+}
+
+/** The query of a route, if its name is one. */
+export function queryOf(text: TextRoute): Query | null {
+  return text.kind === 'short' ? null : (text.query ?? null);
+}
+
+function readingOf({ kind }: Access): Reading {
+  switch (kind) {
+    case 'public':
+    case 'demo':
+      return 'operator';
+    case 'open':
+    case 'private':
+      return kind;
+    case 'refused':
+      return 'none';
+  }
+}
+
+function statusOf(outcome: Outcome): QueryStatus {
+  switch (outcome.kind) {
+    case 'answer':
+      return 'hit';
+    case 'empty':
+      return outcome.reason === 'expired' ? 'expired' : 'miss';
+    case 'refused':
+      return 'refused';
+    case 'malformed':
+    case 'failed':
+      return 'error';
+  }
+}
+
+/** Null also for a view that cannot be read: counting must not fail an answer that needs nothing of it. */
+function idOf(namespace: string, view: HostedView): string | null {
+  try {
+    return view.namespace(namespace)?.id ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Names in class CHAOS: whether they ask for the program or for the node (RFC 4892 §2). */
+const NAMES: ReadonlyMap<string, 'program' | 'node'> = new Map([
+  ['version.bind', 'program'],
+  ['version.server', 'program'],
+  ['hostname.bind', 'node'],
+  ['id.server', 'node'],
+]);
+
+/** `version.bind` gets no version number, which would help to find vulnerable servers. */
+const PROGRAM = 'uqrp';
+
+/** TXT rdata for a CHAOS question, or null for one that is not answered. */
+function chaosRdata(request: DnsRequest, identity: string): Uint8Array | null {
+  if (request.qtype !== RRTYPE.TXT && request.qtype !== RRTYPE.ANY) return null;
+  const about = NAMES.get(request.qnameLower ?? '');
+  if (about === undefined) return null;
+  return txtChunks(Buffer.from(about === 'program' ? PROGRAM : identity));
 }

@@ -2,12 +2,12 @@ import type { EnvelopeErrorCode } from '../../base/errors.ts';
 import { CLASS, RRTYPE } from '../../protocol/dns/codes.ts';
 import type { DnsRequest } from '../../protocol/dns/message/request.ts';
 import { labelCount } from '../../protocol/dns/name.ts';
+import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
 import { parseQueryName } from '../../protocol/names/query-name.ts';
+import { isCaseSensitive } from '../../protocol/query/params.ts';
 import type { Query } from '../../protocol/query/query.ts';
-import { withLetters } from './operations/letters.ts';
-import { checkOperation } from './operations/operations.ts';
-import type { ServedZone } from './zone/served-zone.ts';
-import { findZone, type Rrset, type Zone } from './zone/zones.ts';
+import { checkOperation } from './operations.ts';
+import { findZone, type Rrset, type ServedZone, type Zone } from './zones.ts';
 
 /** Result of routing a TXT question by its name alone. */
 export type TextRoute =
@@ -100,4 +100,28 @@ function textRoute(qname: Uint8Array, below: string | null, zone: ServedZone): T
 function nameBelow(qname: string | null, zone: Zone): string | null {
   if (qname === null) return null;
   return qname.length === zone.text.length ? '' : qname.slice(0, -zone.text.length - 1);
+}
+
+/** Whether the answer depends on letter case (`b64-` labels). The packet cache ignores case, so it must not store these. */
+export function dependsOnLetters({ namespace, resource, params }: Query): boolean {
+  // Slugs and item keys have no capitals; a slug may begin like an encoded label.
+  if (resource === DATASETS_RESOURCE) return false;
+  return namespace === PUBLIC_NAMESPACE && params.some(isCaseSensitive);
+}
+
+/** The query with its `b64-` labels in the letter case of `qname`. */
+function withLetters(query: Query, qname: Uint8Array): Query {
+  if (!dependsOnLetters(query)) return query;
+  const labels = labelsOf(qname);
+  const first = query.token === null ? 1 : 2;
+  const params = query.params.map((label, i) => (isCaseSensitive(label) ? labels[first + i]! : label));
+  return { ...query, params };
+}
+
+function labelsOf(qname: Uint8Array): readonly string[] {
+  const labels: string[] = [];
+  for (let at = 0; qname[at]! > 0; at += 1 + qname[at]!) {
+    labels.push(Buffer.from(qname.subarray(at + 1, at + 1 + qname[at]!)).toString('latin1'));
+  }
+  return labels;
 }

@@ -7,7 +7,7 @@ import { envelopeStatus } from '../../protocol/query/envelope.ts';
 import type { Query } from '../../protocol/query/query.ts';
 import type { ServiceSchema } from '../../services/schema.ts';
 import type { Placeholder, Service, ServiceError } from '../../services/service.ts';
-import { selectService } from '../query/operations/operations.ts';
+import { selectService } from '../query/operations.ts';
 import { described } from './publish.ts';
 
 export interface SchemaDocument {

@@ -5,8 +5,7 @@ import type { Query } from '../../protocol/query/query.ts';
 import { malformed } from '../../services/answers.ts';
 import { serviceSchema } from '../../services/schema.ts';
 import type { Service } from '../../services/service.ts';
-import { paramLabels, type Services } from '../query/operations/operations.ts';
-import type { PublicService } from '../query/operations/public-service.ts';
+import { type PublicService, paramLabels, type Services } from '../query/operations.ts';
 import { DIRECTORY, directoryOf, makeDirectory } from './directory.ts';
 import { INFO_TTL, infoOutcome, plainOutcome, plainText } from './info.ts';
 

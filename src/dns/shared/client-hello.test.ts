@@ -6,8 +6,8 @@ import { connect as connectTls } from 'node:tls';
 import { type Setting, setting, until } from '../../../test/support/dns/fakes.ts';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
 import { listenDoh } from '../doh/listener.ts';
-import { listenDot } from '../stream/dot.ts';
-import { readClientHelloFirst } from './client-hello.ts';
+import { listenDot } from '../stream/stream-server.ts';
+import { readClientHelloFirst } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
 

@@ -1,7 +1,10 @@
+import { randomInt } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import { fnvEnd, fnvStep } from '../../base/fnv.ts';
+import { type PeerAddress, readAddress } from '../../base/network/address.ts';
 import type { ConnectionEvent, LimitedEvent, Transport } from '../../base/network/transport.ts';
-import type { ServerCookies } from '../edns/cookies.ts';
-import type { PacketHandler } from './handler.ts';
+import type { ServerCookies } from './cookies.ts';
+import { type PacketHandler, QUEUE_SHARES } from './handler.ts';
 
 /** Counts of a listener, without clients or questions. On the hot path: methods must neither throw nor wait. */
 export interface TransportObserver {
@@ -50,4 +53,19 @@ export function once<A extends unknown[]>(
 ): (...args: A) => Promise<void> {
   let running: Promise<void> | null = null;
   return (...args) => (running ??= work(...args));
+}
+
+/** Octets that name a source: a whole IPv4 address, or an IPv6 /56. */
+const SOURCE_OCTETS = 7;
+const IPV4_OCTETS = 4;
+const octets = new Uint8Array(16);
+/** Random in each thread, so that an attacker cannot choose addresses that share with a victim. */
+const START = randomInt(2 ** 32);
+
+/** The queue share of an IPv4 address or IPv6 /56. The query path sees this number and no address. */
+export function queueShare(address: PeerAddress): number {
+  const length = readAddress(address, octets) === IPV4_OCTETS ? IPV4_OCTETS : SOURCE_OCTETS;
+  let hash = START;
+  for (let i = 0; i < length; i++) hash = fnvStep(hash, octets[i]!);
+  return fnvEnd(hash) % QUEUE_SHARES;
 }

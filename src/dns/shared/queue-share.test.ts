@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAddress } from '../../base/network/address.ts';
 import { QUEUE_SHARES } from './handler.ts';
-import { queueShare } from './queue-share.ts';
+import { queueShare } from './listener.ts';
 
 test('one source has one share, in whatever form its address comes', () => {
   const same: readonly (readonly [string, string])[] = [

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setting } from '../../../test/support/dns/fakes.ts';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
 import { listenDoh } from '../doh/listener.ts';
-import { listenDot } from '../stream/dot.ts';
+import { listenDot } from '../stream/stream-server.ts';
 import type { TlsListener } from './tls.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });

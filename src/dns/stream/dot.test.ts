@@ -15,11 +15,10 @@ import {
   until,
 } from '../../../test/support/dns/fakes.ts';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
-import { queueShare } from '../shared/queue-share.ts';
+import { queueShare } from '../shared/listener.ts';
 import type { TlsListener } from '../shared/tls.ts';
-import { listenDot } from './dot.ts';
 import { FrameSplitter } from './framing.ts';
-import type { StreamLimits } from './stream-server.ts';
+import { listenDot, type StreamLimits } from './stream-server.ts';
 
 const tls = makeSelfSigned({ hosts: [], now: Date.now() });
 

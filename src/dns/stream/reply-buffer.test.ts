@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { copyOfReplies, endReply, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './reply-buffer.ts';
+import { copyOfReplies, endReply, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './framing.ts';
 
 test('each reply follows its length in network order, and a copy stays as it was', () => {
   replyAt(0).set([7, 8, 9]);

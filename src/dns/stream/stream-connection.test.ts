@@ -4,8 +4,8 @@ import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { frame, query, setting } from '../../../test/support/dns/fakes.ts';
-import { ReplyDecorator } from '../edns/decorator.ts';
-import { WRITE_BUFFER_OCTETS } from './reply-buffer.ts';
+import { ReplyDecorator } from '../shared/edns.ts';
+import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
 
 /** The most that Node reads from a socket at once. */

@@ -1,12 +1,10 @@
 import type { Socket } from 'node:net';
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Transport } from '../../base/network/transport.ts';
-import type { ReplyDecorator } from '../edns/decorator.ts';
-import type { QueryMeter } from '../rate-limit/rate-limit.ts';
-import { headerRcode, type ListenOptions } from '../shared/listener.ts';
-import { queueShare } from '../shared/queue-share.ts';
-import { FrameSplitter } from './framing.ts';
-import { copyOfReplies, endReply, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './reply-buffer.ts';
+import type { ReplyDecorator } from '../shared/edns.ts';
+import { headerRcode, type ListenOptions, queueShare } from '../shared/listener.ts';
+import type { QueryMeter } from '../shared/rate-limit.ts';
+import { copyOfReplies, endReply, FrameSplitter, LONGEST, replyAt, WRITE_BUFFER_OCTETS } from './framing.ts';
 
 /** Queries answered in one tick, and chunks gathered for it, so that one busy peer does not delay the others. */
 const QUERIES_A_TURN = 128;

@@ -14,12 +14,11 @@ import {
   until,
 } from '../../../test/support/dns/fakes.ts';
 import { decodeMessage } from '../../protocol/dns/message/message.ts';
-import { ServerCookies } from '../edns/cookies.ts';
-import type { QueryMeter } from '../rate-limit/rate-limit.ts';
+import { ServerCookies } from '../shared/cookies.ts';
 import type { Listener } from '../shared/listener.ts';
+import type { QueryMeter } from '../shared/rate-limit.ts';
 import { FrameSplitter } from './framing.ts';
-import type { StreamOptions } from './stream-server.ts';
-import { listenTcp } from './tcp.ts';
+import { listenTcp, type StreamOptions } from './stream-server.ts';
 
 const CLIENT = '0102030405060708';
 const cookies = new ServerCookies(() => new Uint8Array(16), Date.now);

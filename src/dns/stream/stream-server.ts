@@ -1,18 +1,49 @@
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { admitConnections } from '../connections/admission.ts';
 import {
+  admitConnections,
   CONNECTION_LIMITS,
   ConnectionLimit,
   type ConnectionLimits,
-} from '../connections/connection-limit.ts';
-import type { ConnectionTable } from '../connections/connection-table.ts';
-import { ReplyDecorator } from '../edns/decorator.ts';
-import type { QueryMeter } from '../rate-limit/rate-limit.ts';
+} from '../shared/admission.ts';
+import type { ConnectionTable } from '../shared/connection-table.ts';
+import { ReplyDecorator } from '../shared/edns.ts';
 import { type Listener, type ListenOptions, once } from '../shared/listener.ts';
-import type { HandshakeLimits } from '../shared/tls.ts';
+import type { QueryMeter } from '../shared/rate-limit.ts';
+import {
+  closeFailedHandshakes,
+  type HandshakeLimits,
+  handshakeLimits,
+  readClientHelloFirst,
+  type TlsListener,
+  type TlsListenOptions,
+  tlsOptions,
+  tlsReloader,
+} from '../shared/tls.ts';
+import { WRITE_BUFFER_OCTETS } from './framing.ts';
 import { StreamConnection } from './stream-connection.ts';
+
+/** DNS over TCP (RFC 7766, RFC 9210): persistent, pipelined, bounded. */
+export function listenTcp(options: StreamOptions): Promise<Listener> {
+  const server = createServer({ allowHalfOpen: true, highWaterMark: WRITE_BUFFER_OCTETS });
+  return serveStreams(server, 'tcp', options, null);
+}
+
+/** DNS over TLS (RFC 7858, RFC 8310). ALPN and SNI are optional; a peer that sends ALPN must offer `dot`. */
+export async function listenDot(options: StreamOptions & TlsListenOptions): Promise<TlsListener> {
+  const server = createTlsServer({
+    ...tlsOptions(options),
+    ALPNProtocols: ['dot'],
+    allowHalfOpen: true,
+    highWaterMark: WRITE_BUFFER_OCTETS,
+  });
+  readClientHelloFirst(server);
+  closeFailedHandshakes(server);
+  const listener = await serveStreams(server, 'dot', options, handshakeLimits(options));
+  return { ...listener, reloadTls: tlsReloader(server, options) };
+}
 
 export interface StreamLimits extends ConnectionLimits {
   /** Milliseconds of silence, or for one message to become complete, before a connection closes. */
@@ -23,7 +54,7 @@ export interface StreamLimits extends ConnectionLimits {
   readonly pipeline: number;
 }
 
-export const STREAM_LIMITS: StreamLimits = {
+const STREAM_LIMITS: StreamLimits = {
   ...CONNECTION_LIMITS,
   idleMs: LIMITS.tcpIdleMs,
   drainMs: 10_000,
@@ -47,7 +78,7 @@ const SWEEPS = 4;
 const BACKLOG = 4096;
 
 /** DNS over a `net.Server` made with `allowHalfOpen` and `WRITE_BUFFER_OCTETS`. @param handshake null for TCP */
-export async function serveStreams(
+async function serveStreams(
   server: Server,
   transport: 'tcp' | 'dot',
   options: StreamOptions,

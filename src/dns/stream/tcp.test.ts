@@ -13,8 +13,7 @@ import {
 } from '../../../test/support/dns/fakes.ts';
 import type { Listener } from '../shared/listener.ts';
 import { FrameSplitter } from './framing.ts';
-import type { StreamLimits } from './stream-server.ts';
-import { listenTcp } from './tcp.ts';
+import { listenTcp, type StreamLimits } from './stream-server.ts';
 
 interface Peer {
   readonly socket: Socket;

@@ -10,9 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { setting } from '../../../test/support/dns/fakes.ts';
 import { udpSuite } from '../../../test/support/dns/udp/udp-suite.ts';
 import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
-import { loadUdpAddon, type UdpAddon } from './addon.ts';
-import { listenUdpBatch } from './batch-listener.ts';
-import { listenUdpEither } from './listen.ts';
+import { listenUdpBatch, loadUdpAddon, type UdpAddon } from './batch-listener.ts';
+import { listenUdpEither } from './node-listener.ts';
 
 const NATIVE = fileURLToPath(new URL('../../../native/', import.meta.url));
 /** How build.sh ends without Node's headers, and a shell without the program it was told to run. */

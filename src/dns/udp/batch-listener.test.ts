@@ -9,10 +9,9 @@ import { udpSuite } from '../../../test/support/dns/udp/udp-suite.ts';
 import { FATAL } from '../../../test/support/dns/udp/udp-worker.ts';
 import { corpus, mutate, seededRng } from '../../../test/support/protocol/dns/fuzz.ts';
 import type { PacketHandler } from '../shared/handler.ts';
-import { loadUdpAddon, type UdpAddon } from './addon.ts';
-import { listenUdpBatch } from './batch-listener.ts';
+import { listenUdpBatch, loadUdpAddon, type UdpAddon } from './batch-listener.ts';
 import { listenUdp } from './node-listener.ts';
-import type { UdpOptions } from './reply-finisher.ts';
+import type { UdpOptions } from './replies.ts';
 
 const loaded = loadUdpAddon();
 const addon = loaded!;

@@ -3,10 +3,9 @@ import { test } from 'node:test';
 import { query, setting, until } from '../../../test/support/dns/fakes.ts';
 import { fakeUdpAddon } from '../../../test/support/dns/udp/fake-udp-addon.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { makeRateLimits } from '../rate-limit/rate-limit.ts';
-import { createRateMemory } from '../rate-limit/rate-table.ts';
+import { createRateMemory, makeRateLimits } from '../shared/rate-limit.ts';
 import { listenUdpBatch } from './batch-listener.ts';
-import { MISSES_PER_TICK } from './miss-queue.ts';
+import { MISSES_PER_TICK } from './replies.ts';
 
 const many = (count: number, label: string): Buffer[] =>
   Array.from({ length: count }, (_, i) => query(i, `${label}${i}`));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeGate, setting } from '../../../test/support/dns/fakes.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { MISSES_PER_TICK, type Miss, MissQueue } from './miss-queue.ts';
+import { MISSES_PER_TICK, type Miss, MissQueue } from './replies.ts';
 
 /** A queue whose ticks the test runs. */
 function scene(answer: (miss: Miss<number>) => void = () => {}, inFlight = 10) {

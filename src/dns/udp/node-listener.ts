@@ -1,9 +1,31 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { type Listener, once } from '../shared/listener.ts';
-import { queueShare } from '../shared/queue-share.ts';
-import { type Miss, MissQueue } from './miss-queue.ts';
-import { PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './reply-finisher.ts';
+import type { UdpChoice, UdpPath } from '../../base/network/transport.ts';
+import { type Listener, once, queueShare } from '../shared/listener.ts';
+import { listenUdpBatch, loadUdpAddon } from './batch-listener.ts';
+import { type Miss, MissQueue, PROVEN, ReplyFinisher, UDP_OCTETS, type UdpOptions } from './replies.ts';
+
+interface EitherUdp {
+  readonly listener: Listener;
+  readonly path: UdpPath;
+}
+
+/** DNS over UDP: by batches where wanted and possible, else with Node's sockets. Both behave alike. */
+export async function listenUdpEither(
+  options: UdpOptions,
+  wanted: UdpChoice,
+  addon = wanted === 'auto' ? loadUdpAddon() : null,
+): Promise<EitherUdp> {
+  if (addon !== null) {
+    try {
+      return { listener: await listenUdpBatch(options, addon), path: 'batch' };
+    } catch (error) {
+      // The system calls are missing. Other errors (port in use) would occur with Node's sockets too.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSYS') throw error;
+    }
+  }
+  return { listener: await listenUdp(options), path: 'node' };
+}
 
 /** Requested sizes. A receive queue that takes longer than a client waits would hold only dead questions. */
 const RECEIVE_BUFFER_OCTETS = 512 * 1024;

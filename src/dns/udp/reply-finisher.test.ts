@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ednsQuery, option, setting, sizedReply } from '../../../test/support/dns/fakes.ts';
 import { corpus, mutate, seededRng } from '../../../test/support/protocol/dns/fuzz.ts';
-import { ServerCookies } from '../edns/cookies.ts';
-import { ReplyFinisher, UDP_OCTETS } from './reply-finisher.ts';
+import { ServerCookies } from '../shared/cookies.ts';
+import { ReplyFinisher, UDP_OCTETS } from './replies.ts';
 
 const clock = (): number => 1_700_000_000_000;
 const cookies = new ServerCookies(() => new Uint8Array(16), clock);

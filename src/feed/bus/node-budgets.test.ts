@@ -3,8 +3,8 @@ import { it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { SUBJECTS, subjectOfNode } from './bus.ts';
 import { withNodeBudgets } from './node-budgets.ts';
-import { SUBJECTS, subjectOfNode } from './subjects.ts';
 
 const BURST = 5;
 

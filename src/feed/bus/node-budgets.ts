@@ -1,14 +1,12 @@
 /** Bounds what each node makes control do: messages and octets a second, of questions and answers together. */
 import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Bus } from './bus.ts';
-import { createRequestRate } from './request-rate.ts';
-import { nodeOfSubject } from './subjects.ts';
+import { type Bus, nodeOfSubject } from './bus.ts';
 
 /** Seconds of its rate that a node may use at once: after an outage it sends and asks much. */
 const BURST_SECONDS = 5;
 
-export interface NodeBudgetsOptions {
+interface NodeBudgetsOptions {
   readonly clock: Clock;
   /** A message of this node was dropped. Called for each: it must be cheap, and must not throw. */
   readonly onDropped: (node: string) => void;
@@ -49,6 +47,48 @@ export function withNodeBudgets(bus: Bus, { clock, onDropped }: NodeBudgetsOptio
         if (answer !== null) octets.charge(nodeOfSubject(sentTo), answer.length);
         return answer;
       });
+    },
+  };
+}
+
+/** How much of each node is served: a bucket of tokens for each name. Names are of the feed's nodes, so their number is bounded. */
+
+export interface Rate {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+interface RequestRate {
+  /** Takes tokens, one unless told otherwise. @returns false when the node has none left; what it has may be less than what it takes */
+  admits(node: string, tokens?: number): boolean;
+  /** Takes tokens for what was done already. */
+  charge(node: string, tokens: number): void;
+}
+
+export function createRequestRate({ perSecond, burst }: Rate, clock: Clock): RequestRate {
+  const buckets = new Map<string, { tokens: number; at: number }>();
+
+  function bucketOf(node: string): { tokens: number } {
+    const now = clock();
+    const bucket = buckets.get(node) ?? { tokens: burst, at: now };
+    buckets.set(node, bucket);
+    // A clock that was set back adds none.
+    const passed = Math.max(0, now - bucket.at) / 1000;
+    bucket.tokens = Math.min(burst, bucket.tokens + passed * perSecond);
+    bucket.at = now;
+    return bucket;
+  }
+
+  return {
+    admits(node, tokens = 1) {
+      const bucket = bucketOf(node);
+      // A message may be larger than a bucket: it leaves a debt.
+      if (bucket.tokens < 1) return false;
+      bucket.tokens -= tokens;
+      return true;
+    },
+    charge(node, tokens) {
+      bucketOf(node).tokens -= tokens;
     },
   };
 }

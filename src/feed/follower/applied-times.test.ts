@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createAppliedTimes } from './applied-times.ts';
+import { createAppliedTimes } from './health.ts';
 
 test('a change was applied with the batch that it was in', () => {
   let now = 1000;

@@ -1,11 +1,14 @@
 /** What a node does with one kind of delivery: takes what control sends, and asks for it until control answers. */
+
+import { loop } from '../../base/lifecycle/loop.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
-import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
-import type { Freshness, Recipient } from '../batch/sealed.ts';
-import type { FeedVerifier } from '../batch/signature.ts';
-import type { Bus } from '../bus/bus.ts';
-import { keysSubject } from '../bus/subjects.ts';
-import { type AskerOptions, startAsker } from './asker.ts';
+import { createWaker } from '../../base/lifecycle/waker.ts';
+import { type Bus, BusError, keysSubject } from '../bus/bus.ts';
+import { QUESTION_OCTETS } from '../message/head.ts';
+import type { FeedVerifier } from '../message/message.ts';
+import { type Question, writeQuestion } from '../message/question.ts';
+import type { Freshness, Recipient } from '../message/sealed.ts';
+import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
 
 /** Of a node's end, for keys and secrets alike. */
 export interface NodeEndOptions {
@@ -21,7 +24,7 @@ export interface NodeEndOptions {
   readonly onRefused?: (reason: FeedRefusal) => void;
 }
 
-export interface DeliveriesOptions<Delivery>
+interface DeliveriesOptions<Delivery>
   extends Pick<NodeEndOptions, 'bus' | 'own' | 'random' | 'onRefused'>,
     Pick<AskerOptions, 'subject' | 'question'> {
   readonly timers: Timers;
@@ -34,7 +37,7 @@ export interface DeliveriesOptions<Delivery>
   readonly use: (delivery: Delivery) => void;
 }
 
-export interface Deliveries {
+interface Deliveries {
   /** Asks control. */
   need(): void;
   stop(): Promise<void>;
@@ -87,6 +90,82 @@ export function receiveDeliveries<Delivery extends { readonly at: number }>(
     async stop() {
       unsubscribe();
       await asker.stop();
+    },
+  };
+}
+
+/** Asks control for keys until they have come: at each connect, and when something is missing. */
+
+interface AskerOptions {
+  readonly bus: Bus;
+  readonly subject: string;
+  readonly question: Question;
+  readonly random: (octets: number) => Uint8Array;
+  readonly timers: Timers;
+  /** Called before each question. */
+  readonly onAsk: () => void;
+  /** Uses an answer. @returns false: it was not used, and control is asked again */
+  readonly take: (answer: Uint8Array, number: Uint8Array) => boolean;
+}
+
+interface Asker {
+  /** Asks, soon after the question before. */
+  need(): void;
+  stop(): Promise<void>;
+}
+
+const ANSWER_MS = 2_000;
+/** Between two questions: a stranger who repeats old messages makes a node ask no more often. */
+const BETWEEN_MS = 1_000;
+const IDLE_MS = 3_600_000;
+
+function startAsker(options: AskerOptions): Asker {
+  const { bus, subject, question, random, timers, onAsk, take } = options;
+  const ending = new AbortController();
+  const waker = createWaker(ending.signal, timers);
+  let isNeeded = true;
+
+  async function ask(): Promise<void> {
+    const number = random(QUESTION_OCTETS);
+    onAsk();
+    const answer = await bus.request(subject, writeQuestion({ number, question }), ANSWER_MS);
+    if (answer.length === 0 || !take(answer, number)) throw new BusError('failed');
+  }
+
+  function need(): void {
+    isNeeded = true;
+    waker.wake();
+  }
+
+  const ended = loop({
+    signal: ending.signal,
+    waker,
+    backoff: { firstMs: 100, capMs: 2_000 },
+    async pass() {
+      if (!isNeeded || bus.state() !== 'connected') return IDLE_MS;
+      isNeeded = false;
+      try {
+        await ask();
+      } catch (error) {
+        isNeeded = true;
+        throw error;
+      }
+      await waker.sleep(BETWEEN_MS);
+      return isNeeded ? 0 : IDLE_MS;
+    },
+    // Without control there is nothing to report here: the feed tells that the node is not current.
+    onError: () => {},
+  });
+  const unlisten = bus.onState((state) => {
+    if (state === 'connected') need();
+  });
+
+  return {
+    need,
+    async stop() {
+      ending.abort();
+      unlisten();
+      await ended;
     },
   };
 }

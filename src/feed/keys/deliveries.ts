@@ -3,13 +3,11 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { createPlaces } from '../../base/lifecycle/places.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
-import { NO_ANSWER, readQuestion } from '../batch/question.ts';
-import type { Bus } from '../bus/bus.ts';
-import { keysSubject, nodeOfSubject, subjectOfNode } from '../bus/subjects.ts';
-import type { FeedNode } from '../identity/nodes.ts';
-import type { NodeList } from '../identity/watch-nodes.ts';
+import { type Bus, keysSubject, nodeOfSubject, subjectOfNode } from '../bus/bus.ts';
+import { NO_ANSWER, readQuestion } from '../message/question.ts';
+import type { FeedNode, NodeList } from '../nodes/nodes.ts';
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   readonly bus: Bus;
   readonly nodes: NodeList;
   readonly clock: Clock;
@@ -31,7 +29,7 @@ export interface DeliveriesOptions {
   readonly refresh: () => Promise<void>;
 }
 
-export interface Deliveries {
+interface Deliveries {
   /** Sends to every node. Resolves when all messages were handed to the bus. */
   all(): Promise<void>;
   /** Sends to one part of `parts`, so that a message to all nodes in turn costs little at a time. */

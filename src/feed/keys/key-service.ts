@@ -3,19 +3,23 @@ import type { Clock } from '../../base/clock.ts';
 import { loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
-import type { BatchSecrets } from '../batch/batch.ts';
-import { type FeedKeyRing, KEY_OCTETS } from '../batch/feed-key.ts';
-import { type HourlyKey, writeKeys } from '../batch/key-message.ts';
-import type { FeedSigner } from '../batch/signature.ts';
-import type { Bus } from '../bus/bus.ts';
-import { SUBJECTS } from '../bus/subjects.ts';
-import type { NodeList } from '../identity/watch-nodes.ts';
-import type { FeedKeyStore } from '../ports/key-store.ts';
+import { type Bus, SUBJECTS } from '../bus/bus.ts';
+import type { BatchSecrets } from '../message/batch.ts';
+import { type FeedKeyRing, type FeedSigner, KEY_OCTETS } from '../message/message.ts';
+import type { NodeList } from '../nodes/nodes.ts';
+import type { FeedKeyStore } from '../ports/feed-store.ts';
 import { createDeliveries } from './deliveries.ts';
-import { type HeldKeys, holdKeys } from './held-keys.ts';
-import { keptPeriods, neededPeriods, periodOf } from './periods.ts';
+import {
+  type HeldKeys,
+  type HourlyKey,
+  holdKeys,
+  keptPeriods,
+  neededPeriods,
+  periodOf,
+  writeKeys,
+} from './hourly-keys.ts';
 
-export interface KeyServiceOptions {
+interface KeyServiceOptions {
   readonly store: FeedKeyStore;
   /** Not closed by the service. */
   readonly bus: Bus;

@@ -9,10 +9,10 @@ import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-serv
 import { natsWorld } from '../../../test/support/feed/bus/nats-world.ts';
 import { changingNodes, keyWorld } from '../../../test/support/feed/keys/key-world.ts';
 import { createMemoryFeedKeys } from '../../../test/support/feed/keys/memory-feed-keys.ts';
-import { keysSubject, SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
+import { keysSubject, SUBJECTS, subjectOfNode } from '../bus/bus.ts';
+import { READ_MS, WRITE_MS } from './hourly-keys.ts';
 import { startKeyService } from './key-service.ts';
 import { openNodeKeyring } from './node-keyring.ts';
-import { READ_MS, WRITE_MS } from './periods.ts';
 
 const MINUTE_MS = 60_000;
 const START = 600_000 * WRITE_MS;

@@ -1,12 +1,9 @@
 /** Hourly keys at a node: those that control delivered last, in memory alone. */
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
-import type { FeedKey, FeedKeyRing } from '../batch/feed-key.ts';
-import { feedKeyRing } from '../batch/feed-key.ts';
-import { type HourlyKey, type KeyDelivery, openKeys } from '../batch/key-message.ts';
-import { isKind } from '../batch/preamble.ts';
-import { SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
+import { SUBJECTS, subjectOfNode } from '../bus/bus.ts';
+import { type FeedKey, type FeedKeyRing, feedKeyRing, isKind } from '../message/message.ts';
 import { type NodeEndOptions, receiveDeliveries } from './deliveries-in.ts';
-import { endOf } from './periods.ts';
+import { endOf, type HourlyKey, type KeyDelivery, openKeys } from './hourly-keys.ts';
 
 export interface NodeKeyring {
   /** Resolves with the first delivery. */

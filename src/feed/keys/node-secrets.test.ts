@@ -13,9 +13,9 @@ import {
   secretsOf,
   secretsWorld,
 } from '../../../test/support/feed/keys/secrets-world.ts';
-import { keysSubject, SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
+import { keysSubject, SUBJECTS, subjectOfNode } from '../bus/bus.ts';
 import { NoSecretsError, openNodeSecrets } from './node-secrets.ts';
-import { SecretsCopyError } from './secrets-copy.ts';
+import { SecretsCopyError } from './secrets.ts';
 import { startSecretsService } from './secrets-service.ts';
 
 describe('the secrets of a node', () => {

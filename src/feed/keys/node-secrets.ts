@@ -1,15 +1,14 @@
 /** The secrets of a node, at the node: those that control delivered last, else the copy on its disk. */
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
-import { isKind } from '../batch/preamble.ts';
-import { FeedRefusedError } from '../batch/refusal.ts';
-import type { Freshness } from '../batch/sealed.ts';
-import { SUBJECTS, subjectOfNode } from '../bus/subjects.ts';
+import { SUBJECTS, subjectOfNode } from '../bus/bus.ts';
+import { isKind } from '../message/message.ts';
+import type { Freshness } from '../message/sealed.ts';
 import { type NodeKeys, type NodeSecrets, secretsMark, type ZoneSecret } from '../ports/node-keys.ts';
+import { FeedRefusedError } from '../ports/refusal.ts';
 import { type NodeEndOptions, receiveDeliveries } from './deliveries-in.ts';
-import type { SecretsCopy } from './secrets-copy.ts';
-import { openSecrets, type SecretsDelivery } from './secrets-message.ts';
+import { openSecrets, type SecretsCopy, type SecretsDelivery } from './secrets.ts';
 
-export interface NodeSecretsOptions extends NodeEndOptions {
+interface NodeSecretsOptions extends NodeEndOptions {
   readonly copy: SecretsCopy;
   /** The first delivery may be of another database than the copy. */
   readonly acceptNewStore?: boolean;
@@ -17,7 +16,7 @@ export interface NodeSecretsOptions extends NodeEndOptions {
   readonly onCopyFailed?: (error: unknown) => void;
 }
 
-export interface BusNodeKeys extends NodeKeys {
+interface BusNodeKeys extends NodeKeys {
   stop(): Promise<void>;
 }
 

@@ -3,15 +3,14 @@ import type { Clock } from '../../base/clock.ts';
 import { loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
-import type { FeedSigner } from '../batch/signature.ts';
-import type { Bus } from '../bus/bus.ts';
-import { SUBJECTS } from '../bus/subjects.ts';
-import type { NodeList } from '../identity/watch-nodes.ts';
+import { type Bus, SUBJECTS } from '../bus/bus.ts';
+import type { FeedSigner } from '../message/message.ts';
+import type { NodeList } from '../nodes/nodes.ts';
 import { type NodeKeys, type NodeSecrets, secretsMark } from '../ports/node-keys.ts';
 import { createDeliveries } from './deliveries.ts';
-import { writeSecrets } from './secrets-message.ts';
+import { writeSecrets } from './secrets.ts';
 
-export interface SecretsServiceOptions {
+interface SecretsServiceOptions {
   /** What the control side made. */
   readonly source: NodeKeys;
   /** The one that they are of. */

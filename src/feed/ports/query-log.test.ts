@@ -5,8 +5,7 @@ import { controlEnd, keyOfAny, nameOf, nodeEnd } from '../../../test/support/fee
 import { createMemoryQueryLog } from '../../../test/support/feed/memory-query-log.ts';
 import { createMemoryUsage } from '../../../test/support/feed/memory-usage.ts';
 import { queryLogSuite } from '../../../test/support/feed/ports/query-log-suite.ts';
-import { busQueryLogSink } from '../exchange/bus-sinks.ts';
-import { startMeter } from '../exchange/meter.ts';
+import { busQueryLogSink, startMeter } from '../nodes/meter.ts';
 import { type LoggedLabel, loggedLabel, type QueryLogRow } from './query-log.ts';
 
 queryLogSuite('memory', async () => {

@@ -11,7 +11,7 @@ export type LoggedLabel = string & { readonly [LOGGED_LABEL]: true };
 
 /** Queries over DNS-over-HTTPS are not recorded. */
 export const LOGGED_TRANSPORTS = ['udp', 'tcp', 'dot'] as const satisfies readonly Transport[];
-export type LoggedTransport = (typeof LOGGED_TRANSPORTS)[number];
+type LoggedTransport = (typeof LOGGED_TRANSPORTS)[number];
 
 /** One query that a node answered. No member can hold a name, parameter, token or address. */
 export interface QueryLogRow {
@@ -34,7 +34,7 @@ export interface QueryLogRow {
 }
 
 /** Rows of one namespace that a node did not keep. */
-export interface DroppedRows {
+interface DroppedRows {
   readonly namespaceId: string;
   /** At least 1. */
   readonly rows: number;

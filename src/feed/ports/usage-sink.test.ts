@@ -6,13 +6,11 @@ import { createMemoryQueryLog } from '../../../test/support/feed/memory-query-lo
 import { createMemoryUsage } from '../../../test/support/feed/memory-usage.ts';
 import type { TestDatabase } from '../../../test/support/store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
-import { query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { openStore } from '../../store/open.ts';
 import { usageSink } from '../../store/tables/usage.ts';
-import { busUsageSink } from '../exchange/bus-sinks.ts';
-import { startMeter } from '../exchange/meter.ts';
+import { busUsageSink, startMeter } from '../nodes/meter.ts';
 import { type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from './usage-sink.ts';
 
 const HOUR = 3_600_000;
@@ -168,7 +166,11 @@ async function storeUsage(database: TestDatabase): Promise<UsageWorld> {
       stores.push(store);
       return usageSink(store, Date.now);
     },
-    sums: () => query(first.read, 'select namespace_id as "namespaceId", hour, answers from usage_hours'),
+    sums: () =>
+      first.read
+        .selectFrom('usage_hours')
+        .select(['namespace_id as namespaceId', 'hour', 'answers'])
+        .execute(),
     async close() {
       await Promise.all(stores.map((store) => store.close()));
       await database.drop();

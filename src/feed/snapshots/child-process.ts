@@ -1,19 +1,16 @@
 /** Keeps the process that makes snapshots running while this control process leads: never two at once, and none without a parent. */
 import { type ChildProcess, fork } from 'node:child_process';
+import type { Clock } from '../../base/clock.ts';
 import { loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { HourlyKey } from '../batch/key-message.ts';
-import {
-  type ChildMessage,
-  type MadeSnapshot,
-  type ParentMessage,
-  type StartMessage,
-  sentKeys,
-} from './process-messages.ts';
+import type { ChangeBody } from '../../protocol/change.ts';
+import type { HourlyKey } from '../keys/hourly-keys.ts';
+import { feedKey } from '../message/message.ts';
+import type { ChangeSource } from '../ports/change-source.ts';
 
-export interface SnapshotChildOptions {
+interface SnapshotChildOptions {
   /** Module of the child. */
   readonly entry: URL;
   /** The program that runs it, instead of the one that runs this process. */
@@ -162,6 +159,95 @@ export function startSnapshotChild(options: SnapshotChildOptions): SnapshotChild
     async stop() {
       ending.abort();
       await ended;
+    },
+  };
+}
+
+/** What a control process and its child that makes snapshots tell each other, as JSON over their channel. */
+
+/** The first message of the parent. */
+export interface StartMessage {
+  readonly type: 'start';
+  /** Text of the credentials file of control. */
+  readonly credentials: string;
+  readonly servers: readonly string[];
+  /** Of the child alone. */
+  readonly directory: string;
+  /** Files that are put beside the snapshots. */
+  readonly geoip: string;
+  readonly stockMap: string;
+}
+
+interface SentKey {
+  /** Base64. */
+  readonly secret: string;
+  readonly from: number;
+  readonly until: number;
+}
+
+export type ParentMessage =
+  | StartMessage
+  | { readonly type: 'keys'; readonly keys: readonly SentKey[] }
+  | { readonly type: 'make' };
+
+/** A snapshot that is at the broker. */
+export interface MadeSnapshot {
+  readonly epoch: string;
+  readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly octets: number;
+  readonly partOctets: number;
+}
+
+export type ChildMessage =
+  | { readonly type: 'made'; readonly snapshot: MadeSnapshot; readonly seconds: number }
+  /** A view is being built, as the first one of a large database for hours. */
+  | { readonly type: 'building' }
+  /** @param message of the error: it holds nothing of a record */
+  | { readonly type: 'failed'; readonly message: string };
+
+function sentKeys(keys: readonly HourlyKey[]): SentKey[] {
+  return keys.map(({ key, from, until }) => ({
+    secret: Buffer.from(key.secret).toString('base64'),
+    from,
+    until,
+  }));
+}
+
+export function hourlyKeys(keys: readonly SentKey[]): HourlyKey[] {
+  return keys.map(({ secret, from, until }) => ({
+    key: feedKey(Uint8Array.from(Buffer.from(secret, 'base64'))),
+    from,
+    until,
+  }));
+}
+
+/** Tells that a view is being built: where there are many records that takes hours, in which no snapshot is made. */
+
+/** Milliseconds. */
+const TELL_MS = 60_000;
+
+/** @param tell is called at most once a minute, while pages of a snapshot come. Must not throw */
+export function toldSource(source: ChangeSource, tell: () => void, clock: Clock): ChangeSource {
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  async function* told(pages: AsyncIterable<readonly ChangeBody[]>): AsyncGenerator<readonly ChangeBody[]> {
+    for await (const page of pages) {
+      // Either way: a clock that was set back.
+      if (Math.abs(clock() - toldAt) >= TELL_MS) {
+        toldAt = clock();
+        tell();
+      }
+      yield page;
+    }
+  }
+
+  return {
+    ...source,
+    async openSnapshot() {
+      const snapshot = await source.openSnapshot();
+      return { ...snapshot, pages: told(snapshot.pages) };
     },
   };
 }

@@ -2,14 +2,13 @@
 import type { Clock } from '../../base/clock.ts';
 import { every } from '../../base/lifecycle/every.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
-import { openAnswer, QUESTION_OCTETS, writeHead } from '../batch/head.ts';
-import { readQuestion, writeQuestion } from '../batch/question.ts';
-import type { FeedSigner, FeedVerifier } from '../batch/signature.ts';
-import type { Bus } from '../bus/bus.ts';
-import { SUBJECTS } from '../bus/subjects.ts';
-import type { MadeSnapshot } from './process-messages.ts';
+import { type Bus, SUBJECTS } from '../bus/bus.ts';
+import { openAnswer, QUESTION_OCTETS, writeHead } from '../message/head.ts';
+import type { FeedSigner, FeedVerifier } from '../message/message.ts';
+import { readQuestion, writeQuestion } from '../message/question.ts';
+import type { MadeSnapshot } from './child-process.ts';
 
-export interface DemandOptions {
+interface DemandOptions {
   readonly bus: Bus;
   readonly signer: FeedSigner;
   readonly isLeading: () => boolean;

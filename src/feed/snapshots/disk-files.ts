@@ -1,7 +1,7 @@
 /** Downloads on the disk: `<directory>/<kind>`, at most one of each kind. */
 import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SnapshotFiles } from './snapshot-files.ts';
+import type { SnapshotKind } from './manifest.ts';
 
 const MODE_FILE = 0o600;
 const MODE_DIRECTORY = 0o700;
@@ -60,4 +60,18 @@ export async function changedAt(path: string): Promise<number | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
+}
+
+/** Where a node puts what it downloads. Over the disk, and in memory for tests. */
+export interface SnapshotFiles {
+  /** A new file of the kind in place of an earlier one that was not taken. */
+  create(kind: SnapshotKind): Promise<FileDraft>;
+}
+
+/** A file that is being written; nobody reads it. Calls reject with an error whose `code` is ENOSPC when the disk is full. */
+interface FileDraft {
+  write(part: Uint8Array): Promise<void>;
+  /** @returns the path of the whole file, which belongs to the caller */
+  finish(): Promise<string>;
+  discard(): Promise<void>;
 }

@@ -12,9 +12,15 @@ import {
 } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
-import { manifestName, partName } from './chunk-names.ts';
-import { ID_OCTETS, type Manifest, openManifest, writeManifest } from './manifest.ts';
-import { writePart } from './part.ts';
+import {
+  ID_OCTETS,
+  type Manifest,
+  manifestName,
+  openManifest,
+  partName,
+  writeManifest,
+  writePart,
+} from './manifest.ts';
 
 const PART = LIMITS.feedSnapshotPart;
 

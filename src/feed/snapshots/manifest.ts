@@ -14,12 +14,24 @@
  * | 1 + n, each | kind, epoch, layout, machine |
  * | 64 | Ed25519 |
  */
+
+import { NONCE_OCTETS } from '../../base/aes-gcm.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { KEY_ID_OCTETS } from '../batch/feed-key.ts';
-import { field } from '../batch/fields.ts';
-import { openSigned, SHARD, writePreamble } from '../batch/preamble.ts';
-import { FeedRefusedError } from '../batch/refusal.ts';
-import type { FeedSigner, FeedVerifier } from '../batch/signature.ts';
+import {
+  compress,
+  decompress,
+  decryptRows,
+  encryptRows,
+  type FeedKey,
+  type FeedSigner,
+  type FeedVerifier,
+  field,
+  KEY_ID_OCTETS,
+  openSigned,
+  SHARD,
+  writePreamble,
+} from '../message/message.ts';
+import { FeedRefusedError } from '../ports/refusal.ts';
 
 export const ID_OCTETS = 16;
 const HASH_OCTETS = 32;
@@ -27,7 +39,7 @@ const HASH_OCTETS = 32;
 const MANIFEST_OCTETS = 512;
 
 /** `view`: the file of a view. The others are files that control keeps for its nodes. */
-export const SNAPSHOT_KINDS = ['view', 'geoip', 'stock-map'] as const;
+const SNAPSHOT_KINDS = ['view', 'geoip', 'stock-map'] as const;
 export type SnapshotKind = (typeof SNAPSHOT_KINDS)[number];
 
 /** What a reader must have in common with the maker. */
@@ -55,6 +67,16 @@ export interface Manifest {
   readonly parts: number;
   readonly sha256: Uint8Array;
   readonly format: FileFormat;
+}
+
+/** What a snapshot is made of. */
+export interface SnapshotContent {
+  readonly kind: SnapshotKind;
+  readonly epoch: string;
+  readonly seq: number;
+  readonly format: FileFormat;
+  /** Read once, in pieces of any length. */
+  readonly content: AsyncIterable<Uint8Array>;
 }
 
 export function writeManifest(manifest: Manifest, signer: FeedSigner): Uint8Array {
@@ -97,7 +119,7 @@ export function openManifest(message: Uint8Array, verifier: FeedVerifier, kind: 
   return { kind, id, keyId, epoch, seq, at, octets, partOctets, parts, sha256, format };
 }
 
-export function partsOf(octets: number): number {
+function partsOf(octets: number): number {
   return Math.ceil(octets / LIMITS.feedSnapshotPart);
 }
 
@@ -107,4 +129,85 @@ export function octetsMax(kind: SnapshotKind): number {
 
 export function isSameFormat(a: FileFormat, b: FileFormat): boolean {
   return a.layout === b.layout && a.pageSize === b.pageSize && a.machine === b.machine;
+}
+
+/** Names of manifests and parts at the broker. A kind has two manifests, so that the older snapshot stays while one is made. */
+
+export const SLOTS = [0, 1] as const;
+export type Slot = (typeof SLOTS)[number];
+
+export function manifestName(kind: SnapshotKind, slot: Slot): string {
+  return `${kind}.manifest.${slot}`;
+}
+
+export function partName({ kind, id }: Pick<Manifest, 'kind' | 'id'>, index: number): string {
+  return `${kind}.${idText(id)}.${index}`;
+}
+
+/** Whether a part belongs to none of these snapshots: what a writer that was killed has left, or of an older snapshot. */
+export function isLeftOver(name: string, kind: SnapshotKind, kept: readonly Uint8Array[]): boolean {
+  const [of, id] = name.split('.');
+  return of === kind && id !== 'manifest' && !kept.some((keptId) => idText(keptId) === id);
+}
+
+export function idText(id: Uint8Array): string {
+  return Buffer.from(id).toString('hex');
+}
+
+/**
+ * One part of a snapshot: some octets of the content, compressed by themselves and encrypted under an hourly key. A nonce of 12 octets,
+ * then AES-256-GCM. The associated data are the id of the snapshot and the number of the part, so that a broker cannot exchange parts.
+ */
+
+const CONTEXT = Buffer.from('uqrp snapshot part 1');
+
+interface PartPlace {
+  /** Of the snapshot. */
+  readonly id: Uint8Array;
+  /** From 0. */
+  readonly index: number;
+}
+
+function associated({ id, index }: PartPlace): Uint8Array {
+  return Buffer.concat([CONTEXT, id, field.u32(index)]);
+}
+
+export function writePart(
+  plain: Uint8Array,
+  place: PartPlace,
+  key: FeedKey,
+  random: (octets: number) => Uint8Array,
+): Uint8Array {
+  const nonce = random(NONCE_OCTETS);
+  return Buffer.concat([nonce, encryptRows(key, nonce, associated(place), compress(plain))]);
+}
+
+/**
+ * @param octets of the content in this part
+ * @throws FeedRefusedError and nothing else, whatever the bytes are
+ */
+export function openPart(message: Uint8Array, place: PartPlace, key: FeedKey, octets: number): Uint8Array {
+  if (message.length <= NONCE_OCTETS || message.length > LIMITS.feedMessage)
+    throw new FeedRefusedError('size');
+  const nonce = message.subarray(0, NONCE_OCTETS);
+  return decompress(decryptRows(key, nonce, associated(place), message.subarray(NONCE_OCTETS)), octets);
+}
+
+/** The content cut into parts, whatever the pieces are that it comes in. All but the last are full. */
+export async function* partsIn(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let octets = 0;
+  for await (const piece of content) {
+    held.push(piece);
+    octets += piece.length;
+    if (octets < LIMITS.feedSnapshotPart) continue;
+    const whole = Buffer.concat(held);
+    let at = 0;
+    for (; octets - at >= LIMITS.feedSnapshotPart; at += LIMITS.feedSnapshotPart) {
+      yield whole.subarray(at, at + LIMITS.feedSnapshotPart);
+    }
+    held = [whole.subarray(at)];
+    octets -= at;
+  }
+  if (octets > 0) yield Buffer.concat(held);
 }

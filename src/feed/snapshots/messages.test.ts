@@ -7,8 +7,7 @@ import { countingNonces, hourKey } from '../../../test/support/feed/batch/keys.t
 import { EPOCH, reasonOf, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { FORMAT, inPieces } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type Manifest, openManifest, writeManifest } from './manifest.ts';
-import { openPart, partsIn, writePart } from './part.ts';
+import { type Manifest, openManifest, openPart, partsIn, writeManifest, writePart } from './manifest.ts';
 
 const CONTENT = Buffer.from('the content of a view');
 const ID = Buffer.alloc(16, 5);

@@ -1,11 +1,10 @@
 /** Files that control keeps for its nodes: a changed one is put beside the snapshots, and each node takes it. */
 import { every, type Repeating } from '../../base/lifecycle/every.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
-import { FeedRefusedError } from '../batch/refusal.ts';
 import { BusError } from '../bus/bus.ts';
-import type { FileFormat, SnapshotKind } from './manifest.ts';
+import { FeedRefusedError } from '../ports/refusal.ts';
+import type { FileFormat, SnapshotContent, SnapshotKind } from './manifest.ts';
 import type { SnapshotReader } from './snapshot-reader.ts';
-import type { SnapshotContent } from './snapshot-writer.ts';
 
 /** One file in the data directory, at control or at a node. */
 export interface SharedFile {
@@ -39,7 +38,7 @@ export async function takeFile(reader: SnapshotReader, file: SharedFile): Promis
   return true;
 }
 
-export interface TakeFilesOptions {
+interface TakeFilesOptions {
   readonly reader: SnapshotReader;
   readonly files: readonly SharedFile[];
   /** Called when a file could not be taken. */

@@ -1,16 +1,23 @@
 /** Finds snapshots at the broker, and downloads one. Nothing of a broker is believed: everything is checked before it is used. */
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { FeedKeyRing } from '../batch/feed-key.ts';
-import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
-import type { FeedVerifier } from '../batch/signature.ts';
 import { type Bus, BusError } from '../bus/bus.ts';
-import { manifestName, partName, SLOTS, type Slot } from './chunk-names.ts';
-import { type Manifest, openManifest, type SnapshotKind } from './manifest.ts';
-import { openPart } from './part.ts';
-import type { SnapshotFiles } from './snapshot-files.ts';
+import type { FeedKeyRing, FeedVerifier } from '../message/message.ts';
+import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
+import type { SnapshotFiles } from './disk-files.ts';
+import {
+  type Manifest,
+  manifestName,
+  openManifest,
+  openPart,
+  partName,
+  SLOTS,
+  type Slot,
+  type SnapshotKind,
+} from './manifest.ts';
 
-export interface SnapshotReaderOptions {
+interface SnapshotReaderOptions {
   readonly bus: Bus;
   readonly verifier: FeedVerifier;
   readonly keys: () => FeedKeyRing;
@@ -121,4 +128,33 @@ export function createSnapshotReader(options: SnapshotReaderOptions): SnapshotRe
       }
     },
   };
+}
+
+/** Which views the broker keeps now, for the status of the feed. */
+
+interface KeptSnapshot {
+  readonly id: string;
+  readonly seq: number;
+  /** Since it was made. */
+  readonly seconds: number;
+}
+
+/** Views at the broker whose manifests control signed, the newest first. None when the broker cannot be read. */
+export async function keptSnapshots(
+  bus: Bus,
+  verifier: FeedVerifier,
+  clock: Clock,
+): Promise<readonly KeptSnapshot[]> {
+  const found: KeptSnapshot[] = [];
+  for (const slot of SLOTS) {
+    try {
+      const message = await bus.getChunk(manifestName('view', slot));
+      if (message === null) continue;
+      const { id, seq, at } = openManifest(message, verifier, 'view');
+      found.push({ id: Buffer.from(id).toString('hex'), seq, seconds: Math.max(0, clock() - at) / 1000 });
+    } catch (error) {
+      if (!(error instanceof FeedRefusedError || error instanceof BusError)) throw error;
+    }
+  }
+  return found.sort((a, b) => a.seconds - b.seconds);
 }

@@ -11,10 +11,9 @@ import {
 } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { createMemoryView } from '../../../test/support/view/memory-view.ts';
 import { namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
-import { faultOf } from '../follower/feed-faults.ts';
+import { faultOf } from '../follower/health.ts';
 import type { ViewSource } from '../ports/change-source.ts';
-import { partName } from './chunk-names.ts';
-import type { Manifest } from './manifest.ts';
+import { type Manifest, partName } from './manifest.ts';
 import { snapshotSource } from './snapshot-source.ts';
 
 describe('a source with snapshots at the broker', () => {

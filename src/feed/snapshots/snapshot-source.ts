@@ -1,13 +1,12 @@
 /** A source of changes whose snapshots are files, where one fits; else pages of control. */
 import type { Clock } from '../../base/clock.ts';
-import { type FeedRefusal, FeedRefusedError } from '../batch/refusal.ts';
 import { BusError } from '../bus/bus.ts';
 import type { ChangeSource, LogBounds, SnapshotFile, ViewSource } from '../ports/change-source.ts';
-import { idText } from './chunk-names.ts';
-import { type FileFormat, isSameFormat, type Manifest } from './manifest.ts';
+import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
+import { type FileFormat, idText, isSameFormat, type Manifest } from './manifest.ts';
 import type { FoundSnapshot, SnapshotReader } from './snapshot-reader.ts';
 
-export interface SnapshotSourceOptions {
+interface SnapshotSourceOptions {
   readonly source: ChangeSource;
   readonly reader: SnapshotReader;
   /** Of the views that this process reads. */

@@ -10,7 +10,7 @@ import { natsWorld } from '../../../test/support/feed/bus/nats-world.ts';
 import { FORMAT, inPieces, snapshotWorld } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
-import type { SnapshotContent } from './snapshot-writer.ts';
+import type { SnapshotContent } from './manifest.ts';
 
 interface Ends {
   readonly control: Bus;

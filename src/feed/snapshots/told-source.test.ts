@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { createFakeSource } from '../../../test/support/feed/fake-source.ts';
 import { upserted } from '../../../test/support/view/view-changes.ts';
-import { toldSource } from './told-source.ts';
+import { toldSource } from './child-process.ts';
 
 it('a view that is built from pages for hours is told of once a minute, and only while pages come', async () => {
   const source = createFakeSource(1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, describe as suite } from 'node:test';
 import Fastify from 'fastify';
-import { collectRoutes } from './collect-routes.ts';
+import { collectRoutes } from './document.ts';
 import { describe, type Operation } from './operation.ts';
 
 const operation: Operation = {

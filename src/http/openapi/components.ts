@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorCode } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { resourceSchema, type Schema, UUID } from '../../protocol/input/schema.ts';
-import { SECURE_NAME } from '../requests/session-cookie.ts';
+import { SECURE_NAME } from '../session-cookie.ts';
 import type { RequestHeader, ResponseHeader } from './operation.ts';
 
 interface ErrorBody {
@@ -41,7 +41,7 @@ interface Failure {
 }
 
 /** What each status of a failure means, in every operation. */
-export const FAILURES = {
+const FAILURES = {
   400: {
     name: 'BadRequest',
     description:

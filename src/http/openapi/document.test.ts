@@ -4,12 +4,18 @@ import { describe, it } from 'node:test';
 import { type Media, operationsOf, resolve } from '../../../test/support/http/openapi/document.ts';
 import { documentText, publishedDocument } from '../../../test/support/http/openapi/published.ts';
 import { createValidator } from '../../../test/support/http/openapi/validator.ts';
+import { DELIVERY_BODY_SCHEMAS } from '../../control/webhooks/events.ts';
 import { resourceSchema } from '../../protocol/input/schema.ts';
-import { type DescribedRoute, openApiDocument } from './document.ts';
-import { exampleOf } from './example.ts';
+import { type DescribedRoute, exampleOf, openApiDocument } from './document.ts';
+
 import type { Operation } from './operation.ts';
 
-const INFO = { server: 'https://uqrp.example/api/v1', version: '0', recordKeyMax: 178 };
+const INFO = {
+  server: 'https://uqrp.example/api/v1',
+  version: '0',
+  recordKeyMax: 178,
+  deliveries: DELIVERY_BODY_SCHEMAS,
+};
 
 function route(path: string, more: Partial<Operation> = {}, method = 'GET'): DescribedRoute {
   const operation: Operation = {

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
-import { type Schema, UUID } from '../../protocol/input/schema.ts';
+import { HEX_SECRET, type Schema, UUID } from '../../protocol/input/schema.ts';
 import { RECORD_KEY_SCHEMA } from '../../protocol/names/record-key.ts';
+import { type DeliveryEvent, WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';
 import {
   type FailureStatus,
   failureRef,
@@ -10,9 +12,121 @@ import {
   type SharedComponents,
   sharedComponents,
 } from './components.ts';
-import { exampleOf } from './example.ts';
 import { type Auth, type Operation, type ResponseDescription, TAGS } from './operation.ts';
-import { webhookSection } from './webhook-section.ts';
+
+/** A value for the schema, made from the first example of each of its parts. Undefined: there is none. */
+export function exampleOf(schema: Schema): unknown {
+  const { examples, enum: values, properties, items, default: fallback } = schema;
+  if (Array.isArray(examples)) return examples[0];
+  if ('const' in schema) return schema.const;
+  if (isSchema(properties)) return exampleObject(properties, asList(schema.required));
+  if (isSchema(items)) return asList([exampleOf(items)]).filter((item) => item !== undefined);
+  if (fallback !== undefined) return fallback;
+  if (Array.isArray(values)) return values[0];
+  const choice = asList(schema.anyOf ?? schema.oneOf)[0];
+  return isSchema(choice) ? exampleOf(choice) : exampleOfType(schema);
+}
+
+/** For a type without more rules. Others need `examples`. */
+const OF_TYPE: Readonly<Record<string, unknown>> = {
+  string: 'text',
+  integer: 1,
+  number: 1,
+  boolean: true,
+  array: [],
+  object: {},
+};
+
+function exampleOfType({ type, minimum }: Schema): unknown {
+  if (typeof minimum === 'number') return minimum;
+  return typeof type === 'string' ? OF_TYPE[type] : undefined;
+}
+
+/** Optional fields are there when they have an example of their own. */
+function exampleObject(
+  properties: Readonly<Record<string, unknown>>,
+  required: readonly unknown[],
+): Readonly<Record<string, unknown>> {
+  const shown = Object.entries(properties).flatMap(([name, property]) => {
+    if (!isSchema(property) || !(required.includes(name) || hasExample(property))) return [];
+    return [[name, exampleOf(property)] as const];
+  });
+  return Object.fromEntries(shown);
+}
+
+function hasExample(schema: Schema): boolean {
+  return Array.isArray(schema.examples) || isSchema(schema.properties) || isSchema(schema.items);
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const EVENT_ABOUT: Readonly<Record<DeliveryEvent, string>> = {
+  ...WEBHOOK_EVENTS,
+  'webhook.test': 'You asked for a test of the webhook',
+};
+
+const OUTCOMES = {
+  '2XX': { description: 'The delivery has succeeded' },
+  '3XX': { description: 'The attempt has failed: redirects are not followed' },
+  '4XX': { description: 'The attempt has failed, and is repeated later' },
+  '5XX': { description: 'The attempt has failed, and is repeated later' },
+} as const;
+
+/** What the service sends to endpoints of customers. @param hoist makes a reference of a schema with a title */
+function webhookSection(
+  deliveries: DocumentInfo['deliveries'],
+  hoist: (schema: Schema) => Schema,
+): Readonly<Record<string, Schema>> {
+  return Object.fromEntries(
+    Object.entries(deliveries).map(([event, schema]) => [
+      event,
+      { post: deliveryObject(event as DeliveryEvent, schema, hoist) },
+    ]),
+  );
+}
+
+function deliveryObject(event: DeliveryEvent, schema: Schema, hoist: (schema: Schema) => Schema): Schema {
+  return {
+    operationId: operationIdOf(event),
+    summary: EVENT_ABOUT[event],
+    description: `Answer within ${LIMITS.webhookDeadlineMs / 1000} seconds. Verify the signature before anything else: docs/WEBHOOKS.md.`,
+    tags: ['Webhooks' satisfies keyof typeof TAGS],
+    // The signature is the only proof of the sender.
+    security: [],
+    parameters: [
+      header('X-Service-Signature', 't=<unix time>,v1=<HMAC-SHA256 of "<t>.<body>" by the signing secret>', {
+        type: 'string',
+        examples: [`t=1767225600,v1=${HEX_SECRET.examples[0]}`],
+      }),
+      header('X-Service-Event', 'Name of the event. It is not signed: the body has it too', {
+        type: 'string',
+        const: event,
+      }),
+      header('X-Service-Delivery', 'Id of the delivery, the same at every attempt', UUID),
+    ],
+    requestBody: {
+      description: `At most ${LIMITS.webhookBody} octets`,
+      required: true,
+      content: { 'application/json': { schema: hoist(schema), example: exampleOf(schema) } },
+    },
+    responses: OUTCOMES,
+  };
+}
+
+function header(name: string, description: string, schema: Schema): Schema {
+  return { name, in: 'header', required: true, description, schema };
+}
+
+/** `onRecordUpserted` for `record.upserted`. */
+function operationIdOf(event: DeliveryEvent): string {
+  return `on${event.replaceAll(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}`;
+}
 
 /** A registered route: its path below the prefix of the API, such as `/records/:id`. */
 export interface DescribedRoute {
@@ -27,6 +141,8 @@ interface DocumentInfo {
   readonly version: string;
   /** Letters of the longest key of a record under the zones of this server. */
   readonly recordKeyMax: number;
+  /** The body of a delivery of each event. */
+  readonly deliveries: Readonly<Record<DeliveryEvent, Schema>>;
 }
 
 const ABOUT = `Small records, written over REST and read over DNS. Guide: docs/API.md.
@@ -40,7 +156,7 @@ const ABOUT = `Small records, written over REST and read over DNS. Guide: docs/A
 /** The OpenAPI 3.1 document of the routes. @throws Error for an operationId, or a title of a schema, that is used twice */
 export function openApiDocument(
   routes: readonly DescribedRoute[],
-  { server, version, recordKeyMax }: DocumentInfo,
+  { server, version, recordKeyMax, deliveries }: DocumentInfo,
 ): Schema {
   const schemas = new Map<string, Schema>();
   const originals = new Map<string, Schema>();
@@ -58,7 +174,7 @@ export function openApiDocument(
     };
   }
   const components = usedComponents(sharedComponents(hoist), paths);
-  const webhooks = webhookSection(hoist);
+  const webhooks = webhookSection(deliveries, hoist);
   const used = new Set(routes.map(({ operation }) => operation.tag));
   return {
     openapi: '3.1.0',
@@ -225,4 +341,22 @@ function isData(keyword: string): boolean {
 
 function sorted<T>(object: Readonly<Record<string, T>>): Readonly<Record<string, T>> {
   return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * The routes that are registered from here on. A HEAD is part of its GET.
+ * @throws Error from the registration of a route without a description, which ends the start
+ */
+export function collectRoutes(api: FastifyInstance): readonly DescribedRoute[] {
+  const routes: DescribedRoute[] = [];
+  api.addHook('onRoute', ({ method: methods, routePath: path, config }) => {
+    for (const method of [methods].flat()) {
+      if (method === 'HEAD') continue;
+      if (config?.operation === undefined) {
+        throw new Error(`the route ${method} ${path} has no description: see openapi/operation.ts`);
+      }
+      routes.push({ method, path, operation: config.operation });
+    }
+  });
+  return routes;
 }

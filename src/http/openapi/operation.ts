@@ -21,9 +21,9 @@ export const TAGS = {
 export type Auth = 'credential' | 'session' | 'none';
 
 /** Refusals beside those that follow from `auth`, `request` and the path. */
-export type Refusal = 400 | 401 | 403 | 404 | 412 | 422 | 429;
+type Refusal = 400 | 401 | 403 | 404 | 412 | 422 | 429;
 
-export interface Parameter {
+interface Parameter {
   readonly schema: Schema;
   readonly description: string;
   readonly required?: boolean;

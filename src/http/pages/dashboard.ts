@@ -2,10 +2,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addressSet } from '../../base/network/address.ts';
-import { isNotModified } from '../requests/preconditions.ts';
-import { hasSessionCookie } from '../requests/session-cookie.ts';
-import { bestCoding } from './content-coding.ts';
-import { type DashboardFile, type DashboardFiles, pageOf } from './files.ts';
+import { isNotModified } from '../request.ts';
+import { hasSessionCookie } from '../session-cookie.ts';
+import { bestCoding, type DashboardFile, type DashboardFiles, pageOf } from './files.ts';
 
 /** Which requests are for a page of the dashboard: it has one document, which shows the screen of its path. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { bestCoding } from './content-coding.ts';
 import { acceptsOf, isForwarded, isPage, localhostOrigin, PAGES } from './dashboard.ts';
+import { bestCoding } from './files.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 

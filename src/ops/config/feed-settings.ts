@@ -9,7 +9,7 @@ import {
   isOfNode,
   type NodeCredentials,
   parseCredentials,
-} from '../../feed/identity/credentials.ts';
+} from '../../feed/ports/credentials.ts';
 
 export interface FeedEnd<C extends FeedCredentials> {
   /** `host:port`. */

@@ -1,6 +1,6 @@
 import { TLS_FAULTS } from '../../base/network/tls-faults.ts';
 import { TRANSPORTS, UDP_PATHS } from '../../base/network/transport.ts';
-import { FEED_REFUSALS } from '../../feed/batch/refusal.ts';
+import { FEED_REFUSALS } from '../../feed/ports/refusal.ts';
 import {
   ACCOUNTING_PARTS,
   FEED_FAULTS,

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { FEED_REFUSALS, type FeedRefusal } from '../../feed/batch/refusal.ts';
+import { FEED_REFUSALS, type FeedRefusal } from '../../feed/ports/refusal.ts';
 import type { FeedRepair } from './vocabulary.ts';
 
 /** What a process with a feed knows of it now. */

@@ -11,28 +11,33 @@ import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { randomPool } from '../../base/random-pool.ts';
 import { aesGcmEncryption } from '../../base/secret-encryption.ts';
-import { codeLine, codeMail } from '../../control/accounts/sign-in/code-mail.ts';
-import { type CodeOutbox, openCodeOutbox } from '../../control/accounts/sign-in/code-outbox.ts';
-import { openSignInCodes } from '../../control/accounts/sign-in/codes.ts';
-import { SWEEP_EVERY, sweepAnswers } from '../../control/idempotency/sweep.ts';
-import { startDeletions } from '../../control/namespaces/deletions.ts';
-import { invitationLine, invitationMail } from '../../control/organizations/invitation-mail.ts';
+import {
+  type CodeOutbox,
+  codeLine,
+  codeMail,
+  invitationLine,
+  invitationMail,
+  openCodeOutbox,
+} from '../../control/accounts/mails.ts';
+
+import { openSignInCodes } from '../../control/accounts/sign-in.ts';
+import { createApi } from '../../control/api.ts';
+import type { ServiceFacts } from '../../control/api-deps.ts';
+import { startDeletions } from '../../control/namespaces/deletion.ts';
 import { openChallenges, sweepChallenges } from '../../control/passkeys/challenges.ts';
-import { openPositions } from '../../control/propagation/positions.ts';
-import type { NodeProgress } from '../../control/propagation/propagation.ts';
 import { startSweeper } from '../../control/records/expiry.ts';
-import { createSendAttempt } from '../../control/webhooks/delivery/send-attempt.ts';
-import { oldestDueSeconds } from '../../control/webhooks/dispatch/dispatcher.ts';
-import { runWebhookLoops } from '../../control/webhooks/webhook-loops.ts';
-import type { ServiceFacts } from '../../http/answers/meta.ts';
-import type { ServeOther } from '../../http/deps.ts';
-import type { FreeMemory } from '../../http/limits/body-budget.ts';
-import { clientAddress } from '../../http/limits/client-address.ts';
-import { memoryLimiter, unlimited } from '../../http/limits/limiter.ts';
-import { sharedLimiter } from '../../http/limits/shared-limiter.ts';
+import { sharedLimiter } from '../../control/shared-limiter.ts';
+import { SWEEP_EVERY, sweepAnswers } from '../../control/unit.ts';
+import { type NodeProgress, openPositions } from '../../control/usage/propagation.ts';
+import { oldestDueSeconds } from '../../control/webhooks/dispatcher.ts';
+import { runWebhookLoops } from '../../control/webhooks/loops.ts';
+import { createSendAttempt } from '../../control/webhooks/send-attempt.ts';
+import type { FreeMemory } from '../../http/body-budget.ts';
+import { clientAddress } from '../../http/connections.ts';
+import { memoryLimiter, unlimited } from '../../http/limiter.ts';
 import { serveDashboard } from '../../http/pages/dashboard.ts';
 import { readDashboard } from '../../http/pages/files.ts';
-import { createApi } from '../../http/server.ts';
+import type { ServeOther } from '../../http/server.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { deriveKey, type Secret } from '../../ops/config/secrets.ts';
 import { releaseVersion } from '../../ops/config/version.ts';

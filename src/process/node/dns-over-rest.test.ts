@@ -5,8 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, it, test } from 'node:test';
 import { LIMITS } from '../../base/limits.ts';
 import type { HttpReply } from '../../dns/doh/exchange.ts';
-import { makeRateLimits } from '../../dns/rate-limit/rate-limit.ts';
-import { createRateMemory } from '../../dns/rate-limit/rate-table.ts';
+import { createRateMemory, makeRateLimits } from '../../dns/shared/rate-limit.ts';
 import { dnsOverRest, serveDns } from './dns-over-rest.ts';
 
 const REPLY: HttpReply = { status: 200, headers: {}, body: new Uint8Array(0) };

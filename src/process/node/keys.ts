@@ -2,8 +2,7 @@ import { every, type Repeating } from '../../base/lifecycle/every.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { KeyError } from '../../dns/dnssec/keys/key-set.ts';
 import { dnskeyTags, isPresigned, type NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
-import type { NodeKeys, PeriodSecret } from '../../feed/ports/node-keys.ts';
-import { secretsMark } from '../../feed/ports/node-keys.ts';
+import { type NodeKeys, type PeriodSecret, secretsMark } from '../../feed/ports/node-keys.ts';
 
 /** The secrets of a node as its threads use them. */
 export interface LiveSecrets {

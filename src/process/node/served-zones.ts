@@ -10,12 +10,12 @@ import {
   type SigningMode,
 } from '../../dns/dnssec/signing/signer.ts';
 import {
+  makeZone,
   type ServedZone,
   signedZone,
   unsignedZone,
   type ZoneSigner,
-} from '../../dns/query/zone/served-zone.ts';
-import { makeZone } from '../../dns/query/zone/zones.ts';
+} from '../../dns/query/zones.ts';
 
 export interface ServedZoneSettings {
   readonly zones: readonly string[];

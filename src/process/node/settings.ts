@@ -5,7 +5,7 @@ import type { Transport, UdpChoice, UdpPath } from '../../base/network/transport
 import type { NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
 import type { SigningMode } from '../../dns/dnssec/signing/signer.ts';
 import type { HttpReply } from '../../dns/doh/exchange.ts';
-import type { DatasetSettings } from '../../dns/query/operations/dataset-answers.ts';
+import type { DatasetSettings } from '../../dns/query/operations.ts';
 import type { PeriodSecret } from '../../feed/ports/node-keys.ts';
 import type { LoadedDatabase } from '../../services/geoip/files.ts';
 import type { FeedName } from '../../services/providers/sources/feeds.ts';

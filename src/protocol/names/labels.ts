@@ -1,5 +1,7 @@
-import { LIMITS } from '../../base/limits.ts';
+/** RFC 1035 §2.3.4; the text without the trailing dot. */
+export const QUERY_NAME_MAX = 253;
 
+const LABEL_MAX = 63;
 const LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const VERSION = /^v[1-9][0-9]*$/;
 
@@ -33,7 +35,7 @@ export function raiseCase(text: string): string {
 
 /** A label in lower case: 1 to 63 of `[a-z0-9-]`, alphanumeric at both ends. */
 export function isLabel(label: string): boolean {
-  return label.length <= LIMITS.label && LABEL.test(label);
+  return label.length <= LABEL_MAX && LABEL.test(label);
 }
 
 /** A label in any case, as a client may write it. */
@@ -43,5 +45,5 @@ export const LABEL_SCHEMA = {
 } as const;
 
 export function isVersion(label: string): boolean {
-  return label.length <= LIMITS.label && VERSION.test(label);
+  return label.length <= LABEL_MAX && VERSION.test(label);
 }

@@ -1,4 +1,3 @@
-import type { EnvelopeErrorCode } from '../../base/errors.ts';
 import { OPERATIONS, type Operation, type Query } from '../query/query.ts';
 import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
 
@@ -13,7 +12,8 @@ export type ParsedName =
   | { readonly kind: 'query'; readonly query: Query }
   /** Fewer labels than any query has. Resolvers that minimise names ask this (RFC 9156); the answer is NODATA. */
   | { readonly kind: 'short' }
-  | { readonly kind: 'malformed'; readonly code: EnvelopeErrorCode };
+  /** E001: a label; E002: the operation; E003: the version. */
+  | { readonly kind: 'malformed'; readonly code: 'E001' | 'E002' | 'E003' };
 
 const SHORT: ParsedName = { kind: 'short' };
 const BAD_NAME: ParsedName = { kind: 'malformed', code: 'E001' };

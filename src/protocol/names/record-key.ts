@@ -1,6 +1,13 @@
-import { LIMITS } from '../../base/limits.ts';
 import type { Schema } from '../input/schema.ts';
-import { AUTH_PREFIX, DATASETS_RESOURCE, foldCase, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
+import {
+  AUTH_PREFIX,
+  DATASETS_RESOURCE,
+  foldCase,
+  isLabel,
+  isVersion,
+  PUBLIC_NAMESPACE,
+  QUERY_NAME_MAX,
+} from './labels.ts';
 import { isOperation } from './query-name.ts';
 
 export interface RecordKey {
@@ -19,7 +26,7 @@ const KEY_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 export const RECORD_KEY_SCHEMA: Schema = {
   type: 'string',
   pattern: `^(?:${KEY_LABEL}\\.){2,}[vV][1-9][0-9]{0,61}$`,
-  maxLength: LIMITS.queryName - AROUND - 1,
+  maxLength: QUERY_NAME_MAX - AROUND - 1,
   not: { pattern: '(?:^|\\.)[aA][uU][tT][hH]-' },
   description:
     '[<params>.]<resource>.<namespace>.<version>, in any case; `limits.record_key` of GET /meta is the longest',
@@ -28,7 +35,7 @@ export const RECORD_KEY_SCHEMA: Schema = {
 
 /** The longest key that can be queried with a token. @param zoneLength letters of the longest zone */
 export function recordKeyMax(zoneLength: number): number {
-  return LIMITS.queryName - AROUND - zoneLength;
+  return QUERY_NAME_MAX - AROUND - zoneLength;
 }
 
 /**

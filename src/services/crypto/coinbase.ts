@@ -1,6 +1,6 @@
 import { call, join } from '../providers/sources/call.ts';
 import { at, jsonOf } from '../providers/sources/parse.ts';
-import type { Source, SourceContext } from '../providers/sources/source.ts';
+import { type Source, type SourceContext, unusable } from '../providers/sources/source.ts';
 import { type Market, marketOf } from './market.ts';
 
 /** Coinbase Exchange, `/products/BTC-USD/stats`: the last 24 hours of a product, numbers as strings. No key. */
@@ -16,8 +16,9 @@ export function coinbase(base: string, { outbound, agent }: SourceContext): Sour
         missing: [404],
       });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
-      const value = parseCoinbase(jsonOf(called.text));
-      return value === null ? { kind: 'failed' } : { kind: 'value', value };
+      const data = jsonOf(called.text);
+      const value = parseCoinbase(data);
+      return value === null ? unusable(data) : { kind: 'value', value };
     },
   };
 }

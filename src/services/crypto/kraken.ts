@@ -1,6 +1,12 @@
 import { call, join } from '../providers/sources/call.ts';
 import { at, jsonOf } from '../providers/sources/parse.ts';
-import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
+import {
+  type Fetched,
+  type Source,
+  type SourceContext,
+  UNUSABLE,
+  unusable,
+} from '../providers/sources/source.ts';
 import { coinOf, type Market, marketOf } from './market.ts';
 
 /** Kraken's names of two coins. */
@@ -10,6 +16,8 @@ const OWN_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 /** Kraken's error for a pair that it does not know. */
 const UNKNOWN = 'EQuery:Unknown asset pair';
+/** Errors about the pair that was asked for. */
+const REFUSES_KEY = /^(?:EQuery|EGeneral:Invalid arguments)/;
 const LIMITED = /^(?:EAPI:Rate limit|EGeneral:Too many requests)/;
 /** Milliseconds. Kraken does not send a wait. */
 const WAIT_MS = 30_000;
@@ -37,7 +45,8 @@ export function parseKraken(data: unknown): Fetched<Market> {
   const result = at(data, 'result');
   const entries = typeof result === 'object' && result !== null ? Object.values(result) : [];
   const [entry] = entries as unknown[];
-  if (error !== undefined || entries.length !== 1) return { kind: 'failed' };
+  if (error !== undefined) return REFUSES_KEY.test(String(error)) ? UNUSABLE : { kind: 'failed' };
+  if (entries.length !== 1) return unusable(data);
   const value = marketOf(at(entry, 'c', 0), null, at(entry, 'v', 1));
-  return value === null ? { kind: 'failed' } : { kind: 'value', value };
+  return value === null ? UNUSABLE : { kind: 'value', value };
 }

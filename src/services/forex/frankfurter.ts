@@ -1,6 +1,6 @@
 import { call, join } from '../providers/sources/call.ts';
 import { at, dateOf, jsonOf, positive } from '../providers/sources/parse.ts';
-import type { Source, SourceContext } from '../providers/sources/source.ts';
+import { type Source, type SourceContext, unusable } from '../providers/sources/source.ts';
 import { type Pair, pairOf, type Rate } from './pair.ts';
 
 /** Statuses for an unknown currency. */
@@ -20,8 +20,9 @@ export function frankfurter(base: string, { outbound, agent }: SourceContext): S
       const url = join(base, `/v2/rate/${pair.base}/${pair.quote}`);
       const called = await call(url, { outbound, agent, now, missing: MISSING });
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
-      const value = parseFrankfurter(jsonOf(called.text), pair);
-      return value === null ? { kind: 'failed' } : { kind: 'value', value };
+      const data = jsonOf(called.text);
+      const value = parseFrankfurter(data, pair);
+      return value === null ? unusable(data) : { kind: 'value', value };
     },
   };
 }

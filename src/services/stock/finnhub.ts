@@ -1,8 +1,11 @@
 import type { KeyedEndpoint } from '../providers/sources/endpoints.ts';
 import { at, numberOf, positive, secondsOf } from '../providers/sources/parse.ts';
-import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
+import { type Fetched, type Source, type SourceContext, unusable } from '../providers/sources/source.ts';
 import { keyedQuotes } from './keyed-quote.ts';
 import type { Quote } from './quote.ts';
+
+/** Statuses for a symbol that the free plan does not have, such as those of exchanges outside the United States. */
+const MISSING: readonly number[] = [403];
 
 /** Finnhub, `/quote`. Needs a key; free for personal use. It reports no volume. */
 export function finnhub(endpoint: KeyedEndpoint, context: SourceContext): Source<Quote> {
@@ -10,6 +13,7 @@ export function finnhub(endpoint: KeyedEndpoint, context: SourceContext): Source
     name: 'finnhub',
     limits: [{ calls: 60, perMs: 60_000 }],
     keyParameter: 'token',
+    missing: MISSING,
     parse: parseFinnhub,
   });
 }
@@ -23,8 +27,8 @@ export function parseFinnhub(data: unknown): Fetched<Quote> {
   const open = positive(at(data, 'o'));
   const high = positive(at(data, 'h'));
   const low = positive(at(data, 'l'));
-  if (price === null || change === null || percent === null) return { kind: 'failed' };
-  if (open === null || high === null || low === null) return { kind: 'failed' };
+  if (price === null || change === null || percent === null) return unusable(data);
+  if (open === null || high === null || low === null) return unusable(data);
   const value: Quote = {
     price,
     change,

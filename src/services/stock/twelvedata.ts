@@ -1,11 +1,19 @@
 import type { KeyedEndpoint } from '../providers/sources/endpoints.ts';
 import { at, numberOf, positive, secondsOf, within } from '../providers/sources/parse.ts';
-import type { Fetched, Source, SourceContext } from '../providers/sources/source.ts';
+import {
+  type Fetched,
+  type Source,
+  type SourceContext,
+  UNUSABLE,
+  unusable,
+} from '../providers/sources/source.ts';
 import { keyedQuotes } from './keyed-quote.ts';
 import type { Quote } from './quote.ts';
 
 /** Statuses, and codes in a body, for an unknown symbol. */
 const MISSING: readonly number[] = [400, 404];
+/** The same for a symbol of a larger plan. */
+const FORBIDDEN = 403;
 const LIMITED = 429;
 /** Credits are renewed every minute. */
 const WAIT_MS = 60_000;
@@ -30,6 +38,7 @@ export function parseTwelveData(data: unknown): Fetched<Quote> {
   if (at(data, 'status') === 'error') {
     const code = at(data, 'code');
     if (typeof code === 'number' && MISSING.includes(code)) return { kind: 'missing' };
+    if (code === FORBIDDEN) return UNUSABLE;
     return code === LIMITED ? { kind: 'limited', waitMs: WAIT_MS } : { kind: 'failed' };
   }
   // The same symbol on a foreign exchange is another company.
@@ -41,8 +50,8 @@ export function parseTwelveData(data: unknown): Fetched<Quote> {
   const open = positive(at(data, 'open'));
   const high = positive(at(data, 'high'));
   const low = positive(at(data, 'low'));
-  if (price === null || change === null || percent === null) return { kind: 'failed' };
-  if (open === null || high === null || low === null) return { kind: 'failed' };
+  if (price === null || change === null || percent === null) return unusable(data);
+  if (open === null || high === null || low === null) return unusable(data);
   const value: Quote = {
     price,
     change,

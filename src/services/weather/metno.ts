@@ -1,6 +1,6 @@
 import { call, join, timeOf } from '../providers/sources/call.ts';
 import { at, jsonOf, within } from '../providers/sources/parse.ts';
-import type { Source, SourceContext } from '../providers/sources/source.ts';
+import { type Source, type SourceContext, unusable } from '../providers/sources/source.ts';
 import { CELSIUS_MAX, CELSIUS_MIN, cellOf, DAYS, type Day, type Meteo } from './meteo.ts';
 
 /** MET Norway's symbols, without time of day and thunder, as codes of WMO table 4677 that Open-Meteo also uses. */
@@ -74,8 +74,9 @@ export function metno(base: string, { outbound, agent }: SourceContext): Source<
       if (called.kind === 'unchanged')
         return { kind: 'unchanged', notBefore: timeOf(called.headers.expires) };
       if (called.kind !== 'body') return called;
-      const parsed = parseMetno(jsonOf(called.text), now);
-      if (parsed === null) return { kind: 'failed' };
+      const data = jsonOf(called.text);
+      const parsed = parseMetno(data, now);
+      if (parsed === null) return unusable(data);
       const modified = called.headers['last-modified'];
       return {
         kind: 'value',

@@ -1,6 +1,6 @@
 import { call, join } from '../providers/sources/call.ts';
 import { at, dateOf, jsonOf, within } from '../providers/sources/parse.ts';
-import type { Source, SourceContext } from '../providers/sources/source.ts';
+import { type Source, type SourceContext, unusable } from '../providers/sources/source.ts';
 import { CELSIUS_MAX, CELSIUS_MIN, cellOf, DAYS, type Day, type Meteo } from './meteo.ts';
 
 const LOCAL_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?$/;
@@ -25,7 +25,7 @@ export function openMeteo(base: string, { outbound, agent }: SourceContext): Sou
       if (called.kind !== 'body') return called.kind === 'unchanged' ? { kind: 'failed' } : called;
       const data = jsonOf(called.text);
       const value = parseOpenMeteo(data);
-      return value === null ? { kind: 'failed' } : { kind: 'value', value, time: currentTime(data) };
+      return value === null ? unusable(data) : { kind: 'value', value, time: currentTime(data) };
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The lock of the one publisher over PostgreSQL: an advisory lock that belongs to a session. */
 import { Client } from 'pg';
 import { createWaker } from '../../base/lifecycle/waker.ts';
-import type { LeaderLock, Lease } from '../../feed/ports/leader-lock.ts';
+import type { LeaderLock, Lease } from '../../feed/ports/feed-store.ts';
 import { connectionConfig } from './driver.ts';
 
 /** A 64-bit number that no other program may use in this database; `MIGRATION_LOCK` is another one. */

@@ -5,8 +5,12 @@ import { join } from 'node:path';
 import { connect, type NatsConnection, nkeyAuthenticator } from '@nats-io/transport-node';
 import type { Bus } from '../../../src/feed/bus/bus.ts';
 import { openNatsBus } from '../../../src/feed/bus/nats/nats-bus.ts';
-import { type FeedCredentials, parseCredentials, serversOf } from '../../../src/feed/identity/credentials.ts';
-import { inboxPrefix } from '../../../src/feed/identity/names.ts';
+import {
+  type FeedCredentials,
+  inboxPrefix,
+  parseCredentials,
+  serversOf,
+} from '../../../src/feed/ports/credentials.ts';
 import { runCli } from '../command.ts';
 import { freePort } from '../free-port.ts';
 import { type NatsServer, runNats } from './bus/nats-server.ts';

@@ -3,7 +3,7 @@
  * who measure. Usage: node test/support/feed/flood-node.ts CREDENTIALS SUBJECT REPLY OCTETS
  */
 import { readFileSync } from 'node:fs';
-import { parseCredentials } from '../../../src/feed/identity/credentials.ts';
+import { parseCredentials } from '../../../src/feed/ports/credentials.ts';
 import { rawConnection } from './broker-folder.ts';
 
 const [file, subject, reply, octets] = process.argv.slice(2) as [string, string, string, string];

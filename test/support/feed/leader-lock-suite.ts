@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { LeaderLock, Lease } from '../../../src/feed/ports/leader-lock.ts';
+import type { LeaderLock, Lease } from '../../../src/feed/ports/feed-store.ts';
 
 export interface LockWorld {
   /** What one process sees of the lock. */

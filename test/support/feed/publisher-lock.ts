@@ -1,4 +1,4 @@
-import type { LeaderLock } from '../../../src/feed/ports/leader-lock.ts';
+import type { LeaderLock } from '../../../src/feed/ports/feed-store.ts';
 
 /** A lock in memory, with the means to take it away. */
 export interface TestLock {

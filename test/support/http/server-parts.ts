@@ -1,8 +1,8 @@
 import type { Clock } from '../../../src/base/clock.ts';
-import { deleteClosed } from '../../../src/control/namespaces/deletions.ts';
-import type { ServiceFacts } from '../../../src/http/answers/meta.ts';
-import { type Limiter, memoryLimiter } from '../../../src/http/limits/limiter.ts';
-import { sharedLimiter } from '../../../src/http/limits/shared-limiter.ts';
+import type { ServiceFacts } from '../../../src/control/api-deps.ts';
+import { deleteClosed } from '../../../src/control/namespaces/deletion.ts';
+import { sharedLimiter } from '../../../src/control/shared-limiter.ts';
+import { type Limiter, memoryLimiter } from '../../../src/http/limiter.ts';
 import { releaseVersion } from '../../../src/ops/config/version.ts';
 import { eraseSuperseded } from '../../../src/store/log/erasure.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -6,16 +6,18 @@ import { backgroundTimers } from '../../../src/base/lifecycle/timers.ts';
 import type { HttpObservation } from '../../../src/base/network/http-observation.ts';
 import { aesGcmEncryption } from '../../../src/base/secret-encryption.ts';
 import type { Tier } from '../../../src/base/tiers.ts';
+import { createUser, issueToken } from '../../../src/control/accounts/rules.ts';
 import { openSessions } from '../../../src/control/accounts/sessions.ts';
-import { openSignInCodes } from '../../../src/control/accounts/sign-in/codes.ts';
-import { createUser, issueToken } from '../../../src/control/accounts/users.ts';
+import { openSignInCodes } from '../../../src/control/accounts/sign-in.ts';
+import { createApi } from '../../../src/control/api.ts';
+import type { ApiDeps } from '../../../src/control/api-deps.ts';
+import type { HasUnit } from '../../../src/control/deps.ts';
 import type { InvitationMail } from '../../../src/control/organizations/invitations.ts';
 import { openChallenges } from '../../../src/control/passkeys/challenges.ts';
-import { openPositions } from '../../../src/control/propagation/positions.ts';
-import type { AttemptRequest, WebhookDeps } from '../../../src/control/webhooks/ports.ts';
-import type { ApiDeps } from '../../../src/http/deps.ts';
-import { type Limiter, unlimited } from '../../../src/http/limits/limiter.ts';
-import { createApi } from '../../../src/http/server.ts';
+import { openPositions } from '../../../src/control/usage/propagation.ts';
+import type { WebhookDeps } from '../../../src/control/webhooks/rules.ts';
+import type { AttemptRequest } from '../../../src/control/webhooks/send-attempt.ts';
+import { type Limiter, unlimited } from '../../../src/http/limiter.ts';
 import type { Change } from '../../../src/protocol/change.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { forgetPeriods } from '../../../src/store/tables/rate-limits.ts';
@@ -72,7 +74,7 @@ export interface Network {
 /** One API over a real store, with a clock that only the test moves. */
 export interface World {
   readonly app: FastifyInstance;
-  readonly deps: ApiDeps;
+  readonly deps: ApiDeps & HasUnit;
   readonly store: Store;
   readonly observations: HttpObservation[];
   readonly errors: unknown[];
@@ -129,7 +131,7 @@ let names = 0;
 /** A namespace name that no other test uses. */
 export function newName(): string {
   names += 1;
-  return `ns-${names.toString(36)}-${randomBytes(3).toString('hex')}`;
+  return `ns-n${names.toString(36)}-${randomBytes(3).toString('hex')}`;
 }
 
 /** Opens an API over a store that several worlds share: they keep apart by having their own customers and names. */
@@ -149,8 +151,9 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     checkUrl: async () => null,
     sent: [],
   };
-  const deps: ApiDeps = {
+  const deps: ApiDeps & HasUnit = {
     store,
+    unit: (work) => store.write(work),
     clock,
     newId,
     random,
@@ -270,7 +273,11 @@ function watchWrites(store: Store): { readonly store: Store; settle(): Promise<v
   };
 }
 
-async function newCustomer(deps: ApiDeps, caller: (token: string) => Caller, tier: Tier): Promise<Customer> {
+async function newCustomer(
+  deps: ApiDeps & HasUnit,
+  caller: (token: string) => Caller,
+  tier: Tier,
+): Promise<Customer> {
   const { id, email } = await createUser(deps, `${newName()}@example.com`, tier);
   const self = caller((await issueToken(deps, email)).token);
   return {

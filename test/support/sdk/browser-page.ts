@@ -13,7 +13,7 @@ export interface BrowserPage {
 }
 
 const PAGE = `<!doctype html><script type="module">
-  window.sdk = await import('/test/dist/uqrp-sdk.js');
+  window.sdk = await import('/test/dist/sdk/src/uqrp-sdk.js');
   window.uqrp = new sdk.Uqrp({ baseUrl: location.origin, credentials: 'same-origin' });
 </script>`;
 

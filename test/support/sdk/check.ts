@@ -9,7 +9,7 @@ import {
   verifyWebhook,
   verifyWebhookAsync,
 } from '../../../sdk/src/webhooks/verify.ts';
-import { signatureHeader } from '../../../src/control/webhooks/delivery/signature.ts';
+import { signatureHeader } from '../../../src/control/webhooks/send-attempt.ts';
 
 export const SECRET = createHash('sha256').update('a signing secret').digest('hex');
 export const OTHER = createHash('sha256').update('another secret').digest('hex');

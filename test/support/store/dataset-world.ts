@@ -4,12 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { timeOrderedUuids } from '../../../src/base/text/uuid.ts';
 import { attestFiles } from '../../../src/control/datasets/attest.ts';
-import {
-  type Imported,
-  type ImportOptions,
-  importDataset,
-} from '../../../src/control/datasets/import/import.ts';
-import type { AttestationKey } from '../../../src/control/datasets/keys/key-files.ts';
+import { type Imported, type ImportOptions, importDataset } from '../../../src/control/datasets/import.ts';
+import type { AttestationKey } from '../../../src/control/datasets/keys.ts';
 import { attestationKeyId, rawPublicKey } from '../../../src/protocol/datasets/attestation.ts';
 import type { DatasetItem } from '../../../src/protocol/datasets/item.ts';
 import type { SignedManifest } from '../../../src/protocol/datasets/manifest.ts';

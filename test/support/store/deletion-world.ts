@@ -1,19 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Actor } from '../../../src/control/accounts/actor.ts';
 import { openSessions } from '../../../src/control/accounts/sessions.ts';
+import type { Actor } from '../../../src/http/actor.ts';
 import type { UseCaseDeps } from '../../../src/process/use-case-deps.ts';
 import { appendChanges } from '../../../src/store/log/change-log.ts';
-import { upsertRecords } from '../../../src/store/records/records.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { Home } from './fixtures.ts';
-import { upsert } from './fixtures.ts';
-import { query } from './rows.ts';
+import { type Home, upsert } from './fixtures.ts';
 
 /** What the use cases are handed, over a store that a test opened. */
 export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDeps {
   const newId = (): string => randomUUID();
   return {
     store,
+    unit: (work) => store.write(work),
     clock,
     newId,
     random: randomBytes,
@@ -55,13 +53,13 @@ export async function fillNamespace(store: Store, home: Home, count: number): Pr
     }));
     await store.write(async (tx) => {
       for (const table of ['customers', 'namespaces'] as const) {
-        const id = table === 'customers' ? home.customerId : home.namespaceId;
-        await query(tx, `update ${table} set records_count = records_count + :count where id = :id`, {
-          id,
-          count: rows.length,
-        });
+        await tx
+          .updateTable(table)
+          .set((eb) => ({ records_count: eb('records_count', '+', rows.length) }))
+          .where('id', '=', table === 'customers' ? home.customerId : home.namespaceId)
+          .execute();
       }
-      await upsertRecords(tx, rows);
+      await tx.insertInto('records').values(rows).execute();
       await appendChanges(
         tx,
         rows.map((row) => upsert(home, row)),

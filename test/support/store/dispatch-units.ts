@@ -4,9 +4,11 @@ import {
   type ClaimRules,
   claimAttempts,
   type DeliveryAttempt,
-} from '../../../src/control/webhooks/delivery/delivery-attempt.ts';
-import { type Settled, settleAttempt } from '../../../src/control/webhooks/delivery/settle.ts';
-import type { AttemptResult } from '../../../src/control/webhooks/ports.ts';
+  type Settled,
+  settleAttempt,
+} from '../../../src/control/webhooks/attempts.ts';
+
+import type { AttemptResult } from '../../../src/control/webhooks/send-attempt.ts';
 import type { WebhooksTable } from '../../../src/store/schema.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { waitingWebhooks } from '../../../src/store/webhooks/due-webhooks.ts';

@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { timeOrderedUuids } from '../../../src/base/text/uuid.ts';
 import type { Tier } from '../../../src/base/tiers.ts';
-import type { EnqueuedCounts } from '../../../src/control/webhooks/fan-out/delivery-batch.ts';
-import {
-  type FanOut,
-  type FanOutOptions,
-  openFanOut,
-} from '../../../src/control/webhooks/fan-out/fan-out.ts';
+import type { EnqueuedCounts } from '../../../src/control/webhooks/delivery-batch.ts';
+import { type FanOut, type FanOutOptions, openFanOut } from '../../../src/control/webhooks/fan-out.ts';
 import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';
 import { appendChanges, type NewChange } from '../../../src/store/log/change-log.ts';
 import type { WebhookDeliveriesTable, WebhooksTable } from '../../../src/store/schema.ts';
@@ -14,12 +10,13 @@ import type { Store } from '../../../src/store/store.ts';
 import { lockCursor } from '../../../src/store/webhooks/fan-out.ts';
 import { NEVER_SERVED } from '../../../src/store/webhooks/webhooks.ts';
 import { type Home, settle } from './fixtures.ts';
-import { findRows, insertRows, updateRows } from './rows.ts';
 
 /** A customer of a tier that has webhooks. */
 export async function settlePaying(store: Store, namespace: string, tier: Tier = 'pro'): Promise<Home> {
   const home = await settle(store, namespace);
-  await store.write((tx) => updateRows(tx, 'customers', { tier }, { id: home.customerId }));
+  await store.write((tx) =>
+    tx.updateTable('customers').set({ tier }).where('id', '=', home.customerId).execute(),
+  );
   return home;
 }
 
@@ -41,12 +38,12 @@ export async function addHook(store: Store, home: Home, more: Partial<WebhooksTa
     created_by: null,
     ...more,
   };
-  await store.write((tx) => insertRows(tx, 'webhooks', hook));
+  await store.write((tx) => tx.insertInto('webhooks').values(hook).execute());
   return hook.id;
 }
 
 export const setHook = (store: Store, id: string, change: Partial<WebhooksTable>): Promise<unknown> =>
-  store.write((tx) => updateRows(tx, 'webhooks', change, { id }));
+  store.write((tx) => tx.updateTable('webhooks').set(change).where('id', '=', id).execute());
 
 /** The key of the record of this name in a namespace. */
 export const keyIn = (namespace: string, name: string): string => `${name}.doc.${namespace}.v1`;
@@ -112,10 +109,13 @@ export interface Enqueuement extends WebhookDeliveriesTable {
 
 /** The deliveries of a webhook in the order in which they were made. */
 export async function deliveriesOf(store: Store, hook: string): Promise<Enqueuement[]> {
-  const rows = await findRows(store.read, 'webhook_deliveries', {
-    where: { webhook_id: hook },
-    order: 'seq, id',
-  });
+  const rows = await store.read
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', hook)
+    .orderBy('seq')
+    .orderBy('id')
+    .execute();
   return rows.map((row) => ({
     ...row,
     parsed: row.body === null ? null : (JSON.parse(Buffer.from(row.body).toString()) as Body),

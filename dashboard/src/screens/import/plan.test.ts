@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { NEW_RECORD } from '../../../../src/control/records/input.ts';
+import { NEW_RECORD } from '../../../../src/control/records/shapes.ts';
 import { checkedRows, rowOf } from './candidate.ts';
 import { planOf, toWrite } from './plan.ts';
 import { resultFile } from './result-file.ts';

@@ -6,7 +6,7 @@ import { it } from 'node:test';
 import { verifier } from '../../../../test/support/feed/batch/messages.ts';
 import { inState } from '../../../../test/support/feed/bus/bus-suite.ts';
 import { LIMITS } from '../../../base/limits.ts';
-import { openBatch } from '../../batch/batch.ts';
+import { openBatch } from '../../message/batch.ts';
 import { openNatsBus } from './nats-bus.ts';
 
 const SUBJECT = 'uqrp.v1.live';

@@ -8,8 +8,7 @@ import { inState } from '../../../../test/support/feed/bus/bus-suite.ts';
 import { type NatsServer, natsMissing, startNats } from '../../../../test/support/feed/bus/nats-server.ts';
 import { natsWorld } from '../../../../test/support/feed/bus/nats-world.ts';
 import { makeSelfSigned } from '../../../base/certificates/self-signed.ts';
-import { type Bus, BusError, type BusState } from '../bus.ts';
-import { SUBJECTS } from '../subjects.ts';
+import { type Bus, BusError, type BusState, SUBJECTS } from '../bus.ts';
 
 const bytes = (of: string): Uint8Array => Buffer.from(of);
 const opened = async (bus: Bus): Promise<Bus> => {

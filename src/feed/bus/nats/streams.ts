@@ -1,8 +1,14 @@
 /** The streams of the feed: how they are set up, appended to and read. */
 import type { JetStreamClient, JetStreamManager, StreamConfig } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/transport-node';
-import { AppendConflictError, BusError, type StreamMessage } from '../bus.ts';
-import { chunkSubject, STREAMS, SUBJECTS } from '../subjects.ts';
+import {
+  AppendConflictError,
+  BusError,
+  chunkSubject,
+  STREAMS,
+  type StreamMessage,
+  SUBJECTS,
+} from '../bus.ts';
 
 /** Of the streams that control makes. */
 export interface StreamSizes {

@@ -10,7 +10,7 @@ import {
 } from '../../../../test/support/services/providers/fake-feeds.ts';
 import type { Market } from '../../crypto/market.ts';
 import type { Reading } from '../reading.ts';
-import type { Fetched } from '../sources/source.ts';
+import { type Fetched, type Source, UNUSABLE } from '../sources/source.ts';
 import { makeProviderClient, type ProviderClient } from './provider-client.ts';
 
 const START = Date.UTC(2026, 0, 1);
@@ -188,6 +188,22 @@ describe('the provider client', () => {
     now += 15_000;
     first.answers = [value(1)];
     assert.deepEqual(await ask(), fresh(1));
+  });
+
+  it('of a key without a usable answer, asked for again and again, the others notice nothing', async () => {
+    const asked: string[] = [];
+    const source: Source<Market> = {
+      name: 'coinbase',
+      limits: [{ calls: 1000, perMs: 1000 }],
+      load: async (key) => {
+        asked.push(key);
+        return key === 'dead' ? UNUSABLE : value(1);
+      },
+    };
+    client = makeProviderClient({ feeds: feedsOf([source]), clock: () => now });
+    for (let i = 0; i < 8; i++) assert.deepEqual(await ask('dead'), { kind: 'down' });
+    assert.deepEqual(await ask('alive'), fresh(1));
+    assert.equal(asked.length, 9);
   });
 
   it('sends what the source wants to see again, and keeps a value that has not changed', async () => {

@@ -89,7 +89,8 @@ class GuardedSource<T> {
   }
 
   private note(fetched: Fetched<T>, now: number): void {
-    this.breaker = fetched.kind === 'failed' ? failedAt(this.breaker, now) : succeeded();
+    const isDown = fetched.kind === 'failed' && fetched.hasAnswered !== true;
+    this.breaker = isDown ? failedAt(this.breaker, now) : succeeded();
     if (fetched.kind === 'limited') this.blockedUntil = now + Math.min(WAIT_MAX_MS, fetched.waitMs);
   }
 }

@@ -5,7 +5,7 @@ import { createMemoryBroker } from '../../../../test/support/feed/bus/memory-bus
 import { controlEnd, keyOfAny, nodeEnd } from '../../../../test/support/feed/exchange/nodes.ts';
 import { fixture, openRig, type Rig, sends } from '../../../../test/support/services/providers/rig.ts';
 import type { Timers } from '../../../base/lifecycle/timers.ts';
-import { answerProviderAsks, providerAsks } from '../../../feed/exchange/provider-asks.ts';
+import { answerProviderAsks, providerAsks } from '../../../feed/nodes/provider-asks.ts';
 import type { ProviderClient } from '../client/provider-client.ts';
 import { answerAsk } from './answer-ask.ts';
 import { makeRemoteClient } from './remote-client.ts';

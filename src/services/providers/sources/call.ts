@@ -1,6 +1,7 @@
 import type { OutboundClient } from '../../../outbound/outbound-client.ts';
 import type { OutboundResponse } from '../../../outbound/request.ts';
 import { parseRetryAfter } from '../../../outbound/retry-after.ts';
+import { UNUSABLE } from './source.ts';
 
 /** A response, classified by its status. */
 export type Called =
@@ -8,13 +9,15 @@ export type Called =
   | { readonly kind: 'unchanged'; readonly headers: OutboundResponse['headers'] }
   | { readonly kind: 'missing' }
   | { readonly kind: 'limited'; readonly waitMs: number }
-  | { readonly kind: 'failed' };
+  | { readonly kind: 'failed'; readonly hasAnswered?: boolean };
 
 /** Largest response, octets: about five times the largest that a provider sends. */
 const RESPONSE_MAX = 262_144;
 /** Wait after a 429 without a usable `Retry-After`, milliseconds. */
 const WAIT_MS = 60_000;
 const WAIT_MIN_MS = 1000;
+/** Statuses that are about what was asked for, and not about the source or our account there, as 401 and 403 mostly are. */
+const REFUSES_KEY: ReadonlySet<number> = new Set([400, 404, 410, 422]);
 
 interface CallOptions {
   readonly outbound: OutboundClient;
@@ -42,7 +45,8 @@ export async function call(url: string, options: CallOptions): Promise<Called> {
   if (status === 200 || status === 203) return read(result);
   if (status === 304) return { kind: 'unchanged', headers: result.headers };
   if (status === 429) return { kind: 'limited', waitMs: waitOf(result.headers['retry-after'], now) };
-  return missing.includes(status) ? { kind: 'missing' } : { kind: 'failed' };
+  if (missing.includes(status)) return { kind: 'missing' };
+  return REFUSES_KEY.has(status) ? UNUSABLE : { kind: 'failed' };
 }
 
 function read({ headers, body }: OutboundResponse): Called {

@@ -35,8 +35,19 @@ export type Fetched<T> =
   | { readonly kind: 'missing' }
   /** The provider asked for a pause, milliseconds. */
   | { readonly kind: 'limited'; readonly waitMs: number }
-  /** Unreachable, too slow, or an unexpected response. */
-  | { readonly kind: 'failed' };
+  /** Unreachable, too slow, or an unexpected response. `hasAnswered`: only this key has no value, others may have one. */
+  | { readonly kind: 'failed'; readonly hasAnswered?: boolean };
+
+/**
+ * The source is there, but said nothing usable about this key. Anybody may ask for such keys, so they say nothing of the source: its
+ * breaker stays closed for the others.
+ */
+export const UNUSABLE = { kind: 'failed', hasAnswered: true } as const satisfies Fetched<never>;
+
+/** For data without a value. @param data undefined: it was not even JSON, as where a page of a proxy answers in place of the source */
+export function unusable(data: unknown): Fetched<never> {
+  return data === undefined ? { kind: 'failed' } : UNUSABLE;
+}
 
 /** Called after each call to a provider. Calls that budget or breaker blocked are not reported. */
 export type OnCall = (source: SourceName, outcome: Fetched<unknown>['kind']) => void;

@@ -5,8 +5,8 @@ import {
   type Dispatcher,
   type DispatcherOptions,
   startDispatcher,
-} from '../../../../src/control/webhooks/dispatch/dispatcher.ts';
-import type { AttemptRequest, AttemptResult } from '../../../../src/control/webhooks/ports.ts';
+} from '../../../../src/control/webhooks/dispatcher.ts';
+import type { AttemptRequest, AttemptResult } from '../../../../src/control/webhooks/send-attempt.ts';
 import type { DeliveryError } from '../../../../src/protocol/webhooks.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { type TestDatabase, withStore } from '../../store/fixtures.ts';

@@ -9,7 +9,6 @@ import { insertUser } from '../../../../src/store/tables/users.ts';
 import { NEVER_SERVED } from '../../../../src/store/webhooks/webhooks.ts';
 import type { TestDatabase } from '../../store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../store/postgres.ts';
-import { findRows, insertRows, oneRow, query } from '../../store/rows.ts';
 import { sqliteDatabase } from '../../store/sqlite.ts';
 
 /** Both engines, for scenarios that are the same on either. */
@@ -69,7 +68,7 @@ export async function addWebhook(
     created_by: null,
     ...more,
   };
-  await store.write((tx) => insertRows(tx, 'webhooks', webhook));
+  await store.write((tx) => tx.insertInto('webhooks').values(webhook).execute());
   return id;
 }
 
@@ -101,12 +100,14 @@ export async function enqueueIn(
       seq,
     };
   });
-  await insertRows(tx, 'webhook_deliveries', deliveries);
-  await query(
-    tx,
-    'update webhooks set next_due_at = case when next_due_at <= :at then next_due_at else :at end where id = :id',
-    { at, id: webhookId },
-  );
+  await tx.insertInto('webhook_deliveries').values(deliveries).execute();
+  await tx
+    .updateTable('webhooks')
+    .set((hook) => ({
+      next_due_at: hook.case().when('next_due_at', '<=', at).then(hook.ref('next_due_at')).else(at).end(),
+    }))
+    .where('id', '=', webhookId)
+    .execute();
   return deliveries.map((delivery) => delivery.id);
 }
 
@@ -121,12 +122,17 @@ export function enqueue(
 }
 
 export async function webhookOf(store: Store, id: string): Promise<WebhooksTable> {
-  return oneRow(store.read, 'webhooks', { where: { id } });
+  return store.read.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
 /** By number. */
 export async function deliveriesOf(store: Store, webhookId: string): Promise<WebhookDeliveriesTable[]> {
-  return findRows(store.read, 'webhook_deliveries', { where: { webhook_id: webhookId }, order: 'seq' });
+  return store.read
+    .selectFrom('webhook_deliveries')
+    .selectAll()
+    .where('webhook_id', '=', webhookId)
+    .orderBy('seq')
+    .execute();
 }
 
 /** How many deliveries of a webhook there are of each status. */

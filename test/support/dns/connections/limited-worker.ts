@@ -1,8 +1,8 @@
 /** A thread that listens for DNS over TCP on a shared port, as a DNS worker does. It never answers a question `wait`. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { CONNECTION_LIMITS } from '../../../../src/dns/connections/connection-limit.ts';
-import { ConnectionTable } from '../../../../src/dns/connections/connection-table.ts';
-import { listenTcp } from '../../../../src/dns/stream/tcp.ts';
+import { CONNECTION_LIMITS } from '../../../../src/dns/shared/admission.ts';
+import { ConnectionTable } from '../../../../src/dns/shared/connection-table.ts';
+import { listenTcp } from '../../../../src/dns/stream/stream-server.ts';
 import { setting } from '../fakes.ts';
 
 export interface LimitedWorkerData {

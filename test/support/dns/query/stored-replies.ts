@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Tag } from '../../../../src/dns/accounting/tag.ts';
-import type { PacketCache } from '../../../../src/dns/query/cache/packet-cache.ts';
-import { writeReply } from '../../../../src/dns/query/reply/reply.ts';
-import { finish } from '../../../../src/dns/query/signing/secure.ts';
-import { unsignedZone } from '../../../../src/dns/query/zone/served-zone.ts';
-import { makeZone } from '../../../../src/dns/query/zone/zones.ts';
+import type { PacketCache } from '../../../../src/dns/query/packet-cache.ts';
+import { finish, writeReply } from '../../../../src/dns/query/reply.ts';
+import { makeZone, unsignedZone } from '../../../../src/dns/query/zones.ts';
 import { encodeQuery } from '../../../../src/protocol/dns/message/query.ts';
 import { decodeRequest, isRequestFault } from '../../../../src/protocol/dns/message/request.ts';
 import { nameFromText } from '../../../../src/protocol/dns/name.ts';

@@ -1,6 +1,6 @@
 /** An addon without sockets: the test fills the slots of a batch, and sees what leaves when. */
 
-import type { UdpAddon, UdpLayout } from '../../../../src/dns/udp/addon.ts';
+import type { UdpAddon, UdpLayout } from '../../../../src/dns/udp/batch-listener.ts';
 import { labelOf } from '../fakes.ts';
 
 const SLOTS = 64;

@@ -6,12 +6,10 @@ import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import { describe, type TestOptions, test } from 'node:test';
 import { type PeerAddress, readAddress } from '../../../../src/base/network/address.ts';
-import { ServerCookies } from '../../../../src/dns/edns/cookies.ts';
-import { makeRateLimits } from '../../../../src/dns/rate-limit/rate-limit.ts';
-import { createRateMemory } from '../../../../src/dns/rate-limit/rate-table.ts';
-import type { Listener } from '../../../../src/dns/shared/listener.ts';
-import { queueShare } from '../../../../src/dns/shared/queue-share.ts';
-import type { Fate, ReplyLimiter, UdpOptions } from '../../../../src/dns/udp/reply-finisher.ts';
+import { ServerCookies } from '../../../../src/dns/shared/cookies.ts';
+import { type Listener, queueShare } from '../../../../src/dns/shared/listener.ts';
+import { createRateMemory, makeRateLimits } from '../../../../src/dns/shared/rate-limit.ts';
+import type { Fate, ReplyLimiter, UdpOptions } from '../../../../src/dns/udp/replies.ts';
 import { decodeMessage } from '../../../../src/protocol/dns/message/message.ts';
 import {
   echo,

@@ -1,8 +1,7 @@
 /** A worker thread that listens by batches. Its handler echoes, or never comes back, as the first octet of a query says. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadUdpAddon } from '../../../../src/dns/udp/addon.ts';
-import { listenUdpBatch } from '../../../../src/dns/udp/batch-listener.ts';
+import { listenUdpBatch, loadUdpAddon } from '../../../../src/dns/udp/batch-listener.ts';
 import { echo, setting } from '../fakes.ts';
 
 /** First octet of a query that the handler chokes on. */

@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { type FeedKey, feedKey } from '../../../../src/feed/batch/feed-key.ts';
-import type { KeyPair } from '../../../../src/feed/batch/hpke.ts';
-import { type FeedSigner, feedSigner } from '../../../../src/feed/batch/signature.ts';
+import type { KeyPair } from '../../../../src/feed/message/hpke.ts';
+import { type FeedKey, type FeedSigner, feedKey, feedSigner } from '../../../../src/feed/message/message.ts';
 
 /** PKCS#8 in front of a raw private key (RFC 8410 §7). */
 const ED25519 = '302e020100300506032b657004220420';

@@ -1,6 +1,6 @@
-import { type BatchHeader, type BatchSecrets, NO_HASH } from '../../../../src/feed/batch/batch.ts';
-import { FeedRefusedError } from '../../../../src/feed/batch/refusal.ts';
-import { type FeedVerifier, feedVerifier } from '../../../../src/feed/batch/signature.ts';
+import { type BatchHeader, type BatchSecrets, NO_HASH } from '../../../../src/feed/message/batch.ts';
+import { type FeedVerifier, feedVerifier } from '../../../../src/feed/message/message.ts';
+import { FeedRefusedError } from '../../../../src/feed/ports/refusal.ts';
 import type { Change } from '../../../../src/protocol/change.ts';
 import { countingNonces, hourKey, signingKeys } from './keys.ts';
 

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
-import { openBatch } from '../../../../src/feed/batch/batch.ts';
-import type { FeedRefusal } from '../../../../src/feed/batch/refusal.ts';
-import { FeedRefusedError } from '../../../../src/feed/batch/refusal.ts';
 import { BusError } from '../../../../src/feed/bus/bus.ts';
-import { type BusSource, openBusSource } from '../../../../src/feed/bus-source/bus-source.ts';
+import { openBatch } from '../../../../src/feed/message/batch.ts';
+import { type FeedRefusal, FeedRefusedError } from '../../../../src/feed/ports/refusal.ts';
 import {
   type Publisher,
   type PublisherEvent,
   startPublisher,
-} from '../../../../src/feed/publisher/publisher.ts';
-import { startResponder } from '../../../../src/feed/publisher/responder.ts';
+} from '../../../../src/feed/publish/publisher.ts';
+import { startResponder } from '../../../../src/feed/publish/responder.ts';
+import { type BusSource, openBusSource } from '../../../../src/feed/receive/bus-source.ts';
 import { createManualTimers, type ManualTimers } from '../../base/lifecycle/manual-timers.ts';
 import { createMemoryView, type MemoryView } from '../../view/memory-view.ts';
 import { verifier } from '../batch/messages.ts';

@@ -4,10 +4,11 @@ import {
   type Bus,
   BusError,
   type BusState,
+  chunkSubject,
   type Responder,
   type StreamMessage,
+  SUBJECTS,
 } from '../../../../src/feed/bus/bus.ts';
-import { chunkSubject, SUBJECTS } from '../../../../src/feed/bus/subjects.ts';
 
 /** Probabilities from 0 to 1, and the longest delay. Delays differ, so messages overtake one another. */
 export interface BusFaults {

@@ -1,8 +1,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import type { Bus } from '../../../../src/feed/bus/bus.ts';
+import { type Bus, STREAMS } from '../../../../src/feed/bus/bus.ts';
 import { type NatsBusOptions, openNatsBus } from '../../../../src/feed/bus/nats/nats-bus.ts';
-import { STREAMS } from '../../../../src/feed/bus/subjects.ts';
 import type { NatsServer } from './nats-server.ts';
 
 const MEGABYTE = 1_048_576;

@@ -1,8 +1,12 @@
-import { type FeedKey, feedKeyRing } from '../../../../src/feed/batch/feed-key.ts';
-import type { FeedRefusal } from '../../../../src/feed/batch/refusal.ts';
 import type { Bus } from '../../../../src/feed/bus/bus.ts';
-import type { ControlEnd } from '../../../../src/feed/exchange/control-end.ts';
-import { createExchange, type Exchange, type KeyOfNode } from '../../../../src/feed/exchange/node-end.ts';
+import { type FeedKey, feedKeyRing } from '../../../../src/feed/message/message.ts';
+import type { FeedRefusal } from '../../../../src/feed/ports/refusal.ts';
+import {
+  type ControlEnd,
+  createExchange,
+  type Exchange,
+  type KeyOfNode,
+} from '../../../../src/feed/rpc/rpc.ts';
 import { countingNonces, hourKey, signingKeys } from '../batch/keys.ts';
 import { secrets, verifier } from '../batch/messages.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FeedFault } from '../../../../src/feed/follower/feed-faults.ts';
 import {
   type Follower,
   type FollowerOptions,
   type FollowerState,
   startFollower,
 } from '../../../../src/feed/follower/follower.ts';
+import type { FeedFault } from '../../../../src/feed/follower/health.ts';
 import { createMemoryView, type MemoryFiles, type MemoryView } from '../../view/memory-view.ts';
 import { createFakeSource, type FakeSource } from '../fake-source.ts';
 

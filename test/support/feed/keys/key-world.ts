@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { FeedRefusal } from '../../../../src/feed/batch/refusal.ts';
-import type { FeedNode } from '../../../../src/feed/identity/nodes.ts';
-import type { NodeList } from '../../../../src/feed/identity/watch-nodes.ts';
 import { type KeyService, startKeyService } from '../../../../src/feed/keys/key-service.ts';
 import { type NodeKeyring, openNodeKeyring } from '../../../../src/feed/keys/node-keyring.ts';
+import type { FeedNode, NodeList } from '../../../../src/feed/nodes/nodes.ts';
+import type { FeedRefusal } from '../../../../src/feed/ports/refusal.ts';
 import { createManualTimers, type ManualTimers } from '../../base/lifecycle/manual-timers.ts';
 import { nodeKeys } from '../batch/keys.ts';
 import { secrets, verifier } from '../batch/messages.ts';

@@ -1,4 +1,4 @@
-import type { FeedKeyStore, StoredKey } from '../../../../src/feed/ports/key-store.ts';
+import type { FeedKeyStore, StoredKey } from '../../../../src/feed/ports/feed-store.ts';
 
 export interface MemoryFeedKeys extends FeedKeyStore {
   /** Every call rejects. */

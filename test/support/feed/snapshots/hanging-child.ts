@@ -1,7 +1,7 @@
 /** In the place of the process that makes snapshots: it writes its id into its folder, tells that it builds when `make` comes, answers that, and hangs on everything else. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ChildMessage, ParentMessage } from '../../../../src/feed/snapshots/process-messages.ts';
+import type { ChildMessage, ParentMessage } from '../../../../src/feed/snapshots/child-process.ts';
 
 process.on('message', (message: ParentMessage) => {
   if (message.type === 'start') writeFileSync(join(message.directory, `${process.pid}`), '');

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { type FeedKey, feedKeyRing } from '../../../../src/feed/batch/feed-key.ts';
-import type { FeedRefusal } from '../../../../src/feed/batch/refusal.ts';
 import type { Bus } from '../../../../src/feed/bus/bus.ts';
+import { type FeedKey, feedKeyRing } from '../../../../src/feed/message/message.ts';
+import type { FeedRefusal } from '../../../../src/feed/ports/refusal.ts';
 import type { FileFormat } from '../../../../src/feed/snapshots/manifest.ts';
+import { createSnapshotWriter, type SnapshotWriter } from '../../../../src/feed/snapshots/snapshot-maker.ts';
 import { createSnapshotReader, type SnapshotReader } from '../../../../src/feed/snapshots/snapshot-reader.ts';
-import { createSnapshotWriter, type SnapshotWriter } from '../../../../src/feed/snapshots/snapshot-writer.ts';
 import { hourKey } from '../batch/keys.ts';
 import { secrets, verifier } from '../batch/messages.ts';
 import { type MemorySnapshotFiles, memorySnapshotFiles } from './memory-files.ts';

@@ -1,8 +1,8 @@
 import { format } from 'node:util';
-import { plainJson } from '../../../../src/http/answers/document.ts';
-import type { ApiDeps } from '../../../../src/http/deps.ts';
-import { unlimited } from '../../../../src/http/limits/limiter.ts';
-import { createApi } from '../../../../src/http/server.ts';
+import { createApi } from '../../../../src/control/api.ts';
+import type { ApiDeps } from '../../../../src/control/api-deps.ts';
+import { plainJson } from '../../../../src/http/answers.ts';
+import { unlimited } from '../../../../src/http/limiter.ts';
 import { TEST_SERVICE } from '../server-parts.ts';
 import type { OpenApi } from './document.ts';
 

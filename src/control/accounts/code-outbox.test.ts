@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { type Mail, openMailer } from '../../outbound/mailer.ts';
+import { type CodeOutbox, codeLine, codeMail, openCodeOutbox } from './mails.ts';
+
+const PUBLIC_URL = 'https://api.example.test';
+const TLS = makeSelfSigned({ hosts: [], now: Date.now() });
+const mailTo = (to: string, code = '048213'): Mail => codeMail(to, code, PUBLIC_URL);
+
+interface World {
+  readonly outbox: CodeOutbox;
+  readonly taken: { readonly to: string; readonly secure: boolean; readonly text: string }[];
+  readonly lost: unknown[];
+}
+
+/** An outbox before a real mail server of this process. */
+async function withOutbox(
+  options: SMTPServerOptions,
+  run: (world: World) => Promise<void>,
+  deadlineMs = 5_000,
+): Promise<void> {
+  const taken: World['taken'] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    key: TLS.key,
+    cert: TLS.cert,
+    closeTimeout: 100,
+    onData(stream, session, done) {
+      const to = session.envelope.rcptTo[0]?.address ?? '';
+      void text(stream).then((content) => {
+        taken.push({ to, secure: session.secure, text: content });
+        done();
+      });
+    },
+    ...options,
+  });
+  server.on('error', () => {});
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+  const mailer = openMailer({ url: `smtp://127.0.0.1:${port}`, from: 'no-reply@example.test', deadlineMs });
+  const lost: unknown[] = [];
+  const outbox = openCodeOutbox({ mailer, onLost: (reason) => lost.push(reason), retryMs: [1, 1] });
+  try {
+    await run({ outbox, taken, lost });
+  } finally {
+    await outbox.stop();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+async function eventually(check: () => boolean): Promise<void> {
+  const end = performance.now() + 60_000;
+  while (!check()) {
+    assert.ok(performance.now() < end, 'nothing happened in 60 s');
+    await sleep(5);
+  }
+}
+
+const refusal = (): Error => Object.assign(new Error('no such mailbox'), { responseCode: 550 });
+
+describe('mails with sign-in codes', () => {
+  it('go over STARTTLS, and have one number of six digits', () =>
+    withOutbox({}, async ({ outbox, taken, lost }) => {
+      outbox.send(mailTo('ann@example.org'));
+      await eventually(() => taken.length === 1);
+      const [mail] = taken;
+      assert.deepEqual([mail?.to, mail?.secure], ['ann@example.org', true]);
+      const body = mail!.text.split('\r\n\r\n').slice(1).join('\r\n\r\n');
+      assert.deepEqual(body.match(/\d{6,}/g), ['048213']);
+      assert.match(mail!.text, /^Auto-Submitted: auto-generated\r$/m);
+      assert.deepEqual(lost, []);
+    }));
+
+  it('go in clear text to a server without STARTTLS', () =>
+    withOutbox({ disabledCommands: ['STARTTLS'] }, async ({ outbox, taken }) => {
+      outbox.send(mailTo('ann@example.org'));
+      await eventually(() => taken.length === 1);
+      assert.equal(taken[0]?.secure, false);
+    }));
+
+  it('are tried three times, then lost and reported', async () => {
+    let tries = 0;
+    await withOutbox(
+      {
+        onRcptTo(_address, _session, done) {
+          tries += 1;
+          done(refusal());
+        },
+      },
+      async ({ outbox, taken, lost }) => {
+        outbox.send(mailTo('ann@example.org'));
+        await eventually(() => lost.length === 1);
+        assert.deepEqual([lost, taken, tries], [['refused'], [], 3]);
+      },
+    );
+  });
+
+  it('reach the server after a refusal that passes', async () => {
+    let tries = 0;
+    await withOutbox(
+      {
+        onRcptTo(_address, _session, done) {
+          tries += 1;
+          done(tries === 1 ? refusal() : null);
+        },
+      },
+      async ({ outbox, taken, lost }) => {
+        outbox.send(mailTo('ann@example.org'));
+        await eventually(() => taken.length === 1);
+        assert.deepEqual(lost, []);
+      },
+    );
+  });
+
+  it('do not wait for a server that hangs: each has a deadline, and the sender goes on at once', () =>
+    withOutbox(
+      { onConnect() {} },
+      async ({ outbox, lost }) => {
+        outbox.send(mailTo('ann@example.org'));
+        assert.deepEqual(lost, []);
+        await eventually(() => lost.length === 1);
+      },
+      100,
+    ));
+
+  it('wait in bounded number behind a slow server, and a further code of an address leaves the one that waits (security finding 4)', async () => {
+    let release = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await withOutbox(
+      {
+        onMailFrom(_address, _session, done) {
+          void opened.then(() => done());
+        },
+      },
+      async ({ outbox, taken, lost }) => {
+        for (let i = 0; i < LIMITS.codeMails; i++) outbox.send(mailTo(`first${i}@example.org`));
+        for (let i = 1; i < LIMITS.codeMailsWaiting; i++) outbox.send(mailTo(`next${i}@example.org`));
+        outbox.send(mailTo('next1@example.org', '777111'));
+        assert.deepEqual(lost, []);
+        outbox.send(mailTo('late@example.org'));
+        assert.deepEqual(lost, ['overload']);
+        release();
+        const codes = (): string[] =>
+          taken
+            .filter(({ to }) => to === 'next1@example.org')
+            .map(({ text }) => /\d{6}(?=\r\n)/.exec(text)![0]);
+        await eventually(() => codes().length === 2);
+        assert.deepEqual(codes(), ['048213', '777111']);
+      },
+    );
+  });
+
+  it('after a stop none is taken', () =>
+    withOutbox({}, async ({ outbox, taken, lost }) => {
+      await outbox.stop();
+      outbox.send(mailTo('ann@example.org'));
+      assert.deepEqual([taken, lost], [[], ['overload']]);
+    }));
+});
+
+describe('texts with a sign-in code', () => {
+  it('have one number of six digits, whatever the origin is', () => {
+    for (const url of [PUBLIC_URL, 'https://h123456.example', 'http://localhost:65535']) {
+      assert.deepEqual(codeMail('a@b.c', '048213', url).text.match(/\d{6,}/g), ['048213']);
+    }
+  });
+
+  it('the line for the operator begins with the code', () => {
+    assert.match(codeLine('user123456@example.org', '048213'), /^048213 is the sign-in code of user123456@/);
+    assert.equal(codeLine('a@b.c', '048213').trim().includes('\n'), false);
+  });
+});

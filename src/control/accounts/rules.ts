@@ -1,0 +1,318 @@
+import { invalid, namespaceSuspended, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import { TIERS, type Tier } from '../../base/tiers.ts';
+import { type Actor, requireSession } from '../../http/actor.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { textOf } from '../../protocol/input/readers.ts';
+import { COUNT, resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
+import { required, shape } from '../../protocol/input/shape.ts';
+import { foldCase } from '../../protocol/names/labels.ts';
+import { markWork } from '../../store/engine/unit-marks.ts';
+import type { MemberRole, SignInMethod } from '../../store/schema.ts';
+import type { Db, Tx } from '../../store/store.ts';
+import {
+  closeCustomer,
+  hasSuspendedNamespace,
+  lockCustomer,
+  updateTier,
+} from '../../store/tables/customers.ts';
+import { countOtherOwners, membershipsOf } from '../../store/tables/organizations.ts';
+import { listSessions, revokeSession, revokeSessions, type SessionRow } from '../../store/tables/sessions.ts';
+import {
+  deleteUser,
+  findUserByEmail,
+  findUserWithCounts,
+  insertUser,
+  listUsersWithCounts,
+  type UserWithCounts,
+} from '../../store/tables/users.ts';
+import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
+import type { HasClock, HasIds, HasStore } from '../deps.ts';
+import { endWhatUserMade } from './membership.ts';
+import type { HasSessions, NewSession } from './sessions.ts';
+
+export interface UserResource {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'user' | 'admin';
+  readonly records_count: number;
+  readonly api_keys_count: number;
+  readonly namespaces_count: number;
+  readonly created_at: string;
+  /** Present only while the session acts for an organization. */
+  readonly organization?: ActiveOrganization;
+}
+
+interface ActiveOrganization {
+  readonly id: string;
+  readonly name: string;
+  /** Of the user. */
+  readonly role: MemberRole;
+}
+
+const ACTIVE_ORGANIZATION_SCHEMA = resourceSchema<ActiveOrganization>('ActiveOrganization', {
+  id: UUID,
+  name: { type: 'string', examples: ['Acme'] },
+  role: { type: 'string', enum: ['owner', 'member'] },
+});
+
+export const USER_SCHEMA = resourceSchema<UserResource>(
+  'User',
+  {
+    id: UUID,
+    email: { type: 'string', examples: ['me@example.com'] },
+    role: { type: 'string', enum: ['user', 'admin'] },
+    records_count: COUNT,
+    api_keys_count: COUNT,
+    namespaces_count: COUNT,
+    created_at: TIME,
+    organization: ACTIVE_ORGANIZATION_SCHEMA,
+  },
+  { organization: true },
+);
+
+interface UserListing extends UserResource {
+  readonly tier: Tier;
+}
+
+/** A mailbox and a host name, or a host without a dot such as localhost. */
+const EMAIL =
+  /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
+
+/** The stored form of an address; null when it is not valid. */
+export function normalizeEmail(text: string): string | null {
+  const email = foldCase(text.trim());
+  return email.length <= LIMITS.mailAddress && EMAIL.test(email) && !email.includes('..') ? email : null;
+}
+
+const NOTHING = { customer_name: null, records_count: 0, namespaces_count: 0, api_keys_count: 0 } as const;
+
+function userResource(user: UserWithCounts): UserResource {
+  return {
+    id: user.id,
+    email: user.email,
+    role: user.role,
+    records_count: user.records_count,
+    api_keys_count: user.api_keys_count,
+    namespaces_count: user.namespaces_count,
+    created_at: formatTime(user.created_at),
+  };
+}
+
+/** GET /me. @throws AppError 403 for an API key */
+export async function currentUser(deps: HasStore, actor: Actor): Promise<UserResource> {
+  requireSession(actor);
+  const { customerId: id, role } = actor;
+  const user = await findUser(deps, actor.userId, id);
+  const { customer_name: name } = user;
+  return {
+    ...userResource(user),
+    ...(name !== null && role !== null && { organization: { id, name, role } }),
+  };
+}
+
+/** The user who has just signed in, with their own customer. @throws AppError 404 when they were deleted since */
+export async function userOfSession(
+  deps: HasStore,
+  { userId }: Pick<NewSession, 'userId'>,
+): Promise<UserResource> {
+  return userResource(await findUser(deps, userId, userId));
+}
+
+async function findUser({ store }: HasStore, id: string, customerId: string): Promise<UserWithCounts> {
+  const user = await findUserWithCounts(store.read, id, customerId);
+  if (user === null) throw notFound('User');
+  return user;
+}
+
+type CreateDeps = HasStore & HasClock & HasIds;
+
+/** For the operator. @throws AppError 422 for an address that is invalid or in use */
+export async function createUser(deps: CreateDeps, email: string, tier: Tier): Promise<UserListing> {
+  const address = normalizeEmail(email);
+  if (address === null) throw invalid('email is not an email address');
+  const user = { id: deps.newId(), email: address, role: 'user', created_at: deps.clock() } as const;
+  const isNew = await deps.store.write((tx) => insertUser(tx, user, tier));
+  if (!isNew) throw invalid('email has already been taken');
+  return { ...userResource({ ...user, tier, ...NOTHING }), tier };
+}
+
+/**
+ * Moves a user's own customer to another tier. Records above a lower cap stay, and none can be added. The newest webhooks above a
+ * lower quota are paused; a higher quota does not enable them again.
+ * @throws AppError 404
+ */
+export async function setTier(
+  { store, clock }: HasStore & HasClock,
+  email: string,
+  tier: Tier,
+): Promise<void> {
+  const user = await store.write(async (tx) => {
+    const found = await findUserByEmail(tx, foldCase(email.trim()));
+    if (found === null) return null;
+    await lockCustomer(tx, found.id);
+    await updateTier(tx, found.id, tier);
+    await pauseWebhooksAbove(tx, found.id, TIERS[tier].webhooks, clock());
+    return found;
+  });
+  if (user === null) throw notFound('User');
+}
+
+/** For the operator. Oldest first. */
+export async function listUsers({ store }: HasStore): Promise<UserListing[]> {
+  const users = await listUsersWithCounts(store.read);
+  return users.map((user) => ({ ...userResource(user), tier: user.tier }));
+}
+
+/** A new session. */
+interface IssuedToken {
+  readonly token: string;
+  readonly sessionId: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** For the operator: signs a customer in. @throws AppError 404 */
+export async function issueToken(
+  { store, sessions }: HasStore & HasSessions,
+  email: string,
+): Promise<IssuedToken> {
+  const user = await findUserByEmail(store.read, foldCase(email.trim()));
+  if (user === null) throw notFound('User');
+  const session = await store.write((tx) => sessions.begin(tx, user.id, 'cli'));
+  return { token: await sessions.token(session), sessionId: session.sessionId, expiresAt: session.expiresAt };
+}
+
+interface SessionResource {
+  readonly id: string;
+  readonly method: SignInMethod;
+  /** The session that the request came with. */
+  readonly current: boolean;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly expires_at: string;
+}
+
+export const SESSION_SCHEMA = resourceSchema<SessionResource>('Session', {
+  id: UUID,
+  method: { type: 'string', enum: ['code', 'passkey', 'cli'] },
+  current: { type: 'boolean', description: 'The session of this request' },
+  created_at: TIME,
+  last_used_at: { ...TIME_OR_NULL, description: 'At most a minute behind' },
+  expires_at: TIME,
+});
+
+type Deps = HasStore & HasClock;
+
+function sessionResource(row: SessionRow, currentId: string | null): SessionResource {
+  return {
+    id: row.id,
+    method: row.method,
+    current: row.id === currentId,
+    created_at: formatTime(row.created_at),
+    last_used_at: row.last_used_at === null ? null : formatTime(row.last_used_at),
+    expires_at: formatTime(row.expires_at),
+  };
+}
+
+/** Newest first. @throws AppError 403 for an API key */
+export async function listOwnSessions({ store, clock }: Deps, actor: Actor): Promise<SessionResource[]> {
+  requireSession(actor);
+  const rows = await listSessions(store.read, actor.userId, clock());
+  return rows.map((row) => sessionResource(row, actor.sessionId));
+}
+
+/** Signs out one session at once. @throws AppError 403 for an API key; 404 */
+export async function endOwnSession({ store, clock }: Deps, actor: Actor, id: string): Promise<void> {
+  requireSession(actor);
+  const ended = await store.write((tx) => revokeSession(tx, id, actor.userId, clock()));
+  if (!ended) throw notFound('Session');
+}
+
+/** Signs out the session of the request. @throws AppError 403 for an API key */
+export async function signOut({ store, clock }: Deps, actor: Actor): Promise<void> {
+  requireSession(actor);
+  await store.write((tx) => revokeSession(tx, actor.sessionId, actor.userId, clock()));
+}
+
+/** Signs out everywhere, the session of the request included. @throws AppError 403 for an API key */
+export async function endOwnSessions({ store, clock }: Deps, actor: Actor): Promise<void> {
+  requireSession(actor);
+  await store.write((tx) => revokeSessions(tx, actor.userId, clock()));
+}
+
+/** For the operator: a user's sessions, newest first. @throws AppError 404 */
+export async function sessionsOf({ store, clock }: Deps, email: string): Promise<SessionResource[]> {
+  const rows = await listSessions(store.read, await userIdOf(store.read, email), clock());
+  return rows.map((row) => sessionResource(row, null));
+}
+
+/** For the operator: signs a user out everywhere. @returns how many sessions ended. @throws AppError 404 */
+export async function endSessionsOf({ store, clock }: Deps, email: string): Promise<number> {
+  return store.write(async (tx) => revokeSessions(tx, await userIdOf(tx, email), clock()));
+}
+
+async function userIdOf(db: Db, email: string): Promise<string> {
+  const user = await findUserByEmail(db, foldCase(email.trim()));
+  if (user === null) throw notFound('User');
+  return user.id;
+}
+
+/** The address, typed again: proof that the user means it. */
+export const ACCOUNT_DELETION = shape('AccountDeletion', {
+  email: required(textOf({ examples: ['me@example.com'] })),
+});
+
+const OTHER_ADDRESS = 'email is not the address of this account';
+const LAST_OWNER =
+  'The last owner of an organization cannot delete the account: make another member an owner first';
+
+/**
+ * DELETE /me. Signed out everywhere, with the address free, when it returns; the rest goes in later units.
+ * @throws AppError 403 for an API key, or with a suspended namespace; 422 for another address, or the last owner of an organization
+ */
+export async function deleteOwnAccount(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  body: JsonObject,
+): Promise<void> {
+  requireSession(actor);
+  const { userId } = actor;
+  const { email } = ACCOUNT_DELETION.parse(body, undefined);
+  await store.write(async (tx) => {
+    const user = await findUserByEmail(tx, foldCase(email.trim()));
+    if (user?.id !== userId) throw invalid(OTHER_ADDRESS);
+    await lockCustomer(tx, userId);
+    // Its name would be free again: the suspension could be ended so.
+    if (await hasSuspendedNamespace(tx, userId)) throw namespaceSuspended();
+    await closeAccount(tx, userId, clock());
+  });
+}
+
+/** For the operator, also with suspended namespaces. @throws AppError 404; 422 for the last owner of an organization */
+export async function deleteAccount({ store, clock }: HasStore & HasClock, email: string): Promise<void> {
+  await store.write(async (tx) => {
+    const user = await findUserByEmail(tx, foldCase(email.trim()));
+    if (user === null) throw notFound('User');
+    await lockCustomer(tx, user.id);
+    await closeAccount(tx, user.id, clock());
+  });
+}
+
+/**
+ * Deletes the user, with sessions, passkeys and memberships, what the user made in organizations, and the keys; closes the webhooks; and leaves the namespaces to later
+ * units (`namespaces/deletion.ts`). Nothing that is left names a person.
+ */
+async function closeAccount(tx: Tx, id: string, now: number): Promise<void> {
+  for (const { customer_id: organization, role } of await membershipsOf(tx, id)) {
+    await lockCustomer(tx, organization);
+    if (role === 'owner' && (await countOtherOwners(tx, organization, id)) === 0) throw invalid(LAST_OWNER);
+    await endWhatUserMade(tx, organization, id, now);
+  }
+  await closeWebhooks(tx, id);
+  await closeCustomer(tx, id);
+  await deleteUser(tx, id);
+  markWork(tx, 'deletions');
+  markWork(tx, 'credentials');
+}

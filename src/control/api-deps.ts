@@ -1,0 +1,52 @@
+import type { SecretEncryption } from '../base/secret-encryption.ts';
+import type { HttpDeps } from '../http/server.ts';
+import type { HasSessions } from './accounts/sessions.ts';
+import type { HasCodes } from './accounts/sign-in.ts';
+import type { HasZoneLength } from './deps.ts';
+import type { HasInvitationMail } from './organizations/invitations.ts';
+import type { HasChallenges } from './passkeys/webauthn.ts';
+import type { HasNodes } from './usage/propagation.ts';
+import type { HasBilling } from './usage/rules.ts';
+import type { WebhookDeps } from './webhooks/rules.ts';
+
+/** What the composition root knows of the server. */
+export interface ServiceFacts {
+  /** Of the program. */
+  readonly version: string;
+  /** Full names without a trailing dot. */
+  readonly zones: readonly string[];
+  readonly features: Features;
+  /** Ports that listen; null: this process answers no DNS. */
+  readonly dnsPorts: () => { readonly dns: number; readonly dot: number; readonly doh: number } | null;
+}
+
+export interface Features {
+  readonly organizations: boolean;
+  readonly datasets: boolean;
+  readonly datasets_asof: boolean;
+  readonly billing: boolean;
+  readonly passkeys: boolean;
+  readonly sign_up: boolean;
+  /** Whether requests and writes are limited in number. */
+  readonly rate_limits: boolean;
+}
+
+/** What the routes of the API, and the server around them, need. */
+export interface ApiDeps
+  extends Omit<HttpDeps, 'credentials'>,
+    WebhookDeps,
+    HasZoneLength,
+    HasSessions,
+    HasCodes,
+    HasChallenges,
+    HasInvitationMail,
+    HasBilling,
+    HasNodes {
+  /** Whether users may share what belongs to an organization. */
+  readonly organizations: boolean;
+  /** Begins to send a sign-in code by mail, or prints it, and returns at once. */
+  readonly sendCode: (email: string, code: string) => void;
+  /** Encrypts stored answers of POST requests. */
+  readonly answers: SecretEncryption;
+  readonly service: ServiceFacts;
+}

@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { Credentials } from '../http/guard.ts';
+import { createServer } from '../http/server.ts';
+import { accountRoutes, signInRoutes } from './accounts/api.ts';
+import type { ApiDeps } from './api-deps.ts';
+import { datasetRoutes } from './datasets/api.ts';
+import { apiKeyRoutes } from './keys/api.ts';
+import { openApiKeys } from './keys/rules.ts';
+import { namespaceRoutes, queryTokenRoutes } from './namespaces/api.ts';
+import { organizationRoutes } from './organizations/api.ts';
+import { passkeyRoutes } from './passkeys/api.ts';
+import { queryLogRoutes } from './query-log/api.ts';
+import { recordRoutes } from './records/api.ts';
+import { serviceRoutes } from './service.ts';
+import { usageRoutes } from './usage/api.ts';
+import { webhookRoutes } from './webhooks/api.ts';
+
+const RESOURCES = [
+  recordRoutes,
+  namespaceRoutes,
+  queryTokenRoutes,
+  apiKeyRoutes,
+  webhookRoutes,
+  usageRoutes,
+  queryLogRoutes,
+  passkeyRoutes,
+  accountRoutes,
+  signInRoutes,
+];
+
+/** The REST API of the product. See `createServer`. */
+export function createApi(deps: ApiDeps): FastifyInstance {
+  return createServer({ ...deps, credentials: credentialsOf(deps) }, (api, routes) => {
+    for (const routesOf of RESOURCES) routesOf(api, deps);
+    if (deps.organizations) organizationRoutes(api, deps);
+    if (deps.service.features.datasets) datasetRoutes(api, deps);
+    serviceRoutes(api, deps, routes);
+  });
+}
+
+function credentialsOf(deps: ApiDeps): Credentials {
+  const { sessions, organizations } = deps;
+  const apiKeys = openApiKeys(deps, deps.onError ?? (() => {}));
+  return {
+    apiKey: (token) => apiKeys.authenticate(token),
+    async session(token) {
+      const actor = await sessions.authenticate(token);
+      // Without organizations, a session that acts for one does not count: it could not leave it. A user's own customer has the user's id.
+      return organizations || actor?.customerId === actor?.userId ? actor : null;
+    },
+    async settle() {
+      await Promise.all([apiKeys.settle(), sessions.settle()]);
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '../base/clock.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** Dependencies of use cases. A use case names only those that it needs: `HasStore & HasClock`. */
+export interface HasStore {
+  readonly store: Store;
+}
+
+/** Runs a unit of work, as `Store.write` does. */
+export type Unit = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+
+export interface HasUnit {
+  /**
+   * Runs the one unit of work of the use case, whose value is its result. That of a request also takes the idempotency key, stores the
+   * result under it, and notes where the unit stands in the feed (`unit.ts`). Elsewhere it is `store.write`.
+   */
+  readonly unit: Unit;
+}
+
+export interface HasClock {
+  readonly clock: Clock;
+}
+
+export interface HasRandom {
+  /** Cryptographically secure random octets, for tokens. */
+  readonly random: (bytes: number) => Uint8Array;
+}
+
+export interface HasIds {
+  /** A lower-case UUID. */
+  readonly newId: () => string;
+}
+
+export interface HasZoneLength {
+  /** Letters of the longest zone, without a trailing dot. It bounds record keys. */
+  readonly zoneLength: number;
+}

@@ -1,0 +1,218 @@
+import { createHash } from 'node:crypto';
+import { AppError, invalid, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import { type Actor, type ApiOperation, requireOwner, requireSession } from '../../http/actor.ts';
+import { type Fields, isText, type JsonObject } from '../../protocol/input/fields.ts';
+import { FUTURE_TIME_OR_NULL, listOf, nameOf } from '../../protocol/input/readers.ts';
+import {
+  arrayOf,
+  HEX_SECRET,
+  resourceSchema,
+  TIME,
+  TIME_OR_NULL,
+  UUID,
+} from '../../protocol/input/schema.ts';
+import { nested, optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { folded, isLabel } from '../../protocol/names/labels.ts';
+import {
+  type ApiKeyRow,
+  countApiKeys,
+  deleteApiKey,
+  findLiveApiKey,
+  insertApiKey,
+  listApiKeys,
+  touchApiKey,
+} from '../../store/tables/api-keys.ts';
+import { findNamespacesByName } from '../../store/tables/namespaces.ts';
+import { holdCustomer } from '../accounts/membership.ts';
+import { lastUses } from '../accounts/sessions.ts';
+import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
+
+/** Lists have no repetitions. Empty: both operations, or all namespaces. */
+interface NewApiKey {
+  readonly name: string;
+  readonly operations: readonly ApiOperation[];
+  readonly namespaces: readonly string[];
+  /** Milliseconds since the epoch, or null: never. */
+  readonly expiresAt: number | null;
+}
+
+const OPERATIONS_SCHEMA = { enum: ['read', 'write'] } as const;
+
+const NAMES = listOf(LIMITS.apiKeyNamespaces, isText, 'strings', { type: 'string' });
+
+const NAMESPACES: Reader<readonly string[]> = {
+  schema: { ...NAMES.schema, description: 'Names of your namespaces. Empty: all' },
+  read(fields: Fields, name, context) {
+    const names = folded(NAMES.read(fields, name, context));
+    if (names?.every(isLabel) === false) fields.fault(name, 'has a namespace that does not exist');
+    return names;
+  },
+};
+
+const SCOPES = shape('NewApiKeyScopes', {
+  operations: optional(
+    listOf(LIMITS.scopeOperations, isOperation, 'read and write', OPERATIONS_SCHEMA, {
+      description: 'Empty: both. Neither implies the other',
+    }),
+  ),
+  namespaces: optional(NAMESPACES),
+});
+
+export const NEW_API_KEY = shape('NewApiKey', {
+  name: required(nameOf(LIMITS.apiKeyName, 'deploy')),
+  scopes: optional(nested(SCOPES)),
+  expires_at: optional(FUTURE_TIME_OR_NULL),
+});
+
+/** Reads the body of POST /api_keys. @throws AppError 422 with every fault */
+function parseNewApiKey(body: JsonObject, now: number): NewApiKey {
+  const { name, scopes, expires_at: expiresAt = null } = NEW_API_KEY.parse(body, { now });
+  return { name, operations: scopes?.operations ?? [], namespaces: scopes?.namespaces ?? [], expiresAt };
+}
+
+function isOperation(value: unknown): value is ApiOperation {
+  return value === 'read' || value === 'write';
+}
+
+const TOKEN_BYTES = 32;
+
+interface ApiKeyResource {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: { readonly operations: readonly ApiOperation[]; readonly namespaces: readonly string[] };
+  readonly last_used_at: string | null;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+}
+
+/** The token, 64 lower-case hexadecimal letters, is in this response only. */
+interface CreatedApiKey extends ApiKeyResource {
+  readonly token: string;
+}
+
+const API_KEY_FIELDS = {
+  id: UUID,
+  name: { type: 'string', examples: ['deploy'] },
+  scopes: resourceSchema<ApiKeyResource['scopes']>('ApiKeyScopes', {
+    operations: arrayOf(OPERATIONS_SCHEMA, { description: 'Empty: both' }),
+    namespaces: arrayOf({ type: 'string', examples: ['acme'] }, { description: 'Empty: all' }),
+  }),
+  last_used_at: { ...TIME_OR_NULL, description: 'Moves at most once a minute' },
+  expires_at: TIME_OR_NULL,
+  created_at: TIME,
+} as const;
+
+export const API_KEY_SCHEMA = resourceSchema<ApiKeyResource>('ApiKey', API_KEY_FIELDS);
+
+export const CREATED_API_KEY_SCHEMA = resourceSchema<CreatedApiKey>('CreatedApiKey', {
+  ...API_KEY_FIELDS,
+  token: { ...HEX_SECRET, description: 'In this answer only' },
+});
+
+/** Lower-case hex SHA-256. The token is not stored. */
+function apiKeyDigest(token: string): string {
+  return createHash('sha256').update(token, 'latin1').digest('hex');
+}
+
+function apiKeyResource(row: ApiKeyRow): ApiKeyResource {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: { operations: JSON.parse(row.operations), namespaces: JSON.parse(row.namespaces) },
+    last_used_at: formatTimeOrNull(row.last_used_at),
+    expires_at: formatTimeOrNull(row.expires_at),
+    created_at: formatTime(row.created_at),
+  };
+}
+
+/** @throws AppError 403 for an API key or a member who is no owner; 422 for faults, namespaces that are not the customer's, too many keys */
+export async function createApiKey(
+  deps: HasUnit & HasClock & HasRandom & HasIds,
+  actor: Actor,
+  body: JsonObject,
+): Promise<CreatedApiKey> {
+  requireOwner(actor);
+  const now = deps.clock();
+  const { name, operations, namespaces, expiresAt } = parseNewApiKey(body, now);
+  const token = Buffer.from(deps.random(TOKEN_BYTES)).toString('hex');
+  const row: ApiKeyRow = {
+    id: deps.newId(),
+    customer_id: actor.customerId,
+    name,
+    digest: apiKeyDigest(token),
+    operations: JSON.stringify(operations),
+    namespaces: JSON.stringify(namespaces),
+    last_used_at: null,
+    expires_at: expiresAt,
+    created_at: now,
+  };
+  return deps.unit(async (tx) => {
+    await holdCustomer(tx, actor.customerId);
+    const owned = await findNamespacesByName(tx, namespaces, actor.customerId);
+    if (!namespaces.every((it) => owned.has(it))) {
+      throw invalid('scopes.namespaces has a namespace that does not exist');
+    }
+    if ((await countApiKeys(tx, actor.customerId)) >= LIMITS.apiKeysPerCustomer) {
+      throw new AppError('quota_exceeded', 'API key limit of the account reached');
+    }
+    await insertApiKey(tx, row);
+    return { ...apiKeyResource(row), token };
+  });
+}
+
+/** Oldest first. @throws AppError 403 for an API key */
+export async function listOwnApiKeys(deps: HasStore, actor: Actor): Promise<ApiKeyResource[]> {
+  requireSession(actor);
+  return (await listApiKeys(deps.store.read, actor.customerId)).map(apiKeyResource);
+}
+
+/** Revokes a key at once and for good. @throws AppError 403 for an API key or a member who is no owner, 404 */
+export async function deleteOwnApiKey(deps: HasStore, actor: Actor, id: string): Promise<void> {
+  requireOwner(actor);
+  const deleted = await deps.store.write((tx) => deleteApiKey(tx, id, actor.customerId));
+  if (!deleted) throw notFound('API key');
+}
+
+const BOTH: readonly ApiOperation[] = ['read', 'write'];
+
+interface ApiKeys {
+  /** Null: unknown, revoked or expired. Reads the database on every call. */
+  authenticate(token: string): Promise<Actor | null>;
+  /** Waits for updates of `last_used_at` under way. */
+  settle(): Promise<void>;
+}
+
+/** @param onError called when an update of `last_used_at` failed; the request does not wait for it */
+export function openApiKeys(
+  { store, clock }: HasStore & HasClock,
+  onError: (error: unknown) => void,
+): ApiKeys {
+  const uses = lastUses(
+    clock,
+    (id, now, before) => store.write((tx) => touchApiKey(tx, id, now, before)),
+    onError,
+  );
+  return {
+    async authenticate(token) {
+      const key = await findLiveApiKey(store.read, apiKeyDigest(token), clock());
+      if (key === null) return null;
+      uses.note(key.id, key.last_used_at);
+      const operations: readonly ApiOperation[] = JSON.parse(key.operations);
+      const namespaces: readonly string[] = JSON.parse(key.namespaces);
+      return {
+        customerId: key.customer_id,
+        personId: key.person_id,
+        userId: null,
+        sessionId: null,
+        role: null,
+        tier: key.tier,
+        via: 'api_key',
+        operations: new Set(operations.length === 0 ? BOTH : operations),
+        namespaces: namespaces.length === 0 ? null : new Set(namespaces),
+      };
+    },
+    settle: () => uses.settle(),
+  };
+}

@@ -1,0 +1,391 @@
+import {
+  AppError,
+  forbidden,
+  invalid,
+  namespaceSuspended,
+  notFound,
+  unauthenticated,
+} from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { formatTime } from '../../base/text/time.ts';
+import { TIERS, type Tier } from '../../base/tiers.ts';
+import { type Actor, requireSession } from '../../http/actor.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { nameOf } from '../../protocol/input/readers.ts';
+import { COUNT, HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
+import { optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { markWork } from '../../store/engine/unit-marks.ts';
+import type { MemberRole } from '../../store/schema.ts';
+import type { Db, Tx } from '../../store/store.ts';
+import {
+  closeCustomer,
+  hasSuspendedNamespace,
+  lockCustomer,
+  updateTier,
+} from '../../store/tables/customers.ts';
+import {
+  allOrganizations,
+  countOtherOwners,
+  deleteMember,
+  findMember,
+  findOrganization,
+  insertOrganization,
+  listMembers,
+  listOrganizations,
+  type MemberRow,
+  type OrganizationRow,
+  renameOrganization,
+  setMemberRole,
+  setSessionCustomer,
+} from '../../store/tables/organizations.ts';
+import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
+import { endWhatUserMade, holdCustomer } from '../accounts/membership.ts';
+import { normalizeEmail } from '../accounts/rules.ts';
+import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
+
+export interface OrganizationResource {
+  readonly id: string;
+  readonly name: string;
+  /** Of the caller. */
+  readonly role: MemberRole;
+  readonly tier: Tier;
+  readonly members_count: number;
+  readonly created_at: string;
+}
+
+interface MemberResource {
+  readonly user_id: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly created_at: string;
+}
+
+export interface InvitationResource {
+  readonly id: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly expires_at: string;
+  readonly created_at: string;
+}
+
+const UUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const TOKEN_TEXT = new RegExp(HEX_SECRET.pattern);
+const ROLES: readonly MemberRole[] = ['owner', 'member'];
+const EMAIL_SCHEMA = { type: 'string', examples: ['colleague@example.com'] } as const;
+const ROLE_SCHEMA = { type: 'string', enum: ROLES } as const;
+const NAME_SCHEMA = { type: 'string', examples: ['Acme'] } as const;
+
+export const ORGANIZATION_SCHEMA = resourceSchema<OrganizationResource>('Organization', {
+  id: UUID,
+  name: NAME_SCHEMA,
+  role: { ...ROLE_SCHEMA, description: 'Of the caller' },
+  tier: { type: 'string', enum: Object.keys(TIERS) },
+  members_count: COUNT,
+  created_at: TIME,
+});
+
+export const MEMBER_SCHEMA = resourceSchema<MemberResource>('Member', {
+  user_id: UUID,
+  email: EMAIL_SCHEMA,
+  role: ROLE_SCHEMA,
+  created_at: TIME,
+});
+
+export const INVITATION_SCHEMA = resourceSchema<InvitationResource>('Invitation', {
+  id: UUID,
+  email: EMAIL_SCHEMA,
+  role: ROLE_SCHEMA,
+  expires_at: TIME,
+  created_at: TIME,
+});
+
+const EMAIL: Reader<string> = {
+  schema: EMAIL_SCHEMA,
+  read(fields, name) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    const email = normalizeEmail(text);
+    if (email !== null) return email;
+    fields.fault(name, 'is not an email address');
+    return undefined;
+  },
+};
+
+const ROLE: Reader<MemberRole> = {
+  schema: ROLE_SCHEMA,
+  read(fields, name) {
+    const text = fields.text(name);
+    const role = ROLES.find((known) => known === text);
+    if (text !== undefined && role === undefined) fields.fault(name, 'must be owner or member');
+    return role;
+  },
+};
+
+const ID_OR_NULL: Reader<string | null> = {
+  schema: { ...UUID, type: ['string', 'null'] },
+  read(fields, name) {
+    if (fields.isNull(name)) return null;
+    const text = fields.text(name);
+    if (text === undefined || UUID_TEXT.test(text)) return text?.toLowerCase();
+    fields.fault(name, 'must be an id or null');
+    return undefined;
+  },
+};
+
+const TOKEN: Reader<string> = {
+  schema: HEX_SECRET,
+  read(fields, name) {
+    const text = fields.text(name);
+    if (text === undefined || TOKEN_TEXT.test(text)) return text;
+    fields.fault(name, 'is not the token of an invitation');
+    return undefined;
+  },
+};
+
+export const NEW_ORGANIZATION = shape('NewOrganization', {
+  name: required(nameOf(LIMITS.organizationName, 'Acme')),
+});
+
+export const MEMBER_PATCH = shape('MemberPatch', { role: required(ROLE) });
+
+export const NEW_INVITATION = shape('NewInvitation', { email: required(EMAIL), role: optional(ROLE) });
+
+export const ACCEPTANCE = shape('InvitationAcceptance', { token: required(TOKEN) });
+
+export const SESSION_SWITCH = shape('SessionOrganization', { organization_id: required(ID_OR_NULL) });
+
+export function organizationResource(row: OrganizationRow): OrganizationResource {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role,
+    tier: row.tier,
+    members_count: row.members_count,
+    created_at: formatTime(row.created_at),
+  };
+}
+
+/** The organization as the user sees it. @throws AppError 404 also for one that the user does not belong to */
+export async function memberOf(db: Db, id: string, userId: string): Promise<OrganizationRow> {
+  const row = await findOrganization(db, id, userId);
+  if (row === null) throw notFound('Organization');
+  return row;
+}
+
+/**
+ * Holds the organization's row until the unit ends, so that changes of its members come one after the other.
+ * @throws AppError 404 see `memberOf`; 403 for a user who is no owner
+ */
+export async function lockAsOwner(tx: Tx, id: string, userId: string): Promise<OrganizationRow> {
+  await lockCustomer(tx, id);
+  const row = await memberOf(tx, id, userId);
+  if (row.role !== 'owner') throw forbidden('Only an owner of the organization may do this');
+  return row;
+}
+
+/** The caller becomes its first owner. @throws AppError 403 for an API key; 422 for faults or too many organizations */
+export async function createOrganization(
+  { unit, clock, newId }: HasUnit & HasClock & HasIds,
+  actor: Actor,
+  body: JsonObject,
+): Promise<OrganizationResource> {
+  requireSession(actor);
+  const { userId } = actor;
+  const { name } = NEW_ORGANIZATION.parse(body, {});
+  const row = { id: newId(), name, tier: 'free', created_at: clock() } as const;
+  return unit(async (tx) => {
+    await holdCustomer(tx, userId);
+    await requireRoomOf(tx, userId);
+    await insertOrganization(tx, row, userId);
+    return organizationResource({ ...row, role: 'owner', members_count: 1 });
+  });
+}
+
+/** A user belongs to a limited number of organizations. The caller holds the row of the user's own customer. */
+export async function requireRoomOf(tx: Tx, userId: string): Promise<void> {
+  const all = await listOrganizations(tx, userId);
+  if (all.length >= LIMITS.organizationsPerUser) {
+    throw new AppError('quota_exceeded', 'Organization limit of the account reached');
+  }
+}
+
+/** Those that the caller belongs to, oldest first. @throws AppError 403 for an API key */
+export async function listOwnOrganizations(
+  { store }: HasStore,
+  actor: Actor,
+): Promise<OrganizationResource[]> {
+  requireSession(actor);
+  return (await listOrganizations(store.read, actor.userId)).map(organizationResource);
+}
+
+/** @throws AppError 403 for an API key, 404 */
+export async function getOrganization(
+  { store }: HasStore,
+  actor: Actor,
+  id: string,
+): Promise<OrganizationResource> {
+  requireSession(actor);
+  return organizationResource(await memberOf(store.read, id, actor.userId));
+}
+
+/** @throws AppError 403 for an API key or a user who is no owner, 404, 422 */
+export async function patchOrganization(
+  { store }: HasStore,
+  actor: Actor,
+  id: string,
+  body: JsonObject,
+): Promise<OrganizationResource> {
+  requireSession(actor);
+  const { userId } = actor;
+  const { name } = NEW_ORGANIZATION.parse(body, {});
+  return store.write(async (tx) => {
+    const row = await lockAsOwner(tx, id, userId);
+    await renameOrganization(tx, id, name);
+    return organizationResource({ ...row, name });
+  });
+}
+
+/**
+ * POST /auth/organization: from now on the session acts for the organization, or with null for the user's own customer.
+ * @throws AppError 403 for an API key, 404 for an organization that the user does not belong to, 422
+ */
+export async function switchOrganization(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  body: JsonObject,
+): Promise<{ readonly organization: OrganizationResource | null }> {
+  requireSession(actor);
+  const { userId, sessionId } = actor;
+  const { organization_id: id } = SESSION_SWITCH.parse(body, {});
+  return store.write(async (tx) => {
+    // Held against a removal of the member, which ends the sessions of the organization.
+    await lockCustomer(tx, id ?? userId);
+    const row = id === null ? null : await memberOf(tx, id, userId);
+    if (!(await setSessionCustomer(tx, sessionId, id ?? userId, clock()))) {
+      throw unauthenticated('Credentials are not valid');
+    }
+    return { organization: row && organizationResource(row) };
+  });
+}
+
+const LAST_OWNER = 'The last owner of an organization must stay its owner';
+
+function memberResource(row: MemberRow): MemberResource {
+  return { user_id: row.user_id, email: row.email, role: row.role, created_at: formatTime(row.created_at) };
+}
+
+/** Longest membership first. @throws AppError 403 for an API key, 404 */
+export async function listOrganizationMembers(
+  { store }: HasStore,
+  actor: Actor,
+  id: string,
+): Promise<MemberResource[]> {
+  requireSession(actor);
+  await memberOf(store.read, id, actor.userId);
+  return (await listMembers(store.read, id)).map(memberResource);
+}
+
+/** @throws AppError 403 for an API key or a user who is no owner, 404, 422 for faults or the last owner */
+export async function patchMember(
+  { store }: HasStore,
+  actor: Actor,
+  id: string,
+  memberId: string,
+  body: JsonObject,
+): Promise<MemberResource> {
+  requireSession(actor);
+  const { userId } = actor;
+  const { role } = MEMBER_PATCH.parse(body, {});
+  return store.write(async (tx) => {
+    await lockAsOwner(tx, id, userId);
+    const member = await findMember(tx, id, memberId);
+    if (member === null) throw notFound('Member');
+    if (role !== 'owner') await requireOtherOwner(tx, id, member);
+    await setMemberRole(tx, id, memberId, role);
+    return memberResource({ ...member, role });
+  });
+}
+
+/**
+ * An owner removes a member, or a member leaves. The sessions in which that user acts for the organization end in the same
+ * unit of work, and so do the query tokens and webhooks that the user made in it.
+ * @throws AppError 403 for an API key, or a user who is no owner and removes another; 404; 422 for the last owner
+ */
+export async function removeMember(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  id: string,
+  memberId: string,
+): Promise<void> {
+  requireSession(actor);
+  const { userId } = actor;
+  await store.write(async (tx) => {
+    await lockCustomer(tx, id);
+    const { role } = await memberOf(tx, id, userId);
+    if (role !== 'owner' && memberId !== userId) {
+      throw forbidden('Only an owner of the organization may do this');
+    }
+    const member = await findMember(tx, id, memberId);
+    if (member === null) throw notFound('Member');
+    await requireOtherOwner(tx, id, member);
+    const now = clock();
+    await endWhatUserMade(tx, id, memberId, now);
+    await deleteMember(tx, id, memberId, now);
+  });
+}
+
+async function requireOtherOwner(tx: Tx, id: string, member: MemberRow): Promise<void> {
+  if (member.role !== 'owner') return;
+  if ((await countOtherOwners(tx, id, member.user_id)) === 0) throw invalid(LAST_OWNER);
+}
+
+/**
+ * Closes an organization: nobody finds it, no session or API key of it counts, and its webhooks send nothing more. Later units delete
+ * its namespaces and at last itself (`namespaces/deletion.ts`), as with the account of a user.
+ * @throws AppError 403 for an API key, a user who is no owner, or with a suspended namespace; 404
+ */
+export async function deleteOrganization({ store }: HasStore, actor: Actor, id: string): Promise<void> {
+  requireSession(actor);
+  const { userId } = actor;
+  await store.write(async (tx) => {
+    await lockAsOwner(tx, id, userId);
+    // Its name would be free again: the suspension could be ended so.
+    if (await hasSuspendedNamespace(tx, id)) throw namespaceSuspended();
+    await closeWebhooks(tx, id);
+    await closeCustomer(tx, id);
+    markWork(tx, 'deletions');
+    markWork(tx, 'credentials');
+  });
+}
+
+interface OrganizationListing {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: Tier;
+  readonly records_count: number;
+  readonly members_count: number;
+  /** Mail address of the owner who has belonged to it for longest. */
+  readonly owner: string;
+  readonly created_at: string;
+}
+
+/** For the operator. Oldest first. */
+export async function listAllOrganizations({ store }: HasStore): Promise<OrganizationListing[]> {
+  const rows = await allOrganizations(store.read);
+  return rows.map((row) => ({ ...row, created_at: formatTime(row.created_at) }));
+}
+
+/** For the operator. Works like `setTier` does for the account of a user. @throws AppError 404 */
+export async function setOrganizationTier(
+  { store, clock }: HasStore & HasClock,
+  id: string,
+  tier: Tier,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const all = await allOrganizations(tx, id);
+    if (all.length === 0) throw notFound('Organization');
+    await lockCustomer(tx, id);
+    await updateTier(tx, id, tier);
+    await pauseWebhooksAbove(tx, id, TIERS[tier].webhooks, clock());
+  });
+}

@@ -1,0 +1,296 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.ts';
+import { AppError } from '../../base/errors.ts';
+import { createPlaces, type Places } from '../../base/lifecycle/places.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
+import { created, nextLink } from '../../http/answers.ts';
+import { actorOf } from '../../http/guard.ts';
+import { DELETED_FROM_DNS, describe, type Operation } from '../../http/openapi/operation.ts';
+import {
+  envelope,
+  ifMatch,
+  isNotModified,
+  jsonBody,
+  onlyIfNew,
+  pathId,
+  refuseParameters,
+} from '../../http/request.ts';
+import {
+  type Batches,
+  jsonArrayStream,
+  jsonLinesStream,
+  LINES_TRAILER,
+  type ListingReader,
+  oneTickEach,
+} from '../../http/streams.ts';
+import { arrayOf } from '../../protocol/input/schema.ts';
+import { enveloped } from '../../protocol/input/shape.ts';
+import type { ApiDeps } from '../api-deps.ts';
+import { namespaceId } from '../namespaces/api.ts';
+import { getNamespace } from '../namespaces/rules.ts';
+import { runOnce, unitOf } from '../unit.ts';
+import {
+  EXPORTED_RECORD_SCHEMA,
+  exportRecords,
+  LISTING_PARAMETERS,
+  pageRecords,
+  parseListing,
+  streamRecords,
+} from './listing.ts';
+import { createRecord, deleteRecord, getRecord, patchRecord, writeBulk } from './rules.ts';
+import {
+  BULK,
+  BULK_RESULT_SCHEMA,
+  NEW_RECORD,
+  RECORD_PATCH,
+  RECORD_SCHEMA,
+  type RecordResource,
+  recordTag,
+  SHOWN_RECORD_SCHEMA,
+  withSentData,
+} from './shapes.ts';
+
+const tag = 'Records';
+const auth = 'credential';
+const ONE = {
+  description: 'The record. Without `data` for an API key that lacks `read`',
+  schema: SHOWN_RECORD_SCHEMA,
+  headers: ['ETag'],
+} as const;
+
+const RECORD_OPERATIONS = {
+  list: {
+    operationId: 'listRecords',
+    summary: 'Lists records',
+    description: `Ordered by namespace name, then by \`created_at\`. Without \`limit\` and \`cursor\` it is everything, streamed; with either it is a page, and \`Link\` with \`rel="next"\` leads to the next one. A person may read ${LIMITS.listingsPerCustomer} listings without \`limit\` and ${LIMITS.pagesPerCustomer} pages of more than ${LIMITS.listingPage} octets at once, in all organizations together; a page that is smaller is never refused for this. When the server has no place left, the one who reads most gives way first. The server closes the connection of a reader that takes nothing for ${LIMITS.listingIdleMs / 1000} s: such an array has no closing bracket.`,
+    tag,
+    auth,
+    query: LISTING_PARAMETERS,
+    responses: {
+      200: {
+        description: 'The records that the credential reaches',
+        schema: arrayOf(RECORD_SCHEMA),
+        headers: ['Link'],
+      },
+    },
+  },
+  export: {
+    operationId: 'exportRecords',
+    summary: 'Exports the records of a namespace as JSON lines',
+    description: `One record a line, in the form that \`uqrp import\` and a bulk write take. It counts as a listing without \`limit\`. The answer is chunked: one that was cut off ends without the last chunk, which HTTP clients report as an error. A whole one has the trailer \`X-Record-Count\` with the number of lines.`,
+    tag: 'Namespaces',
+    auth,
+    responses: {
+      200: {
+        description: 'JSON lines of `ExportedRecord`',
+        schema: EXPORTED_RECORD_SCHEMA,
+        contentType: 'application/x-ndjson',
+        headers: ['Trailer', 'Content-Disposition'],
+      },
+    },
+  },
+  get: {
+    operationId: 'getRecord',
+    summary: 'Reads a record',
+    tag,
+    auth,
+    headers: ['If-None-Match'],
+    responses: {
+      200: { description: 'The record', schema: RECORD_SCHEMA, headers: ['ETag'] },
+      304: { description: 'The record has one of the tags of `If-None-Match`', headers: ['ETag'] },
+    },
+  },
+  create: {
+    operationId: 'createRecord',
+    summary: 'Creates a record',
+    description:
+      'The namespace must exist and be yours. A key that is taken is 422 `Key has already been taken`, or 412 with `If-None-Match: *`.',
+    tag,
+    auth,
+    headers: ['Idempotency-Key', 'If-None-Match'],
+    request: enveloped('record', NEW_RECORD.schema),
+    responses: { 201: { ...ONE, headers: ['Location', 'ETag', 'X-Service-Seq'] } },
+    errors: [412],
+  },
+  bulk: {
+    operationId: 'writeRecords',
+    summary: 'Writes and deletes up to 500 records in one unit',
+    description:
+      'All of them or none, and one write against the limits. A key that exists is replaced as a whole. Faults name their place: `records[3].data is not strict Base64`.',
+    tag,
+    auth,
+    headers: ['Idempotency-Key'],
+    request: BULK.schema,
+    bodyLimit: LIMITS.bulkBody,
+    responses: {
+      200: {
+        description: 'Ids in the order of the request',
+        schema: BULK_RESULT_SCHEMA,
+        headers: ['X-Service-Seq'],
+      },
+    },
+  },
+  update: {
+    operationId: 'updateRecord',
+    summary: 'Changes a record',
+    description: 'Only what is given changes. `updated_at` and `ETag` always advance.',
+    tag,
+    auth,
+    headers: ['If-Match'],
+    request: enveloped('record', RECORD_PATCH.schema),
+    responses: { 200: { ...ONE, headers: ['ETag', 'X-Service-Seq'] } },
+    errors: [412],
+  },
+  delete: {
+    operationId: 'deleteRecord',
+    summary: 'Deletes a record for good',
+    tag,
+    auth,
+    headers: ['If-Match'],
+    responses: DELETED_FROM_DNS,
+    errors: [412],
+  },
+} as const satisfies Readonly<Record<string, Operation>>;
+
+export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const patience = { ms: LIMITS.placePatienceMs, clock: deps.clock };
+  const listings = createPlaces({ all: LIMITS.listings, each: LIMITS.listingsPerCustomer, patience });
+  const pages = createPlaces({ all: LIMITS.pages, each: LIMITS.pagesPerCustomer, patience });
+  const enter = (places: Places, request: FastifyRequest, reply: FastifyReply): ListingReader =>
+    readerIn(places, actorOf(request), reply, deps.clock);
+  const tick = oneTickEach();
+  /** A whole listing ends with the credential that began it. A page is one batch, which was read under it. */
+  const renewalOf = (request: FastifyRequest) => async () => (await request.renewActor()) !== null;
+  app.get('/records', describe(RECORD_OPERATIONS.list), async (request, reply) => {
+    const query = request.query as Readonly<Record<string, string>>;
+    const { filter, page } = parseListing(query);
+    const isHead = request.method === 'HEAD';
+    const actor = actorOf(request);
+    const send = (
+      batches: Batches,
+      totalMs: number,
+      reader: ListingReader,
+      mayGoOn = renewalOf(request),
+    ): FastifyReply => {
+      const { timers } = deps;
+      const options = { idleMs: LIMITS.listingIdleMs, totalMs, timers, tick, mayGoOn, reader };
+      return reply.send(jsonArrayStream(batches, reply.raw, options));
+    };
+    reply.type('application/json; charset=utf-8');
+    if (page !== null) {
+      await tick();
+      const { batches, next, isSmall } = await pageRecords(deps, actor, filter, page);
+      if (next !== null)
+        reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
+      if (isHead) return sendHead(reply);
+      // Of a small page the system takes all that is left: it holds nothing of ours while its client does not read.
+      const reader = isSmall ? WITHOUT_PLACE : enter(pages, request, reply);
+      return send(batches, LIMITS.pageMs, reader, async () => true);
+    }
+    // A HEAD has no body: do not read the listing.
+    if (isHead) return sendHead(reply);
+    return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, request, reply));
+  });
+  app.get('/namespaces/:id/export', describe(RECORD_OPERATIONS.export), async (request, reply) => {
+    refuseParameters(request);
+    const actor = actorOf(request);
+    const { name } = await getNamespace(deps, actor, namespaceId(request));
+    const isHead = request.method === 'HEAD';
+    const reader = isHead ? WITHOUT_PLACE : enter(listings, request, reply);
+    reply.type('application/x-ndjson').header('content-disposition', `attachment; filename="${name}.jsonl"`);
+    if (isHead) return sendHead(reply);
+    // Trailers need chunks, which HTTP/1.0 does not have: Node refuses the header there.
+    if (request.raw.httpVersion !== '1.0') reply.header('trailer', LINES_TRAILER);
+    const { timers } = deps;
+    const times = { idleMs: LIMITS.listingIdleMs, totalMs: LIMITS.listingMs };
+    const batches = exportRecords(deps, actor, name);
+    return reply.send(
+      jsonLinesStream(batches, reply.raw, { ...times, timers, tick, mayGoOn: renewalOf(request), reader }),
+    );
+  });
+  app.get('/records/:id', describe(RECORD_OPERATIONS.get), async (request, reply) => {
+    const record = await getRecord(deps, actorOf(request), recordId(request));
+    tagged(reply, record);
+    return isNotModified(request, tagOf(record)) ? reply.code(304).send() : record;
+  });
+  app.post('/records', describe(RECORD_OPERATIONS.create), async (request, reply) => {
+    const options = { onlyIfNew: onlyIfNew(request) };
+    const body = envelope(request, 'record');
+    const stored = await runOnce(deps, request, reply, (unit) =>
+      createRecord({ ...deps, unit }, actorOf(request), body, options),
+    );
+    const record = withSentData(actorOf(request), stored, body);
+    return created(deps, request, tagged(reply, record), record);
+  });
+  app.post('/records/bulk', describe(RECORD_OPERATIONS.bulk), (request, reply) =>
+    runOnce(deps, request, reply, (unit) =>
+      writeBulk({ ...deps, unit }, actorOf(request), jsonBody(request)),
+    ),
+  );
+  app.patch('/records/:id', describe(RECORD_OPERATIONS.update), async (request, reply) => {
+    const condition = ifMatch(request);
+    const body = envelope(request, 'record');
+    const unit = unitOf(deps, request, reply);
+    const record = await patchRecord({ ...deps, unit }, actorOf(request), recordId(request), body, condition);
+    return tagged(reply, record).send(record);
+  });
+  app.delete('/records/:id', describe(RECORD_OPERATIONS.delete), async (request, reply) => {
+    await deleteRecord(
+      { ...deps, unit: unitOf(deps, request, reply) },
+      actorOf(request),
+      recordId(request),
+      ifMatch(request),
+    );
+    return reply.code(204).send();
+  });
+}
+
+/** A HEAD without `Content-Length`, which would have to be that of the GET (RFC 9110 §8.6): its length is not known before it is sent. */
+function sendHead(reply: FastifyReply): FastifyReply {
+  return reply.send(Readable.from([]));
+}
+
+const WITHOUT_PLACE: ListingReader = { taken() {}, waits() {}, leave() {} };
+
+/**
+ * Counts a listing for a person, who may have several customers, until its answer is sent or its connection closes, also before the answer.
+ * While the server reads for it, it keeps its place; a client that is slow to take what was sent may have to give way.
+ * @throws AppError 429
+ */
+function readerIn(places: Places, actor: Actor, { raw }: FastifyReply, clock: Clock): ListingReader {
+  let takenAt: number | null = null;
+  const place = places.enter(actor.personId, { since: () => takenAt, giveWay: () => raw.destroy() });
+  if (place === null) {
+    const retryAfter = LIMITS.listingIdleMs / 1000;
+    throw new AppError('rate_limit_exceeded', 'Too many listings are being read', { retryAfter });
+  }
+  const leave = (): void => place.leave();
+  raw.once('finish', leave);
+  raw.once('close', leave);
+  return {
+    leave,
+    taken() {
+      takenAt = clock();
+    },
+    waits() {
+      takenAt = null;
+    },
+  };
+}
+
+type Tagged = Pick<RecordResource, 'updated_at'>;
+
+/** A strong tag, made of the time of the last change. */
+function tagOf({ updated_at }: Tagged): string {
+  return recordTag(Date.parse(updated_at));
+}
+
+function tagged(reply: FastifyReply, record: Tagged): FastifyReply {
+  return reply.header('etag', tagOf(record));
+}
+
+function recordId(request: Parameters<typeof pathId>[0]): string {
+  return pathId(request, 'id', 'Record');
+}

@@ -1,0 +1,390 @@
+import { invalid } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { BASE64, decodeBase64 } from '../../base/text/base64.ts';
+import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import type { Actor } from '../../http/actor.ts';
+import { Faults, type Fields, isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
+import { FUTURE_TIME_OR_NULL, integerOf } from '../../protocol/input/readers.ts';
+import {
+  arrayOf,
+  resourceSchema,
+  type Schema,
+  TIME,
+  TIME_OR_NULL,
+  UUID,
+} from '../../protocol/input/schema.ts';
+import { optional, type Parsed, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../protocol/names/record-key.ts';
+import { base64, type NewChange } from '../../store/log/change-log.ts';
+import type { RecordPatch } from '../../store/records/records.ts';
+import type { RecordsTable } from '../../store/schema.ts';
+
+export interface RecordResource {
+  readonly id: string;
+  readonly key: string;
+  readonly resource: string;
+  readonly namespace: string;
+  readonly version: string;
+  readonly data: string;
+  readonly content_type: string;
+  readonly ttl_seconds: number;
+  readonly expires_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+const BARE_RECORD = {
+  id: UUID,
+  key: { type: 'string', description: 'In lower case', examples: ['greeting.acme.v1'] },
+  resource: { type: 'string', description: 'Resource label of the key', examples: ['greeting'] },
+  namespace: { type: 'string', description: 'Namespace of the key', examples: ['acme'] },
+  version: { type: 'string', description: 'Last label of the key', examples: ['v1'] },
+  content_type: { type: 'string', examples: ['text/plain'] },
+  ttl_seconds: {
+    type: 'integer',
+    description: 'Hint in the envelope; neither the TTL of the DNS record nor the storage lifetime',
+    examples: [300],
+  },
+  expires_at: { ...TIME_OR_NULL, description: 'When the record is erased; null: never' },
+  created_at: TIME,
+  updated_at: TIME,
+} as const;
+
+const DATA = { type: 'string', contentEncoding: 'base64', examples: ['aGVsbG8='] } as const;
+
+export const RECORD_SCHEMA = resourceSchema<RecordResource>('Record', { ...BARE_RECORD, data: DATA });
+
+export const SHOWN_RECORD_SCHEMA = resourceSchema<ShownRecord>(
+  'WrittenRecord',
+  { ...BARE_RECORD, data: { ...DATA, description: 'Not for an API key that lacks `read`' } },
+  { data: true },
+);
+
+export function recordResource(row: RecordsTable, namespace: string): RecordResource {
+  return {
+    id: row.id,
+    key: row.key,
+    resource: row.resource,
+    namespace,
+    version: row.version,
+    data: base64(row.data) ?? '',
+    content_type: row.content_type,
+    ttl_seconds: row.ttl_seconds,
+    expires_at: formatTimeOrNull(row.expires_at),
+    created_at: formatTime(row.created_at),
+    updated_at: formatTime(row.updated_at),
+  };
+}
+
+/** Without `data` for a key that lacks `read`. */
+export type ShownRecord = BareRecord & Partial<Pick<RecordResource, 'data'>>;
+
+export type BareRecord = Omit<RecordResource, 'data'>;
+
+export function bareRecord(row: RecordsTable, namespace: string): BareRecord {
+  const { data: _, ...bare } = recordResource(row, namespace);
+  return bare;
+}
+
+/** The answer to a create. @param sent its `data` is strict Base64 with one spelling, so it equals the stored data */
+export function withSentData(actor: Actor, record: BareRecord, sent: JsonObject): ShownRecord {
+  if (!actor.operations.has('read')) return record;
+  const { id, key, resource, namespace, version, ...rest } = record;
+  return { id, key, resource, namespace, version, data: sent.data as string, ...rest };
+}
+
+/** `write` does not imply `read`. */
+export function shownTo(actor: Actor, row: RecordsTable, namespace: string): ShownRecord {
+  const resource = recordResource(row, namespace);
+  return actor.operations.has('read') ? resource : bareRecord(row, namespace);
+}
+
+/** A strong tag. Every write increases `updated_at` by a millisecond or more. @param updatedAt ms since the epoch */
+export function recordTag(updatedAt: number): string {
+  return `"${updatedAt.toString(36)}"`;
+}
+
+export function upsertedChange(row: RecordsTable, namespace: string, owner: string): NewChange {
+  return {
+    type: 'record.upserted',
+    owner,
+    cause: 'direct',
+    key: row.key,
+    namespace,
+    resource: row.resource,
+    version: row.version,
+    data: base64(row.data),
+    contentType: row.content_type,
+    ttlSeconds: row.ttl_seconds,
+    expiresAt: row.expires_at,
+  };
+}
+
+export function deletedChange(
+  key: string,
+  namespace: string,
+  owner: string,
+  cause: NewChange['cause'],
+): NewChange {
+  return { type: 'record.deleted', owner, cause, key, namespace };
+}
+
+/** A new record, with every check that needs no database done. */
+export interface NewRecord extends RecordKey {
+  readonly data: Buffer;
+  readonly contentType: string;
+  readonly ttlSeconds: number;
+  /** Milliseconds since the epoch; null: never. */
+  readonly expiresAt: number | null;
+}
+
+const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
+
+/** Base64 letters of the longest payload. */
+const DATA_TEXT_MAX = Math.ceil(LIMITS.recordData / 3) * 4;
+
+/** `type/subtype` and parameters (RFC 9110 §8.3.1). */
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const MEDIA_TYPE = new RegExp(
+  `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[ !#-\\[\\]-~]*"))*$`,
+);
+
+/** A record must be queryable under the longest zone. */
+interface RecordContext {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly zoneLength: number;
+}
+
+type HasNow = Pick<RecordContext, 'now'>;
+
+const KEY: Reader<RecordKey, RecordContext> = {
+  schema: RECORD_KEY_SCHEMA,
+  read(fields, name, { zoneLength }) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    const key = parseRecordKey(text, zoneLength);
+    if (typeof key !== 'string') return key;
+    // The message begins with the field's name or its path in a list.
+    fields.fault(name, key.replace(/^key /, ''));
+    return undefined;
+  },
+};
+
+const NEW_DATA: Reader<Buffer> = {
+  schema: {
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: BASE64.source,
+    maxLength: DATA_TEXT_MAX,
+    description: `Strict Base64: padded, without white space. At most ${LIMITS.recordData} octets decoded`,
+    examples: ['aGVsbG8='],
+  },
+  read(fields, name) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    // Length first: do not decode what cannot be stored.
+    if (text.length > DATA_TEXT_MAX) fields.fault(name, `is longer than ${LIMITS.recordData} bytes`);
+    else {
+      const bytes = decodeBase64(text);
+      if (bytes !== null) return bytes;
+      fields.fault(name, 'is not strict Base64');
+    }
+    return undefined;
+  },
+};
+
+const CONTENT_TYPE: Reader<string> = {
+  schema: {
+    type: 'string',
+    pattern: MEDIA_TYPE.source,
+    maxLength: LIMITS.contentType,
+    description: `A media type. \`${CONTENT_TYPE_DEFAULT}\` unless given`,
+    examples: ['text/plain'],
+  },
+  read(fields, name) {
+    const text = fields.text(name);
+    if (text === undefined) return undefined;
+    if (text.length > LIMITS.contentType) {
+      fields.fault(name, `must have at most ${LIMITS.contentType} characters`);
+    } else if (!MEDIA_TYPE.test(text)) fields.fault(name, 'is not a media type');
+    else return text;
+    return undefined;
+  },
+};
+
+const TTL_ABOUT = 'Hint in the envelope; neither the TTL of the DNS record nor the storage lifetime';
+const TTL_SECONDS = integerOf(0, LIMITS.ttlSecondsMax, { description: TTL_ABOUT, examples: [300] });
+
+/** Seconds from now. Reads milliseconds since the epoch, or null: never. */
+const EXPIRES_IN: Reader<number | null, HasNow> = {
+  schema: {
+    type: 'integer',
+    minimum: 0,
+    maximum: Math.floor(LIMITS.expiresAtMax / 1000),
+    description:
+      'Storage lifetime in seconds from now, which must end before the year 10000. 0: never expires',
+  },
+  read(fields, name, { now }) {
+    if (hasBothExpiries(fields)) {
+      fields.fault(name, 'and expires_at must not be given together');
+      return undefined;
+    }
+    const longest = Math.floor((LIMITS.expiresAtMax - now) / 1000);
+    const seconds = fields.integer(name, 0, longest);
+    if (seconds === undefined) return undefined;
+    return seconds === 0 ? null : now + seconds * 1000;
+  },
+};
+
+const EXPIRES_AT: Reader<number | null, HasNow> = {
+  schema: FUTURE_TIME_OR_NULL.schema,
+  read: (fields, name, context) =>
+    hasBothExpiries(fields) ? undefined : FUTURE_TIME_OR_NULL.read(fields, name, context),
+};
+
+function hasBothExpiries(fields: Fields): boolean {
+  return fields.has('expires_in') && fields.has('expires_at');
+}
+
+const EXPIRY = { expires_in: optional(EXPIRES_IN), expires_at: optional(EXPIRES_AT) };
+const ONE_EXPIRY = { not: { required: ['expires_in', 'expires_at'] } };
+
+const NEW_RECORD_FIELDS = {
+  key: required(KEY),
+  data: required(NEW_DATA),
+  content_type: optional(CONTENT_TYPE),
+  ttl_seconds: optional({
+    ...TTL_SECONDS,
+    // No `default`: generators of clients take a field that has one for a required one.
+    schema: { ...TTL_SECONDS.schema, description: `${TTL_ABOUT}. ${LIMITS.ttlSecondsDefault} unless given` },
+  }),
+  ...EXPIRY,
+};
+
+export const NEW_RECORD = shape('NewRecord', NEW_RECORD_FIELDS, { rules: ONE_EXPIRY });
+
+const FIXED = ['id', 'key', 'resource', 'namespace', 'version', 'content_type', 'created_at', 'updated_at'];
+
+export const RECORD_PATCH = shape(
+  'RecordPatch',
+  { data: optional(NEW_DATA), ttl_seconds: optional(TTL_SECONDS), ...EXPIRY },
+  { rules: ONE_EXPIRY, atLeastOneOf: 'record', fixed: FIXED },
+);
+
+/** @throws AppError 422 with every fault */
+export function parseNewRecord(body: JsonObject, context: RecordContext): NewRecord {
+  return newRecord(NEW_RECORD.parse(body, context));
+}
+
+/** Adds every fault of a new record to `faults`. @param at as for `Fields` */
+function readNewRecord(body: unknown, context: RecordContext, faults: Faults, at: string): NewRecord | null {
+  if (!isJsonObject(body)) {
+    faults.add(`${at} must be an object`);
+    return null;
+  }
+  const values = NEW_RECORD.readWhole(body, context, faults, at);
+  return values && newRecord(values);
+}
+
+function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>): NewRecord {
+  return {
+    ...values.key,
+    data: values.data,
+    contentType: values.content_type ?? CONTENT_TYPE_DEFAULT,
+    ttlSeconds: values.ttl_seconds ?? LIMITS.ttlSecondsDefault,
+    expiresAt: values.expires_in ?? values.expires_at ?? null,
+  };
+}
+
+/** Only the given fields. @throws AppError 422 with every fault */
+export function parseRecordPatch(body: JsonObject, now: number): RecordPatch {
+  const { data, ttl_seconds, expires_in, expires_at } = RECORD_PATCH.parse(body, { now });
+  const expiresAt = expires_in === undefined ? expires_at : expires_in;
+  return {
+    ...(data !== undefined && { data }),
+    ...(ttl_seconds !== undefined && { ttl_seconds }),
+    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+  };
+}
+
+/** No key occurs twice. */
+export interface Bulk {
+  readonly records: readonly NewRecord[];
+  readonly delete: readonly RecordKey[];
+}
+
+/** Ids in the order of the request; null: there was nothing to delete. */
+export interface BulkResult {
+  readonly records: readonly { readonly id: string; readonly key: string }[];
+  readonly deleted: readonly (string | null)[];
+}
+
+const BULK_RECORD_SCHEMA = resourceSchema<BulkResult['records'][number]>('BulkRecord', {
+  id: UUID,
+  key: { type: 'string', examples: ['greeting.acme.v1'] },
+});
+
+export const BULK_RESULT_SCHEMA = resourceSchema<BulkResult>('BulkResult', {
+  records: arrayOf(BULK_RECORD_SCHEMA),
+  deleted: arrayOf(
+    { ...UUID, type: ['string', 'null'] },
+    { description: 'null: there was nothing to delete' },
+  ),
+});
+
+/** The items are read one by one, so that a fault has the index of its item. */
+function itemsOf(items: Schema, description: string): Reader<readonly unknown[]> {
+  return {
+    schema: arrayOf(items, { maxItems: LIMITS.bulkItems, description }),
+    read: (fields, name) => fields.list(name, LIMITS.bulkItems),
+  };
+}
+
+export const BULK = shape(
+  'BulkWrite',
+  {
+    records: optional(itemsOf(NEW_RECORD.schema, 'Stored, or replaced by key')),
+    delete: optional(itemsOf(RECORD_KEY_SCHEMA, 'Keys. One that does not exist is no error')),
+  },
+  { rules: { anyOf: ['records', 'delete'].map(atLeastOneIn) } },
+);
+
+function atLeastOneIn(name: string): Schema {
+  return { properties: { [name]: { minItems: 1 } }, required: [name] };
+}
+
+/** @throws AppError 422 with every fault, each with the index of its item */
+export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
+  const faults = new Faults();
+  const { records = [], delete: keys = [] } = BULK.read(body, undefined, faults);
+  const items = records.length + keys.length;
+  if (!faults.any && (items === 0 || items > LIMITS.bulkItems)) {
+    faults.add(`records and delete must have 1 to ${LIMITS.bulkItems} items together`);
+  }
+  if (faults.any) throw invalid(...faults.messages);
+
+  const seen = new Set<string>();
+  const unique = <T extends RecordKey>(item: T | null, path: string): T[] => {
+    if (item === null) return [];
+    if (seen.has(item.key)) faults.add(`${path} occurs twice`);
+    seen.add(item.key);
+    return [item];
+  };
+  const bulk: Bulk = {
+    records: records.flatMap((item, i) => {
+      const at = `records[${i}]`;
+      return unique(readNewRecord(item, context, faults, at), `${at}.key`);
+    }),
+    delete: keys.flatMap((item, i) => unique(readKey(item, context, faults, `delete[${i}]`), `delete[${i}]`)),
+  };
+  if (faults.any) throw invalid(...faults.messages);
+  return bulk;
+}
+
+function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, at: string): RecordKey | null {
+  const key = typeof item === 'string' ? parseRecordKey(item, zoneLength) : 'key must be a string';
+  if (typeof key !== 'string') return key;
+  faults.add(key.replace(/^key/, at));
+  return null;
+}

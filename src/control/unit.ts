@@ -1,0 +1,139 @@
+/** What a request adds to the unit of work of its use case: its idempotency key, and its place in the feed. */
+import { createHash } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError, invalid, malformed } from '../base/errors.ts';
+import { LIMITS } from '../base/limits.ts';
+import type { SecretEncryption } from '../base/secret-encryption.ts';
+import type { Actor } from '../http/actor.ts';
+import { actorOf } from '../http/guard.ts';
+import { marksOf } from '../store/engine/unit-marks.ts';
+import type { Tx } from '../store/store.ts';
+import {
+  countAnswers,
+  findAnswer,
+  forgetAnswers,
+  storeAnswer,
+  takeKey,
+} from '../store/tables/idempotency-keys.ts';
+import type { HasClock, HasStore, Unit } from './deps.ts';
+import type { Positions } from './usage/propagation.ts';
+
+const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
+const KEY = new RegExp(`^[ -~]{1,${LIMITS.idempotencyKey}}$`);
+
+interface UnitDeps extends HasStore, HasClock {
+  readonly positions: Positions;
+  /** Encrypts stored answers at rest: some contain a secret that is shown once. */
+  readonly answers: SecretEncryption;
+}
+
+/** The unit of work of a request. After its commit the answer says where it ended in the feed, for `GET /propagation`. */
+export function unitOf(
+  { store, clock, positions }: Omit<UnitDeps, 'answers'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Unit {
+  const { customerId } = actorOf(request);
+  return async (work) => {
+    const at = clock();
+    let seq: number | null = null;
+    const result = await store.write(async (tx) => {
+      const value = await work(tx);
+      ({ seq } = marksOf(tx));
+      return value;
+    });
+    if (seq !== null) reply.header('x-service-seq', positions.text(customerId, { seq, at }));
+    return result;
+  };
+}
+
+interface StoredAnswer {
+  /** Hex SHA-256 of the path, the condition and the body: a key belongs to one request. */
+  readonly request: string;
+  readonly result: unknown;
+}
+
+/** Rolls back a unit of work when another request has taken its key. `runOnce` catches it. */
+class Repeated extends Error {}
+
+/**
+ * Runs the use case of a POST, once for each `Idempotency-Key`. Its unit of work also stores its result: a crash leaves both or none. A
+ * second request waits for the result of the first. A failure leaves the key free.
+ * @throws AppError 400 for an invalid key; 422 when it was used for another request, or the customer has too many keys; errors of `run`
+ */
+export async function runOnce<T>(
+  deps: UnitDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  run: (unit: Unit) => Promise<T>,
+): Promise<T> {
+  const unit = unitOf(deps, request, reply);
+  const key = request.headers['idempotency-key'];
+  if (key === undefined) return run(unit);
+  if (typeof key !== 'string' || !KEY.test(key)) {
+    throw malformed(
+      400,
+      `Idempotency-Key must have 1 to ${LIMITS.idempotencyKey} printable ASCII characters`,
+    );
+  }
+  const { store, answers } = deps;
+  const actor = actorOf(request);
+  const id = sha256([actor.customerId, scopeOf(actor), key]);
+  const content = sha256([request.url, request.headers['if-none-match'], request.bodyDigest]);
+  const now = deps.clock();
+  const before = now - ANSWER_KEPT;
+  const resultOf = (encrypted: Uint8Array): T => {
+    const answer = JSON.parse(answers.decrypt(id, encrypted)) as StoredAnswer;
+    if (answer.request !== content) throw invalid('Idempotency-Key was used with another request');
+    return answer.result as T;
+  };
+  const known = await findAnswer(store.read, id, before);
+  if (known !== null) return resultOf(known);
+  try {
+    return await run((work) =>
+      unit(async (tx) => {
+        const row = { id, customer_id: actor.customerId, created_at: now };
+        if (!(await takeKey(tx, row, before))) throw new Repeated();
+        const result = await work(tx);
+        const answer: StoredAnswer = { request: content, result };
+        await storeAnswer(tx, id, answers.encrypt(id, JSON.stringify(answer)));
+        await requireRoom(tx, actor);
+        return result;
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof Repeated)) throw error;
+  }
+  // A unit of work starts after the unit that took the key has committed.
+  const other = await store.write((tx) => findAnswer(tx, id, before));
+  if (other === null) throw new Error('an idempotency key was taken and has no answer');
+  return resultOf(other);
+}
+
+async function requireRoom(tx: Tx, { customerId }: Actor): Promise<void> {
+  const { keys, octets } = await countAnswers(tx, customerId);
+  if (keys > LIMITS.idempotencyKeys || octets > LIMITS.idempotencyOctets) {
+    throw new AppError('quota_exceeded', 'Idempotency-Key limit of the account reached');
+  }
+}
+
+/** A stored answer is returned only to a credential with the same scopes, and in an organization to the same user. */
+function scopeOf({ via, customerId, userId, operations, namespaces }: Actor): unknown {
+  const scope = [via, [...operations].sort(), namespaces === null ? null : [...namespaces].sort()];
+  return userId === null || userId === customerId ? scope : [...scope, userId];
+}
+
+function sha256(parts: unknown): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+/** Keys of one unit of work. More would delay writers. */
+const BATCH = 500;
+
+/** Milliseconds. */
+export const SWEEP_EVERY = 60_000;
+
+export async function sweepAnswers({ store, clock }: HasStore & HasClock): Promise<void> {
+  const before = clock() - ANSWER_KEPT;
+  while ((await store.write((tx) => forgetAnswers(tx, before, BATCH))) === BATCH);
+}

@@ -1,0 +1,212 @@
+import { formatTime } from '../../base/text/time.ts';
+import { TIERS, type Tier } from '../../base/tiers.ts';
+import { type Actor, reaches } from '../../http/actor.ts';
+import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
+import { countApiKeys } from '../../store/tables/api-keys.ts';
+import { listNamespaces, type NamespaceRow } from '../../store/tables/namespaces.ts';
+import { sumDeletedUsage, sumUsage } from '../../store/tables/usage-sums.ts';
+import { listWebhooks } from '../../store/webhooks/webhooks.ts';
+import type { HasClock, HasStore } from '../deps.ts';
+import { namespacesOf, withinReach } from '../webhooks/shapes.ts';
+
+/** Part of the allowance, in percent, from which on the state is `near`. */
+const NEAR_PERCENT = 80;
+
+const SOFT_CAP_STATES = ['within', 'near', 'over'] as const;
+
+/** How much of its allowance a customer has used. For display: nothing is refused for it. */
+interface SoftCapState {
+  readonly state: (typeof SOFT_CAP_STATES)[number];
+  readonly allowance: number;
+  readonly used: number;
+  /** One decimal, rounded down: 100 means that the whole allowance is used. */
+  readonly percent: number;
+}
+
+function softCapState(used: number, allowance: number): SoftCapState {
+  const percent = Math.floor((used * 1000) / allowance) / 10;
+  const state = used > allowance ? 'over' : percent >= NEAR_PERCENT ? 'near' : 'within';
+  return { state, allowance, used, percent };
+}
+
+/** A calendar month in UTC, milliseconds since the epoch: from `since` on, before `until`. */
+interface Period {
+  readonly since: number;
+  readonly until: number;
+}
+
+function monthOf(now: number): Period {
+  const date = new Date(now);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  return { since: Date.UTC(year, month), until: Date.UTC(year, month + 1) };
+}
+
+export interface HasBilling {
+  /** Whether usage shows how much of the allowance is used (UQRP_BILLING). */
+  readonly billing: boolean;
+}
+
+interface Used {
+  readonly used: number;
+}
+
+interface Limited extends Used {
+  readonly limit: number;
+}
+
+/** Of one period of the write budget. */
+interface WritesUse extends Limited {
+  readonly resets_in: number;
+}
+
+export interface WritesResource {
+  readonly minute: WritesUse;
+  readonly hour: WritesUse;
+}
+
+interface Span {
+  readonly since: string;
+  readonly until: string;
+}
+
+interface MeteredResource extends Span {
+  /** Counts are for display: nodes count without a guarantee, and nothing is refused or priced by them. */
+  readonly estimated: true;
+  readonly total_authenticated_queries: number;
+  readonly by_namespace: readonly { readonly name: string; readonly count: number }[];
+  readonly tier: Tier;
+  readonly tier_allowance: number;
+  /** Only with UQRP_BILLING. */
+  readonly soft_cap_state?: SoftCapState;
+}
+
+interface UsageResource {
+  readonly tier: Tier;
+  readonly period: Span;
+  readonly records: Limited;
+  readonly namespaces: Used;
+  readonly api_keys: Used;
+  readonly webhooks: Limited;
+  /** Null: writes are not limited in number (UQRP_REST_RATE). */
+  readonly writes: WritesResource | null;
+  readonly metered: MeteredResource;
+}
+
+const TIER = { type: 'string', enum: Object.keys(TIERS) } as const;
+const USED = resourceSchema<Used>('Used', { used: COUNT });
+const LIMITED = resourceSchema<Limited>('UsedOfLimit', { used: COUNT, limit: COUNT });
+
+const WRITES_USE = resourceSchema<WritesUse>('WritesUse', {
+  used: COUNT,
+  limit: COUNT,
+  resets_in: { ...COUNT, description: 'Seconds until `used` is 0 again; 0: nothing is used' },
+});
+
+export const USAGE_SCHEMA = resourceSchema<UsageResource>('Usage', {
+  tier: TIER,
+  period: resourceSchema<Span>('Period', { since: TIME, until: TIME }),
+  records: LIMITED,
+  namespaces: USED,
+  api_keys: USED,
+  webhooks: LIMITED,
+  writes: {
+    anyOf: [
+      resourceSchema<WritesResource>('Writes', { minute: WRITES_USE, hour: WRITES_USE }),
+      { type: 'null' },
+    ],
+    description:
+      'The write budget of the account, over all credentials; null: writes are not limited in number',
+  },
+  metered: resourceSchema<MeteredResource>(
+    'Metered',
+    {
+      since: TIME,
+      until: { ...TIME, description: 'The time of the answer' },
+      estimated: { const: true },
+      total_authenticated_queries: {
+        ...COUNT,
+        description: 'Private reads answered with data, those of deleted namespaces included',
+      },
+      by_namespace: arrayOf(
+        resourceSchema<MeteredResource['by_namespace'][number]>('NamespaceUsage', {
+          name: { type: 'string', examples: ['acme'] },
+          count: COUNT,
+        }),
+        { description: 'Most reads first; namespaces without reads are left out' },
+      ),
+      tier: TIER,
+      tier_allowance: { ...COUNT, description: 'Of a month. Nothing is refused above it' },
+      soft_cap_state: resourceSchema<SoftCapState>('SoftCapState', {
+        state: { type: 'string', enum: SOFT_CAP_STATES, description: '`near` from 80 percent on' },
+        allowance: COUNT,
+        used: COUNT,
+        percent: { type: 'number', minimum: 0, examples: [12.5] },
+      }),
+    },
+    { soft_cap_state: true },
+  ),
+});
+
+/**
+ * What the customer uses, and has read in this calendar month (UTC). For an API key with an allowlist it counts only what the key
+ * reaches; the number of API keys is the customer's.
+ */
+export async function readUsage(
+  { store, clock, billing }: HasStore & HasClock & HasBilling,
+  actor: Actor,
+  writes: WritesResource | null,
+): Promise<UsageResource> {
+  const { customerId, tier } = actor;
+  const now = clock();
+  const period = monthOf(now);
+  const owned = await listNamespaces(store.read, customerId);
+  const namespaces = owned.filter(({ name }) => reaches(actor, name));
+  const webhooks = await listWebhooks(store.read, customerId);
+  const { total, by_namespace } = await readMetered({ store }, actor, namespaces, period);
+  const { allowance, records, webhooks: webhookQuota } = TIERS[tier];
+  return {
+    tier,
+    period: spanOf(period),
+    records: { used: namespaces.reduce((sum, row) => sum + row.records_count, 0), limit: records },
+    namespaces: { used: namespaces.length },
+    api_keys: { used: await countApiKeys(store.read, customerId) },
+    webhooks: {
+      used: webhooks.filter((row) => withinReach(actor, namespacesOf(row))).length,
+      limit: webhookQuota,
+    },
+    writes,
+    metered: {
+      ...spanOf({ since: period.since, until: now }),
+      estimated: true,
+      total_authenticated_queries: total,
+      by_namespace,
+      tier,
+      tier_allowance: allowance,
+      ...(billing && { soft_cap_state: softCapState(total, allowance) }),
+    },
+  };
+}
+
+type Metered = Pick<MeteredResource, 'by_namespace'> & { readonly total: number };
+
+/** Reads of deleted namespaces count for credentials that reach all namespaces. */
+async function readMetered(
+  { store }: HasStore,
+  actor: Actor,
+  namespaces: readonly NamespaceRow[],
+  period: Period,
+): Promise<Metered> {
+  const ids = namespaces.map(({ id }) => id);
+  const sums = await sumUsage(store.read, ids, period);
+  const deleted = actor.namespaces === null ? await sumDeletedUsage(store.read, actor.customerId, period) : 0;
+  const by_namespace = namespaces
+    .map(({ id, name }) => ({ name, count: sums.get(id) ?? 0 }))
+    .filter(({ count }) => count > 0)
+    // The namespaces have the order of their names, which the stable sort keeps among equals.
+    .sort((a, b) => b.count - a.count);
+  return { by_namespace, total: by_namespace.reduce((sum, { count }) => sum + count, deleted) };
+}
+
+function spanOf({ since, until }: Period): Span {
+  return { since: formatTime(since), until: formatTime(until) };
+}

@@ -1,0 +1,154 @@
+import { invalid, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
+import {
+  CURSOR_SCHEMA,
+  decodeListingCursor,
+  encodeListingCursor,
+} from '../../protocol/input/listing-cursor.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import { arrayOf, resourceSchema } from '../../protocol/input/schema.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus } from '../../protocol/webhooks.ts';
+import {
+  type DeliveryPosition,
+  listDeliveries,
+  lockDelivery,
+  makeDue,
+} from '../../store/webhooks/deliveries.ts';
+import { updateWebhook } from '../../store/webhooks/webhooks.ts';
+import type { HasClock, HasStore, HasUnit } from '../deps.ts';
+import {
+  DELIVERY_SCHEMA,
+  type DeliveryResource,
+  deliveryResource,
+  findAuthorized,
+  lockAuthorized,
+} from './shapes.ts';
+
+const PAGE_DEFAULT = 50;
+
+interface DeliveryListing {
+  /** Null: every status. */
+  readonly status: DeliveryStatus | null;
+  readonly limit: number;
+  readonly after: DeliveryPosition | null;
+}
+
+export const DELIVERY_PARAMETERS = {
+  status: { schema: { enum: DELIVERY_STATUSES }, description: 'Only those' },
+  limit: {
+    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageMax, default: PAGE_DEFAULT },
+    description: 'Deliveries of a page',
+  },
+  cursor: {
+    schema: CURSOR_SCHEMA,
+    description: 'The page after, from `meta.next_cursor`. Valid for the same webhook and status only',
+  },
+} as const;
+
+const PARAMETERS = Object.keys(DELIVERY_PARAMETERS);
+
+/** Reads the query of GET /webhooks/:id/deliveries. @throws AppError 400 naming the unknown, repeated or invalid parameter */
+function parseDeliveryListing(query: QueryParameters, webhookId: string): DeliveryListing {
+  const { status: statusText, limit: limitText, cursor } = readParameters(query, PARAMETERS);
+  const status = statusText === undefined ? null : statusOf(statusText);
+  if (status === undefined) throw badParameter('status', `is not one of ${DELIVERY_STATUSES.join(', ')}`);
+  const limit = limitText === undefined ? PAGE_DEFAULT : pageLimit(limitText);
+  if (limit === null) throw badParameter('limit', `is not a number from 1 to ${LIMITS.pageMax}`);
+  const after = cursor === undefined ? null : decodePosition(cursor, webhookId, status);
+  if (cursor !== undefined && after === null) throw badParameter('cursor', 'is not a cursor of this listing');
+  return { status, limit, after };
+}
+
+/** A cursor for the page after this position. It is valid for this webhook and filter only. */
+function encodePosition(
+  { createdAt, id }: DeliveryPosition,
+  webhookId: string,
+  status: DeliveryStatus | null,
+): string {
+  return encodeListingCursor({ c: createdAt, i: id }, [webhookId, status]);
+}
+
+function decodePosition(
+  text: string,
+  webhookId: string,
+  status: DeliveryStatus | null,
+): DeliveryPosition | null {
+  const { c: createdAt, i: id } = decodeListingCursor(text, [webhookId, status]) ?? {};
+  if (typeof id !== 'string') return null;
+  return Number.isSafeInteger(createdAt) ? { createdAt: createdAt as number, id } : null;
+}
+
+function statusOf(text: string): DeliveryStatus | undefined {
+  return DELIVERY_STATUSES.find((status) => status === text.toLowerCase());
+}
+
+function pageLimit(text: string): number | null {
+  const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  return limit >= 1 && limit <= LIMITS.pageMax ? limit : null;
+}
+
+interface DeliveryPage {
+  readonly deliveries: readonly DeliveryResource[];
+  readonly meta: {
+    readonly limit: number;
+    /** Null on the last page. */
+    readonly next_cursor: string | null;
+    readonly has_more: boolean;
+  };
+}
+
+export const DELIVERY_PAGE_SCHEMA = resourceSchema<DeliveryPage>('DeliveryPage', {
+  deliveries: arrayOf(DELIVERY_SCHEMA),
+  meta: resourceSchema<DeliveryPage['meta']>('DeliveryPageMeta', {
+    limit: { type: 'integer', examples: [50] },
+    next_cursor: { type: ['string', 'null'], description: 'null on the last page', examples: [null] },
+    has_more: { type: 'boolean', examples: [false] },
+  }),
+});
+
+/** Newest first. @throws AppError 404 or 403 for the webhook, 400 for the parameters */
+export async function pageDeliveries(
+  deps: HasStore,
+  actor: Actor,
+  webhookId: string,
+  query: Readonly<Record<string, unknown>>,
+): Promise<DeliveryPage> {
+  await findAuthorized(deps, actor, webhookId);
+  const { status, limit, after } = parseDeliveryListing(query, webhookId);
+  const rows = await listDeliveries(deps.store.read, webhookId, status, after, limit + 1);
+  const last = rows.length > limit ? rows[limit - 1] : undefined;
+  const next =
+    last === undefined
+      ? null
+      : encodePosition({ createdAt: last.created_at, id: last.id }, webhookId, status);
+  return {
+    deliveries: rows.slice(0, limit).map(deliveryResource),
+    meta: { limit, next_cursor: next, has_more: next !== null },
+  };
+}
+
+/**
+ * Makes a waiting delivery due now and ends the webhook's backoff. The attempt counts like any other.
+ * @throws AppError 404, 403; 422 when the delivery has ended: its body is no longer stored
+ */
+export async function redeliver(
+  deps: HasUnit & HasClock,
+  actor: Actor,
+  webhookId: string,
+  deliveryId: string,
+): Promise<DeliveryResource> {
+  const now = deps.clock();
+  return deps.unit(async (tx) => {
+    const webhook = await lockAuthorized(tx, actor, webhookId);
+    const delivery = await lockDelivery(tx, deliveryId, webhookId);
+    if (delivery === null) throw notFound('Delivery');
+    if (delivery.status !== 'pending') throw invalid('delivery has ended and its body is erased');
+    const due = await makeDue(tx, deliveryId, now);
+    await updateWebhook(tx, webhookId, {
+      next_due_at: Math.min(webhook.next_due_at ?? now, now),
+      rests_until: 0,
+    });
+    return deliveryResource(due);
+  });
+}

@@ -1,0 +1,270 @@
+/** What both UDP listeners do with a query: rate limit, EDNS options, counts, and the queue of those that the packet cache cannot answer. */
+
+import { LIMITS } from '../../base/limits.ts';
+import type { PeerAddress } from '../../base/network/address.ts';
+import { RRTYPE } from '../../protocol/dns/codes.ts';
+import { MAX_NAME_OCTETS } from '../../protocol/dns/name.ts';
+import { put16, u16At } from '../../protocol/dns/octets.ts';
+import {
+  afterQuestion,
+  HEADER_OCTETS,
+  OPT_AT,
+  OPT_OCTETS,
+  optOfReply,
+  optOfRequest,
+  QUESTION_OCTETS,
+  TC_BIT,
+} from '../../protocol/dns/skim.ts';
+import { ReplyDecorator, truncateReply } from '../shared/edns.ts';
+import { headerRcode, type ListenOptions } from '../shared/listener.ts';
+
+/** Decision for an unproven address: send whole, truncate (TC), or drop. */
+export type Fate = 'pass' | 'slip' | 'drop';
+
+/** Response rate limiting. Each query counts once: in `screen` if that refuses it, else in `admit`. */
+export interface ReplyLimiter {
+  /** Called before work on a reply. Counts only if the network is over its limit in a class the reply could have. */
+  screen(address: PeerAddress): Fate;
+  admit(address: PeerAddress, reply: Uint8Array): Fate;
+}
+
+export interface UdpOptions extends ListenOptions {
+  readonly limiter?: ReplyLimiter | null;
+  /** Maximum queries that wait for a service; further ones are dropped. */
+  readonly inFlight?: number;
+}
+
+/** Octets of a UDP reply before truncation. */
+export const UDP_OCTETS = 4096;
+
+/** Results of `screen`: ask the handler; the address is proven or not. */
+const UNPROVEN = -1;
+export const PROVEN = -2;
+
+export class ReplyFinisher {
+  readonly #options: UdpOptions;
+  readonly #limiter: ReplyLimiter | null;
+  readonly #decorator: ReplyDecorator;
+
+  constructor(options: UdpOptions) {
+    this.#options = options;
+    this.#limiter = options.limiter ?? null;
+    this.#decorator = new ReplyDecorator('udp', { cookies: options.cookies ?? null });
+  }
+
+  /**
+   * Checks a query before the handler works: a signature costs far more than the reply that the limiter would drop.
+   * @returns octets of a reply in `out` to send now; 0: no reply; UNPROVEN or PROVEN: ask the handler
+   */
+  screen(query: Uint8Array, queryLength: number, address: PeerAddress, out: Uint8Array): number {
+    const decorator = this.#decorator;
+    const asked = decorator.read(query, queryLength);
+    if (asked && decorator.prove(address)) return PROVEN;
+    const fate = this.#limiter?.screen(address) ?? 'pass';
+    if (fate === 'pass') return UNPROVEN;
+    const { observe } = this.#options;
+    const length = fate === 'slip' ? writeSlip(query, queryLength, out) : 0;
+    observe.limited(length === 0 ? 'dropped' : 'slipped');
+    if (length === 0) return 0;
+    const octets = asked ? decorator.apply(out, length) : length;
+    observe.reply('udp', octets, headerRcode(out), 0);
+    return octets;
+  }
+
+  /** Changes `reply[0, length)` in place; it may grow. @param seconds since the query @returns octets to send, 0: none */
+  finish(
+    query: Uint8Array,
+    queryLength: number,
+    address: PeerAddress,
+    reply: Uint8Array,
+    length: number,
+    seconds: number,
+  ): number {
+    const decorator = this.#decorator;
+    const { observe } = this.#options;
+    const asked = decorator.read(query, queryLength);
+    // A valid server cookie exempts: a forger would not have received it.
+    const isProven = asked && decorator.prove(address);
+    let octets = length;
+    if (this.#limiter !== null && !isProven) {
+      const fate = this.#limiter.admit(address, reply);
+      if (fate === 'drop') {
+        observe.limited('dropped');
+        return 0;
+      }
+      if (fate === 'slip') {
+        observe.limited('slipped');
+        octets = truncateReply(reply, length, optOfReply(reply, length), false);
+      }
+    }
+    if (asked) octets = decorator.apply(reply, octets);
+    observe.reply('udp', octets, headerRcode(reply), seconds);
+    return octets;
+  }
+}
+
+/** Header, longest name, type and class. */
+const QUESTION_END_MAX = HEADER_OCTETS + MAX_NAME_OCTETS + QUESTION_OCTETS;
+const QR = 0x80;
+const OPCODE = 0x78;
+const RD = 0x01;
+const CD = 0x10;
+/** The DO bit is copied (RFC 3225 §3). */
+const DNSSEC_OK = 0x8000;
+
+/**
+ * The truncated reply to a query that a rate limit refuses: header and question with TC set, and an OPT record without options if the query has one.
+ * @param out room for 282 octets; a reply is never longer than its query
+ * @returns the octets written; 0: not an ordinary query, no reply
+ */
+export function writeSlip(query: Uint8Array, length: number, out: Uint8Array): number {
+  const end = afterQuestion(query, length);
+  // Never answer a response: two servers could then exchange messages without an end.
+  if (end < 0 || end > QUESTION_END_MAX || (query[2]! & (QR | OPCODE)) !== 0) return 0;
+  for (let i = 0; i < end; i++) out[i] = query[i]!;
+  out[2] = QR | TC_BIT | (query[2]! & RD);
+  out[3] = query[3]! & CD;
+  out.fill(0, 6, HEADER_OCTETS);
+  const opt = optOfRequest(query, end, length);
+  // Another version needs BADVERS, which the handler writes (RFC 6891 §6.1.3).
+  if (opt === 0 || query[opt + OPT_AT.version] !== 0) return end;
+  out[11] = 1;
+  out.fill(0, end, end + OPT_OCTETS);
+  put16(out, end + 1, RRTYPE.OPT);
+  put16(out, end + OPT_AT.payload, LIMITS.udpPayload);
+  put16(out, end + OPT_AT.flags, u16At(query, opt + OPT_AT.flags) & DNSSEC_OK);
+  return end + OPT_OCTETS;
+}
+
+/** A batch holds 64 packets: four ticks answer a batch of misses, and hits are read in between. */
+export const MISSES_PER_TICK = 16;
+const IN_FLIGHT = 10_000;
+
+export interface Miss<P> {
+  /** A copy: the next packet overwrites the original. */
+  readonly query: Uint8Array;
+  readonly peer: P;
+  /** Milliseconds since the epoch. */
+  readonly askedAt: number;
+}
+
+interface MissWork<P> {
+  /** Answers one miss; what it throws costs that miss alone. */
+  readonly answer: (miss: Miss<P>) => void;
+  /** Called after the last miss of a tick. */
+  readonly tickEnded?: () => void;
+  /** Calls its argument in a later tick, after the socket was read. */
+  readonly defer?: (tick: () => void) => void;
+}
+
+type Settings = Pick<UdpOptions, 'inFlight' | 'onFault'> & Pick<UdpOptions, 'observe'>;
+
+/**
+ * Misses and pending answers of services, oldest first, some for each tick: the socket is read between ticks. A full queue drops new misses. Full, it holds about 20 ms of work (200 ms
+ * of signatures), which clients still wait for. Newest first would starve old queries and answer retries first.
+ */
+export class MissQueue<P> {
+  readonly #settings: Settings;
+  readonly #work: MissWork<P>;
+  readonly #defer: (tick: () => void) => void;
+  readonly #inFlightMax: number;
+  /** A ring of fixed length. */
+  readonly #ring: (Miss<P> | null)[] = new Array(LIMITS.udpMisses).fill(null);
+  #first = 0;
+  #length = 0;
+  #octets = 0;
+  #inFlight = 0;
+  #scheduled = false;
+  #finished: (() => void) | null = null;
+
+  constructor(settings: Settings, work: MissWork<P>) {
+    this.#settings = settings;
+    this.#work = work;
+    this.#defer = work.defer ?? setImmediate;
+    this.#inFlightMax = settings.inFlight ?? IN_FLIGHT;
+  }
+
+  /** Whether a miss of so many octets fits. If not, it counts as dropped. */
+  hasRoom(octets: number): boolean {
+    const room = this.#length < LIMITS.udpMisses && this.#octets + octets <= LIMITS.udpMissOctets;
+    if (!room) this.#settings.observe.missDropped();
+    return room;
+  }
+
+  /** Call `hasRoom` first. */
+  push(miss: Miss<P>): void {
+    this.#ring[(this.#first + this.#length) % LIMITS.udpMisses] = miss;
+    this.#length++;
+    this.#octets += miss.query.length;
+    this.#schedule();
+  }
+
+  /** The limit of pending answers is reached. */
+  get isFull(): boolean {
+    return this.#inFlight >= this.#inFlightMax;
+  }
+
+  /** `finish` was called: new misses are dropped. */
+  get isFinishing(): boolean {
+    return this.#finished !== null;
+  }
+
+  /** Calls `deliver` with the reply; a rejection, or what `deliver` throws, is a fault. */
+  wait<T>(reply: Promise<T>, deliver: (reply: T) => void): void {
+    this.#inFlight++;
+    reply
+      .then(deliver)
+      .catch(this.#settings.onFault)
+      .finally(() => {
+        this.#inFlight--;
+        this.#settle();
+      });
+  }
+
+  /** Resolves when the queue is empty, or after `graceMs`. */
+  finish(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const grace = setTimeout(() => this.#finished?.(), graceMs);
+      this.#finished = () => {
+        clearTimeout(grace);
+        resolve();
+      };
+      this.#settle();
+    });
+  }
+
+  #settle(): void {
+    if (this.#length === 0 && this.#inFlight === 0) this.#finished?.();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#defer(() => this.#tick());
+  }
+
+  #tick(): void {
+    this.#scheduled = false;
+    const { answer, tickEnded } = this.#work;
+    for (let left = Math.min(MISSES_PER_TICK, this.#length); left > 0; left--) {
+      const miss = this.#shift();
+      try {
+        answer(miss);
+      } catch (fault) {
+        this.#settings.onFault(fault);
+      }
+    }
+    tickEnded?.();
+    if (this.#length > 0) this.#schedule();
+    else this.#settle();
+  }
+
+  #shift(): Miss<P> {
+    const miss = this.#ring[this.#first]!;
+    this.#ring[this.#first] = null;
+    this.#first = (this.#first + 1) % LIMITS.udpMisses;
+    this.#length--;
+    this.#octets -= miss.query.length;
+    return miss;
+  }
+}

@@ -1,0 +1,221 @@
+/** Control's side: the newest state of each node, in memory. Every control process hears them all. */
+import type { Clock } from '../../base/clock.ts';
+import { every } from '../../base/lifecycle/every.ts';
+import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
+import type { Bus } from '../bus/bus.ts';
+import { createRequestRate } from '../bus/node-budgets.ts';
+import { FeedRefusedError } from '../ports/refusal.ts';
+import { type ControlEnd, type Exchange, opened, signedOf, subjectOf } from '../rpc/rpc.ts';
+
+export interface NodeReport {
+  readonly name: string;
+  /** Null: not heard of since this process started. */
+  readonly state: NodeState | null;
+  /** Since the state came, or since this process started. */
+  readonly seconds: number;
+  /** No state for 15 seconds. */
+  readonly late: boolean;
+}
+
+/** Whether a node may answer without this key of the zone in DNSKEY: it has not reported the key, or it is late. */
+export function isBehind(
+  { state, late }: Pick<NodeReport, 'state' | 'late'>,
+  zone: string,
+  keyTag: number,
+): boolean {
+  return late || !state?.keyTags[zone]?.includes(keyTag);
+}
+
+export interface NodeStates {
+  /** The nodes of the feed at present, in their order: removed ones are not among them. */
+  list(): readonly NodeReport[];
+  stop(): void;
+}
+
+interface NodeStatesOptions {
+  readonly end: ControlEnd;
+  /** Names in `nodes.json`. */
+  readonly names: () => readonly string[];
+}
+
+const LATE_MS = 15_000;
+/** A node tells its state every five seconds, at each connection, and when keys come. More is not even decrypted. */
+const RATE = { perSecond: 2, burst: 40 } as const;
+/** Former starts of a node whose states are refused when they come again. */
+const BOOTS_KEPT = 16;
+
+interface Heard {
+  readonly state: NodeState;
+  /** By the node's clock: a later state is newer. */
+  readonly at: number;
+  /** By this process's clock. */
+  readonly heardAt: number;
+  readonly formerBoots: readonly string[];
+}
+
+export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates {
+  const { bus, clock, onRefused, onError } = end;
+  const startedAt = clock();
+  const rate = createRequestRate(RATE, clock);
+  const heard = new Map<string, Heard>();
+
+  const stop = bus.subscribe(subjectOf('state', '*'), (message) => {
+    try {
+      const request = signedOf(end, ['state'], message);
+      if (!rate.admits(request.node)) return;
+      const { node, at, body } = opened(request, end);
+      heard.set(node, next(heard.get(node), nodeStateOf(body), at, clock()));
+    } catch (error) {
+      if (error instanceof FeedRefusedError) onRefused?.(error.reason);
+      else onError?.(error);
+    }
+  });
+
+  function list(): NodeReport[] {
+    const present = names();
+    for (const name of heard.keys()) if (!present.includes(name)) heard.delete(name);
+    return present.map((name) => reportOf(name, heard.get(name), startedAt, clock));
+  }
+
+  return {
+    list,
+    stop,
+  };
+}
+
+function reportOf(name: string, found: Heard | undefined, startedAt: number, clock: Clock): NodeReport {
+  const silentMs = Math.max(0, clock() - (found?.heardAt ?? startedAt));
+  return { name, state: found?.state ?? null, seconds: silentMs / 1000, late: silentMs > LATE_MS };
+}
+
+/**
+ * A state that is newer than the one before. Within one start of the node its clock decides. After another start the clock may have been
+ * set back, so the start must be one that was not seen before.
+ * @throws FeedRefusedError `replayed`
+ */
+function next(last: Heard | undefined, state: NodeState, at: number, heardAt: number): Heard {
+  if (last === undefined) return { state, at, heardAt, formerBoots: [] };
+  const { boot } = last.state;
+  const isSameBoot = state.boot === boot;
+  if (isSameBoot ? at <= last.at : last.formerBoots.includes(state.boot))
+    throw new FeedRefusedError('replayed');
+  const formerBoots = isSameBoot ? last.formerBoots : [...last.formerBoots, boot].slice(-BOOTS_KEPT);
+  return { state, at, heardAt, formerBoots };
+}
+
+/** How a node is: what it tells control every five seconds. */
+
+export interface NodeState {
+  /** Differs at every start of the node. */
+  readonly boot: string;
+  readonly version: string;
+  /** Last change in its view, and the database that the view is of; null: of none yet. */
+  readonly seq: number;
+  readonly epoch: string | null;
+  readonly lag: { readonly changes: number; readonly seconds: number };
+  /** Since the last heartbeat that was verified; null: none since the start. */
+  readonly heartbeatSeconds: number | null;
+  readonly stale: boolean;
+  /** By zone: key tags of the DNSSEC keys that it signs with now. */
+  readonly keyTags: Readonly<Record<string, readonly number[]>>;
+  /** Since its view was built from a snapshot or from pages; null: it is the view of an earlier start. */
+  readonly viewSeconds: number | null;
+  /** Octets of the file of unsent counts. */
+  readonly spoolOctets: number;
+}
+
+const TEXT_MAX = 64;
+const ZONES_MAX = 32;
+const ZONE_MAX = 255;
+const TAGS_MAX = 16;
+
+function stateBody(state: NodeState): unknown {
+  return state;
+}
+
+/** @throws FeedRefusedError `format` for anything but a state: an unknown member is left out */
+function nodeStateOf(body: unknown): NodeState {
+  const { boot, version, seq, epoch, lag, heartbeatSeconds, stale, keyTags, viewSeconds, spoolOctets } =
+    objectOf(body);
+  const { changes, seconds } = objectOf(lag);
+  if (typeof stale !== 'boolean') throw new FeedRefusedError('format');
+  return {
+    boot: textOf(boot),
+    version: textOf(version),
+    seq: countOf(seq),
+    epoch: epoch === null ? null : textOf(epoch),
+    lag: { changes: countOf(changes), seconds: secondsOf(seconds) },
+    heartbeatSeconds: heartbeatSeconds === null ? null : secondsOf(heartbeatSeconds),
+    stale,
+    keyTags: tagsOf(keyTags),
+    viewSeconds: viewSeconds === null ? null : secondsOf(viewSeconds),
+    spoolOctets: countOf(spoolOctets),
+  };
+}
+
+function tagsOf(value: unknown): NodeState['keyTags'] {
+  const zones = Object.entries(objectOf(value));
+  if (zones.length > ZONES_MAX) throw new FeedRefusedError('format');
+  return Object.fromEntries(
+    zones.map(([zone, tags]) => {
+      const isList = Array.isArray(tags) && tags.length <= TAGS_MAX && zone.length <= ZONE_MAX;
+      if (!isList || !tags.every((tag) => countOf(tag) <= 0xffff)) throw new FeedRefusedError('format');
+      return [zone, tags as number[]];
+    }),
+  );
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new FeedRefusedError('format');
+  return value as Record<string, unknown>;
+}
+
+/** Printable ASCII: it is shown on a terminal. */
+function textOf(value: unknown): string {
+  if (typeof value !== 'string' || value.length > TEXT_MAX || !/^[\x20-\x7e]+$/.test(value))
+    throw new FeedRefusedError('format');
+  return value;
+}
+
+function countOf(value: unknown): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) throw new FeedRefusedError('format');
+  return value as number;
+}
+
+function secondsOf(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new FeedRefusedError('format');
+  return value;
+}
+
+/** A node's side: tells control how it is, every five seconds and at once after a connection. */
+
+interface StateReportsOptions {
+  readonly bus: Bus;
+  readonly exchange: Exchange;
+  readonly state: () => NodeState;
+  /** Called after keys came, without which nothing can be sent. @returns ends it */
+  readonly onKeys: (listener: () => void) => () => void;
+  readonly onError: (error: unknown) => void;
+  readonly timers?: Timers;
+}
+
+/** Control calls a node late that was silent for three of these. */
+export const STATE_MS = 5_000;
+
+/** @returns ends the reports */
+export function startStateReports(options: StateReportsOptions): () => Promise<void> {
+  const { bus, exchange, state, onKeys, onError, timers = wholeSecondTimers } = options;
+  const tell = (): void => exchange.tell('state', stateBody(state()));
+  const stopListening = bus.onState((now) => {
+    if (now === 'connected') tell();
+  });
+  const stopKeys = onKeys(tell);
+  tell();
+  const reports = every({ ms: STATE_MS, task: tell, onError, timers });
+  return async () => {
+    stopListening();
+    stopKeys();
+    await reports.stop();
+  };
+}

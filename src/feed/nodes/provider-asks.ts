@@ -1,0 +1,94 @@
+/** Questions of nodes for data of providers. Only control calls providers, so that their quotas are spent once. */
+
+import { BusError } from '../bus/bus.ts';
+import { FeedRefusedError } from '../ports/refusal.ts';
+import { answerRequests, type ControlEnd, type Exchange } from '../rpc/rpc.ts';
+
+/** `edge/services/providers/remote` makes it and uses it. */
+type ProviderReading =
+  | {
+      readonly kind: 'value';
+      readonly value: unknown;
+      readonly time: number;
+      readonly ageMs: number;
+      readonly leftMs: number;
+    }
+  | { readonly kind: 'missing'; readonly leftMs: number }
+  | { readonly kind: 'limited'; readonly retryAfter: number }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'down' }
+  | { readonly kind: 'off' };
+
+/** Control answers within two seconds, with `late` if need be. */
+const ANSWER_MS = 3_000;
+/** Each name of a service asks at most once at a time; an edge admits 200 new names a second in each worker. */
+const RATE = { perSecond: 100, burst: 400 } as const;
+/** Most answers come from memory; the others wait for a provider. */
+const AT_ONCE = 512;
+const TEXT_MAX = 64;
+
+/** @returns asks control; never rejects: `down` when control cannot be reached, or its answer cannot be used */
+export function providerAsks(exchange: Exchange): (feed: string, key: string) => Promise<ProviderReading> {
+  return async (feed, key) => {
+    try {
+      const { status, body } = await exchange.ask('provider', [feed, key], ANSWER_MS);
+      if (status === 'busy') return { kind: 'limited', retryAfter: 1 };
+      return status === 'done' ? readingOf(body) : { kind: 'down' };
+    } catch (error) {
+      if (error instanceof BusError || error instanceof FeedRefusedError) return { kind: 'down' };
+      throw error;
+    }
+  };
+}
+
+/**
+ * @param read null for a feed or a key that no node asks for
+ * @returns ends the answers
+ */
+export function answerProviderAsks(
+  end: ControlEnd,
+  read: (feed: string, key: string) => Promise<ProviderReading | null>,
+): () => void {
+  return answerRequests(end, {
+    kinds: ['provider'],
+    rate: RATE,
+    atOnce: AT_ONCE,
+    async answer({ body }) {
+      const [feed, key] = Array.isArray(body) ? (body as unknown[]) : [];
+      const reading = isText(feed) && isText(key) ? await read(feed, key) : null;
+      if (reading === null) throw new FeedRefusedError('format');
+      return { status: 'done', body: reading };
+    },
+  });
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= TEXT_MAX;
+}
+
+/** @throws FeedRefusedError `format` */
+function readingOf(body: unknown): ProviderReading {
+  const { kind, value, time, ageMs, leftMs, retryAfter } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  switch (kind) {
+    case 'value':
+      if (value === undefined || value === null) break;
+      if (isNumber(time) && isNumber(ageMs) && isNumber(leftMs)) return { kind, value, time, ageMs, leftMs };
+      break;
+    case 'missing':
+      if (isNumber(leftMs)) return { kind, leftMs };
+      break;
+    case 'limited':
+      if (Number.isSafeInteger(retryAfter) && (retryAfter as number) >= 1)
+        return { kind, retryAfter: retryAfter as number };
+      break;
+    case 'late':
+    case 'down':
+    case 'off':
+      return { kind };
+  }
+  throw new FeedRefusedError('format');
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}

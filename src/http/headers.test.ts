@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { apiScenarios } from '../../test/support/http/engines.ts';
+import { newName, openWorld, PUBLIC_URL, WEBHOOK } from '../../test/support/http/world.ts';
+
+apiScenarios('headers', {
+  'every answer has the headers of a private API, and none of a rate limit': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    for (const answer of [
+      await customer.get('/me'),
+      await customer.get('/records'),
+      await customer.get('/nothing'),
+      await customer.post('/records', {}),
+      await world.caller(null).get('/me'),
+    ]) {
+      assert.equal(answer.headers['cache-control'], 'no-store');
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+      for (const name of Object.keys(answer.headers)) assert.doesNotMatch(name, /ratelimit|retry-after/i);
+    }
+    await world.close();
+  },
+
+  'every answer has a request id of its own, whatever the client sends': async (store) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const ids = new Set<unknown>();
+    const answers = [
+      await customer.get('/me'),
+      await customer.get('/records'),
+      await customer.get('/nothing'),
+      await customer.post('/records', {}),
+      await customer.post('/namespaces', { namespace: { name: newName() } }),
+      await world.caller(null).get('/me'),
+      await customer.send('GET', '/me', undefined, { 'x-request-id': 'mine', 'request-id': 'mine' }),
+      await world.inject({ method: 'GET', url: '/api/v1/records/%zz' }),
+    ];
+    for (const { headers, text } of answers) {
+      assert.match(String(headers['x-request-id']), /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, text);
+      ids.add(headers['x-request-id']);
+    }
+    assert.equal(ids.size, answers.length);
+    await world.close();
+  },
+
+  'finding L2 of the audit: a 201 has the location of what was created, where it can be read there': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const customer = await world.customer();
+    const namespace = { name: newName() };
+    const answer = await customer.post('/namespaces', { namespace });
+    const { id } = answer.json;
+    const base = `${PUBLIC_URL}/api/v1`;
+    assert.equal(answer.headers.location, `${base}/namespaces/${id}`);
+    for (const [path, body] of [
+      ['/records', { record: { key: `r.${namespace.name}.v1`, data: '' } }],
+      ['/api_keys', { api_key: { name: 'x' } }],
+      [`/namespaces/${id}/query_tokens`, { name: 'x' }],
+      ['/webhooks', { webhook: WEBHOOK }],
+    ] as const) {
+      const { status, headers, json } = await customer.post(path, body);
+      const url = `${base}${path}/${json.id}`;
+      const { status: found } = await customer.get(`${path}/${json.id}`);
+      assert.deepEqual(
+        [status, headers.location],
+        [201, found === 200 ? url : undefined],
+        `${path} ${found}`,
+      );
+    }
+    await world.close();
+  },
+});

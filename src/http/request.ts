@@ -1,0 +1,87 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError, invalid, malformed, notFound } from '../base/errors.ts';
+import { Faults, Fields, isJsonObject, type JsonObject } from '../protocol/input/fields.ts';
+import { type QueryParameters, readParameters } from '../protocol/input/query-parameters.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** An id of the path in lower case. @throws AppError 404 when it is no UUID. @param what names the resource */
+export function pathId(request: FastifyRequest, name: string, what: string): string {
+  const id = (request.params as Readonly<Record<string, string>>)[name] ?? '';
+  // A path that ends in a slash.
+  if (id === '') throw new AppError('not_found', 'Route not found');
+  if (!UUID.test(id)) throw notFound(what);
+  return id.toLowerCase();
+}
+
+/** For lists without parameters. @throws AppError 400 */
+export function refuseParameters(request: FastifyRequest): void {
+  readParameters(request.query as QueryParameters, []);
+}
+
+/** @throws AppError 400 when the body is not a JSON object */
+export function jsonBody(request: FastifyRequest): JsonObject {
+  if (!isJsonObject(request.body)) throw malformed(400, 'Body must be a JSON object');
+  return request.body;
+}
+
+/** @throws AppError 400 without the envelope, 422 for any field beside it */
+export function envelope(request: FastifyRequest, name: string): JsonObject {
+  const body = jsonBody(request);
+  const resource = Object.hasOwn(body, name) ? body[name] : undefined;
+  if (!isJsonObject(resource)) throw malformed(400, `Body must have an object ${name}`);
+  const faults = new Faults();
+  new Fields(body, [name], faults);
+  if (faults.any) throw invalid(...faults.messages);
+  return resource;
+}
+
+/** For requests without a body or with an empty object. @throws AppError 400, 422 */
+export function refuseFields(request: FastifyRequest): void {
+  if (request.body === undefined) return;
+  const faults = new Faults();
+  new Fields(jsonBody(request), [], faults);
+  if (faults.any) throw invalid(...faults.messages);
+}
+
+type TagCondition = (tag: string) => boolean;
+
+/** RFC 9110 §8.8.3, weak or strong. */
+const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`;
+/** Empty list elements are allowed (RFC 9110 §5.6.1.2). */
+const TAG_LIST = new RegExp(`^[ \\t,]*${TAG}(?:[ \\t]*,[ \\t,]*${TAG})*[ \\t,]*$`);
+const EACH_TAG = new RegExp(TAG, 'g');
+
+/** `If-Match` (RFC 9110 §13.1.1): a weak tag never matches. Undefined without it. @throws AppError 400 when invalid */
+export function ifMatch(request: FastifyRequest): TagCondition | undefined {
+  const tags = tagsOf(request, 'if-match');
+  if (tags === undefined) return undefined;
+  return tags === '*' ? () => true : (tag) => tags.includes(tag);
+}
+
+/** `If-None-Match` (RFC 9110 §13.1.2): weak comparison. @throws AppError 400 for an invalid header */
+export function isNotModified(request: FastifyRequest, tag: string): boolean {
+  const tags = tagsOf(request, 'if-none-match');
+  if (tags === undefined) return false;
+  return tags === '*' || tags.some((one) => one.replace(/^W\//, '') === tag);
+}
+
+/** Whether a POST has `If-None-Match: *`. @throws AppError 400 for any other value */
+export function onlyIfNew(request: FastifyRequest): boolean {
+  const header = request.headers['if-none-match'];
+  if (header === undefined) return false;
+  if (header.trim() !== '*') throw malformed(400, 'If-None-Match must be * on a POST');
+  return true;
+}
+
+function tagsOf(
+  request: FastifyRequest,
+  name: 'if-match' | 'if-none-match',
+): '*' | readonly string[] | undefined {
+  const header = request.headers[name];
+  if (header === undefined) return undefined;
+  if (header.trim() === '*') return '*';
+  if (TAG_LIST.test(header)) return header.match(EACH_TAG) ?? [];
+  const shown = name === 'if-match' ? 'If-Match' : 'If-None-Match';
+  throw malformed(400, `${shown} must be * or a list of entity tags in quotation marks`);
+}
