@@ -1,7 +1,7 @@
 /** Faults of the operator's certificate. The texts are fixed, so that logs may contain them. */
 export const TLS_FAULTS = {
-  certFile: 'UQRP_TLS_CERT must be a file that can be read',
-  keyFile: 'UQRP_TLS_KEY must be a file that can be read',
+  certFile: 'UQRP_TLS_CERT must be a file that this user can read: look at its path and rights',
+  keyFile: 'UQRP_TLS_KEY must be a file that this user can read: look at its path and rights',
   certForm: 'UQRP_TLS_CERT must be a PEM file with a certificate',
   keyForm: 'UQRP_TLS_KEY must be a PEM file with a private key without a passphrase',
   pair: 'UQRP_TLS_KEY must be the key of UQRP_TLS_CERT',

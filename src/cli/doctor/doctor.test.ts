@@ -11,7 +11,7 @@ import { openStore } from '../../store/open.ts';
 import { isSecretOfStore } from '../../store/secret-check.ts';
 import { checkClock, checkCredentials, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore, storeFinding } from './store.ts';
-import { checkCertificate, checkDs } from './zone.ts';
+import { checkCertificate, checkDs, checkRootAnswer } from './zone.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const MB = 1_048_576;
@@ -142,7 +142,30 @@ describe('the checks of doctor', () => {
     }
     assert.equal((await checkStore({ ...config, role: 'edge' }, clock)).state, 'note');
     const gone = await checkStore({ ...config, databaseUrl: 'postgres://u@127.0.0.1:1/d' }, clock);
-    assert.match(gone.text, /^UQRP_DATABASE_URL: .*ECONNREFUSED/);
+    assert.match(gone.text, /^UQRP_DATABASE_URL: .*ECONNREFUSED .*See that PostgreSQL runs/);
+  });
+
+  it('say of a lost or damaged SQLite file where it is, and what to do', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'uqrp-doctor-'));
+    const config = { role: 'all' as const, dataDir, databaseUrl: null, secret: null };
+    const file = join(dataDir, 'uqrp.sqlite');
+    try {
+      const lost = await checkStore(config, () => NOW);
+      assert.equal(lost.state, 'wrong');
+      assert.ok(lost.text.startsWith(`there is no ${file}. Restore a backup`), lost.text);
+      writeFileSync(file, 'no database');
+      const damaged = await checkStore(config, () => NOW);
+      assert.equal(damaged.text, `The database ${file} is not a database. Restore a backup.`);
+    } finally {
+      rmSync(dataDir, { recursive: true });
+    }
+  });
+
+  it('say what a resolver answers that does not resolve', () => {
+    assert.equal(checkRootAnswer('resolver 192.0.2.1', 0).state, 'ok');
+    const { state, text } = checkRootAnswer('resolver 192.0.2.1', 3);
+    assert.equal(state, 'wrong');
+    assert.match(text, /NXDOMAIN\. Set UQRP_RESOLVERS/);
   });
 
   it('compare the DS records at the parent with our keys', () => {
@@ -151,5 +174,15 @@ describe('the checks of doctor', () => {
     assert.equal(checkDs('uqrp.net', own, ['9 9 2 00']).state, 'wrong');
     assert.equal(checkDs('uqrp.net', own, []).state, 'note');
     assert.equal(checkDs('uqrp.net', own, null).state, 'note');
+  });
+
+  it('call lost keys of a delegated zone wrong, and missing ones of another a note', () => {
+    assert.match(
+      checkDs('uqrp.net', [], ['9 9 2 00']).text,
+      /^the parent has DS records, and there are no keys/,
+    );
+    assert.equal(checkDs('uqrp.net', [], ['9 9 2 00']).state, 'wrong');
+    assert.equal(checkDs('uqrp.net', [], []).state, 'note');
+    assert.equal(checkDs('uqrp.net', [], null).state, 'note');
   });
 });

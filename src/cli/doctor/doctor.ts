@@ -23,7 +23,7 @@ import { checkBroker } from './feed-broker.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 import { checkClock, checkCredentials, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
 import { checkStore } from './store.ts';
-import { checkCertificate, checkDs } from './zone.ts';
+import { checkCertificate, checkDs, checkRootAnswer } from './zone.ts';
 
 /** Looks at everything that most often goes wrong, changes nothing, and ends with 1 when something is wrong. */
 export async function doctor(clock: Clock, json: boolean): Promise<void> {
@@ -97,7 +97,7 @@ async function checkResolver(server: string): Promise<Finding> {
   const check = `resolver ${server}`;
   try {
     const reply = await askResolver(server, '.', RRTYPE.SOA, 'udp');
-    return reply.rcode === 0 ? ok(check, 'answers') : wrong(check, `answers with rcode ${reply.rcode}`);
+    return checkRootAnswer(check, reply.rcode);
   } catch (error) {
     return wrong(check, `does not answer: ${(error as Error).message}. Set UQRP_RESOLVERS to one that does.`);
   }
@@ -116,22 +116,28 @@ async function checkZones(
     return all((check) =>
       note(check, 'control has the keys: uqrp doctor there compares them with the parent'),
     );
-  const [resolver] = resolvers;
   try {
     return await withZoneKeys(config, clock, (keys) =>
-      Promise.all(zones.map((zone) => checkZone(zone, keys, resolver))),
+      Promise.all(zones.map((zone) => checkZone(zone, keys, resolvers))),
     );
   } catch (error) {
     return all((check) => wrong(check, `the keys cannot be read: ${(error as Error).message}`));
   }
 }
 
-async function checkZone(zone: string, keys: ZoneKeys, resolver: string | undefined): Promise<Finding> {
+async function checkZone(zone: string, keys: ZoneKeys, resolvers: readonly string[]): Promise<Finding> {
   const found = await keys.find(zone);
-  if (found === null) return note(`ds ${zone}`, 'there are no keys yet: the server makes them at its start');
-  const own = dsLines(found).map((line) => line.split(' IN DS ')[1] ?? '');
-  const parent = resolver === undefined ? null : await dsSeenBy(resolver, zone);
-  return checkDs(zone, own, parent);
+  const own = found === null ? [] : dsLines(found).map((line) => line.split(' IN DS ')[1] ?? '');
+  return checkDs(zone, own, await dsAtParent(zone, resolvers));
+}
+
+/** Of the first resolver that answers; null when none does. */
+async function dsAtParent(zone: string, resolvers: readonly string[]): Promise<readonly string[] | null> {
+  for (const resolver of resolvers) {
+    const seen = await dsSeenBy(resolver, zone);
+    if (seen !== null) return seen;
+  }
+  return null;
 }
 
 /** Keys in the data directory, or in PostgreSQL, where they are encrypted under the secret. Makes none. */

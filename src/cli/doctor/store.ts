@@ -1,4 +1,5 @@
 /** Checks of the database, with the engine that the configuration names. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../ops/config/config.ts';
@@ -8,6 +9,8 @@ import { openStore } from '../../store/open.ts';
 import { schemaOf } from '../../store/postgres/schema-check.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';
 import { readFact } from '../../store/tables/service-facts.ts';
+import { StartError } from '../../ops/config/start-error.ts';
+import { storeFault } from '../../process/start-checks.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 type StoreConfig = Pick<Config, 'role' | 'dataDir' | 'databaseUrl' | 'secret'>;
@@ -25,14 +28,27 @@ export async function checkStore(config: StoreConfig, clock: Clock): Promise<Fin
     const facts = databaseUrl === null ? sqliteFacts(dataDir) : await postgresFacts(config, clock);
     return storeFinding(facts, LATEST_MIGRATION, secretFingerprint(loadSecret(dataDir, secret, false)));
   } catch (error) {
-    const { message, code } = error as NodeJS.ErrnoException;
-    const what = message || code || 'it does not answer';
-    return wrong('database', databaseUrl === null ? what : `UQRP_DATABASE_URL: ${what}`);
+    return wrong('database', storeFaultText(error as NodeJS.ErrnoException, config));
   }
 }
 
+/** What a start would say, and for PostgreSQL what to look at. */
+function storeFaultText(error: NodeJS.ErrnoException, config: StoreConfig): string {
+  const { databaseUrl } = config;
+  const what = storeFault(error, config)?.message ?? (error.message || error.code || 'it does not answer');
+  if (databaseUrl === null || error instanceof StartError) return what;
+  const named = what.startsWith('UQRP_DATABASE_URL') ? what : `UQRP_DATABASE_URL: ${what}`;
+  return `${named}. See that PostgreSQL runs, and that host, port, user, password and database are right.`;
+}
+
 function sqliteFacts(dataDir: string): StoreFacts {
-  const { migrations, fingerprint } = checkSqlite(join(dataDir, 'uqrp.sqlite'));
+  const file = join(dataDir, 'uqrp.sqlite');
+  if (!existsSync(file)) {
+    throw new StartError(
+      `there is no ${file}. Restore a backup, or set UQRP_DATABASE_URL as for the server. In a new directory the first start makes it.`,
+    );
+  }
+  const { migrations, fingerprint } = checkSqlite(file);
   return { schema: migrations.at(-1) ?? 'none', fingerprint };
 }
 

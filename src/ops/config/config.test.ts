@@ -178,7 +178,10 @@ describe('loadConfig', () => {
       key: '/k',
     });
 
-    assert.match(faultsOf({ UQRP_ROLE: 'edge' }).join(), /^UQRP_ROLE edge needs UQRP_FEED_URL/);
+    assert.match(
+      faultsOf({ UQRP_ROLE: 'edge' }).join(),
+      /^UQRP_ROLE edge needs UQRP_FEED_CREDENTIALS, the file/,
+    );
     assert.deepEqual(faultsOf({ UQRP_ROLE: 'edge', UQRP_SYNC: 'off' }), []);
     const refused = { UQRP_ROLE: 'edge', UQRP_DATABASE_URL: 'postgres://h/d', UQRP_SECRET: SECRET };
     const [url, secret, ...others] = faultsOf({ ...refused, UQRP_SYNC: 'off' });

@@ -259,7 +259,7 @@ function edgeFaults(values: Partial<Values>): string[] {
   }
   if (values.UQRP_SYNC === true && values.UQRP_FEED_CREDENTIALS === null) {
     faults.push(
-      'UQRP_ROLE edge needs UQRP_FEED_URL and UQRP_FEED_CREDENTIALS, the file that "uqrp node add" made, or UQRP_SYNC off',
+      'UQRP_ROLE edge needs UQRP_FEED_CREDENTIALS, the file that "uqrp node add" made, or UQRP_SYNC off',
     );
   }
   return faults;

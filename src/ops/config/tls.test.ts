@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { TLS_FAULTS } from '../../base/network/tls-faults.ts';
 import { ConfigError } from './config.ts';
 import { type LoadedTls, loadTls, type TlsOptions } from './tls.ts';
 
@@ -92,12 +93,7 @@ describe('loadTls, the operator’s files', () => {
   });
 
   const cases: readonly [string, string | null, string | null, readonly string[]][] = [
-    [
-      'absent files',
-      null,
-      null,
-      ['UQRP_TLS_CERT must be a file that can be read', 'UQRP_TLS_KEY must be a file that can be read'],
-    ],
+    ['absent files', null, null, [TLS_FAULTS.certFile, TLS_FAULTS.keyFile]],
     ['a certificate that is none', 'text', pair.key, ['UQRP_TLS_CERT must be a PEM file with a certificate']],
     [
       'a key that is none',

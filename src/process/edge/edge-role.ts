@@ -88,7 +88,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
   const { config, upstream, clock, log, metrics, onWaiting } = options;
   const { source } = upstream;
   if (config.geoipDb !== null && !isDatabase(config.geoipDb)) {
-    throw new ConfigError(['UQRP_GEOIP_DB must be a MaxMind DB file']);
+    throw new ConfigError(['UQRP_GEOIP_DB must be a MaxMind DB file that this user can read']);
   }
   const viewPath = join(config.dataDir, 'view');
   const freshness = createFreshness();

@@ -30,7 +30,7 @@ export function checkSqlite(file: string): SqliteFacts {
   const db = new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true });
   try {
     const [row] = db.prepare('pragma quick_check(1)').all();
-    if (row?.quick_check !== 'ok') throw new Error('the database is damaged');
+    if (row?.quick_check !== 'ok') throw new Error('the database is damaged. Restore a backup');
     const rows = db.prepare('select name from kysely_migration order by name').all();
     const migrations = rows.map(({ name }) => String(name));
     const hasFacts = migrations.some((name) => name >= '0003');
