@@ -50,7 +50,7 @@ export async function openCheckedStore(config: StoreSettings, secret: Secret, cl
   await store.close();
   throw new StartError(
     'UQRP_SECRET, or the file secret in UQRP_DATA_DIR, is not the secret that this database was made with: ' +
-      'no token and no webhook would work. Set UQRP_SECRET to the earlier one, or put back the file secret.',
+      'no token and no webhook would work. Set UQRP_SECRET to the earlier one; or put back the file secret, which counts while UQRP_SECRET is not set.',
   );
 }
 

@@ -9,6 +9,8 @@ export async function unlessCancelled<T>(work: Promise<T>, cancel: AbortSignal):
     await Promise.race([work, cancelled]);
     return await work;
   } finally {
+    // Nobody else looks at it when the signal had aborted before.
+    work.catch(() => {});
     cancelled.catch(() => {});
     waiting.abort();
   }

@@ -9,12 +9,14 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { programVersion } from '../../ops/config/version.ts';
 import { checkSqlite, copySqlite } from '../../store/sqlite/backup.ts';
+import { isOutOfSpace } from '../../base/files/free-space.ts';
 import { configWithData } from '../context.ts';
 import { InputError, print } from '../output.ts';
 import { type BackupFile, describeFile, isBackupPath, MANIFEST_FILE, newManifest } from './manifest.ts';
@@ -38,6 +40,29 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
     );
   }
   makeEmptyFolder(target);
+  let files: readonly BackupFile[];
+  try {
+    files = copyAll({ dataDir, target, engine, paths, clock });
+  } catch (error) {
+    // A timer tries again each night: what it left would fill the disk.
+    rmSync(target, { recursive: true, force: true });
+    throw backupFault(error, target);
+  }
+  const notes = notesFor(engine, secret !== null);
+  if (json) print(JSON.stringify({ folder: target, engine, files: files.length, notes }));
+  else print([`${files.length} files in ${target}`, ...notes].join('\n'));
+}
+
+interface Copying {
+  readonly dataDir: string;
+  readonly target: string;
+  readonly engine: 'sqlite' | 'postgres';
+  /** Besides the database. */
+  readonly paths: readonly string[];
+  readonly clock: Clock;
+}
+
+function copyAll({ dataDir, target, engine, paths, clock }: Copying): readonly BackupFile[] {
   const files: BackupFile[] = [];
   let migrations: readonly string[] = [];
   if (engine === 'sqlite') {
@@ -54,9 +79,19 @@ export function backup(clock: Clock, folder: string, json: boolean): void {
   const made = new Date(clock()).toISOString();
   const manifest = newManifest({ made_at: made, version: programVersion(), engine, migrations, files });
   writeInto(target, MANIFEST_FILE, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
-  const notes = notesFor(engine, secret !== null);
-  if (json) print(JSON.stringify({ folder: target, engine, files: files.length, notes }));
-  else print([`${files.length} files in ${target}`, ...notes].join('\n'));
+  return files;
+}
+
+/** SQLite says of a full disk neither code nor folder. */
+const SQLITE_FULL = 13;
+
+/** What a backup that failed says. */
+export function backupFault(error: unknown, target: string): unknown {
+  const { errcode } = error as { readonly errcode?: number };
+  if (!isOutOfSpace(error) && errcode !== SQLITE_FULL) return error;
+  return new InputError(
+    `${target}: the disk is full. Make room, or name a folder on another disk. Nothing of this backup is left.`,
+  );
 }
 
 function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[] {

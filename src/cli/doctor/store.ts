@@ -74,7 +74,7 @@ export function storeFinding({ schema, fingerprint }: StoreFacts, latest: string
   if (fingerprint !== null && fingerprint !== own) {
     return wrong(
       'database',
-      'it was made with another secret. Set UQRP_SECRET, or put back the file secret.',
+      'it was made with another secret. Set UQRP_SECRET to that one; or put back the file secret, which counts while UQRP_SECRET is not set.',
     );
   }
   if (schema !== latest) {

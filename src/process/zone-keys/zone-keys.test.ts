@@ -276,5 +276,11 @@ describe('signing keys in a database', () => {
       assert.deepEqual(stored, ['imported', 'made']);
       assert.equal(existsSync(keyFile(dataDir, ZONE)), false);
       assert.equal(existsSync(`${keyFile(dataDir, ZONE)}.imported`), true);
+      const back = openZoneKeys({ dataDir, store: sqlite, key: KEY, clock, mayMake: true });
+      await assert.rejects(
+        back.load(ZONE),
+        /went into PostgreSQL.*rename .*\.imported to /,
+        'no new keys in SQLite',
+      );
     }));
 });

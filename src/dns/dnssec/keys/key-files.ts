@@ -1,6 +1,6 @@
 /** Key sets on disk: `<dataDir>/keys/<zone>.json`, mode 0600, always replaced whole. */
 
-import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../base/clock.ts';
 import { draftOf, replaceFileSync, syncFolder } from '../../../base/files/replace-file.ts';
@@ -25,7 +25,18 @@ export function keyFile(dataDir: string, zone: string): string {
  */
 export function loadKeys(dataDir: string, zone: string, clock: Clock): KeySet {
   const path = keyFile(dataDir, zone);
-  return parseKeys(readIfThere(path) ?? create(dataDir, path, generateKeySet(zone, clock())), zone);
+  return parseKeys(readIfThere(path) ?? createFirst(dataDir, path, zone, clock), zone);
+}
+
+/** New keys in place of those that PostgreSQL took over would make a delegated zone fail. */
+function createFirst(dataDir: string, path: string, zone: string, clock: Clock): string {
+  const taken = `${path}.imported`;
+  if (existsSync(taken)) {
+    throw new KeyError(
+      `the keys of ${zone} went into PostgreSQL. Set UQRP_DATABASE_URL; or, to serve from SQLite again, rename ${taken} to ${path}.`,
+    );
+  }
+  return create(dataDir, path, generateKeySet(zone, clock()));
 }
 
 /** The text of a zone's key file, or null. Secret. */
