@@ -14,9 +14,9 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { isOutOfSpace } from '../../base/files/free-space.ts';
 import { programVersion } from '../../ops/config/version.ts';
 import { checkSqlite, copySqlite } from '../../store/sqlite/backup.ts';
-import { isOutOfSpace } from '../../base/files/free-space.ts';
 import { configWithData } from '../context.ts';
 import { InputError, print } from '../output.ts';
 import { type BackupFile, describeFile, isBackupPath, MANIFEST_FILE, newManifest } from './manifest.ts';

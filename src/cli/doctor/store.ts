@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/secrets.ts';
+import { StartError } from '../../ops/config/start-error.ts';
+import { storeFault } from '../../process/start-checks.ts';
 import { LATEST_MIGRATION, laterSchemaText } from '../../store/migrations/migrate.ts';
 import { openStore } from '../../store/open.ts';
 import { schemaOf } from '../../store/postgres/schema-check.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';
 import { readFact } from '../../store/tables/service-facts.ts';
-import { StartError } from '../../ops/config/start-error.ts';
-import { storeFault } from '../../process/start-checks.ts';
 import { type Finding, note, ok, wrong } from './finding.ts';
 
 type StoreConfig = Pick<Config, 'role' | 'dataDir' | 'databaseUrl' | 'secret'>;
