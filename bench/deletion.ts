@@ -13,6 +13,7 @@ import { openStore } from '../src/store/open.ts';
 import { fillNamespace, testActor, testDeps } from '../test/support/store/deletion-world.ts';
 import { putRecord, settle } from '../test/support/store/fixtures.ts';
 import { postgresDatabase } from '../test/support/store/postgres.ts';
+import { firstRow } from '../test/support/store/rows.ts';
 import { timeStatements } from '../test/support/store/statement-times.ts';
 
 const PACE_MS = 20;
@@ -78,11 +79,7 @@ for (let i = 0; !isGone; i++) {
   during.push(await write(`during${i}`));
   await sleep(PACE_MS);
   if (i % 50 !== 49) continue;
-  const row = await store.read
-    .selectFrom('namespaces')
-    .select('id')
-    .where('id', '=', large.namespaceId)
-    .executeTakeFirst();
+  const row = await firstRow(store.read, 'namespaces', { columns: ['id'], where: { id: large.namespaceId } });
   isGone = row === undefined;
 }
 print(`${records} records on ${engine} gone after ${((performance.now() - began) / 1000).toFixed(1)} s`);

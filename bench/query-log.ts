@@ -16,6 +16,7 @@ import { listen, openEvents } from '../test/support/http/query-log/event-reader.
 import { type Customer, openWorld } from '../test/support/http/world.ts';
 import { settle } from '../test/support/store/fixtures.ts';
 import { postgresDatabase } from '../test/support/store/postgres.ts';
+import { updateRows } from '../test/support/store/rows.ts';
 import { print, row } from './lib/figures.ts';
 
 const engine = process.argv[2] ?? 'sqlite';
@@ -38,11 +39,7 @@ async function fill(): Promise<Actor> {
   for (let i = 1; i < NAMESPACES; i++) {
     const { namespaceId } = await settle(store, `busy${i}`);
     await store.write((tx) =>
-      tx
-        .updateTable('namespaces')
-        .set({ customer_id: owner.customerId })
-        .where('id', '=', namespaceId)
-        .execute(),
+      updateRows(tx, 'namespaces', { customer_id: owner.customerId }, { id: namespaceId }),
     );
     ids.push(namespaceId);
   }

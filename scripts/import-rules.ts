@@ -160,7 +160,6 @@ export const RESTRICTED_IMPORTS: readonly RestrictedImport[] = [
   },
   { name: 'sqlite', module: builtin('sqlite'), only: ['store'], why: 'SQL lives in the store' },
   { name: 'pg', module: npm('pg'), only: ['store'], why: 'SQL lives in the store' },
-  { name: 'kysely', module: npm('kysely'), only: ['store'], why: 'SQL lives in the store' },
   { name: 'lmdb', module: npm('lmdb'), only: ['view/lmdb'], why: 'the view is read through its port' },
   {
     name: 'jose',

@@ -7,6 +7,7 @@ import {
   openWorld,
   WEBHOOK,
 } from '../../test/support/http/world.ts';
+import { deleteRows, findRows, insertRows } from '../../test/support/store/rows.ts';
 import { LIMITS } from '../base/limits.ts';
 import { sweepAnswers } from './unit.ts';
 
@@ -42,7 +43,7 @@ apiScenarios('idempotency keys', {
         [first.status, first.text, first.headers.location, first.headers.etag],
       );
       assert.equal((await world.changes()).length, before, path);
-      await world.store.write((tx) => tx.deleteFrom('idempotency_keys').execute());
+      await world.store.write((tx) => deleteRows(tx, 'idempotency_keys'));
     }
     assert.equal(world.network.sent.length, 1);
     await world.close();
@@ -57,11 +58,7 @@ apiScenarios('idempotency keys', {
     const first = await post(customer, '/records', body, 'k');
     assert.equal(first.json.data, data);
     await customer.del(`/records/${first.json.id}`);
-    const rows = await store.read
-      .selectFrom('idempotency_keys')
-      .selectAll()
-      .where('customer_id', '=', customer.id)
-      .execute();
+    const rows = await findRows(store.read, 'idempotency_keys', { where: { customer_id: customer.id } });
     assert.equal(rows.length, 1);
     for (const { id, answer } of rows) {
       const text = world.deps.answers.decrypt(id, answer);
@@ -212,15 +209,14 @@ apiScenarios('idempotency keys', {
     const customer = await world.customer();
     const body = { api_key: { name: 'a' } };
     const { json } = await post(customer, '/api_keys', body, 'k');
-    const own = () =>
-      store.read.selectFrom('idempotency_keys').selectAll().where('customer_id', '=', customer.id).execute();
+    const own = () => findRows(store.read, 'idempotency_keys', { where: { customer_id: customer.id } });
     const [row] = await own();
     const bytes = Buffer.from(row!.answer);
     assert.equal(bytes.length, row!.octets);
     for (const text of [json.token, json.id, 'name']) assert.equal(bytes.includes(text), false);
 
     const full = { ...row!, id: 'full', octets: LIMITS.idempotencyOctets };
-    await store.write((tx) => tx.insertInto('idempotency_keys').values(full).execute());
+    await store.write((tx) => insertRows(tx, 'idempotency_keys', full));
     const refused = await post(customer, '/api_keys', body, 'another');
     const limit = 'Idempotency-Key limit of the account reached';
     assertFailure(refused, 422, 'quota_exceeded', limit);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
+import { findRows } from '../../test/support/store/rows.ts';
 import type { Clock } from '../base/clock.ts';
 import { sharedLimiter } from '../control/shared-limiter.ts';
 import { openStore } from '../store/open.ts';
@@ -196,7 +197,7 @@ test('the shared limiter forgets periods that are over', async () => {
   const store = await openStore({ dataDir, databaseUrl: null, clock: () => time });
   const limiter = sharedLimiter(store, () => time);
   for (const key of ['a', 'b', 'c']) await limiter.take('writes', key);
-  const rows = () => store.read.selectFrom('rate_windows').select('key').orderBy('key').execute();
+  const rows = () => findRows(store.read, 'rate_windows', { columns: ['key'], order: 'key' });
   assert.equal((await rows()).length, 6);
   const left = async (key: string): Promise<string[]> => {
     await limiter.take('authenticated', key);

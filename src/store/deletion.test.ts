@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { fillNamespace, testActor, testDeps } from '../../test/support/store/deletion-world.ts';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../test/support/store/fixtures.ts';
+import { findRows, oneRow } from '../../test/support/store/rows.ts';
 import {
   CLOSING_UNIT,
   DELETION_UNIT,
@@ -11,9 +12,7 @@ import {
   deleteSome,
   startDeletions,
 } from '../control/namespaces/deletion.ts';
-
 import { createNamespace, listOwnNamespaces, setSuspended } from '../control/namespaces/rules.ts';
-
 import { createRecord, getRecord } from '../control/records/rules.ts';
 import type { Store } from './store.ts';
 
@@ -59,10 +58,7 @@ onEachEngine((create) => {
         const deps = testDeps(store);
         const actor = testActor(home);
         const { head } = await store.changes.bounds();
-        const { id: recordId } = await store.read
-          .selectFrom('records')
-          .select('id')
-          .executeTakeFirstOrThrow();
+        const { id: recordId } = await oneRow(store.read, 'records', { columns: ['id'] });
         await deleteNamespace(deps, actor, home.namespaceId);
         assert.deepEqual(await types(store, head), ['namespace.closing']);
         assert.deepEqual(await listOwnNamespaces(deps, actor), []);
@@ -73,7 +69,7 @@ onEachEngine((create) => {
         await assert.rejects(createRecord(deps, actor, record), /namespace/);
         const again = { name: 'acme' };
         await assert.rejects(createNamespace(deps, actor, again), /taken/);
-        const customer = await store.read.selectFrom('customers').selectAll().executeTakeFirstOrThrow();
+        const customer = await oneRow(store.read, 'customers');
         assert.equal(customer.records_count, 0);
 
         await deleteClosed({ store, clock: () => 1, signal });
@@ -81,7 +77,7 @@ onEachEngine((create) => {
         assert.deepEqual(told, [...Array<string>(MANY).fill('record.deleted'), 'namespace.deleted']);
         const changes = await store.changes.since(head + 1, 10_000);
         assert.equal(new Set(changes.map((change) => ('key' in change ? change.key : ''))).size, MANY + 1);
-        assert.deepEqual(await store.read.selectFrom('records').select('id').execute(), []);
+        assert.deepEqual(await findRows(store.read, 'records', { columns: ['id'] }), []);
         assert.equal((await createNamespace(deps, actor, again)).name, 'acme');
       },
     );
@@ -94,7 +90,7 @@ onEachEngine((create) => {
         await deleteNamespace(deps, testActor(home), home.namespaceId);
       }
       const left = async (): Promise<number> =>
-        (await store.read.selectFrom('namespaces').select('id').execute()).length;
+        (await findRows(store.read, 'namespaces', { columns: ['id'] })).length;
       let units = 0;
       const failing: Pick<Store, 'read' | 'write'> = {
         read: store.read,
@@ -142,7 +138,7 @@ onEachEngine((create) => {
       const ending = new AbortController();
       const { promise: gone, resolve } = Promise.withResolvers<void>();
       const look = async (): Promise<void> => {
-        const left = await next.read.selectFrom('namespaces').select('id').execute();
+        const left = await findRows(next.read, 'namespaces', { columns: ['id'] });
         if (left.length === 0) resolve();
       };
       const stop = next.changes.onChange(() => void look());

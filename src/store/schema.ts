@@ -1,53 +1,7 @@
-import type { Generated } from 'kysely';
 import type { Tier } from '../base/tiers.ts';
 import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../protocol/webhooks.ts';
-import type { DatasetKeysTable, DatasetPartsTable, DatasetVersionsTable } from './datasets/tables.ts';
-import type {
-  QueryLogBlocksTable,
-  QueryLogCountsTable,
-  QueryLogHeadTable,
-  QueryLogSeriesTable,
-} from './query-log/tables.ts';
 
-/** Times are milliseconds since the epoch, flags are 0 or 1, ids are UUID text, lists are JSON text. */
-export interface Database {
-  customers: CustomersTable;
-  users: UsersTable;
-  memberships: MembershipsTable;
-  sign_in_codes: SignInCodesTable;
-  sign_in_browsers: SignInBrowsersTable;
-  jwt_keys: JwtKeysTable;
-  sessions: SessionsTable;
-  api_keys: ApiKeysTable;
-  namespaces: NamespacesTable;
-  query_tokens: QueryTokensTable;
-  records: RecordsTable;
-  feed_head: FeedHeadTable;
-  change_log: ChangeLogTable;
-  rate_windows: RateWindowsTable;
-  webhooks: WebhooksTable;
-  webhook_deliveries: WebhookDeliveriesTable;
-  feed_cursors: FeedCursorsTable;
-  event_counters: EventCountersTable;
-  idempotency_keys: IdempotencyKeysTable;
-  service_facts: ServiceFactsTable;
-  dnssec_key_sets: KeySetsTable;
-  usage_hours: UsageHoursTable;
-  usage_batches: UsageBatchesTable;
-  passkeys: PasskeysTable;
-  used_challenges: UsedChallengesTable;
-  invitations: InvitationsTable;
-  usage_deleted_hours: UsageDeletedHoursTable;
-  query_log_blocks: QueryLogBlocksTable;
-  query_log_head: QueryLogHeadTable;
-  query_log_series: QueryLogSeriesTable;
-  query_log_counts: QueryLogCountsTable;
-  query_log_batches: UsageBatchesTable;
-  dataset_versions: DatasetVersionsTable;
-  dataset_parts: DatasetPartsTable;
-  dataset_keys: DatasetKeysTable;
-  feed_keys: FeedKeysTable;
-}
+// Times are milliseconds since the epoch, flags are 0 or 1, ids are UUID text, lists are JSON text.
 
 /** Results of POST requests, given again when the same request comes again. */
 export interface IdempotencyKeysTable {
@@ -70,7 +24,7 @@ export interface CustomersTable {
   /** Updated with every write. The record cap is checked against it under the row's lock. */
   records_count: number;
   /** 1: it is being deleted. */
-  closing: Generated<number>;
+  closing: number;
   created_at: number;
 }
 
@@ -103,7 +57,7 @@ export interface SessionsTable {
   created_at: number;
   expires_at: number;
   revoked_at: number | null;
-  method: Generated<SignInMethod>;
+  method: SignInMethod;
   /** At most a minute behind. */
   last_used_at: number | null;
 }
@@ -169,9 +123,9 @@ export interface NamespacesTable {
   public_read: number;
   suspended: number;
   /** 1: it is being deleted. Its name is still taken; nothing else but the deletion sees it. */
-  closing: Generated<number>;
+  closing: number;
   /** Seconds that caches may keep an answer while the namespace is open. */
-  max_ttl: Generated<number>;
+  max_ttl: number;
   records_count: number;
   created_at: number;
   updated_at: number;

@@ -1,8 +1,11 @@
+import { statement } from './engine/statement.ts';
 import type { Store } from './store.ts';
 import { readFact, writeFactOnce } from './tables/service-facts.ts';
 
-/** Webhooks that are tried, the newest first: some may be left from before an earlier change of the secret. */
-const WEBHOOKS_TRIED = 100;
+/** A hundred are tried, the newest first: some may be left from before an earlier change of the secret. */
+const NEWEST = statement<object, { id: string; signing_secret: Uint8Array }>(
+  'select id, signing_secret from webhooks order by created_at desc limit 100',
+);
 
 /** Whether the signing secret of a webhook can be decrypted. */
 export type OpensWebhook = (webhookId: string, encrypted: Uint8Array) => boolean;
@@ -19,12 +22,7 @@ export async function isSecretOfStore(
 ): Promise<boolean> {
   const held = await readFact(store.read, 'secret_fingerprint');
   if (held !== null) return held === fingerprint;
-  const webhooks = await store.read
-    .selectFrom('webhooks')
-    .select(['id', 'signing_secret'])
-    .orderBy('created_at', 'desc')
-    .limit(WEBHOOKS_TRIED)
-    .execute();
+  const webhooks = await NEWEST.all(store.read, {});
   if (webhooks.length > 0 && !webhooks.some((one) => opens(one.id, one.signing_secret))) return false;
   return (await store.write((tx) => writeFactOnce(tx, 'secret_fingerprint', fingerprint))) === fingerprint;
 }

@@ -1,18 +1,30 @@
-import type { Kysely, Transaction } from 'kysely';
 import type { ChangeSource } from '../feed/ports/change-source.ts';
 import type { WorkTopic } from './engine/work-topics.ts';
-import type { Database } from './schema.ts';
 
-export type Reader = Kysely<Database>;
-export type Tx = Transaction<Database>;
+type Engine = 'sqlite' | 'postgres';
 
-/** A reader or a unit of work: statements that only read take either. */
-export type Db = Reader | Tx;
+/** Rows of a statement, and how many rows it wrote or read. */
+export interface Result<R> {
+  readonly rows: R[];
+  readonly count: number;
+}
+
+/** A reader or a unit of work: statements that only read take either. `engine/statement.ts` makes the texts. */
+export interface Db {
+  readonly engine: Engine;
+  /** @param values of the parameters, in the order of their numbers. Rejects with the engine's error */
+  execute<R>(sql: string, values: readonly unknown[]): Promise<Result<R>>;
+}
+
+/** A unit of work. When it is over, its statements reject: a forgotten `await` would otherwise write into the next unit. */
+export interface Tx extends Db {
+  readonly isUnit: true;
+}
 
 export interface Store {
-  readonly engine: 'sqlite' | 'postgres';
+  readonly engine: Engine;
   /** A connection that never waits for writers. Sees every acknowledged write. */
-  readonly read: Reader;
+  readonly read: Db;
   /**
    * Runs a unit of work: all of it is committed and on disk when the promise resolves, or none of it when it rejects. `work` must only
    * await statements on `tx`. It may run again after a deadlock, so it must not change state outside. It must let a failed statement throw:

@@ -3,10 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../test/support/store/fixtures.ts';
+import { deleteRows, findRows, firstRow, oneRow, query } from '../../test/support/store/rows.ts';
 import { isUniqueViolation } from './engine/engine-errors.ts';
+import { statement } from './engine/statement.ts';
 import type { Tx } from './store.ts';
 
 /** Units of work: all or nothing, alone, seen at once, neutral in types and errors. */
+const LOCK = statement<{ id: string }, { id: string }>('select id from customers where id = :id', {
+  lock: 'for update',
+});
+
 onEachEngine((create) => {
   const scenario = (title: string, run: Parameters<typeof withStore>[1]): void => {
     it(title, () => withStore(create, run));
@@ -21,12 +27,9 @@ onEachEngine((create) => {
         throw fault;
       });
       await assert.rejects(unit, (error) => error === fault);
-      assert.deepEqual(await store.read.selectFrom('records').select('id').execute(), []);
+      assert.deepEqual(await findRows(store.read, 'records', { columns: ['id'] }), []);
       assert.deepEqual(await store.changes.since(0, 10), []);
-      const customer = await store.read
-        .selectFrom('customers')
-        .select('records_count')
-        .executeTakeFirstOrThrow();
+      const customer = await oneRow(store.read, 'customers', { columns: ['records_count'] });
       assert.equal(customer.records_count, 0);
     });
 
@@ -49,7 +52,7 @@ onEachEngine((create) => {
         kept,
         Array.from({ length: 20 }, (_, index) => index).filter((index) => index % 3 !== 0),
       );
-      const rows = await store.read.selectFrom('records').select('key').execute();
+      const rows = await findRows(store.read, 'records', { columns: ['key'] });
       assert.deepEqual(
         rows.map((row) => row.key).sort(),
         kept.map((index) => `k${index}.doc.acme.v1`).sort(),
@@ -68,7 +71,7 @@ onEachEngine((create) => {
       ]);
       assert.equal(bad.status, 'rejected');
       assert.equal(good.status, 'fulfilled');
-      const keys = await store.read.selectFrom('records').select('key').orderBy('key').execute();
+      const keys = await findRows(store.read, 'records', { columns: ['key'], order: 'key' });
       assert.deepEqual(
         keys.map((row) => row.key),
         ['good.doc.acme.v1', 'taken.doc.acme.v1'],
@@ -94,7 +97,7 @@ onEachEngine((create) => {
       await store.write(async (tx) => {
         leaked = tx;
       });
-      await assert.rejects(async () => leaked?.selectFrom('customers').selectAll().execute());
+      await assert.rejects(async () => findRows(leaked!, 'customers'));
     });
 
     scenario('the reader sees every acknowledged write', async (store) => {
@@ -102,11 +105,7 @@ onEachEngine((create) => {
       const writers = Array.from({ length: 40 }, async (_, index) => {
         await store.write((tx) => putRecord(tx, home, `k${index}`));
         const key = `k${index}.doc.acme.v1`;
-        const row = await store.read
-          .selectFrom('records')
-          .select('key')
-          .where('key', '=', key)
-          .executeTakeFirst();
+        const row = await firstRow(store.read, 'records', { columns: ['key'], where: { key } });
         assert.equal(row?.key, key);
       });
       await Promise.all(writers);
@@ -120,11 +119,10 @@ onEachEngine((create) => {
         putRecord(tx, home, 'a', { data, expires_at: late, ttl_seconds: 2_147_483_647 }),
       );
       await store.write((tx) => putRecord(tx, home, 'empty', { data: new Uint8Array(0) }));
-      const rows = await store.read
-        .selectFrom('records')
-        .select(['data', 'expires_at', 'ttl_seconds'])
-        .orderBy('key')
-        .execute();
+      const rows = await findRows(store.read, 'records', {
+        columns: ['data', 'expires_at', 'ttl_seconds'],
+        order: 'key',
+      });
       assert.deepEqual(
         rows.map((row) => ({ ...row })),
         [
@@ -132,31 +130,26 @@ onEachEngine((create) => {
           { data: new Uint8Array(0), expires_at: null, ttl_seconds: 300 },
         ],
       );
-      const total = await store.read
-        .selectFrom('records')
-        .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.sum<number>('ttl_seconds').as('sum')])
-        .executeTakeFirstOrThrow();
+      const total = (
+        await query<{ count: number; sum: number }>(
+          store.read,
+          'select count(*) as count, sum(ttl_seconds) as sum from records',
+        )
+      )[0];
       assert.deepEqual({ ...total }, { count: 2, sum: 2_147_483_947 });
     });
 
     scenario('row locks may be asked for on every engine', async (store) => {
       const home = await settle(store);
-      const row = await store.write((tx) =>
-        tx
-          .selectFrom('customers')
-          .select('id')
-          .where('id', '=', home.customerId)
-          .forUpdate()
-          .executeTakeFirst(),
-      );
+      const row = await store.write((tx) => LOCK.first(tx, { id: home.customerId }));
       assert.equal(row?.id, home.customerId);
     });
 
     scenario('a namespace that goes takes its records and tokens along', async (store) => {
       const home = await settle(store);
       await store.write((tx) => putRecord(tx, home, 'a'));
-      await store.write((tx) => tx.deleteFrom('namespaces').where('id', '=', home.namespaceId).execute());
-      assert.deepEqual(await store.read.selectFrom('records').select('id').execute(), []);
+      await store.write((tx) => deleteRows(tx, 'namespaces', { id: home.namespaceId }));
+      assert.deepEqual(await findRows(store.read, 'records', { columns: ['id'] }), []);
     });
 
     scenario('a closed store finishes what it accepted and refuses the rest', async (store, open) => {
@@ -183,10 +176,7 @@ onEachEngine((create) => {
         seqs.sort((a, b) => a - b),
         Array.from({ length: 60 }, (_, index) => index + 1),
       );
-      const customer = await other.read
-        .selectFrom('customers')
-        .select('records_count')
-        .executeTakeFirstOrThrow();
+      const customer = await oneRow(other.read, 'customers', { columns: ['records_count'] });
       assert.equal(customer.records_count, 60);
     });
 

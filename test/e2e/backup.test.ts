@@ -18,6 +18,7 @@ import { deriveKey, loadSecret } from '../../src/ops/config/secrets.ts';
 import { openStore } from '../../src/store/open.ts';
 import { runCli, settingsFor } from '../support/command.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+import { findRows } from '../support/store/rows.ts';
 import { eventually, read } from './client.ts';
 
 describe('backup and restore', () => {
@@ -76,7 +77,7 @@ describe('backup and restore', () => {
       await second.stop();
     }
     const store = await openStore({ dataDir, databaseUrl: null, clock: Date.now });
-    const rows = await store.read.selectFrom('webhooks').select(['id', 'signing_secret']).execute();
+    const rows = await findRows(store.read, 'webhooks', { columns: ['id', 'signing_secret'] });
     await store.close();
     const encryption = aesGcmEncryption(
       deriveKey(loadSecret(dataDir, null), 'webhook-signing-secret', 32),

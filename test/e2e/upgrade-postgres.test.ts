@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Kysely, PostgresDialect } from 'kysely';
-import { Pool } from 'pg';
-import { firstTables } from '../../src/store/migrations/0001-first-tables.ts';
-import { webhooks } from '../../src/store/migrations/0002-webhooks.ts';
-import { ENGINE_TYPES } from '../../src/store/migrations/engine-types.ts';
+import { inTransaction, newPool } from '../../src/store/postgres/driver.ts';
 import { startUqrp } from '../support/server-process.ts';
+import { makeEarlierTables } from '../support/store/migrations/earlier-database.ts';
 import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
+import { query } from '../support/store/rows.ts';
 import { eventually, read } from './client.ts';
 
 const RELEASE = fileURLToPath(new URL('../fixtures/release-0002', import.meta.url));
@@ -19,24 +17,21 @@ const READ_TOKEN = 'svcqf53l2kpugk1l9ha0q1s0kfgt08unaecfachs1stfm5t7ljaftgsg';
 
 /** Makes the tables of the earlier release, and fills them with the rows of the fixture. */
 async function fillEarlierTables(url: string): Promise<void> {
-  const pool = new Pool({ connectionString: url });
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
-  await firstTables(db, ENGINE_TYPES.postgres);
-  await webhooks(db, ENGINE_TYPES.postgres);
-  const lines = readFileSync(join(RELEASE, 'uqrp.sql'), 'utf8').split('\n');
-  const own = lines
-    .filter((line) => line.includes('kysely_migration'))
-    .map((line) => line.replaceAll(' STRICT', ''));
-  await pool.query(own.join('\n'));
-  // The migrations themselves wrote the first row of the head and of the cursors.
-  await pool.query('delete from feed_head; delete from feed_cursors');
-  for (const line of lines.filter((one) => /^INSERT INTO (?!kysely)/.test(one))) {
-    await pool.query(line.replace(/X'([0-9a-f]*)'/g, "'\\x$1'"));
-  }
-  await db.destroy();
+  const pool = newPool(url, 1);
+  await inTransaction(pool, async (tx) => {
+    await makeEarlierTables(tx, {});
+    // The steps themselves wrote the first row of the head and of the cursors.
+    await query(tx, 'delete from feed_head');
+    await query(tx, 'delete from feed_cursors');
+    for (const line of readFileSync(join(RELEASE, 'uqrp.sql'), 'utf8').split('\n')) {
+      const sql = line.replace(/X'([0-9a-f]*)'/g, "'\\x$1'");
+      if (/^INSERT INTO (?!kysely)/.test(sql)) await tx.execute(sql, []);
+    }
+  });
+  await pool.end();
 }
 
-describe('an upgrade of a PostgreSQL database from the release before migration 0003', {
+describe('an upgrade of a PostgreSQL database from release 0.1.0', {
   skip: postgresMissing() ?? false,
 }, () => {
   it('keeps keys, tokens and records, and every process over it serves them', async () => {

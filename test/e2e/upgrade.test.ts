@@ -10,6 +10,7 @@ import { webhookSecretEncryption } from '../../src/process/webhook-secrets.ts';
 import { openStore } from '../../src/store/open.ts';
 import { runCli, settingsFor } from '../support/command.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
+import { findRows } from '../support/store/rows.ts';
 import { eventually, read } from './client.ts';
 
 const RELEASE = fileURLToPath(new URL('../fixtures/release-0002', import.meta.url));
@@ -56,7 +57,7 @@ async function get(server: Uqrp, credential: string, path: string): Promise<unkn
   return response.json();
 }
 
-describe('an upgrade from the release before migration 0003', () => {
+describe('an upgrade from release 0.1.0', () => {
   let dataDir: string;
   let server: Uqrp;
 
@@ -132,7 +133,7 @@ describe('an upgrade from the release before migration 0003', () => {
   it('keeps the signing secret of the webhook', async () => {
     await server.stop();
     const store = await openStore({ dataDir, databaseUrl: null, clock: Date.now });
-    const rows = await store.read.selectFrom('webhooks').select(['id', 'signing_secret']).execute();
+    const rows = await findRows(store.read, 'webhooks', { columns: ['id', 'signing_secret'] });
     await store.close();
     const encryption = webhookSecretEncryption(loadSecret(dataDir, null));
     assert.equal(encryption.decrypt(EARLIER.webhookId, rows[0]!.signing_secret), EARLIER.signingSecret);

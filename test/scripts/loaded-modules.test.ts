@@ -101,7 +101,8 @@ describe('what a start loads', () => {
     );
     const { packages, sources } = namesOf(loaded);
     assert.ok(sources.has('feed/bus-source/bus-source.ts'));
-    assert.ok(!packages.has('kysely'));
+    assert.ok(!packages.has('pg'));
+    assert.ok(!sources.has('store/sqlite/sqlite-store.ts'));
     assert.ok(!sources.has('http/server.ts'));
   });
 });

@@ -10,6 +10,7 @@ import {
   WEBHOOK,
   type World,
 } from '../../../test/support/http/world.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
 import type { Actor } from '../../http/actor.ts';
 import type { Store } from '../../store/store.ts';
 import { createApiKey } from '../keys/rules.ts';
@@ -58,7 +59,7 @@ async function traces(store: Store, texts: readonly string[]): Promise<string[]>
   ] as const;
   const found: string[] = [];
   for (const table of tables) {
-    const rows = await store.read.selectFrom(table).selectAll().execute();
+    const rows = await findRows(store.read, table);
     if (rows.some((row) => texts.some((text) => JSON.stringify(row).includes(text)))) found.push(table);
   }
   return found;

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows, oneRow } from '../../../test/support/store/rows.ts';
 import type { Clock } from '../../base/clock.ts';
 import { aesGcmEncryption } from '../../base/secret-encryption.ts';
 import type { Store } from '../../store/store.ts';
@@ -50,7 +51,7 @@ for (const { name, create, skip } of ENGINES) {
         const [a, b] = await Promise.all([one.sign(CLAIMS, NOW), two.sign(CLAIMS, NOW)]);
         assert.equal(kidOf(a), kidOf(b));
         assert.deepEqual([await one.verify(b), await two.verify(a)], [CLAIMS, CLAIMS]);
-        assert.equal((await store.read.selectFrom('jwt_keys').select('period').execute()).length, 1);
+        assert.equal((await findRows(store.read, 'jwt_keys', { columns: ['period'] })).length, 1);
       }));
 
     it('the key changes every 30 days; the earlier one verifies until its last token has ended, and is then deleted', () =>
@@ -65,7 +66,7 @@ for (const { name, create, skip } of ENGINES) {
         assert.deepEqual([await two.verify(old), await two.verify(fresh)], [claims, claims]);
         now += KEY_PERIOD;
         const third = await two.sign({ ...claims, expiresAt: now + 60_000 - (now % 1000) }, now);
-        const kept = await store.read.selectFrom('jwt_keys').select('kid').orderBy('period').execute();
+        const kept = await findRows(store.read, 'jwt_keys', { columns: ['kid'], order: 'period' });
         assert.deepEqual(
           kept.map(({ kid }) => kid),
           [kidOf(fresh), kidOf(third)],
@@ -77,7 +78,7 @@ for (const { name, create, skip } of ENGINES) {
         const keys = openJwtKeys(store, encryption);
         const { privateKey, kid } = await keys.signing(NOW);
         const der = privateKey.export({ format: 'der', type: 'pkcs8' });
-        const row = await store.read.selectFrom('jwt_keys').selectAll().executeTakeFirstOrThrow();
+        const row = await oneRow(store.read, 'jwt_keys');
         const stored = Buffer.from(row.private_key);
         for (const form of [der, der.subarray(-32), Buffer.from(der.toString('base64'))]) {
           assert.equal(stored.includes(form), false);

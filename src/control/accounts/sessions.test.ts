@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Answer, assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
+import { findRows, oneRow } from '../../../test/support/store/rows.ts';
 import { issueToken } from './rules.ts';
 
 const signedOut = (answer: Answer): void =>
@@ -126,11 +127,7 @@ apiScenarios('sessions', {
     signedOut(await customer.get('/me'));
     await last.del('/sessions');
     await issueToken(world.deps, customer.email);
-    const rows = await store.read
-      .selectFrom('sessions')
-      .select('id')
-      .where('user_id', '=', customer.id)
-      .execute();
+    const rows = await findRows(store.read, 'sessions', { columns: ['id'], where: { user_id: customer.id } });
     assert.equal(rows.length, 1);
     await world.close();
   },
@@ -142,11 +139,7 @@ apiScenarios('sessions', {
       giveBack: () => {},
     };
     const world = await openWorld(store, { limiter: () => refusing });
-    const { email } = await world.deps.store.read
-      .selectFrom('users')
-      .select('email')
-      .limit(1)
-      .executeTakeFirstOrThrow();
+    const { email } = await oneRow(world.deps.store.read, 'users', { columns: ['email'] });
     const caller = world.caller((await issueToken(world.deps, email)).token);
     assertFailure(await caller.post('/namespaces', { namespace: { name: 'x' } }), 429, 'rate_limit_exceeded');
     assert.equal((await caller.del('/auth/session')).status, 204);

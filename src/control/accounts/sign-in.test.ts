@@ -9,6 +9,8 @@ import {
 } from '../../../test/support/http/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
+import { watched } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -20,7 +22,7 @@ const FLOW_COOKIE = '__Host-uqrp_flow=; Path=/; Max-Age=600; HttpOnly; SameSite=
 const wrong = (code: string, n = 1): string => String((Number(code) + n) % 1_000_000).padStart(6, '0');
 
 function users(store: Store, email: string): Promise<unknown[]> {
-  return store.read.selectFrom('users').select('id').where('email', '=', email).execute();
+  return findRows(store.read, 'users', { columns: ['id'], where: { email } });
 }
 
 apiScenarios('sign-in', {
@@ -179,17 +181,7 @@ apiScenarios('sign-in', {
     const world = await openWorld(store, {
       wrap: (it) => ({
         ...it,
-        write: (work) =>
-          it.write((tx) => {
-            const watched = tx.withPlugin({
-              transformQuery({ node }) {
-                statements.push(`${node.kind} ${JSON.stringify(node).replace(/"value":"[^"]*"/g, '')}`);
-                return node;
-              },
-              transformResult: async ({ result }) => result,
-            });
-            return work(watched);
-          }),
+        write: (work) => it.write((tx) => work(watched(tx, ({ sql }) => statements.push(sql)))),
       }),
     });
     const known = newEmail();
@@ -214,7 +206,7 @@ apiScenarios('sign-in', {
     }
     assert.deepEqual(seen[0], seen[1]);
     assert.ok((seen[0] as { kinds: unknown[] }).kinds.length > 0);
-    assert.equal((await store.read.selectFrom('sign_in_codes').select('address').execute()).length > 0, true);
+    assert.equal((await findRows(store.read, 'sign_in_codes', { columns: ['address'] })).length > 0, true);
     await world.close();
   },
 
@@ -226,8 +218,8 @@ apiScenarios('sign-in', {
     const browser = /uqrp_browser=([^;]+);/.exec(String(headers['set-cookie']))![1]!;
     const last = await askFor(world, email);
     const rows = JSON.stringify([
-      await store.read.selectFrom('sign_in_codes').selectAll().execute(),
-      await store.read.selectFrom('sign_in_browsers').selectAll().execute(),
+      await findRows(store.read, 'sign_in_codes'),
+      await findRows(store.read, 'sign_in_browsers'),
     ]);
     for (const text of [email, email.split('@')[0]!, `"${last.code}"`, last.flow, browser, '127.0.0.1']) {
       assert.equal(rows.includes(text), false, text);
@@ -242,12 +234,11 @@ apiScenarios('sign-in', {
     for (let i = 0; i < 15; i++) await codeFor(world, newEmail());
     world.advance(10 * MINUTE);
     for (let i = 0; i < 15; i++) await codeFor(world, newEmail());
-    const old = await store.read
-      .selectFrom('sign_in_codes')
-      .select('address')
-      .where('expires_at', '<=', world.now())
-      .execute();
-    assert.deepEqual(old, []);
+    const codes = await findRows(store.read, 'sign_in_codes');
+    assert.deepEqual(
+      codes.filter(({ expires_at }) => expires_at <= world.now()),
+      [],
+    );
     await world.close();
   },
 

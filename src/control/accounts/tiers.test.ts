@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, created, openWorld, WEBHOOK, type World } from '../../../test/support/http/world.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import { TIERS } from '../../base/tiers.ts';
 import { setTier } from './rules.ts';
 
@@ -8,9 +9,7 @@ const FULL = 'Record limit of the account reached';
 
 /** Sets a customer's count, in place of thousands of writes. */
 async function setCount(world: World, id: string, records_count: number): Promise<void> {
-  await world.store.write((tx) =>
-    tx.updateTable('customers').set({ records_count }).where('id', '=', id).execute(),
-  );
+  await world.store.write((tx) => updateRows(tx, 'customers', { records_count }, { id }));
 }
 
 apiScenarios('tiers of customers', {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sql } from 'kysely';
 import { itemLines, replay, servedOf, withDatasets } from '../../../test/support/store/dataset-world.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
+import { query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';
 
@@ -12,9 +12,8 @@ describe('an import on a full disk', () => {
       withDatasets(async (world) => {
         await world.import(store, world.sign('1.0.0', itemLines(3)));
         // A bound on the pages of the file is to SQLite what a full disk is.
-        const bound = (pages: number) =>
-          store.write((tx) => sql.raw(`pragma max_page_count = ${pages}`).execute(tx));
-        const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(store.read);
+        const bound = (pages: number) => store.write((tx) => query(tx, `pragma max_page_count = ${pages}`));
+        const rows = await query<{ page_count: number }>(store.read, 'pragma page_count');
         await bound(rows[0]!.page_count + 8);
         const files = world.sign('2.0.0', itemLines(3000, 4));
         const stored: number[] = [];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, created, newName, openWorld } from '../../../test/support/http/world.ts';
+import { findRows, firstRow } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 
 const OPERATIONS = 'scopes.operations must have only read and write';
@@ -66,7 +67,7 @@ apiScenarios('API keys', {
     });
     assert.deepEqual((await customer.get('/api_keys')).json, [shown]);
     assert.equal((await customer.get('/me')).json.api_keys_count, 1);
-    const rows = await store.read.selectFrom('api_keys').selectAll().where('id', '=', shown.id).execute();
+    const rows = await findRows(store.read, 'api_keys', { where: { id: shown.id } });
     assert.ok(!JSON.stringify(rows).includes(token));
 
     const caller = world.caller(token);
@@ -303,11 +304,7 @@ apiScenarios('API keys', {
     const world = await openWorld(store);
     const customer = await world.customer();
     const key = await customer.key();
-    const row = await store.read
-      .selectFrom('api_keys')
-      .select('digest')
-      .where('id', '=', key.id)
-      .executeTakeFirst();
+    const row = await firstRow(store.read, 'api_keys', { columns: ['digest'], where: { id: key.id } });
     assert.equal(row?.digest, createHash('sha256').update(key.token).digest('hex'));
     await world.close();
   },

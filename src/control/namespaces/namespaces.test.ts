@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
+import { insertRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
 import { setPublicRead, setSuspended } from './rules.ts';
@@ -216,7 +217,7 @@ apiScenarios('namespaces', {
       created_at: 0,
       updated_at: 0,
     }));
-    await world.store.write((tx) => tx.insertInto('namespaces').values(rows).execute());
+    await world.store.write((tx) => insertRows(tx, 'namespaces', rows));
     await customer.namespace();
     const answer = await customer.post('/namespaces', { namespace: { name: newName() } });
     assertFailure(answer, 422, 'quota_exceeded', 'Namespace limit of the account reached');

@@ -17,6 +17,7 @@ import {
   WEBHOOK,
   type World,
 } from '../../../test/support/http/world.ts';
+import { insertRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { deleteAccount } from '../accounts/rules.ts';
@@ -183,10 +184,11 @@ apiScenarios('organizations, what members made', {
       created_by: person.id,
     });
     await store.write((tx) =>
-      tx
-        .insertInto('query_tokens')
-        .values(Array.from({ length: 1201 }, (_, i) => row(i)))
-        .execute(),
+      insertRows(
+        tx,
+        'query_tokens',
+        Array.from({ length: 1201 }, (_, i) => row(i)),
+      ),
     );
     const before = (await world.changes()).length;
     assert.equal((await owner.del(`${path}/members/${person.id}`)).status, 204);

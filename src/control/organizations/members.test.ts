@@ -9,6 +9,7 @@ import {
 } from '../../../test/support/http/organizations/rig.ts';
 import { limiterOf, runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { setSuspended } from '../namespaces/rules.ts';
 
@@ -220,11 +221,7 @@ apiScenarios('organizations, members', {
     await runLoops(store, () => world.now());
     assert.deepEqual((await person.get('/namespaces')).json, [own]);
     created(await guest.post('/namespaces', { namespace: { name: namespace.name } }));
-    const rows = await store.read
-      .selectFrom('customers')
-      .select('id')
-      .where('id', '=', organization.id)
-      .execute();
+    const rows = await findRows(store.read, 'customers', { columns: ['id'], where: { id: organization.id } });
     assert.deepEqual(rows, []);
     await world.close();
   },

@@ -57,19 +57,16 @@ function clientOf(customerId: string, more: Partial<StreamClient> = {}) {
 function holding(store: Store, part: string) {
   let held: PromiseWithResolvers<void> | null = null;
   let onWaiting = (): void => {};
-  const read = new Proxy(store.read, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name !== 'executeQuery') return typeof value === 'function' ? value.bind(target) : value;
-      return async (query: Parameters<Db['executeQuery']>[0]) => {
-        if (held !== null && 'sql' in query && query.sql.includes(part)) {
-          onWaiting();
-          await held.promise;
-        }
-        return target.executeQuery(query);
-      };
+  const read: Db = {
+    ...store.read,
+    async execute(sql, values) {
+      if (held !== null && sql.includes(part)) {
+        onWaiting();
+        await held.promise;
+      }
+      return store.read.execute(sql, values);
     },
-  });
+  };
   return {
     store: { ...store, read },
     /** @returns resolves when a read waits */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fillNamespace, testActor, testDeps } from '../../../test/support/store/deletion-world.ts';
 import { type Home, putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
+import { insertRows } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { watched } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
@@ -96,10 +97,7 @@ describe('streamed listing', () => {
         const namespace = { ...home, namespaceId: `id-${i}`, namespace: `ns-${String(i).padStart(3, '0')}` };
         const flags = { public_read: 0, suspended: 0, records_count: 0, created_at: 1, updated_at: 1 };
         const { namespaceId: id, namespace: name, customerId: customer_id } = namespace;
-        await tx
-          .insertInto('namespaces')
-          .values({ id, name, customer_id, ...flags })
-          .execute();
+        await insertRows(tx, 'namespaces', { id, name, customer_id, ...flags });
         await putRecord(tx, namespace, 'a');
       }
     });

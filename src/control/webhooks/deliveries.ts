@@ -145,7 +145,7 @@ export async function redeliver(
     if (delivery === null) throw notFound('Delivery');
     if (delivery.status !== 'pending') throw invalid('delivery has ended and its body is erased');
     const due = await makeDue(tx, deliveryId, now);
-    await updateWebhook(tx, webhookId, {
+    await updateWebhook(tx, webhook, {
       next_due_at: Math.min(webhook.next_due_at ?? now, now),
       rests_until: 0,
     });

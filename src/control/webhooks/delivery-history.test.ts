@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { addDeliveries } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, type Caller, type Json, openWorld } from '../../../test/support/http/world.ts';
+import { deleteRows } from '../../../test/support/store/rows.ts';
 import type { WebhookDeliveriesTable } from '../../store/schema.ts';
 
 const CURSOR = 'cursor is not a cursor of this listing';
@@ -136,9 +137,9 @@ apiScenarios('webhooks, history', {
     assert.deepEqual(idsOf(first.deliveries), [ids[5], ids[4]]);
     await addDeliveries(store, id, 3, (i) => ({ created_at: at + 100 + i }));
     // The row that the cursor was made of is gone as well.
-    await store.write((tx) =>
-      tx.deleteFrom('webhook_deliveries').where('id', 'in', [ids[4]!, ids[2]!]).execute(),
-    );
+    for (const gone of [ids[4]!, ids[2]!]) {
+      await store.write((tx) => deleteRows(tx, 'webhook_deliveries', { id: gone }));
+    }
     const next = (await customer.get(`${path}&cursor=${first.meta.next_cursor}`)).json;
     assert.deepEqual(idsOf(next.deliveries), [ids[3], ids[1]]);
     await world.close();

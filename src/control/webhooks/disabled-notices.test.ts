@@ -9,8 +9,8 @@ import {
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { openSmtpServer } from '../../../test/support/outbound/smtp-server.ts';
 import { type TestDatabase, withStore } from '../../../test/support/store/fixtures.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import { type Mail, MailError, type Mailer, openMailer } from '../../outbound/mailer.ts';
-
 import type { Store } from '../../store/store.ts';
 import { type NoticesOptions, noticeText, startNotices } from './notices.ts';
 
@@ -150,7 +150,7 @@ for (const { name, create, skip } of ENGINES) {
       run.start();
       await until('it is taken', async () => (await due(run, id)) === run.now + 120_000);
       const again = run.now + 5000;
-      await run.store.write((tx) => tx.updateTable('webhooks').set({ notice_due_at: again }).execute());
+      await run.store.write((tx) => updateRows(tx, 'webhooks', { notice_due_at: again }));
       taken.resolve();
       await until('it is sent', () => run.outcomes.length === 1);
       assert.equal(await due(run, id), again);

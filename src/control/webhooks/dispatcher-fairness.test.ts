@@ -18,6 +18,7 @@ import {
   until,
   webhookOf,
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
+import { insertRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
 import type { AttemptResult } from './send-attempt.ts';
@@ -35,7 +36,7 @@ async function addAttacker(store: Store, name: string, at: number): Promise<stri
   const ids = [first, ...Array.from({ length: 99 }, () => randomUUID())];
   await store.write(async (tx) => {
     const others = ids.slice(1).map((id) => ({ ...copy, id, url: urlOf(id) }));
-    await tx.insertInto('webhooks').values(others).execute();
+    await insertRows(tx, 'webhooks', others);
     for (const id of ids) await enqueueIn(tx, id, 10, at);
   });
   return ids;

@@ -20,6 +20,7 @@ import {
   until,
   webhookOf,
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
+import { deleteRows, updateRows } from '../../../test/support/store/rows.ts';
 import type { Store } from '../../store/store.ts';
 import { AttemptInterruptedError, type AttemptResult } from './send-attempt.ts';
 
@@ -129,7 +130,7 @@ for (const { name, create, skip } of ENGINES) {
       await enqueue(run.store, id, 1, run.now);
       await until('it failed', async () => (await webhookOf(run.store, id)).failure_count === 1);
       const change = { url: 'https://new.test/', signing_secret: Buffer.from('new secret') };
-      await run.store.write((tx) => tx.updateTable('webhooks').set(change).execute());
+      await run.store.write((tx) => updateRows(tx, 'webhooks', change));
       run.pass(5000);
       await delivered(run.store, id, 1);
       assert.deepEqual(
@@ -149,7 +150,7 @@ for (const { name, create, skip } of ENGINES) {
       run.start({ workers: 1 });
       await enqueue(run.store, id, 3, run.now);
       await until('it is under way', () => run.underWay() === 1);
-      await run.store.write((tx) => tx.deleteFrom('webhooks').where('id', '=', id).execute());
+      await run.store.write((tx) => deleteRows(tx, 'webhooks', { id }));
       answers.resolve(wrong());
       await enqueue(run.store, other, 1, run.now);
       await delivered(run.store, other, 1);

@@ -21,6 +21,7 @@ import {
   until,
   webhookOf,
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { oldestDueSeconds } from './dispatcher.ts';
 import type { AttemptResult } from './send-attempt.ts';
@@ -59,9 +60,9 @@ for (const { name, create, skip } of ENGINES) {
     });
 
     scenario('looks for work once a second while units commit that leave none', async (run) => {
-      const reads = mock.method(run.store.read.getExecutor(), 'executeQuery').mock;
+      const reads = mock.method(run.store.read, 'execute').mock;
       const searches = (): number =>
-        reads.calls.filter((call) => String(call.arguments[0]?.sql).includes('as slow')).length;
+        reads.calls.filter((call) => String(call.arguments[0]).includes('as slow')).length;
       run.start();
       await until('the first search', () => searches() === 1);
       await sleep(1_500);
@@ -231,15 +232,11 @@ for (const { name, create, skip } of ENGINES) {
         // The busy one is first; the quiet one was served longer ago.
         if (run.made.length === 1) {
           const change = { served_at: run.now - 1 };
-          await run.store.write((tx) =>
-            tx.updateTable('webhooks').set(change).where('id', '=', quiet).execute(),
-          );
+          await run.store.write((tx) => updateRows(tx, 'webhooks', change, { id: quiet }));
         }
         return RIGHT;
       };
-      await run.store.write((tx) =>
-        tx.updateTable('webhooks').set({ served_at: 1 }).where('id', '=', quiet).execute(),
-      );
+      await run.store.write((tx) => updateRows(tx, 'webhooks', { served_at: 1 }, { id: quiet }));
       run.start({ workers: 1 });
       await delivered(run.store, busy, 100);
       const index = run.made.findIndex(({ url }) => url === urlOf(quiet));
@@ -283,7 +280,7 @@ for (const { name, create, skip } of ENGINES) {
         },
       });
       await until('both ended', () => told['ended failed'] === 1);
-      await run.store.write((tx) => tx.updateTable('customers').set({ tier: 'free' }).execute());
+      await run.store.write((tx) => updateRows(tx, 'customers', { tier: 'free' }));
       await enqueue(run.store, id, 4, run.now, { seq: 3 });
       run.pass(1000);
       await until('the tier was checked', () => told['ended failed'] === 5);

@@ -5,10 +5,10 @@ import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.t
 import { fillNamespace, testActor, testDeps } from '../../../test/support/store/deletion-world.ts';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { type Home, withStore } from '../../../test/support/store/fixtures.ts';
+import { insertRows } from '../../../test/support/store/rows.ts';
 import { AppError } from '../../base/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { deleteClosed, deleteNamespace } from '../namespaces/deletion.ts';
-
 import { createRecord } from '../records/rules.ts';
 import { eventOf } from './events.ts';
 import { startFanOut } from './fan-out.ts';
@@ -31,12 +31,7 @@ async function addNamespace(store: Store, { customerId }: Home, namespace: strin
     suspended: 0,
   } as const;
   const times = { records_count: 0, created_at: 1, updated_at: 2 };
-  await store.write((tx) =>
-    tx
-      .insertInto('namespaces')
-      .values({ ...row, ...times })
-      .execute(),
-  );
+  await store.write((tx) => insertRows(tx, 'namespaces', { ...row, ...times }));
   return { customerId, namespaceId, namespace };
 }
 

@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { type Home, withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { timeOrderedUuids } from '../../base/text/uuid.ts';
@@ -96,11 +97,7 @@ describe('the loop of the fan-out', () => {
       await world.testFanout(store).pass(false);
       await fanOut.pass(true);
       const { rows } = {
-        rows: await store.read
-          .selectFrom('webhook_deliveries')
-          .selectAll()
-          .where('webhook_id', '=', hook)
-          .execute(),
+        rows: await findRows(store.read, 'webhook_deliveries', { where: { webhook_id: hook } }),
       };
       assert.equal(rows.length, 3);
     },
@@ -162,11 +159,10 @@ describe('the loop of the fan-out', () => {
       assert.equal(count('dropped'), LIMITS.webhookDroppedKept);
       assert.equal(rows.at(-1)?.seq, rows.length);
     }
-    const [first] = await store.read
-      .selectFrom('event_counters')
-      .select('seq')
-      .where('customer_id', '=', home.customerId)
-      .execute();
+    const [first] = await findRows(store.read, 'event_counters', {
+      columns: ['seq'],
+      where: { customer_id: home.customerId },
+    });
     assert.equal(first?.seq, 50_000);
     const told = await world.deliveriesOf(store, theirs);
     assert.equal(told.length, Math.min(written, LIMITS.webhookPending + LIMITS.webhookDroppedKept));

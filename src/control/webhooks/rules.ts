@@ -144,7 +144,7 @@ export async function patchWebhook(
       ...(input.enabled === true && row.enabled === 0 && (await enable(tx, actor, id))),
       ...(input.enabled === false && (await disable(tx, id))),
     };
-    return showWebhook(tx, actor, await updateWebhook(tx, id, change));
+    return showWebhook(tx, actor, await updateWebhook(tx, row, change));
   });
 }
 
@@ -272,8 +272,8 @@ export async function regenerateSecrets(
 ): Promise<WebhookResource & WebhookSecrets> {
   const { shown, stored } = makeSecrets(deps, id);
   return deps.unit(async (tx) => {
-    await lockAuthorized(tx, actor, id);
-    return { ...(await showWebhook(tx, actor, await updateWebhook(tx, id, stored))), ...shown };
+    const row = await lockAuthorized(tx, actor, id);
+    return { ...(await showWebhook(tx, actor, await updateWebhook(tx, row, stored))), ...shown };
   });
 }
 

@@ -3,6 +3,7 @@ import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { faultOfDelivery } from '../../../test/support/http/openapi/delivery-check.ts';
 import { setWebhook, storedDeliveries, storedWebhook } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
 import { DELIVERY_ERRORS } from '../../protocol/webhooks.ts';
 import { AttemptInterruptedError, type AttemptResult } from './send-attempt.ts';
 
@@ -77,11 +78,7 @@ apiScenarios('webhooks, tests', {
       }
       assert.deepEqual(await storedWebhook(store, id), before);
     }
-    const counter = await store.read
-      .selectFrom('event_counters')
-      .selectAll()
-      .where('customer_id', '=', customer.id)
-      .execute();
+    const counter = await findRows(store.read, 'event_counters', { where: { customer_id: customer.id } });
     assert.deepEqual(counter, []);
     await world.close();
   },

@@ -10,6 +10,7 @@ import {
   webhookOf,
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import type { Tier } from '../../base/tiers.ts';
 import type { Store } from '../../store/store.ts';
 import { nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
@@ -105,7 +106,7 @@ for (const { name, create, skip } of ENGINES) {
 
         const notice = await store.write((tx) => takeNotice(tx, NOW, NOW + 1));
         assert.deepEqual([notice?.webhookId, notice?.paused, notice?.tier], ['hook-8', 3, 'pro']);
-        await store.write((tx) => tx.updateTable('webhooks').set({ notice_due_at: null }).execute());
+        await store.write((tx) => updateRows(tx, 'webhooks', { notice_due_at: null }));
         await move('enterprise');
         assert.deepEqual(await enabled(), ids.slice(0, 5));
         await move('pro');

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { addDeliveries, storedDeliveries, storedWebhook } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, type Json, openWorld, WEBHOOK } from '../../../test/support/http/world.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';
 import { cleanUp } from './loops.ts';
 
@@ -149,9 +150,7 @@ apiScenarios('webhooks', {
     const customer = await world.customer();
     const [one, two] = [await customer.webhook(), await customer.webhook()];
     const { signing_secret } = await storedWebhook(store, one.id);
-    await store.write((tx) =>
-      tx.updateTable('webhooks').set({ signing_secret }).where('id', '=', two.id).execute(),
-    );
+    await store.write((tx) => updateRows(tx, 'webhooks', { signing_secret }, { id: two.id }));
     assertFailure(await customer.post(`/webhooks/${two.id}/test`), 500, 'server_error', 'Server error');
     assert.equal(world.network.sent.length, 0);
     assert.equal((await customer.post(`/webhooks/${two.id}/regenerate_secret`)).status, 200);

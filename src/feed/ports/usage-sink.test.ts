@@ -6,6 +6,7 @@ import { createMemoryQueryLog } from '../../../test/support/feed/memory-query-lo
 import { createMemoryUsage } from '../../../test/support/feed/memory-usage.ts';
 import type { TestDatabase } from '../../../test/support/store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { openStore } from '../../store/open.ts';
@@ -166,11 +167,7 @@ async function storeUsage(database: TestDatabase): Promise<UsageWorld> {
       stores.push(store);
       return usageSink(store, Date.now);
     },
-    sums: () =>
-      first.read
-        .selectFrom('usage_hours')
-        .select(['namespace_id as namespaceId', 'hour', 'answers'])
-        .execute(),
+    sums: () => query(first.read, 'select namespace_id as "namespaceId", hour, answers from usage_hours'),
     async close() {
       await Promise.all(stores.map((store) => store.close()));
       await database.drop();

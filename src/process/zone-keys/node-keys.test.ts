@@ -9,6 +9,7 @@ import { secrets, verifier } from '../../../test/support/feed/batch/messages.ts'
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { changingNodes } from '../../../test/support/feed/keys/key-world.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import { keyFile } from '../../dns/dnssec/keys/key-files.ts';
 import { generateKey, KeyError, type KeySet, keySetData } from '../../dns/dnssec/keys/key-set.ts';
 import { isPresigned } from '../../dns/dnssec/keys/node-key-set.ts';
@@ -170,9 +171,7 @@ async function databaseWorld(databaseUrl: string | null, drop: () => Promise<voi
     keys,
     node: (mode) => sourceOf(keys, mode),
     async damage(zone) {
-      await store.write((tx) =>
-        tx.updateTable('dnssec_key_sets').set({ document: 'none' }).where('zone', '=', zone).execute(),
-      );
+      await store.write((tx) => updateRows(tx, 'dnssec_key_sets', { document: 'none' }, { zone }));
     },
     async close() {
       await store.close();

@@ -14,6 +14,7 @@ import {
 } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type TestDatabase, withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows, query } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { DatasetFault } from '../../control/datasets/items.ts';
 import { exportItems, findServed, listDatasets, retireDataset } from '../../control/datasets/versions.ts';
@@ -236,14 +237,14 @@ onEachEngine((create) => {
       assert.deepEqual(await retireDataset({ store, clock: Date.now }, 'demo', '1.10.0'), ['1.10.0']);
       assert.equal((await findServed({ store }, 'demo', null)).manifest.version, '1.9.0');
       await deleteRetired(store, new AbortController().signal);
-      const parts = await store.read.selectFrom('dataset_parts').select('version_id').distinct().execute();
+      const parts = await query(store.read, 'select distinct version_id from dataset_parts');
       assert.equal(parts.length, 2);
       for (const from of ['log', 'snapshot'] as const) {
         assert.deepEqual(servedOf(await replay(store, from)), { '1.0.0': 150, '1.9.0': 150 });
       }
       await retireDataset({ store, clock: Date.now }, 'demo', null);
       await deleteRetired(store, new AbortController().signal);
-      assert.deepEqual(await store.read.selectFrom('dataset_parts').selectAll().execute(), []);
+      assert.deepEqual(await findRows(store.read, 'dataset_parts'), []);
       for (const from of ['log', 'snapshot'] as const) {
         assert.equal((await replay(store, from)).versions.size, 0);
       }

@@ -10,7 +10,7 @@ import type { DatasetItem } from '../../protocol/datasets/item.ts';
 import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
 import { statement } from '../engine/statement.ts';
 import { appendEncoded } from '../log/change-log.ts';
-import type { Reader, Tx } from '../store.ts';
+import type { Db, Tx } from '../store.ts';
 import { inflatePart } from './parts.ts';
 
 const TYPE = 'dataset.items';
@@ -44,7 +44,7 @@ export function isItemsRow({ type }: EncodedChange): boolean {
 }
 
 /** The rows as changes, with their items. It may leave out rows at the end, never all. */
-export async function withItems(read: Reader, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
+export async function withItems(read: Db, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
   const changes: Change[] = [];
   let parts = 0;
   for (const row of rows) {
@@ -62,9 +62,9 @@ const PART = statement<{ versionId: string; part: number }, { data: Uint8Array }
   "select data from dataset_parts where version_id = :versionId and kind = 'items' and part = :part",
 );
 
-async function withItemsOf(read: Reader, row: EncodedChange): Promise<Change> {
+async function withItemsOf(read: Db, row: EncodedChange): Promise<Change> {
   const { versionId, part } = JSON.parse(row.body) as { versionId: string; part: number };
-  const data = (await PART(read, { versionId, part })).rows[0]?.data;
+  const data = (await PART.first(read, { versionId, part }))?.data;
   if (data !== undefined) return itemsChange(row, versionId, data);
   // Its parts are deleted, so it was withdrawn later in the log: the view may withdraw it at once.
   return decodeChange({ ...row, type: 'dataset.withdrawn', body: JSON.stringify({ v: 1, versionId }) });

@@ -1,17 +1,27 @@
-import type { Selectable } from 'kysely';
+import { insertText, statement } from '../engine/statement.ts';
 import type { Db, Tx } from '../store.ts';
 import type { DatasetKeysTable } from './tables.ts';
 
-export type KeyRow = Selectable<DatasetKeysTable>;
+export type KeyRow = DatasetKeysTable;
+
+const LIST = statement<object, KeyRow>('select * from dataset_keys order by since, kid');
+const FIND = statement<{ kid: string }, KeyRow>('select * from dataset_keys where kid = :kid');
+const PUT = statement<KeyRow>(
+  insertText(
+    'dataset_keys',
+    'kid, public_key, since, until, is_own',
+    `on conflict (kid) do update set public_key = excluded.public_key, since = excluded.since,
+      until = excluded.until, is_own = excluded.is_own`,
+  ),
+);
 
 /** By the second of their creation. */
-export async function listKeys(db: Db): Promise<KeyRow[]> {
-  return db.selectFrom('dataset_keys').selectAll().orderBy('since').orderBy('kid').execute();
+export function listKeys(db: Db): Promise<KeyRow[]> {
+  return LIST.all(db, {});
 }
 
-export async function findKey(db: Db, kid: string): Promise<KeyRow | null> {
-  const row = await db.selectFrom('dataset_keys').selectAll().where('kid', '=', kid).executeTakeFirst();
-  return row ?? null;
+export function findKey(db: Db, kid: string): Promise<KeyRow | null> {
+  return FIND.first(db, { kid });
 }
 
 /** Stores keys, or what is known of them now. @returns those that are new or changed */
@@ -20,18 +30,7 @@ export async function putKeys(tx: Tx, keys: readonly KeyRow[]): Promise<KeyRow[]
   for (const key of keys) {
     const known = await findKey(tx, key.kid);
     if (known !== null && !isChanged(known, key)) continue;
-    await tx
-      .insertInto('dataset_keys')
-      .values(key)
-      .onConflict((conflict) =>
-        conflict.column('kid').doUpdateSet({
-          since: key.since,
-          until: key.until,
-          is_own: key.is_own,
-          public_key: key.public_key,
-        }),
-      )
-      .execute();
+    await PUT.run(tx, key);
     changed.push(key);
   }
   return changed;

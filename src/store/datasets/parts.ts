@@ -27,7 +27,7 @@ const INSERT = statement<Part & { versionId: string }>(
 );
 
 export async function insertParts(tx: Tx, versionId: string, parts: readonly Part[]): Promise<void> {
-  for (const { kind, part, data } of parts) await INSERT(tx, { versionId, kind, part, data });
+  for (const { kind, part, data } of parts) await INSERT.run(tx, { versionId, kind, part, data });
 }
 
 const AFTER = statement<{ versionId: string; kind: PartKind; after: number; limit: number }, Part>(
@@ -43,7 +43,7 @@ export async function partsAfter(
   after: number,
   limit: number,
 ): Promise<readonly Part[]> {
-  return (await AFTER(db, { versionId, kind, after, limit })).rows;
+  return AFTER.all(db, { versionId, kind, after, limit });
 }
 
 const DELETE = statement<{ versionId: string; limit: number }>(
@@ -59,14 +59,14 @@ const EMPTIED = statement<{ id: string }>('update dataset_versions set has_parts
 
 /** Whether a retired version has parts to delete. */
 export async function hasRetiredParts(db: Db): Promise<boolean> {
-  return (await RETIRED(db, {})).rows.length > 0;
+  return (await RETIRED.all(db, {})).length > 0;
 }
 
 /** Deletes up to `limit` parts of a retired version. @returns whether there may be more */
 export async function deleteRetiredParts(tx: Tx, limit: number): Promise<boolean> {
-  const id = (await RETIRED(tx, {})).rows[0]?.id;
+  const id = (await RETIRED.first(tx, {}))?.id;
   if (id === undefined) return false;
-  const { numAffectedRows = 0n } = await DELETE(tx, { versionId: id, limit });
-  if (numAffectedRows < BigInt(limit)) await EMPTIED(tx, { id });
+  const deleted = await DELETE.run(tx, { versionId: id, limit });
+  if (deleted < limit) await EMPTIED.run(tx, { id });
   return true;
 }

@@ -2,7 +2,7 @@ import type { ChangeBody } from '../../protocol/change.ts';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
 import type { NewBody } from '../log/change-log.ts';
-import type { Reader } from '../store.ts';
+import type { Db } from '../store.ts';
 import { emptyRow, itemsChange } from './item-changes.ts';
 import { type KeyRow, listKeys } from './keys.ts';
 import { partsAfter } from './parts.ts';
@@ -15,7 +15,7 @@ const PARTS_A_PAGE = 16;
  * Keys, and versions with their items, as upserts. A version that is being imported is among them: its items so far are
  * before the head of the log, so the log does not give them again.
  */
-export async function* datasetPages(read: Reader): AsyncIterable<readonly ChangeBody[]> {
+export async function* datasetPages(read: Db): AsyncIterable<readonly ChangeBody[]> {
   const keys = await listKeys(read);
   if (keys.length > 0) yield keys.map(keyChange);
   for (const version of await listVersions(read, ['importing', 'served'])) {
@@ -48,7 +48,7 @@ export function withdrawnChange(versionId: string): NewBody {
   return { type: 'dataset.withdrawn', namespace: PUBLIC_NAMESPACE, versionId };
 }
 
-async function* itemPages(read: Reader, versionId: string): AsyncIterable<readonly ChangeBody[]> {
+async function* itemPages(read: Db, versionId: string): AsyncIterable<readonly ChangeBody[]> {
   for (let after = -1; ; ) {
     const parts = await partsAfter(read, versionId, 'items', after, PARTS_A_PAGE);
     const last = parts.at(-1);

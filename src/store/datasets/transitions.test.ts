@@ -9,6 +9,7 @@ import {
 } from '../../../test/support/store/dataset-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
 import { exportItems, findServed, listDatasets, retireDataset } from '../../control/datasets/versions.ts';
 import type { Store } from '../store.ts';
 import { retireAbandoned } from './retire.ts';
@@ -211,7 +212,7 @@ onEachEngine((create) => {
     scenario('that nobody goes on with are given up', async (store, world) => {
       const killed = world.import(killedAfter(store, 3), world.sign('1.0.0', LINES), SMALL_UNITS);
       await assert.rejects(killed, { message: 'killed' });
-      const ends = (await store.read.selectFrom('dataset_versions').select('lease_until').execute())[0]!;
+      const ends = (await findRows(store.read, 'dataset_versions', { columns: ['lease_until'] }))[0]!;
       await store.write((tx) => retireAbandoned(tx, ends.lease_until, clock()));
       assert.equal((await listDatasets({ store })).length, 1);
       await store.write((tx) => retireAbandoned(tx, ends.lease_until + 1, clock()));

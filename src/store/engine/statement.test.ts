@@ -32,13 +32,13 @@ for (const { name, create, skip } of ENGINES) {
         const one = { email: 'one@example.org', tier: 'pro' } as const;
         const two = { email: 'two@example.org', tier: 'free' } as const;
         const found = await Promise.all([
-          FIND(store.read, { ...one, least: 0 }),
-          FIND(store.read, { ...two, least: 0 }),
-          FIND(store.read, { ...one, tier: 'free', least: 0 }),
-          FIND(store.read, { ...one, least: 1 }),
+          FIND.all(store.read, { ...one, least: 0 }),
+          FIND.all(store.read, { ...two, least: 0 }),
+          FIND.all(store.read, { ...one, tier: 'free', least: 0 }),
+          FIND.all(store.read, { ...one, least: 1 }),
         ]);
         assert.deepEqual(
-          found.map(({ rows }) => rows.map((row) => ({ ...row }))),
+          found.map((rows) => rows.map((row) => ({ ...row }))),
           [[one], [two], [], []],
         );
       }));
@@ -47,19 +47,18 @@ for (const { name, create, skip } of ENGINES) {
       withStore(create, async (store) => {
         const id = await addWebhook(store, await addCustomer(store));
         for (const now of [5, null, 6]) {
-          const { numAffectedRows } = await store.write((tx) => SET(tx, { id, now }));
-          assert.equal(numAffectedRows, 1n);
+          assert.equal(await store.write((tx) => SET.run(tx, { id, now })), 1);
           const { served_at, last_triggered_at, notice_due_at } = await webhookOf(store, id);
           assert.deepEqual([served_at, last_triggered_at, notice_due_at], [7, now, now]);
         }
-        const none = await store.write((tx) => SET(tx, { id: 'nobody', now: 1 }));
-        assert.equal(none.numAffectedRows, 0n);
+        const none = await store.write((tx) => SET.run(tx, { id: 'nobody', now: 1 }));
+        assert.equal(none, 0);
       }));
 
     it('lock rows on an engine that has row locks, and run on the other', () =>
       withStore(create, async (store) => {
         const id = await addCustomer(store, 'one', 'pro');
-        const { rows } = await store.write((tx) => LOCK(tx, { email: 'one@example.org' }));
+        const rows = await store.write((tx) => LOCK.all(tx, { email: 'one@example.org' }));
         assert.deepEqual(
           rows.map((row) => row.id),
           [id],
@@ -71,15 +70,15 @@ for (const { name, create, skip } of ENGINES) {
         withStore(create, async (second) => {
           await addCustomer(second, 'one', 'pro');
           const wanted = { email: 'one@example.org', tier: 'pro', least: 0 } as const;
-          assert.equal((await FIND(first.read, wanted)).rows.length, 0);
-          assert.equal((await FIND(second.read, wanted)).rows.length, 1);
+          assert.equal((await FIND.all(first.read, wanted)).length, 0);
+          assert.equal((await FIND.all(second.read, wanted)).length, 1);
         }),
       ));
 
     it('fail on a unit of work that has ended', () =>
       withStore(create, async (store) => {
         const { unit } = await store.write(async (tx) => ({ unit: tx }));
-        await assert.rejects(SET(unit, { id: 'any', now: 1 }));
+        await assert.rejects(SET.run(unit, { id: 'any', now: 1 }));
       }));
   });
 }

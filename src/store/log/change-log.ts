@@ -1,7 +1,6 @@
 import type { Change, ChangeBody, ChangeCause } from '../../protocol/change.ts';
 import { encodeNewChange } from '../../protocol/changes/change-codec.ts';
-import { rowInsert } from '../engine/insert-rows.ts';
-import { statement } from '../engine/statement.ts';
+import { rowInsert, statement } from '../engine/statement.ts';
 import { markChange } from '../engine/unit-marks.ts';
 import type { ChangeLogTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
@@ -66,7 +65,7 @@ export async function appendEncoded(
   rowsOf: (first: number) => readonly ChangeLogTable[],
   appended: readonly Change[] | null = null,
 ): Promise<number> {
-  const { rows: heads } = await TAKE_SEQ(tx, { changes: count });
+  const heads = await TAKE_SEQ.all(tx, { changes: count });
   const last = heads[0]?.seq;
   if (last === undefined) throw new Error('the database has lost its sequence number (table feed_head)');
   const rows = rowsOf(last - count + 1);
@@ -94,12 +93,11 @@ const PRUNE = statement<{ seq: number }>('delete from change_log where seq <= :s
  * @returns rows deleted; fewer than `limit` means that no more are old enough
  */
 export async function pruneLog(tx: Tx, beforeAt: number, limit: number): Promise<number> {
-  const { rows } = await OLDEST(tx, { limit });
+  const rows = await OLDEST.all(tx, { limit });
   const keep = rows.findIndex((row) => row.at >= beforeAt);
   const last = rows[keep < 0 ? rows.length - 1 : keep - 1];
   if (last === undefined) return 0;
-  const { numAffectedRows = 0n } = await PRUNE(tx, { seq: last.seq });
-  return Number(numAffectedRows);
+  return PRUNE.run(tx, { seq: last.seq });
 }
 
 /** Standard Base64 of a stored payload; null stays null. */

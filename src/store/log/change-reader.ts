@@ -6,8 +6,8 @@ import { isItemsRow, withItems } from '../datasets/item-changes.ts';
 import { datasetPages } from '../datasets/snapshot.ts';
 import type { StoreSignals } from '../engine/signals.ts';
 import { statement } from '../engine/statement.ts';
-import type { ChangeLogTable } from '../schema.ts';
-import type { Reader } from '../store.ts';
+import type { ChangeLogTable, NamespacesTable, QueryTokensTable, RecordsTable } from '../schema.ts';
+import type { Db } from '../store.ts';
 import { base64 } from './change-log.ts';
 import type { RecentChanges } from './recent-changes.ts';
 
@@ -19,7 +19,7 @@ const PAGE = 500;
  * @param recent changes of this process that need not be read again
  */
 export function changeSource(
-  read: Reader,
+  read: Db,
   signals: StoreSignals,
   clock: Clock,
   recent: Pick<RecentChanges, 'take'> | null = null,
@@ -59,9 +59,9 @@ const BOUNDS = statement<object, { head: number; oldest: number | null; epoch: s
 );
 
 /** Epoch and both ends in one statement, so that they are of one moment. */
-async function bounds(read: Reader): Promise<LogBounds> {
-  const [row] = (await BOUNDS(read, {})).rows;
-  if (row === undefined) throw new Error('the database has lost its sequence number (table feed_head)');
+async function bounds(read: Db): Promise<LogBounds> {
+  const row = await BOUNDS.first(read, {});
+  if (row === null) throw new Error('the database has lost its sequence number (table feed_head)');
   if (row.epoch === null) throw new Error('the database has lost its epoch (table service_facts)');
   return { epoch: row.epoch, oldest: row.oldest ?? row.head + 1, head: row.head };
 }
@@ -70,14 +70,14 @@ const SINCE = statement<{ seq: number; limit: number }, ChangeLogTable>(
   'select * from change_log where seq > :seq order by seq limit :limit',
 );
 
-async function since(read: Reader, seq: number, limit: number): Promise<readonly Change[]> {
-  const { rows } = await SINCE(read, { seq, limit });
+async function since(read: Db, seq: number, limit: number): Promise<readonly Change[]> {
+  const rows = await SINCE.all(read, { seq, limit });
   return rows.some(isItemsRow) ? withItems(read, rows) : rows.map(decodeChange);
 }
 
 /** @param heard is called with each page that the database gave */
 async function* snapshotPages(
-  read: Reader,
+  read: Db,
   clock: Clock,
   heard: <T>(page: T) => T,
 ): AsyncIterable<readonly ChangeBody[]> {
@@ -104,14 +104,12 @@ async function* pages(page: (after: string) => Promise<Item[]>): AsyncIterable<r
   }
 }
 
-async function namespaces(read: Reader, after: string): Promise<Item[]> {
-  const rows = await read
-    .selectFrom('namespaces')
-    .selectAll()
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(PAGE)
-    .execute();
+const NAMESPACES = statement<{ after: string }, NamespacesTable>(
+  `select * from namespaces where id > :after order by id limit ${PAGE}`,
+);
+
+async function namespaces(read: Db, after: string): Promise<Item[]> {
+  const rows = await NAMESPACES.all(read, { after });
   return rows.map((row) => ({
     id: row.id,
     body: {
@@ -128,33 +126,29 @@ async function namespaces(read: Reader, after: string): Promise<Item[]> {
   }));
 }
 
-async function tokens(read: Reader, after: string, now: number): Promise<Item[]> {
-  const rows = await read
-    .selectFrom('query_tokens as t')
-    .innerJoin('namespaces as n', 'n.id', 't.namespace_id')
-    .select(['t.id', 't.digest', 't.expires_at', 'n.name'])
-    .where('t.id', '>', after)
-    .where('t.revoked_at', 'is', null)
-    .where('t.expires_at', '>', now)
-    .orderBy('t.id')
-    .limit(PAGE)
-    .execute();
+const TOKENS = statement<
+  { after: string; now: number },
+  Pick<QueryTokensTable, 'id' | 'digest' | 'expires_at'> & { name: string }
+>(
+  `select t.id, t.digest, t.expires_at, n.name from query_tokens as t join namespaces as n on n.id = t.namespace_id
+  where t.id > :after and t.revoked_at is null and t.expires_at > :now order by t.id limit ${PAGE}`,
+);
+
+async function tokens(read: Db, after: string, now: number): Promise<Item[]> {
+  const rows = await TOKENS.all(read, { after, now });
   return rows.map((row) => ({
     id: row.id,
     body: { type: 'token.minted', namespace: row.name, digest: row.digest, expiresAt: row.expires_at },
   }));
 }
 
-async function records(read: Reader, after: string): Promise<Item[]> {
-  const rows = await read
-    .selectFrom('records as r')
-    .innerJoin('namespaces as n', 'n.id', 'r.namespace_id')
-    .select(['r.id', 'r.key', 'n.name', 'r.resource', 'r.version', 'r.data'])
-    .select(['r.content_type', 'r.ttl_seconds', 'r.expires_at'])
-    .where('r.id', '>', after)
-    .orderBy('r.id')
-    .limit(PAGE)
-    .execute();
+const RECORDS = statement<{ after: string }, RecordsTable & { name: string }>(
+  `select r.*, n.name from records as r join namespaces as n on n.id = r.namespace_id
+  where r.id > :after order by r.id limit ${PAGE}`,
+);
+
+async function records(read: Db, after: string): Promise<Item[]> {
+  const rows = await RECORDS.all(read, { after });
   return rows.map((row) => ({
     id: row.id,
     body: {

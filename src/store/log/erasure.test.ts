@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { testActor, testDeps } from '../../../test/support/store/deletion-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type Home, putRecord, settle, upsert, withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows, oneRow, updateRows } from '../../../test/support/store/rows.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
 import { deleteClosed, deleteNamespace } from '../../control/namespaces/deletion.ts';
 
@@ -23,12 +24,9 @@ onEachEngine((create) => {
   const passTo = (store: Store, seq: number): Promise<void> => store.write((tx) => advanceCursor(tx, seq));
   const replace = (store: Store, home: Home, name: string, text: string): Promise<number> =>
     store.write(async (tx) => {
-      const row = await tx
-        .updateTable('records')
-        .set({ data: Buffer.from(text) })
-        .where('key', '=', `${name}.doc.${home.namespace}.v1`)
-        .returningAll()
-        .executeTakeFirstOrThrow();
+      const key = `${name}.doc.${home.namespace}.v1`;
+      await updateRows(tx, 'records', { data: Buffer.from(text) }, { key });
+      const row = await oneRow(tx, 'records', { where: { key } });
       return appendChanges(tx, [upsert(home, row)], 1);
     });
 
@@ -67,7 +65,7 @@ onEachEngine((create) => {
       const key = 'a.doc.acme.v1';
       await store.write((tx) => putRecord(tx, home, 'a'));
       await store.write(async (tx) => {
-        const { id } = await tx.selectFrom('records').select('id').executeTakeFirstOrThrow();
+        const { id } = await oneRow(tx, 'records', { columns: ['id'] });
         await deleteRecords(tx, [id]);
         const gone = {
           type: 'record.deleted',
@@ -117,7 +115,7 @@ onEachEngine((create) => {
       async (store) => {
         const home = await settle(store);
         for (let i = 0; i < 10; i++) await store.write((tx) => putRecord(tx, home, `k${i}`));
-        const ids = (await store.read.selectFrom('records').select('id').execute()).map(({ id }) => id);
+        const ids = (await findRows(store.read, 'records', { columns: ['id'] })).map(({ id }) => id);
         const deps = testDeps(store);
         const actor = testActor(home);
         const secret = Buffer.from('top secret').toString('base64');

@@ -9,7 +9,7 @@ const IS_DUE = statement<object, { seq: number }>(
 
 /** Whether the log has payloads to erase: changes that the fan-out has passed and the erasure has not. */
 export async function isErasureDue(db: Db): Promise<boolean> {
-  return (await IS_DUE(db, {})).rows.length > 0;
+  return (await IS_DUE.all(db, {})).length > 0;
 }
 
 const HOLD_CURSOR = statement<object, { seq: number }>(
@@ -49,19 +49,18 @@ const ERASE_BEFORE = statement<{ latest: string }>(eraseBefore('json_each(:lates
  */
 export async function eraseSuperseded(tx: Tx, limit: number): Promise<number> {
   // Held until the unit ends: one process at a time erases.
-  const [cursor] = (await HOLD_CURSOR(tx, {})).rows;
-  if (cursor === undefined)
-    throw new Error("the database has lost the erasure's cursor (table feed_cursors)");
-  const { rows: changes } = await PASSED(tx, { from: cursor.seq, limit });
+  const cursor = await HOLD_CURSOR.first(tx, {});
+  if (cursor === null) throw new Error("the database has lost the erasure's cursor (table feed_cursors)");
+  const changes = await PASSED.all(tx, { from: cursor.seq, limit });
   const last = changes.at(-1);
   if (last === undefined) return 0;
   const latest = new Map<string, number>();
   for (const { key, seq } of changes) if (key !== null) latest.set(key, seq);
   if (latest.size > 0) {
-    const { numAffectedRows = 0n } = await ERASE_BEFORE(tx, { latest: jsonObject(latest) });
-    if (numAffectedRows > 0n) markErasure(tx);
+    const erased = await ERASE_BEFORE.run(tx, { latest: jsonObject(latest) });
+    if (erased > 0) markErasure(tx);
   }
-  await MOVE_CURSOR(tx, { seq: last.seq });
+  await MOVE_CURSOR.run(tx, { seq: last.seq });
   return changes.length;
 }
 

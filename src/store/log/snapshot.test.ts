@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
+import { insertRows } from '../../../test/support/store/rows.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import type { Store } from '../store.ts';
 
@@ -92,10 +93,5 @@ async function mint(
     revoked_at: null,
     created_at: 1,
   };
-  await store.write((tx) =>
-    tx
-      .insertInto('query_tokens')
-      .values({ ...fixed, ...token })
-      .execute(),
-  );
+  await store.write((tx) => insertRows(tx, 'query_tokens', { ...fixed, ...token }));
 }

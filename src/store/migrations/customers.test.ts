@@ -5,15 +5,15 @@ import { mkdirSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { sql } from 'kysely';
 import {
   EARLIER_ROWS,
   fillEarlierDatabase,
 } from '../../../test/support/store/migrations/earlier-database.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { deleteRows, insertRows, query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { openStore } from '../open.ts';
-import type { Reader, Store } from '../store.ts';
+import type { Db, Store } from '../store.ts';
 
 const KILLED = fileURLToPath(
   new URL('../../../test/support/store/migrations/killed-migration.ts', import.meta.url),
@@ -83,12 +83,8 @@ function expected(): Record<string, Record<string, unknown>[]> {
   };
 }
 
-async function rowsOf(read: Reader, table: string): Promise<unknown[]> {
-  const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(table)} order by 1`.execute(
-    read,
-  );
-  return rows.map((row) => ({ ...row }));
-}
+const rowsOf = (read: Db, table: string): Promise<Record<string, unknown>[]> =>
+  query(read, `select * from ${table} order by 1`);
 
 /** @returns what it printed; null when it was killed */
 async function migrateApart(engine: string, target: string, most: number): Promise<string | null> {
@@ -102,7 +98,7 @@ async function migrateApart(engine: string, target: string, most: number): Promi
 }
 
 for (const { engine, skip, make } of ENGINES) {
-  describe(`the migration that splits users from customers, ${engine}`, { skip }, () => {
+  describe(`the migration from release 0.1.0, ${engine}`, { skip }, () => {
     it('loses no row, and a deleted customer takes what is theirs', async () => {
       const earlier = await make();
       await fillEarlierDatabase(engine, earlier.target);
@@ -114,11 +110,9 @@ for (const { engine, skip, make } of ENGINES) {
           assert.equal((await rowsOf(store.read, table)).length, rows.length, table);
         }
         await assert.rejects(
-          store.write((tx) =>
-            tx.insertInto('event_counters').values({ customer_id: 'nobody', seq: 1 }).execute(),
-          ),
+          store.write((tx) => insertRows(tx, 'event_counters', { customer_id: 'nobody', seq: 1 })),
         );
-        await store.write((tx) => tx.deleteFrom('customers').where('id', '=', 'ann').execute());
+        await store.write((tx) => deleteRows(tx, 'customers', { id: 'ann' }));
         for (const table of Object.keys(expected()).filter((it) => it !== 'users')) {
           const left = (await rowsOf(store.read, table)) as { id?: string }[];
           const bobs = expected()[table]!.filter((row) =>
@@ -126,7 +120,7 @@ for (const { engine, skip, make } of ENGINES) {
           );
           assert.equal(left.length, bobs.length, table);
         }
-        await store.write((tx) => tx.deleteFrom('users').where('id', '=', 'bob').execute());
+        await store.write((tx) => deleteRows(tx, 'users', { id: 'bob' }));
         assert.deepEqual(await rowsOf(store.read, 'sessions'), []);
       } finally {
         await store.close();

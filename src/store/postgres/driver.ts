@@ -1,14 +1,13 @@
 import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  PostgresDialect,
-  PostgresDriver,
-  type PostgresPoolClient,
-  type QueryResult,
-} from 'kysely';
-import { type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, types } from 'pg';
+  type CustomTypesConfig,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+  type QueryResultRow,
+  types,
+} from 'pg';
 import { statementName } from '../engine/statement.ts';
+import type { Db, Result, Tx } from '../store.ts';
 
 /** Milliseconds. A process that hangs inside a unit must not hold the log's row without limit. */
 const CONNECT_TIMEOUT = 5_000;
@@ -66,70 +65,57 @@ async function configure(client: { query(text: string): Promise<unknown> }): Pro
   await client.query('set jit = off; set max_parallel_workers_per_gather = 0');
 }
 
-/** Kysely's dialect over a pool. Its errors do not quote stored values. */
-export class StoreDialect extends PostgresDialect {
-  readonly #pool: Pool;
-
-  constructor(pool: Pool) {
-    super({ pool });
-    this.#pool = pool;
-  }
-
-  override createDriver(): Driver {
-    const pool = this.#pool;
-    return new StoreDriver({
-      pool: {
-        connect: async () => namingClient(await pool.connect()),
-        end: () => pool.end(),
-        options: pool.options,
-      },
-    });
-  }
-}
-
-/** A client of the pool that lets PostgreSQL keep the statements that have names. */
-function namingClient(client: PoolClient): PostgresPoolClient {
-  const query = (text: string, values: readonly unknown[]): Promise<unknown> => {
-    const name = statementName(text);
-    return client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+/** A reader: each statement on some connection of the pool. */
+export function readerOn(pool: Pool): Db {
+  return {
+    engine: 'postgres',
+    async execute(sql, values) {
+      const client = await pool.connect();
+      try {
+        return await execute(client, sql, values);
+      } finally {
+        client.release();
+      }
+    },
   };
-  return { query: query as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
 }
 
-/** Kysely's connection of its PostgreSQL driver, a type that it does not export. */
-type PoolConnection = Parameters<PostgresDriver['releaseConnection']>[0];
-
-class StoreDriver extends PostgresDriver {
-  override async acquireConnection(): Promise<DatabaseConnection> {
-    return new StoreConnection((await super.acquireConnection()) as PoolConnection);
-  }
-
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    await super.rollbackTransaction((connection as StoreConnection).inner);
-  }
-
-  override async releaseConnection(connection: DatabaseConnection): Promise<void> {
-    await super.releaseConnection((connection as StoreConnection).inner);
+/** Runs a unit in a transaction of its own. Rejects with the first error: a lost connection fails the rollback too. */
+export async function inTransaction<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let ended = false;
+  const tx: Tx = {
+    engine: 'postgres',
+    isUnit: true,
+    async execute(sql, values) {
+      if (ended) throw new Error('the unit of work is over');
+      return execute(client, sql, values);
+    },
+  };
+  try {
+    await execute(client, 'start transaction isolation level read committed', []);
+    const value = await work(tx);
+    ended = true;
+    await execute(client, 'commit', []);
+    return value;
+  } catch (error) {
+    ended = true;
+    await client.query('rollback').catch(() => {});
+    throw error;
+  } finally {
+    client.release();
   }
 }
 
-class StoreConnection implements DatabaseConnection {
-  readonly inner: PoolConnection;
-
-  constructor(inner: PoolConnection) {
-    this.inner = inner;
-  }
-
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    try {
-      return await this.inner.executeQuery<R>(query);
-    } catch (error) {
-      throw withoutValues(error);
-    }
-  }
-
-  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new Error('the store does not stream: page by key');
+/** PostgreSQL keeps the statements that have names. */
+async function execute<R>(client: PoolClient, text: string, values: readonly unknown[]): Promise<Result<R>> {
+  const name = statementName(text);
+  try {
+    const query = { text, values: [...values], ...(name !== undefined && { name }) };
+    const { rows, rowCount } = await client.query<R & QueryResultRow>(query);
+    return { rows, count: rowCount ?? 0 };
+  } catch (error) {
+    throw withoutValues(error);
   }
 }
 

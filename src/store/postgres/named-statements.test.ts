@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sql } from 'kysely';
 import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts';
 import { settle } from '../../../test/support/store/fixtures.ts';
 import {
@@ -8,11 +7,14 @@ import {
   postgresDatabase,
   postgresMissing,
 } from '../../../test/support/store/postgres.ts';
+import { query } from '../../../test/support/store/rows.ts';
+import { watched } from '../../../test/support/store/statement-plans.ts';
 import { openStore } from '../open.ts';
 import { queryLogSink } from '../query-log/add-rows.ts';
 import { countRows } from '../query-log/counts.ts';
 import { listSeries, readPage } from '../query-log/page.ts';
 import type { Db, Store } from '../store.ts';
+import { newPool, readerOn } from './driver.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const ROWS = 30;
@@ -48,20 +50,28 @@ async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
+/** A reader that has one connection. */
+async function onOneConnection(database: PostgresDatabase, run: (db: Db) => Promise<void>): Promise<void> {
+  const pool = newPool(database.url, 1);
+  try {
+    await run(readerOn(pool));
+  } finally {
+    await pool.end();
+  }
+}
+
 describe('named statements on PostgreSQL', { skip: postgresMissing() ?? false }, () => {
   it('a page of the query log asks four, which a connection keeps', () =>
-    inWorld(async ({ store, page }) => {
-      await store.read.connection().execute(async (db) => {
+    inWorld(async ({ database, page }) => {
+      await onOneConnection(database, async (db) => {
         let asked = 0;
-        const run = db.executeQuery.bind(db);
-        db.executeQuery = (query) => {
-          asked++;
-          return run(query);
-        };
-        for (let turn = 0; turn < RUNS; turn++) await page(db);
+        const counting = watched(db, () => asked++);
+        for (let turn = 0; turn < RUNS; turn++) await page(counting);
         assert.equal(asked, 4 * RUNS);
-        const { rows } = await sql<{ runs: number }>`select generic_plans + custom_plans as runs
-          from pg_prepared_statements where name like 'uqrp_%'`.execute(db);
+        const rows = await query<{ runs: number }>(
+          db,
+          "select generic_plans + custom_plans as runs from pg_prepared_statements where name like 'uqrp_%'",
+        );
         assert.deepEqual(
           rows.map(({ runs }) => runs),
           new Array(4).fill(RUNS),
@@ -70,8 +80,8 @@ describe('named statements on PostgreSQL', { skip: postgresMissing() ?? false },
     }));
 
   it('go on after a migration that adds columns to their tables', () =>
-    inWorld(async ({ store, database, page }) => {
-      await store.read.connection().execute(async (db) => {
+    inWorld(async ({ database, page }) => {
+      await onOneConnection(database, async (db) => {
         const first = await page(db);
         assert.deepEqual([first.total, first.ids.length], [ROWS, 10]);
         for (let turn = 0; turn < RUNS; turn++) assert.deepEqual(await page(db), first);
@@ -85,7 +95,7 @@ describe('named statements on PostgreSQL', { skip: postgresMissing() ?? false },
   it('go on when the database ends their connection', () =>
     inWorld(async ({ store, database, page }) => {
       const first = await page();
-      const lost = store.read.connection().execute(async (db) => {
+      const lost = store.write(async (db) => {
         await page(db);
         await database.query(
           "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'uqrp'",
@@ -102,10 +112,12 @@ describe('named statements on PostgreSQL', { skip: postgresMissing() ?? false },
   it('no connection compiles statements or starts processes for them', () =>
     inWorld(async ({ store }) => {
       const settings = (db: Db) =>
-        sql<Record<string, string>>`select current_setting('jit') as jit,
-          current_setting('max_parallel_workers_per_gather') as workers`.execute(db);
+        query<Record<string, string>>(
+          db,
+          "select current_setting('jit') as jit, current_setting('max_parallel_workers_per_gather') as workers",
+        );
       const expected = { jit: 'off', workers: '0' };
-      assert.deepEqual({ ...(await settings(store.read)).rows[0] }, expected);
-      assert.deepEqual({ ...(await store.write((tx) => settings(tx))).rows[0] }, expected);
+      assert.deepEqual({ ...(await settings(store.read))[0] }, expected);
+      assert.deepEqual({ ...(await store.write((tx) => settings(tx)))[0] }, expected);
     }));
 });

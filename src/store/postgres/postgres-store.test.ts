@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sql } from 'kysely';
 import { putRecord, settle } from '../../../test/support/store/fixtures.ts';
 import {
   type PostgresDatabase,
   postgresDatabase,
   postgresMissing,
 } from '../../../test/support/store/postgres.ts';
+import { findRows, query, updateRows } from '../../../test/support/store/rows.ts';
 import { openStore } from '../open.ts';
 import type { Store } from '../store.ts';
 
@@ -54,7 +54,7 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
         await putRecord(tx, home, 'again');
         if (runs > 1) return;
         // From here on the rollback fails, too.
-        await sql`select pg_terminate_backend(pg_backend_pid())`.execute(tx).catch(() => {});
+        await query(tx, 'select pg_terminate_backend(pg_backend_pid())').catch(() => {});
         throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
       });
       assert.equal(runs, 2);
@@ -66,7 +66,7 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
     const unit = store.write(async (tx) => {
       await putRecord(tx, home, 'lost');
       await cut(database);
-      await sql`select 1`.execute(tx);
+      await query(tx, 'select 1');
     });
     await assert.rejects(unit, /connection/i);
     assert.equal(await untilWorks(() => store.write((tx) => putRecord(tx, home, 'next'))), 1);
@@ -101,7 +101,7 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
       await store.write(async (tx) => {
         for (const [index, id] of order.entries()) {
           if (index === 1) await held[mine === 0 ? 1 : 0].promise;
-          await tx.updateTable('customers').set({ tier: 'pro' }).where('id', '=', id).execute();
+          await updateRows(tx, 'customers', { tier: 'pro' }, { id });
           held[mine].resolve();
         }
       });
@@ -110,7 +110,7 @@ describe('PostgreSQL engine', { skip: postgresMissing() ?? false }, () => {
       touch([first.customerId, second.customerId], 0),
       touch([second.customerId, first.customerId], 1),
     ]);
-    const rows = await store.read.selectFrom('customers').select('tier').execute();
+    const rows = await findRows(store.read, 'customers', { columns: ['tier'] });
     assert.deepEqual(
       rows.map((row) => row.tier),
       ['pro', 'pro'],

@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely, sql } from 'kysely';
+import type { Pool } from 'pg';
 import type { Clock } from '../../base/clock.ts';
 import { backoffMs } from '../../base/lifecycle/backoff.ts';
 import { isTransient } from '../engine/engine-errors.ts';
 import { StoreSignals } from '../engine/signals.ts';
-import { type Marks, marksOf, NO_MARKS } from '../engine/unit-marks.ts';
+import { type Marks, marksOf } from '../engine/unit-marks.ts';
 import { changeSource } from '../log/change-reader.ts';
 import { migrate } from '../migrations/migrate.ts';
-import type { Database } from '../schema.ts';
 import type { Store, Tx } from '../store.ts';
-import { newPool, StoreDialect } from './driver.ts';
+import { inTransaction, newPool, readerOn } from './driver.ts';
 import { Notifier, watchNotices } from './notices.ts';
 import { createPostgresPing } from './ping.ts';
 
@@ -32,10 +31,9 @@ const MIGRATION_LOCK = 7_352_114_901_223;
 export async function openPostgresStore(url: string, clock: Clock, mayMigrate = true): Promise<Store> {
   const writePool = newPool(url, WRITE_POOL);
   const readPool = newPool(url, READ_POOL);
-  const writer = new Kysely<Database>({ dialect: new StoreDialect(writePool) });
-  const read = new Kysely<Database>({ dialect: new StoreDialect(readPool) });
+  const read = readerOn(readPool);
   try {
-    if (mayMigrate) await migrateLocked(writer);
+    if (mayMigrate) await migrateLocked(writePool, clock);
   } catch (error) {
     await Promise.allSettled([writePool.end(), readPool.end()]);
     throw error;
@@ -50,7 +48,7 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
     read,
     write: (work) => {
       if (closed) return Promise.reject(new Error('the store is closed'));
-      const unit = runUnit(writer, work).then(({ value, marks }) => {
+      const unit = runUnit(writePool, work).then(({ value, marks }) => {
         notifier.tell(marks);
         signals.tell(marks);
         return value;
@@ -77,12 +75,12 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
 }
 
 /** One process migrates at a time. */
-async function migrateLocked(writer: Kysely<Database>): Promise<void> {
-  await writer.transaction().execute(async (tx) => {
+async function migrateLocked(pool: Pool, clock: Clock): Promise<void> {
+  await inTransaction(pool, async (tx) => {
     // Migrations may take longer than any statement of the service does.
-    await sql`set local statement_timeout = 0`.execute(tx);
-    await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(tx);
-    await migrate(tx, 'postgres');
+    await tx.execute('set local statement_timeout = 0', []);
+    await tx.execute('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await migrate(tx, clock);
   });
 }
 
@@ -95,29 +93,15 @@ interface Ran<T> {
  * Runs a unit in a transaction, up to `ATTEMPTS` times after deadlocks. When the connection is lost during the commit, the promise
  * rejects although the unit may be committed: the caller must read to find out.
  */
-async function runUnit<T>(writer: Kysely<Database>, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
+async function runUnit<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<Ran<T>> {
   for (let attempt = 1; ; attempt++) {
-    let fault: { error: unknown } | undefined;
-    let marks = NO_MARKS;
     try {
-      const value = await writer
-        .transaction()
-        .setIsolationLevel('read committed')
-        .execute(async (tx) => {
-          try {
-            const done = await work(tx);
-            marks = marksOf(tx);
-            return done;
-          } catch (error) {
-            fault = { error };
-            throw error;
-          }
-        });
-      return { value, marks };
+      return await inTransaction(pool, async (tx) => {
+        const value = await work(tx);
+        return { value, marks: marksOf(tx) };
+      });
     } catch (error) {
-      // A lost connection fails the rollback too; the first error is the cause.
-      const first = fault === undefined ? error : fault.error;
-      if (attempt >= ATTEMPTS || !isTransient(first)) throw first;
+      if (attempt >= ATTEMPTS || !isTransient(error)) throw error;
     }
     // Random, so that two units that met in a deadlock do not meet again.
     await sleep(Math.random() * backoffMs(attempt, RETRY));

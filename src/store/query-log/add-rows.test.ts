@@ -1,6 +1,7 @@
 import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { type QueryLogWorld, queryLogSuite } from '../../../test/support/feed/ports/query-log-suite.ts';
 import { settle, type TestDatabase } from '../../../test/support/store/fixtures.ts';
+import { query } from '../../../test/support/store/rows.ts';
 import { storedRows } from '../../../test/support/store/stored-rows.ts';
 import { loggedLabel } from '../../feed/ports/query-log.ts';
 import { queryLogSink } from './add-rows.ts';
@@ -36,15 +37,13 @@ async function storeLog(database: TestDatabase): Promise<QueryLogWorld> {
       }));
     },
     async dropped(namespaceId) {
-      const row = await first.read
-        .selectFrom('query_log_counts as c')
-        .innerJoin('query_log_series as s', 's.id', 'c.series_id')
-        .select((eb) => eb.fn.sum<number | null>('c.total').as('total'))
-        .where('s.namespace_id', '=', namespaceId)
-        .where('s.status', '=', 'dropped')
-        .where('c.span', '=', 3_600_000)
-        .executeTakeFirstOrThrow();
-      return row.total ?? 0;
+      const found = await query<{ total: number | null }>(
+        first.read,
+        `select sum(c.total) as total from query_log_counts as c join query_log_series as s on s.id = c.series_id
+        where s.namespace_id = :namespaceId and s.status = 'dropped' and c.span = 3600000`,
+        { namespaceId },
+      );
+      return found[0]?.total ?? 0;
     },
     async close() {
       await Promise.all(stores.map((store) => store.close()));

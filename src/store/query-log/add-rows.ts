@@ -7,9 +7,7 @@ import {
   type QueryLogRow,
   type QueryLogSink,
 } from '../../feed/ports/query-log.ts';
-import { rowInsert } from '../engine/insert-rows.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, rowInsert, statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { Store, Tx } from '../store.ts';
 import { BATCH_NUMBERS, type BlockContent, encodeBlocks } from './block.ts';
@@ -84,15 +82,14 @@ const addCounts = rowInsert(
 
 async function addBatch(tx: Tx, sent: QueryLogBatch, now: number, random: RandomUpTo): Promise<void> {
   const { node, batch } = sent;
-  if ((await ADD_BATCH(tx, { node, batch, now })).rows.length === 0) return;
+  if ((await ADD_BATCH.all(tx, { node, batch, now })).length === 0) return;
   const byNamespace = Map.groupBy(sent.rows, ({ namespaceId }) => namespaceId);
   const asked = new Set([...byNamespace.keys(), ...sent.dropped.map(({ namespaceId }) => namespaceId)]);
-  const held = (await HOLD_NAMESPACES(tx, { ids: [...asked] })).rows;
+  const held = await HOLD_NAMESPACES.all(tx, { ids: [...asked] });
   if (held.length === 0) return;
   const open = new Set(held.map(({ id }) => id));
-  const { last_row: start, last_series } = (
-    await TAKE_NUMBERS(tx, { first: now * BATCH_NUMBERS, count: BATCH_NUMBERS })
-  ).rows[0]!;
+  const taken = await TAKE_NUMBERS.first(tx, { first: now * BATCH_NUMBERS, count: BATCH_NUMBERS });
+  const { last_row: start, last_series } = taken!;
   const drafts = held.flatMap(({ id, customer_id }) => draftsOf(byNamespace.get(id) ?? [], customer_id, now));
   const dropped = sent.dropped
     .filter(({ namespaceId }) => open.has(namespaceId))

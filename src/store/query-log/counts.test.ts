@@ -4,6 +4,7 @@ import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type Home, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { addRows, DAY, HOUR, MINUTE, NOW, spread } from '../../../test/support/store/log-world.ts';
+import { findRows, updateRows } from '../../../test/support/store/rows.ts';
 import { storedRows } from '../../../test/support/store/stored-rows.ts';
 import type { Store } from '../store.ts';
 import { queryLogSink } from './add-rows.ts';
@@ -32,9 +33,7 @@ onEachEngine((create) => {
       const shown = async (): Promise<number> =>
         (await readNewRows(store.read, [home.customerId], { after: 0, last, limit: 10 })).rows.length;
       assert.equal(await shown(), 1);
-      await store.write((tx) =>
-        tx.updateTable('namespaces').set({ closing: 1 }).where('id', '=', home.namespaceId).execute(),
-      );
+      await store.write((tx) => updateRows(tx, 'namespaces', { closing: 1 }, { id: home.namespaceId }));
       assert.equal(await shown(), 0);
     });
 
@@ -140,16 +139,14 @@ onEachEngine((create) => {
       'rows of a namespace that is unknown or closing are left out, the rest of the batch is kept',
       async (store) => {
         const [home, closing] = [await settle(store, 'acme'), await settle(store, 'gone')];
-        await store.write((tx) =>
-          tx.updateTable('namespaces').set({ closing: 1 }).where('id', '=', closing.namespaceId).execute(),
-        );
+        await store.write((tx) => updateRows(tx, 'namespaces', { closing: 1 }, { id: closing.namespaceId }));
         const ids = [closing.namespaceId, 'unknown', home.namespaceId];
         await addRows(
           store,
           ids.flatMap((id) => spread(id, { since: NOW, until: NOW, count: 2 })),
         );
         assert.equal(await countRows(store.read, await seriesOf(store, home), EVERYTHING), 2);
-        const series = await store.read.selectFrom('query_log_series').select('namespace_id').execute();
+        const series = await findRows(store.read, 'query_log_series', { columns: ['namespace_id'] });
         assert.deepEqual(
           series.map(({ namespace_id }) => namespace_id),
           [home.namespaceId],

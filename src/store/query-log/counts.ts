@@ -1,4 +1,4 @@
-import { listStatement } from '../engine/list-statement.ts';
+import { listStatement } from '../engine/statement.ts';
 import type { Db } from '../store.ts';
 import { BLOCK_SPAN, countInBlock } from './block.ts';
 
@@ -85,7 +85,7 @@ export async function countRows(db: Db, series: Ids, interval: Interval): Promis
   COUNTS.set(key, count);
   let total = 0;
   const cut = new Set<number>();
-  for (const row of (await count(db, { ids: series, ...parameters })).rows) {
+  for (const row of await count.all(db, { ids: series, ...parameters })) {
     if (row.block === null) total += row.total;
     else if (!cut.has(row.block)) {
       cut.add(row.block);

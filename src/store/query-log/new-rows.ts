@@ -1,6 +1,5 @@
 import type { QueryStatus } from '../../protocol/query/query-status.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { Db } from '../store.ts';
 import { BATCH_NUMBERS, decodeBlock, type StoredRow } from './block.ts';
 import type { QueryLogBlocksTable } from './tables.ts';
@@ -18,7 +17,7 @@ const HEAD = statement<object, { last_row: number }>('select last_row from query
 
 /** The last number of a block: every block up to it is committed, and each later one gets a greater number. */
 export async function lastBlock(db: Db): Promise<number> {
-  return ((await HEAD(db, {})).rows[0]?.last_row ?? 0) + BATCH_NUMBERS - 1;
+  return ((await HEAD.first(db, {}))?.last_row ?? 0) + BATCH_NUMBERS - 1;
 }
 
 /** The number before the batch of a row: all blocks of the batch come after it. @param id of the row */
@@ -60,7 +59,7 @@ export async function readNewRows(
   customerIds: readonly string[],
   { after, last, limit }: { readonly after: number; readonly last: number; readonly limit: number },
 ): Promise<RowSpan> {
-  const next = (await NEXT_BLOCKS(db, { after, last, limit })).rows;
+  const next = await NEXT_BLOCKS.all(db, { after, last, limit });
   let end: number | null = null;
   let examined = 0;
   for (const { block, row_count } of next) {
@@ -69,7 +68,7 @@ export async function readNewRows(
     end = block;
   }
   if (end === null) return { rows: [], end };
-  const blocks = (await READ_SPAN(db, { ids: customerIds, after, end })).rows;
+  const blocks = await READ_SPAN.all(db, { ids: customerIds, after, end });
   const rows = blocks.flatMap((block) => {
     const { customer_id, namespace, status } = block;
     return decodeBlock(block).map((row) => ({ ...row, customer_id, namespace, status }));
@@ -87,5 +86,5 @@ const RESUME_START = statement<{ last: number; looked: number; limit: number }, 
 
 /** The block after which there are at most `most` rows up to `last`; 0 where there are fewer. */
 export async function startOfLast(db: Db, last: number, most: number): Promise<number> {
-  return (await RESUME_START(db, { last, looked: most, limit: most + 1 })).rows[0]?.block ?? 0;
+  return (await RESUME_START.first(db, { last, looked: most, limit: most + 1 }))?.block ?? 0;
 }

@@ -1,5 +1,4 @@
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { Db } from '../store.ts';
 import { BLOCK_SPAN, decodeBlock, type EncodedBlock, type StoredRow } from './block.ts';
 import { type Interval, MINUTE } from './counts.ts';
@@ -20,7 +19,7 @@ const LIST_SERIES = statement<{ customerId: string }, Series>(
 
 /** The series of a customer's namespaces. */
 export async function listSeries(db: Db, customerId: string): Promise<Series[]> {
-  return (await LIST_SERIES(db, { customerId })).rows;
+  return LIST_SERIES.all(db, { customerId });
 }
 
 /** A row and its place in the order: the newest first, and of one millisecond the one that was added last. */
@@ -121,7 +120,7 @@ export async function readPage(
   // The minute of now is counted in whole where the page has no end within it.
   const end = Math.min(interval.until, at, startOfMinute(now) + MINUTE);
   const countedUntil = startOfMinute(end);
-  const { rows: keys } = await LIST_BLOCKS(db, {
+  const keys = await LIST_BLOCKS.all(db, {
     ids: series,
     at,
     around_until: at + BLOCK_SPAN,
@@ -134,7 +133,7 @@ export async function readPage(
   const around = keys.filter((key) => key.around === 1);
   const beyond = keys.slice(around.length);
   const ids = [...around, ...beyond.slice(0, blocksFor(beyond, limit))].map(({ block }) => block);
-  const blocks = (await READ_BLOCKS(db, { ids })).rows;
+  const blocks = await READ_BLOCKS.all(db, { ids });
   return blocks
     .flatMap((block) => decodeBlock(block))
     .filter((row) => row.at >= interval.since && (row.at < at || (row.at === at && row.id < id)))

@@ -4,6 +4,7 @@ import { testActor, testDeps } from '../../../test/support/store/deletion-world.
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { addRows, DAY, HOUR, MINUTE, NOW, spread } from '../../../test/support/store/log-world.ts';
+import { findRows } from '../../../test/support/store/rows.ts';
 import { storedRows } from '../../../test/support/store/stored-rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { deleteClosed, deleteNamespace, LOG_UNIT } from '../../control/namespaces/deletion.ts';
@@ -22,13 +23,8 @@ const TABLES = ['query_log_series', 'query_log_counts', 'usage_hours'] as const;
 /** Rows of the log, and of the other tables. */
 async function sizes(store: Store): Promise<number[]> {
   const rows = await storedRows(store);
-  const counts = TABLES.map((table) =>
-    store.read
-      .selectFrom(table)
-      .select((eb) => eb.fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow(),
-  );
-  return [rows.length, ...(await Promise.all(counts)).map(({ count }) => count)];
+  const others = TABLES.map((table) => findRows(store.read, table));
+  return [rows.length, ...(await Promise.all(others)).map(({ length }) => length)];
 }
 
 /** Rows leave after their time, and with their namespace. */
@@ -121,11 +117,11 @@ onEachEngine((create) => {
       assert.equal(await countRows(store.read, series, window), 400);
       const oldest = (await storedRows(store)).filter(({ id }) => id < (NOW + HOUR) * BATCH_NUMBERS);
       assert.deepEqual(oldest, []);
-      const starts = await store.read.selectFrom('query_log_counts').select(['span', 'start']).execute();
+      const starts = await findRows(store.read, 'query_log_counts', { columns: ['span', 'start'] });
       assert.ok(starts.every(({ span, start }) => start + span > since - MINUTE));
       await pruneTelemetry(store, later + DAY, signal);
       assert.deepEqual(await sizes(store), [0, 1, 0, 0]);
-      const batches = await store.read.selectFrom('query_log_batches').select('batch').execute();
+      const batches = await findRows(store.read, 'query_log_batches', { columns: ['batch'] });
       assert.deepEqual(batches, []);
     });
 
@@ -168,13 +164,13 @@ onEachEngine((create) => {
         counts: hours.map((hour) => ({ namespaceId: home.namespaceId, hour, answers: 1 })),
       });
       await pruneTelemetry(store, now, signal);
-      const left = await store.read.selectFrom('usage_hours').select('hour').orderBy('hour').execute();
+      const left = await findRows(store.read, 'usage_hours', { columns: ['hour'], order: 'hour' });
       assert.deepEqual(
         left.map(({ hour }) => hour),
         [100 * DAY, 101 * DAY],
       );
       await pruneTelemetry(store, now + 8 * DAY, signal);
-      assert.deepEqual(await store.read.selectFrom('usage_batches').select('batch').execute(), []);
+      assert.deepEqual(await findRows(store.read, 'usage_batches', { columns: ['batch'] }), []);
     });
   });
 });

@@ -1,5 +1,4 @@
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { Tx } from '../store.ts';
 
 /** Rows whose blocks one statement deletes; one block has fewer. */
@@ -34,12 +33,12 @@ const DELETE_DROPPED = statement<{ span: number; last: number }>(
  * @returns how many blocks; 0: there is nothing more to delete now
  */
 export async function pruneQueryLog(tx: Tx, before: number, limit: number): Promise<number> {
-  const { rows } = await DELETE_OLDEST(tx, { before, limit });
+  const rows = await DELETE_OLDEST.all(tx, { before, limit });
   const ids = [...new Set(rows.map(({ series_id }) => series_id))];
   for (const span of [60_000, 3_600_000]) {
     const last = before - span;
-    if (ids.length > 0) await DELETE_COUNTS(tx, { ids, span, last });
-    else await DELETE_DROPPED(tx, { span, last });
+    if (ids.length > 0) await DELETE_COUNTS.run(tx, { ids, span, last });
+    else await DELETE_DROPPED.run(tx, { span, last });
   }
   return rows.length;
 }
@@ -65,7 +64,7 @@ export async function pruneBatches(
   before: number,
   limit: number,
 ): Promise<number> {
-  return Number((await DELETE_BATCHES[table](tx, { before, limit })).numAffectedRows ?? 0n);
+  return DELETE_BATCHES[table].run(tx, { before, limit });
 }
 
 const SERIES_OF = statement<{ namespaceId: string }, { id: number }>(
@@ -94,11 +93,11 @@ const DELETE_SERIES = statement<{ namespaceId: string }>(
 
 /** Deletes up to `limit` blocks of a closed namespace, and with the last of them its counts. @returns whether nothing is left */
 export async function eraseQueryLog(tx: Tx, namespaceId: string, limit: number): Promise<boolean> {
-  const ids = (await SERIES_OF(tx, { namespaceId })).rows.map(({ id }) => id);
+  const ids = (await SERIES_OF.all(tx, { namespaceId })).map(({ id }) => id);
   if (ids.length === 0) return true;
-  await DELETE_SOME(tx, { ids, limit });
-  if ((await FIND_BLOCK(tx, { ids })).rows.length > 0) return false;
-  await DELETE_ALL_COUNTS(tx, { ids });
-  await DELETE_SERIES(tx, { namespaceId });
+  await DELETE_SOME.run(tx, { ids, limit });
+  if ((await FIND_BLOCK.all(tx, { ids })).length > 0) return false;
+  await DELETE_ALL_COUNTS.run(tx, { ids });
+  await DELETE_SERIES.run(tx, { namespaceId });
   return true;
 }

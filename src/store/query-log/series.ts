@@ -1,6 +1,4 @@
-import { rowInsert } from '../engine/insert-rows.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, rowInsert, statement } from '../engine/statement.ts';
 import type { Tx } from '../store.ts';
 import type { SeriesStatus } from './tables.ts';
 
@@ -34,7 +32,7 @@ export async function findSeries(
   last: number,
 ): Promise<(key: SeriesKey) => number> {
   const known = new Map<string, number>();
-  const { rows: found } = await FIND_SERIES(tx, { ids: namespaceIds });
+  const found = await FIND_SERIES.all(tx, { ids: namespaceIds });
   for (const { id, namespace_id, status } of found) known.set(`${namespace_id} ${status}`, id);
   const made: [id: number, namespaceId: string, status: SeriesStatus][] = [];
   for (const { namespaceId, status } of keys) {
@@ -46,7 +44,7 @@ export async function findSeries(
   }
   if (made.length > 0) {
     await insertSeries(tx, made);
-    await SET_LAST_SERIES(tx, { last: last + made.length });
+    await SET_LAST_SERIES.run(tx, { last: last + made.length });
   }
   return ({ namespaceId, status }) => known.get(`${namespaceId} ${status}`)!;
 }

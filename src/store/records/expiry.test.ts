@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { describe, it } from 'node:test';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows, query, updateRows } from '../../../test/support/store/rows.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
 import { deleteSome } from '../../control/namespaces/deletion.ts';
 import { startSweeper, sweepExpired } from '../../control/records/expiry.ts';
@@ -30,11 +31,7 @@ onEachEngine((create) => {
           const due = await lockDueRecords(tx, 100, 10);
           assert.equal(due.length, 2);
           // What a PATCH commits that came before the locks.
-          await tx
-            .updateTable('records')
-            .set({ expires_at: 101 })
-            .where('key', '=', 'kept.doc.acme.v1')
-            .execute();
+          await updateRows(tx, 'records', { expires_at: 101 }, { key: 'kept.doc.acme.v1' });
           const gone = await deleteDue(tx, due, 100);
           assert.deepEqual(
             gone.map(({ key }) => key),
@@ -204,16 +201,15 @@ onEachEngine((create) => {
 });
 
 async function keys(store: Store): Promise<string[]> {
-  const rows = await store.read.selectFrom('records').select('key').orderBy('key').execute();
+  const rows = await findRows(store.read, 'records', { columns: ['key'], order: 'key' });
   return rows.map((row) => row.key);
 }
 
 async function counts(store: Store): Promise<Record<string, number>> {
-  const namespaces = await store.read.selectFrom('namespaces').select(['name', 'records_count']).execute();
-  const customers = await store.read
-    .selectFrom('users')
-    .innerJoin('customers', 'customers.id', 'users.id')
-    .select(['users.email as name', 'customers.records_count'])
-    .execute();
+  const namespaces = await findRows(store.read, 'namespaces', { columns: ['name', 'records_count'] });
+  const customers = await query<{ name: string; records_count: number }>(
+    store.read,
+    'select email as name, records_count from users join customers on customers.id = users.id',
+  );
   return Object.fromEntries([...namespaces, ...customers].map((row) => [row.name, row.records_count]));
 }

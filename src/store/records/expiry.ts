@@ -1,5 +1,4 @@
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { NamespacesTable, RecordsTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
@@ -20,7 +19,7 @@ const NEXT_DUE = statement<object, { expires_at: number }>(
 
 /** The earliest expiry of a record, in milliseconds since the epoch; null when no record expires. */
 export async function nextDue(db: Db): Promise<number | null> {
-  return (await NEXT_DUE(db, {})).rows[0]?.expires_at ?? null;
+  return (await NEXT_DUE.first(db, {}))?.expires_at ?? null;
 }
 
 const DUE = statement<{ now: number; limit: number }, Pick<RecordsTable, 'id' | 'key' | 'namespace_id'>>(
@@ -54,12 +53,12 @@ const LOCK_NAMESPACES = listStatement<
  * @returns the records that were due, the earliest first
  */
 export async function lockDueRecords(tx: Tx, now: number, limit: number): Promise<DueRecord[]> {
-  const { rows: due } = await DUE(tx, { now, limit });
+  const due = await DUE.all(tx, { now, limit });
   if (due.length === 0) return [];
   const ids = [...new Set(due.map(({ namespace_id }) => namespace_id))];
-  const { rows: owners } = await OWNERS(tx, { ids });
-  await LOCK_CUSTOMERS(tx, { ids: owners.map(({ customer_id }) => customer_id) });
-  const { rows: locked } = await LOCK_NAMESPACES(tx, { ids });
+  const owners = await OWNERS.all(tx, { ids });
+  await LOCK_CUSTOMERS.run(tx, { ids: owners.map(({ customer_id }) => customer_id) });
+  const locked = await LOCK_NAMESPACES.all(tx, { ids });
   const byId = new Map(locked.map((row) => [row.id, row]));
   return due.flatMap((record) => {
     const namespace = byId.get(record.namespace_id);
@@ -77,7 +76,7 @@ const DELETE_DUE = listStatement<Ids & { now: number }, { id: string }>(
 /** Deletes the records that are still due: another unit may have deleted one, or extended its time, before the locks. */
 export async function deleteDue(tx: Tx, due: readonly DueRecord[], now: number): Promise<DueRecord[]> {
   if (due.length === 0) return [];
-  const { rows } = await DELETE_DUE(tx, { ids: due.map(({ id }) => id), now });
+  const rows = await DELETE_DUE.all(tx, { ids: due.map(({ id }) => id), now });
   const gone = new Set(rows.map((row) => row.id));
   return due.filter((record) => gone.has(record.id));
 }
@@ -98,5 +97,5 @@ export async function lowerCounts(
   const field = table === 'customers' ? 'customer_id' : 'namespace_id';
   const counts = new Map<string, number>();
   for (const record of gone) counts.set(record[field], (counts.get(record[field]) ?? 0) + 1);
-  for (const [id, count] of counts) await LOWER[table](tx, { id, count });
+  for (const [id, count] of counts) await LOWER[table].run(tx, { id, count });
 }

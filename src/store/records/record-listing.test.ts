@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sql } from 'kysely';
 import { fillNamespace } from '../../../test/support/store/deletion-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { type Home, putRecord, settle, withStore } from '../../../test/support/store/fixtures.ts';
+import { query } from '../../../test/support/store/rows.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
 import type { Store } from '../store.ts';
 import { listTogether, type RecordFilter, type RecordPosition, readSpan, SPAN } from './record-listing.ts';
@@ -85,7 +85,7 @@ onEachEngine((create) => {
       const home = await settle(store);
       await fillNamespace(store, home, SPAN + 100);
       // Both engines have it. On PostgreSQL autovacuum keeps these statistics.
-      await store.write((tx) => sql`analyze`.execute(tx));
+      await store.write((tx) => query(tx, 'analyze'));
       const after = { createdAt: 5, id: 'x' };
       const plans = (filter: RecordFilter): Promise<string[]> =>
         plansOf(store, (db) => readSpan(db, home.namespaceId, filter, after, 10, 1));

@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { RecordsTable } from '../schema.ts';
 import type { Db } from '../store.ts';
-import { isLive } from './records.ts';
+import { RECORD_COLUMNS } from './records.ts';
 
 /**
  * Records that one statement of a filtered listing examines. SQLite runs a statement without a pause, so it bounds how long a
@@ -34,6 +34,58 @@ export interface RecordSpan {
   readonly next: RecordPosition | null;
 }
 
+interface SpanParameters {
+  readonly resource: string | null;
+  readonly key: string | null;
+  readonly prefix: string | null;
+  /** Characters of `prefix`. */
+  readonly length: number;
+  readonly ttlMin: number | null;
+  readonly ttlMax: number | null;
+  readonly from: number;
+  readonly fromId: string;
+  readonly to: number;
+  readonly toId: string;
+  readonly now: number;
+  readonly limit: number;
+}
+
+/** One lower bound and one upper bound: an engine uses only one of each for its index. */
+const IN_SPAN = '(created_at, id) > (:from, :fromId) and (created_at, id) <= (:to, :toId)';
+
+/**
+ * Records of the namespaces, from one position to another. Without the key, SQLite would not look for it in its index.
+ * The prefix not with LIKE: PostgreSQL would read the index of keys, where the prefix may have keys of every namespace.
+ */
+const select = (where: string): string => `select ${RECORD_COLUMNS} from records
+  where ${where} and ${IN_SPAN}
+    and (cast(:resource as text) is null or resource = :resource)
+    and (cast(:prefix as text) is null or substr(key, 1, :length) = :prefix)
+    and (cast(:ttlMin as bigint) is null or ttl_seconds >= :ttlMin)
+    and (cast(:ttlMax as bigint) is null or ttl_seconds <= :ttlMax)
+    and (expires_at is null or expires_at > :now)
+  order by created_at, id limit :limit`;
+
+type OfNamespace = SpanParameters & { readonly namespaceId: string };
+type OfNamespaces = SpanParameters & { readonly ids: readonly string[] };
+
+const READ_SPAN = statement<OfNamespace, RecordsTable>(select('namespace_id = :namespaceId'));
+const READ_KEY = statement<OfNamespace, RecordsTable>(select('namespace_id = :namespaceId and key = :key'));
+const LIST = listStatement<OfNamespaces, RecordsTable>(select('namespace_id in (:ids)'), 'text');
+const LIST_KEY = listStatement<OfNamespaces, RecordsTable>(
+  select('namespace_id in (:ids) and key = :key'),
+  'text',
+);
+
+/** Position of the last record of a span, read from the index `records_listing` only. */
+const SPAN_END = statement<
+  Pick<OfNamespace, 'namespaceId' | 'from' | 'fromId' | 'to' | 'toId'>,
+  Pick<RecordsTable, 'created_at' | 'id'>
+>(
+  `select created_at, id from records where namespace_id = :namespaceId and ${IN_SPAN}
+  order by created_at, id limit 1 offset ${SPAN - 1}`,
+);
+
 /**
  * Reads on in the listing of one namespace, oldest first, without the records past their expiry at `now`. It examines at most
  * `SPAN` records, or `limit` where the filter is one that an index serves.
@@ -47,14 +99,17 @@ export async function readSpan(
   limit: number,
   now: number,
 ): Promise<RecordSpan> {
-  if (!needsScan(filter)) {
-    const rows = await inSpan(db, [namespaceId], filter, after, null).limit(limit).execute();
-    const isAlive = ({ expires_at }: RecordsTable): boolean => expires_at === null || expires_at > now;
-    return { rows: rows.filter(isAlive), next: rows.length < limit ? null : positionOf(rows.at(-1)) };
-  }
-  const end = await spanEnd(db, namespaceId, filter, after);
-  const rows = await inSpan(db, [namespaceId], filter, after, end).where(isLive(now)).limit(limit).execute();
-  return { rows, next: rows.length < limit ? end : positionOf(rows.at(-1)) };
+  const isScan = needsScan(filter);
+  const whole = { ...parametersOf(filter, after), namespaceId, limit, now: isScan ? now : 0 };
+  const end = isScan ? await SPAN_END.first(db, whole) : null;
+  const span = end === null ? whole : { ...whole, to: end.created_at, toId: end.id };
+  const rows = await (filter.key === undefined ? READ_SPAN : READ_KEY).all(db, span);
+  const next = rows.length < limit ? end : rows.at(-1)!;
+  return {
+    // Expired ones count for the limit where the span has no end: else a page could examine any number of them.
+    rows: isScan ? rows : rows.filter(({ expires_at }) => expires_at === null || expires_at > now),
+    next: next === null ? null : { createdAt: next.created_at, id: next.id },
+  };
 }
 
 /**
@@ -68,7 +123,8 @@ export function listTogether(
   limit: number,
   now: number,
 ): Promise<RecordsTable[]> {
-  return inSpan(db, namespaceIds, filter, null, null).where(isLive(now)).limit(limit).execute();
+  const parameters = { ...parametersOf(filter, null), ids: namespaceIds, limit, now };
+  return (filter.key === undefined ? LIST : LIST_KEY).all(db, parameters);
 }
 
 /** Whether rows are examined and left out. A key is unique, and times of creation bound a range of the listing's index. */
@@ -77,57 +133,21 @@ function needsScan({ resource, key, keyPrefix, ttlMin, ttlMax }: RecordFilter): 
   return [resource, keyPrefix, ttlMin, ttlMax].some((value) => value !== undefined);
 }
 
-function positionOf(row: RecordsTable | undefined): RecordPosition | null {
-  return row === undefined ? null : { createdAt: row.created_at, id: row.id };
-}
-
-/** Position of the last record of a span, read from the index `records_listing` only; null when the namespace ends before. */
-async function spanEnd(
-  db: Db,
-  namespaceId: string,
-  { createdAfter, createdBefore }: RecordFilter,
-  after: RecordPosition | null,
-): Promise<RecordPosition | null> {
-  const row = await inSpan(db, [namespaceId], { createdAfter, createdBefore }, after, null)
-    .clearSelect()
-    .select(['created_at', 'id'])
-    .offset(SPAN - 1)
-    .limit(1)
-    .executeTakeFirst();
-  return row === undefined ? null : { createdAt: row.created_at, id: row.id };
-}
-
-/** Records of namespaces after one position and up to another, expired ones included. */
-function inSpan(
-  db: Db,
-  namespaceIds: readonly string[],
-  filter: RecordFilter,
-  after: RecordPosition | null,
-  until: RecordPosition | null,
-) {
-  const { resource, key, keyPrefix, ttlMin, ttlMax, createdAfter, createdBefore } = filter;
-  let query = db.selectFrom('records').selectAll().where('namespace_id', 'in', namespaceIds);
-  if (resource !== undefined) query = query.where('resource', '=', resource);
-  if (key !== undefined) query = query.where('key', '=', key);
-  // Not LIKE: PostgreSQL would read the index of keys, where the prefix may have keys of every namespace.
-  if (keyPrefix !== undefined)
-    query = query.where(sql<string>`substr(key, 1, ${keyPrefix.length})`, '=', keyPrefix);
-  if (ttlMin !== undefined) query = query.where('ttl_seconds', '>=', ttlMin);
-  if (ttlMax !== undefined) query = query.where('ttl_seconds', '<=', ttlMax);
-  // One lower bound and one upper bound, the narrower of two: an engine uses only one of each for its index.
-  if (after !== null && (createdAfter === undefined || after.createdAt > createdAfter)) {
-    query = query.where((record) =>
-      record(record.refTuple('created_at', 'id'), '>', record.tuple(after.createdAt, after.id)),
-    );
-  } else if (createdAfter !== undefined) {
-    query = query.where('created_at', '>', createdAfter);
-  }
-  if (until !== null) {
-    query = query.where((record) =>
-      record(record.refTuple('created_at', 'id'), '<=', record.tuple(until.createdAt, until.id)),
-    );
-  } else if (createdBefore !== undefined) {
-    query = query.where('created_at', '<', createdBefore);
-  }
-  return query.orderBy('created_at').orderBy('id');
+/** The bounds are the narrower of two. No id is empty: a bound by time alone has an empty one. */
+function parametersOf(filter: RecordFilter, after: RecordPosition | null) {
+  const { resource = null, key = null, keyPrefix = null, ttlMin = null, ttlMax = null } = filter;
+  const { createdAfter = -1, createdBefore = Number.MAX_SAFE_INTEGER } = filter;
+  const isAfter = after !== null && after.createdAt > createdAfter;
+  return {
+    resource,
+    key,
+    prefix: keyPrefix,
+    length: keyPrefix?.length ?? 0,
+    ttlMin,
+    ttlMax,
+    from: isAfter ? after.createdAt : createdAfter + 1,
+    fromId: isAfter ? after.id : '',
+    to: createdBefore,
+    toId: '',
+  };
 }

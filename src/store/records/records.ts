@@ -1,8 +1,5 @@
-import type { ExpressionBuilder, Insertable } from 'kysely';
-import { rowInsert } from '../engine/insert-rows.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
-import type { Database, RecordsTable } from '../schema.ts';
+import { insertText, listStatement, rowInsert, statement } from '../engine/statement.ts';
+import type { RecordsTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
 /** A record with the name of its namespace. */
@@ -21,17 +18,16 @@ export type KnownRecord = Pick<
   'id' | 'namespace_id' | 'key' | 'expires_at' | 'created_at' | 'updated_at'
 >;
 
-const INSERT_RECORD = statement<Insertable<RecordsTable>, { id: string }>(
-  `insert into records (id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at,
-    created_at, updated_at)
-  values (:id, :namespace_id, :key, :resource, :version, :data, :content_type, :ttl_seconds, :expires_at,
-    :created_at, :updated_at)
-  on conflict (key) do nothing returning id`,
+export const RECORD_COLUMNS =
+  'id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at, created_at, updated_at';
+
+const INSERT_RECORD = statement<RecordsTable, { id: string }>(
+  insertText('records', RECORD_COLUMNS, 'on conflict (key) do nothing returning id'),
 );
 
 /** @returns false when the key is taken, also by an expired record that the sweeper has not deleted */
-export async function insertRecord(tx: Tx, record: Insertable<RecordsTable>): Promise<boolean> {
-  const { rows } = await INSERT_RECORD(tx, record);
+export async function insertRecord(tx: Tx, record: RecordsTable): Promise<boolean> {
+  const rows = await INSERT_RECORD.all(tx, record);
   return rows.length > 0;
 }
 
@@ -75,9 +71,6 @@ export async function upsertRecords(tx: Tx, records: readonly RecordsTable[]): P
   await UPSERT_RECORDS(tx, rows);
 }
 
-const COLUMNS =
-  'id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at, created_at, updated_at';
-
 interface OwnRecordParameters {
   readonly id: string;
   readonly customerId: string;
@@ -99,7 +92,7 @@ export async function findRecord(
   customerId: string,
   now: number,
 ): Promise<OwnRecordRow | null> {
-  return (await FIND_RECORD(db, { id, customerId, now })).rows[0] ?? null;
+  return FIND_RECORD.first(db, { id, customerId, now });
 }
 
 /** As `findRecord`; it locks the record's row until the unit ends. */
@@ -109,7 +102,7 @@ export async function holdRecord(
   customerId: string,
   now: number,
 ): Promise<OwnRecordRow | null> {
-  return (await HOLD_RECORD(tx, { id, customerId, now })).rows[0] ?? null;
+  return HOLD_RECORD.first(tx, { id, customerId, now });
 }
 
 const HOLD_KNOWN = listStatement<{ ids: readonly string[] }, KnownRecord>(
@@ -121,7 +114,7 @@ const HOLD_KNOWN = listStatement<{ ids: readonly string[] }, KnownRecord>(
 /** Finds the records under `keys`, of any customer and expired ones included. It locks their rows until the unit ends. */
 export async function holdKnownRecords(tx: Tx, keys: readonly string[]): Promise<Map<string, KnownRecord>> {
   if (keys.length === 0) return new Map();
-  const { rows } = await HOLD_KNOWN(tx, { ids: keys });
+  const rows = await HOLD_KNOWN.all(tx, { ids: keys });
   return new Map(rows.map((row) => [row.key, row]));
 }
 
@@ -143,7 +136,7 @@ const UPDATE_RECORD = statement<RecordUpdate, RecordsTable>(
   `update records set data = coalesce(:data, data), ttl_seconds = coalesce(:ttlSeconds, ttl_seconds),
     expires_at = case when :setsExpiry = 1 then :expiresAt else expires_at end,
     updated_at = case when updated_at >= :now then updated_at + 1 else :now end
-  where id = :id and (expires_at is null or expires_at > :now) returning ${COLUMNS}`,
+  where id = :id and (expires_at is null or expires_at > :now) returning ${RECORD_COLUMNS}`,
 );
 
 /** @returns the record after the change, its `updated_at` later than before; null when it is gone or past its expiry */
@@ -153,7 +146,7 @@ export async function updateRecord(
   patch: RecordPatch,
   now: number,
 ): Promise<RecordsTable | null> {
-  const { rows } = await UPDATE_RECORD(tx, {
+  const rows = await UPDATE_RECORD.all(tx, {
     id,
     now,
     data: patch.data ?? null,
@@ -173,7 +166,7 @@ const DELETE_RECORDS = listStatement<{ ids: readonly string[] }, DeletedRecord>(
 
 /** @returns the records that existed */
 export async function deleteRecords(tx: Tx, ids: readonly string[]): Promise<readonly DeletedRecord[]> {
-  return ids.length === 0 ? [] : (await DELETE_RECORDS(tx, { ids })).rows;
+  return ids.length === 0 ? [] : DELETE_RECORDS.all(tx, { ids });
 }
 
 const DELETE_SOME = statement<{ namespaceId: string; limit: number }, { key: string }>(
@@ -183,12 +176,6 @@ const DELETE_SOME = statement<{ namespaceId: string; limit: number }, { key: str
 
 /** Deletes up to `limit` records of a namespace, expired ones included. @returns their keys */
 export async function deleteSomeOfNamespace(tx: Tx, namespaceId: string, limit: number): Promise<string[]> {
-  const { rows } = await DELETE_SOME(tx, { namespaceId, limit });
+  const rows = await DELETE_SOME.all(tx, { namespaceId, limit });
   return rows.map((row) => row.key);
-}
-
-/** The condition that a record is not past its expiry. The sweep deletes expired records some time later. */
-export function isLive(now: number) {
-  return (record: ExpressionBuilder<Database, 'records'>) =>
-    record.or([record('records.expires_at', 'is', null), record('records.expires_at', '>', now)]);
 }

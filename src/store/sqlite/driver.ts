@@ -1,22 +1,8 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { setImmediate as nextTick } from 'node:timers/promises';
-import {
-  type CompiledQuery,
-  type DatabaseConnection,
-  DefaultQueryExecutor,
-  type Dialect,
-  type Driver,
-  type KyselyProps,
-  type LimitNode,
-  type QueryResult,
-  type SelectModifierNode,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely';
-import { NO_PEEK } from '../engine/statement.ts';
+import type { Db, Result, Tx } from '../store.ts';
 
-/** Prepared statements per connection; the oldest is dropped. Lists of varying length make many texts of one statement. */
+/** Prepared statements per connection; the oldest is dropped. */
 const PREPARED_MAX = 512;
 
 /**
@@ -52,15 +38,15 @@ export class SqliteConnection {
     return rowsOf(this.#prepare(sql), []);
   }
 
-  execute<R>(query: CompiledQuery): QueryResult<R> {
-    const prepared = this.#prepare(query.sql);
-    const parameters = query.parameters as SQLInputValue[];
+  execute<R>(sql: string, values: readonly unknown[]): Result<R> {
+    const prepared = this.#prepare(sql);
+    const parameters = values as SQLInputValue[];
     if (prepared.columns.length > 0) {
       const rows = rowsOf(prepared, parameters) as R[];
-      return { rows, numAffectedRows: BigInt(rows.length) };
+      return { rows, count: rows.length };
     }
     const { changes } = prepared.statement.run(...parameters);
-    return { rows: [], numAffectedRows: BigInt(changes) };
+    return { rows: [], count: Number(changes) };
   }
 
   close(): void {
@@ -106,95 +92,41 @@ function rowsOf(prepared: Prepared, parameters: readonly SQLInputValue[]): Row[]
   });
 }
 
-/** Leaves out row locks such as `for update`: SQLite has none, since it has one writer at a time. */
-class Compiler extends SqliteQueryCompiler {
-  protected override visitSelectModifier(node: SelectModifierNode): void {
-    if (node.modifier?.startsWith('For') || node.modifier === 'SkipLocked' || node.modifier === 'NoWait')
-      return;
-    super.visitSelectModifier(node);
-  }
-
-  protected override visitLimit(node: LimitNode): void {
-    super.visitLimit(node);
-    this.append(NO_PEEK);
-  }
-}
-
-class Adapter extends SqliteAdapter {
-  /** Switches off Kysely's mutex: the connection is synchronous, so statements never overlap. */
-  override get supportsMultipleConnections(): boolean {
-    return true;
-  }
-
-  override get supportsTransactionalDdl(): boolean {
-    return true;
-  }
-}
-
-// One of each for all handles: a compiler binds a hundred methods when it is made, which is too much for each unit of work.
-const COMPILER = new Compiler();
-const ADAPTER = new Adapter();
-
-/** A stream would hold a snapshot open, and with it the write-ahead log. Page by key instead. */
-function refuseStream(): never {
-  throw new Error('the store does not stream: page by key');
-}
-
-/** Runs a compiled statement; rejects with the engine's error. */
-type Execute = <R>(query: CompiledQuery) => Promise<QueryResult<R>>;
-
-/**
- * Gives statements to `execute` at once. Kysely's own executor takes and releases a connection around each of them, which costs more
- * than SQLite needs for a small one.
- */
-class Executor extends DefaultQueryExecutor {
-  readonly #execute: Execute;
-
-  constructor(execute: Execute) {
-    const connection: DatabaseConnection = { executeQuery: execute, streamQuery: refuseStream };
-    super(COMPILER, ADAPTER, { provideConnection: (use) => use(connection) });
-    this.#execute = execute;
-  }
-
-  override executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.#execute<R>(query);
-  }
-}
-
-const DIALECT: Dialect = {
-  createAdapter: () => ADAPTER,
-  createQueryCompiler: () => COMPILER,
-  createIntrospector: (db) => new SqliteIntrospector(db),
-  createDriver: () => DRIVER,
-};
-
-const refuse = (): Promise<never> => Promise.reject(new Error('units of work go through Store.write'));
-
-/** Of nothing: the executor knows its connection, and `GroupCommit` begins transactions. */
-const DRIVER: Driver = {
-  init: async () => {},
-  acquireConnection: refuse,
-  beginTransaction: refuse,
-  commitTransaction: refuse,
-  rollbackTransaction: refuse,
-  releaseConnection: async () => {},
-  destroy: async () => {},
-};
-
-/** What a Kysely handle is made of whose statements `execute` runs. */
-export function handleProps(execute: Execute): KyselyProps {
-  const executor = new Executor(execute);
-  return { config: { dialect: DIALECT }, dialect: DIALECT, driver: DRIVER, executor };
-}
-
-/** Runs statements on the connection of readers. */
-export function readerExecute(connection: SqliteConnection): Execute {
+/** The reader of the store. */
+export function readerOn(connection: SqliteConnection): Db {
   let burstEnd = 0;
-  return async (query) => {
-    if (performance.now() >= burstEnd) {
-      await nextTick();
-      burstEnd = performance.now() + BURST_MS;
-    }
-    return connection.execute(query);
+  return {
+    engine: 'sqlite',
+    async execute(sql, values) {
+      if (performance.now() >= burstEnd) {
+        await nextTick();
+        burstEnd = performance.now() + BURST_MS;
+      }
+      return connection.execute(sql, values);
+    },
+  };
+}
+
+/** A unit of work on the writer connection. */
+export interface Unit {
+  readonly tx: Tx;
+  /** From here on statements on `tx` reject. */
+  end(): void;
+}
+
+export function newUnit(connection: SqliteConnection): Unit {
+  let ended = false;
+  return {
+    tx: {
+      engine: 'sqlite',
+      isUnit: true,
+      async execute(sql, values) {
+        if (ended) throw new Error('the unit of work is over');
+        return connection.execute(sql, values);
+      },
+    },
+    end() {
+      ended = true;
+    },
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { it } from 'node:test';
-import { sql } from 'kysely';
+import { query } from '../../../test/support/store/rows.ts';
 import { SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
 
@@ -20,13 +20,13 @@ class FaultyConnection extends SqliteConnection {
 it('a rollback that fails does not stop the writer for good', async () => {
   const connection = new FaultyConnection(new DatabaseSync(':memory:'));
   const commits = new GroupCommit(connection, () => {});
-  await commits.write((tx) => sql`create table t (x integer)`.execute(tx));
+  await commits.write((tx) => query(tx, 'create table t (x integer)'));
   connection.faults.set('commit', 1).set('rollback', 1);
   await assert.rejects(
-    commits.write((tx) => sql`insert into t values (1)`.execute(tx)),
+    commits.write((tx) => query(tx, 'insert into t values (1)')),
     /disk I\/O error in commit/,
   );
-  await commits.write((tx) => sql`insert into t values (2)`.execute(tx));
+  await commits.write((tx) => query(tx, 'insert into t values (2)'));
   assert.deepEqual(
     connection.run('select x from t').map((row) => ({ ...(row as object) })),
     [{ x: 2 }],
@@ -64,10 +64,10 @@ it('a batch is bounded in units, and in time', async () => {
 it('a unit that fails, the first of a batch or a later one, leaves nothing, and the others are committed', async () => {
   const connection = new SqliteConnection(new DatabaseSync(':memory:'));
   const commits = new GroupCommit(connection, () => {});
-  await commits.write((tx) => sql`create table t (x integer)`.execute(tx));
+  await commits.write((tx) => query(tx, 'create table t (x integer)'));
   const add = (x: number) =>
     commits.write(async (tx) => {
-      await sql`insert into t values (${x})`.execute(tx);
+      await query(tx, 'insert into t values (:x)', { x });
       if (x % 3 === 0) throw new Error(`refused ${x}`);
     });
   const results = await Promise.allSettled([0, 1, 2, 3, 4].map(add));
@@ -86,11 +86,11 @@ it('a unit that fails, the first of a batch or a later one, leaves nothing, and 
 it('a failed unit that cannot be undone takes its whole batch with it, and nothing of it is committed later', async () => {
   const connection = new FaultyConnection(new DatabaseSync(':memory:'));
   const commits = new GroupCommit(connection, () => {});
-  await commits.write((tx) => sql`create table t (x integer)`.execute(tx));
+  await commits.write((tx) => query(tx, 'create table t (x integer)'));
   connection.faults.set('rollback to unit', 1).set('rollback', 1);
   const add = (x: number) =>
     commits.write(async (tx) => {
-      await sql`insert into t values (${x})`.execute(tx);
+      await query(tx, 'insert into t values (:x)', { x });
       if (x === 2) throw new Error('refused');
     });
   const results = await Promise.allSettled([add(1), add(2)]);

@@ -3,8 +3,7 @@ import { createDrain } from '../../base/lifecycle/drain.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/unit-marks.ts';
 import type { Tx } from '../store.ts';
-import type { SqliteConnection } from './driver.ts';
-import { newUnit } from './unit-handle.ts';
+import { newUnit, type SqliteConnection } from './driver.ts';
 
 /** Units that share a commit at most. */
 const BATCH_UNITS = 128;

@@ -1,7 +1,6 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Kysely } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { StoreSignals } from '../engine/signals.ts';
@@ -10,9 +9,8 @@ import { WORK_TOPICS } from '../engine/work-topics.ts';
 import { changeSource } from '../log/change-reader.ts';
 import { createRecentChanges } from '../log/recent-changes.ts';
 import { migrate } from '../migrations/migrate.ts';
-import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
-import { handleProps, readerExecute, SqliteConnection } from './driver.ts';
+import { readerOn, SqliteConnection } from './driver.ts';
 import { GroupCommit } from './group-commit.ts';
 import { watchCommits } from './watch-commits.ts';
 
@@ -62,14 +60,14 @@ export async function openSqliteStore(file: string, clock: Clock): Promise<Store
       recent.committed(marks);
       signals.tell(marks);
     });
-    await commits.write((tx) => migrate(tx, 'sqlite'));
+    await commits.write((tx) => migrate(tx, clock));
     writer.run('pragma foreign_keys = ON');
     reader = new SqliteConnection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT, readOnly: true }));
   } catch (error) {
     writer.close();
     throw error;
   }
-  const read = new Kysely<Database>(handleProps(readerExecute(reader)));
+  const read = readerOn(reader);
   const { ino } = statSync(file);
   return {
     engine: 'sqlite',

@@ -1,6 +1,5 @@
-import type { Insertable } from 'kysely';
 import type { Tier } from '../../base/tiers.ts';
-import { statement } from '../engine/statement.ts';
+import { insertText, statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { ApiKeysTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
@@ -14,8 +13,12 @@ export interface LiveApiKey extends ApiKeyRow {
   readonly person_id: string;
 }
 
-export async function insertApiKey(tx: Tx, key: Insertable<ApiKeysTable>): Promise<void> {
-  await tx.insertInto('api_keys').values(key).execute();
+const COLUMNS = 'id, customer_id, name, digest, operations, namespaces, last_used_at, expires_at, created_at';
+
+const INSERT = statement<ApiKeyRow>(insertText('api_keys', COLUMNS));
+
+export async function insertApiKey(tx: Tx, key: ApiKeyRow): Promise<void> {
+  await INSERT.run(tx, key);
 }
 
 const FIND_LIVE = statement<{ digest: string; now: number }, LiveApiKey>(
@@ -28,39 +31,35 @@ const FIND_LIVE = statement<{ digest: string; now: number }, LiveApiKey>(
 
 /** The key with this digest, unless it is past its expiry at `now`. Looked up for every request that a key authenticates. */
 export async function findLiveApiKey(db: Db, digest: string, now: number): Promise<LiveApiKey | null> {
-  return (await FIND_LIVE(db, { digest, now })).rows[0] ?? null;
+  return FIND_LIVE.first(db, { digest, now });
 }
+
+const LIST = statement<{ customerId: string }, ApiKeyRow>(
+  `select ${COLUMNS} from api_keys where customer_id = :customerId order by created_at, id`,
+);
 
 /** A customer's keys, oldest first. */
 export function listApiKeys(db: Db, customerId: string): Promise<ApiKeyRow[]> {
-  return db
-    .selectFrom('api_keys')
-    .selectAll()
-    .where('customer_id', '=', customerId)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
+  return LIST.all(db, { customerId });
 }
 
+const COUNT = statement<{ customerId: string }, { count: number }>(
+  'select count(*) as count from api_keys where customer_id = :customerId',
+);
+
 export async function countApiKeys(db: Db, customerId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('api_keys')
-    .select((key) => key.fn.countAll<number>().as('count'))
-    .where('customer_id', '=', customerId)
-    .executeTakeFirstOrThrow();
-  return count;
+  return (await COUNT.first(db, { customerId }))?.count ?? 0;
 }
+
+const DELETE = statement<{ id: string; customerId: string }>(
+  'delete from api_keys where id = :id and customer_id = :customerId',
+);
 
 /** @returns false when the customer has no such key */
 export async function deleteApiKey(tx: Tx, id: string, customerId: string): Promise<boolean> {
-  const row = await tx
-    .deleteFrom('api_keys')
-    .where('id', '=', id)
-    .where('customer_id', '=', customerId)
-    .returning('id')
-    .executeTakeFirst();
-  if (row !== undefined) markWork(tx, 'credentials');
-  return row !== undefined;
+  const isDeleted = (await DELETE.run(tx, { id, customerId })) > 0;
+  if (isDeleted) markWork(tx, 'credentials');
+  return isDeleted;
 }
 
 const TOUCH = statement<{ id: string; now: number; before: number }>(
@@ -69,5 +68,5 @@ const TOUCH = statement<{ id: string; now: number; before: number }>(
 
 /** Notes a use, unless one later than `before` is noted already. */
 export async function touchApiKey(tx: Tx, id: string, now: number, before: number): Promise<void> {
-  await TOUCH(tx, { id, now, before });
+  await TOUCH.run(tx, { id, now, before });
 }

@@ -3,9 +3,11 @@ import { statement } from '../engine/statement.ts';
 import type { CustomersTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
+const SET_TIER = statement<{ id: string; tier: Tier }>('update customers set tier = :tier where id = :id');
+
 /** Moves a customer to another tier. Holds the customer's row until the unit ends. */
 export async function updateTier(tx: Tx, id: string, tier: Tier): Promise<void> {
-  await tx.updateTable('customers').set({ tier }).where('id', '=', id).execute();
+  await SET_TIER.run(tx, { id, tier });
 }
 
 const ADD_RECORDS = statement<{ id: string; delta: number; most: number }, Pick<CustomersTable, 'id'>>(
@@ -20,7 +22,7 @@ const ADD_RECORDS = statement<{ id: string; delta: number; most: number }, Pick<
  * @returns false, with nothing changed, when it would
  */
 export async function addToRecordsCount(tx: Tx, id: string, delta: number, cap: number): Promise<boolean> {
-  const { rows } = await ADD_RECORDS(tx, { id, delta, most: cap - delta });
+  const rows = await ADD_RECORDS.all(tx, { id, delta, most: cap - delta });
   return rows.length > 0;
 }
 
@@ -36,26 +38,26 @@ const LOCK = statement<{ id: string }, { closing: number }>('select closing from
  * @returns false for a customer that is being deleted, or is gone
  */
 export async function lockCustomer(tx: Tx, id: string): Promise<boolean> {
-  const { rows } = await LOCK(tx, { id });
+  const rows = await LOCK.all(tx, { id });
   return rows[0]?.closing === 0;
 }
 
+const SUSPENDED = statement<{ id: string }, { id: string }>(
+  'select id from namespaces where customer_id = :id and suspended = 1 limit 1',
+);
+
 /** A unit before a deletion asks: the owner of a suspended namespace may not free its name. */
 export async function hasSuspendedNamespace(tx: Tx, id: string): Promise<boolean> {
-  const row = await tx
-    .selectFrom('namespaces')
-    .select('id')
-    .where('customer_id', '=', id)
-    .where('suspended', '=', 1)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await SUSPENDED.first(tx, { id })) !== null;
 }
+
+const DELETE_KEYS = statement<{ id: string }>('delete from api_keys where customer_id = :id');
+const CLOSE = statement<{ id: string }>('update customers set closing = 1 where id = :id');
 
 /** Begins the deletion of a customer: no credential counts any more. */
 export async function closeCustomer(tx: Tx, id: string): Promise<void> {
-  await tx.deleteFrom('api_keys').where('customer_id', '=', id).execute();
-  await tx.updateTable('customers').set({ closing: 1 }).where('id', '=', id).execute();
+  await DELETE_KEYS.run(tx, { id });
+  await CLOSE.run(tx, { id });
 }
 
 const CLOSING = statement<{ limit: number }, { id: string }>(
@@ -64,33 +66,27 @@ const CLOSING = statement<{ limit: number }, { id: string }>(
 
 /** Ids of customers that are closed and not yet deleted. */
 export async function closingCustomers(db: Db, limit: number): Promise<string[]> {
-  const { rows } = await CLOSING(db, { limit });
+  const rows = await CLOSING.all(db, { limit });
   return rows.map(({ id }) => id);
 }
 
+const LOCK_CLOSING = statement<{ id: string }, { id: string }>(
+  'select id from customers where id = :id and closing = 1',
+  { lock: 'for no key update' },
+);
+
 /** Holds a closed customer's row until the unit ends. @returns false when it is gone */
 export async function lockClosingCustomer(tx: Tx, id: string): Promise<boolean> {
-  const row = await tx
-    .selectFrom('customers')
-    .select('id')
-    .where('id', '=', id)
-    .where('closing', '=', 1)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await LOCK_CLOSING.first(tx, { id })) !== null;
 }
+
+const DELETE = statement<{ id: string }>(
+  `delete from customers where id = :id and closing = 1
+  and not exists (select 1 from namespaces where customer_id = :id)
+  and not exists (select 1 from webhooks where customer_id = :id)`,
+);
 
 /** Deletes a closed customer once its namespaces and webhooks are gone, which go in units of their own. */
 export async function deleteCustomer(tx: Tx, id: string): Promise<void> {
-  await tx
-    .deleteFrom('customers')
-    .where('id', '=', id)
-    .where('closing', '=', 1)
-    .where((it) =>
-      it.not(it.exists(it.selectFrom('namespaces').select('namespaces.id').where('customer_id', '=', id))),
-    )
-    .where((it) =>
-      it.not(it.exists(it.selectFrom('webhooks').select('webhooks.id').where('customer_id', '=', id))),
-    )
-    .execute();
+  await DELETE.run(tx, { id });
 }

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { createMemoryFeedKeys } from '../../../test/support/feed/keys/memory-feed-keys.ts';
 import type { TestDatabase } from '../../../test/support/store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
+import { oneRow, updateRows } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { aesGcmEncryption } from '../../base/secret-encryption.ts';
 import type { FeedKeyStore, StoredKey } from '../../feed/ports/feed-store.ts';
@@ -111,12 +112,12 @@ describe('hourly keys in a row', () => {
     try {
       const keys = feedKeyStore(store, encryption);
       await keys.add(key(7));
-      const { secret } = await store.read.selectFrom('feed_keys').selectAll().executeTakeFirstOrThrow();
+      const { secret } = await oneRow(store.read, 'feed_keys');
       assert.equal(Buffer.from(secret).includes(Buffer.alloc(8, 7)), false);
       assert.equal(Buffer.from(secret).includes(Buffer.alloc(32, 7).toString('base64').slice(0, 16)), false);
       const others = feedKeyStore(store, aesGcmEncryption(Buffer.alloc(32, 2), randomBytes, 0));
       await assert.rejects(others.read());
-      await store.write((tx) => tx.updateTable('feed_keys').set({ period: 8 }).execute());
+      await store.write((tx) => updateRows(tx, 'feed_keys', { period: 8 }));
       await assert.rejects(keys.read());
     } finally {
       await store.close();

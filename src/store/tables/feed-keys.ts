@@ -1,6 +1,6 @@
 import type { SecretEncryption } from '../../base/secret-encryption.ts';
 import type { FeedKeyStore, StoredKey } from '../../feed/ports/feed-store.ts';
-import { statement } from '../engine/statement.ts';
+import { insertText, statement } from '../engine/statement.ts';
 import type { Store, Tx } from '../store.ts';
 
 /** What the key that encrypts hourly keys is derived from UQRP_SECRET with. */
@@ -9,6 +9,12 @@ export const FEED_KEYS_LABEL = 'feed-keys';
 const READ = statement<object, { period: number; secret: Uint8Array }>(
   'select period, secret from feed_keys order by period',
 );
+
+const INSERT = statement<StoredKey>(insertText('feed_keys', 'period, secret', 'on conflict do nothing'));
+const KEEP = statement<{ first: number; last: number }>(
+  'delete from feed_keys where period < :first or period > :last',
+);
+const DELETE_ALL = statement<object>('delete from feed_keys');
 
 /**
  * Hourly keys in the database. A key is bound to its period: another row's does not decrypt.
@@ -22,16 +28,12 @@ export function feedKeyStore(
 
   async function insert(tx: Tx, { period, secret }: StoredKey): Promise<void> {
     const text = Buffer.from(secret).toString('base64');
-    await tx
-      .insertInto('feed_keys')
-      .values({ period, secret: encryption.encrypt(nameOf(period), text) })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute();
+    await INSERT.run(tx, { period, secret: encryption.encrypt(nameOf(period), text) });
   }
 
   return {
     async read() {
-      const { rows } = await READ(read, {});
+      const rows = await READ.all(read, {});
       return rows.map(({ period, secret }) => ({
         period,
         secret: Buffer.from(encryption.decrypt(nameOf(period), secret), 'base64'),
@@ -40,14 +42,11 @@ export function feedKeyStore(
     add: (key) => write((tx) => insert(tx, key)),
     keep: (first, last) =>
       write(async (tx) => {
-        await tx
-          .deleteFrom('feed_keys')
-          .where((row) => row.or([row('period', '<', first), row('period', '>', last)]))
-          .execute();
+        await KEEP.run(tx, { first, last });
       }),
     replaceAll: (key) =>
       write(async (tx) => {
-        await tx.deleteFrom('feed_keys').execute();
+        await DELETE_ALL.run(tx, {});
         await insert(tx, key);
       }),
   };

@@ -8,7 +8,7 @@ const FIND = statement<{ id: string; before: number }, { answer: Uint8Array }>(
 
 /** The encrypted answer under a key, unless it was stored at `before` or earlier. */
 export async function findAnswer(db: Db, id: string, before: number): Promise<Uint8Array | null> {
-  return (await FIND(db, { id, before })).rows[0]?.answer ?? null;
+  return (await FIND.first(db, { id, before }))?.answer ?? null;
 }
 
 type TakenKey = Pick<IdempotencyKeysTable, 'id' | 'customer_id' | 'created_at'>;
@@ -28,8 +28,8 @@ const TAKE = statement<Omit<IdempotencyKeysTable, 'octets'>, { id: string }>(
  * @returns false when the key is taken
  */
 export async function takeKey(tx: Tx, row: TakenKey, before: number): Promise<boolean> {
-  await FREE(tx, { id: row.id, before });
-  const { rows } = await TAKE(tx, { ...row, answer: new Uint8Array(0) });
+  await FREE.run(tx, { id: row.id, before });
+  const rows = await TAKE.all(tx, { ...row, answer: new Uint8Array(0) });
   return rows.length > 0;
 }
 
@@ -38,7 +38,7 @@ const STORE = statement<{ id: string; answer: Uint8Array; octets: number }>(
 );
 
 export async function storeAnswer(tx: Tx, id: string, answer: Uint8Array): Promise<void> {
-  await STORE(tx, { id, answer, octets: answer.length });
+  await STORE.run(tx, { id, answer, octets: answer.length });
 }
 
 const COUNT = statement<{ customerId: string }, { keys: number; octets: number }>(
@@ -50,7 +50,7 @@ export async function countAnswers(
   db: Db,
   customerId: string,
 ): Promise<{ readonly keys: number; readonly octets: number }> {
-  return (await COUNT(db, { customerId })).rows[0] ?? { keys: 0, octets: 0 };
+  return (await COUNT.first(db, { customerId })) ?? { keys: 0, octets: 0 };
 }
 
 const FORGET = statement<{ before: number; limit: number }, { id: string }>(
@@ -60,7 +60,7 @@ const FORGET = statement<{ before: number; limit: number }, { id: string }>(
 
 /** Deletes up to `limit` keys taken at `before` or earlier, the oldest first. @returns how many */
 export async function forgetAnswers(tx: Tx, before: number, limit: number): Promise<number> {
-  return (await FORGET(tx, { before, limit })).rows.length;
+  return (await FORGET.all(tx, { before, limit })).length;
 }
 
 const DELETE_SOME = statement<{ customerId: string; limit: number }, { id: string }>(
@@ -70,5 +70,5 @@ const DELETE_SOME = statement<{ customerId: string; limit: number }, { id: strin
 
 /** Deletes up to `limit` keys of a customer. @returns how many */
 export async function deleteAnswersOf(tx: Tx, customerId: string, limit: number): Promise<number> {
-  return (await DELETE_SOME(tx, { customerId, limit })).rows.length;
+  return (await DELETE_SOME.all(tx, { customerId, limit })).length;
 }

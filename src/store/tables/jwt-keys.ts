@@ -1,22 +1,24 @@
+import { insertText, statement } from '../engine/statement.ts';
 import type { JwtKeysTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
-export async function findJwtKey(db: Db, kid: string): Promise<JwtKeysTable | null> {
-  const row = await db.selectFrom('jwt_keys').selectAll().where('kid', '=', kid).executeTakeFirst();
-  return row ?? null;
+const FIND = statement<{ kid: string }, JwtKeysTable>('select * from jwt_keys where kid = :kid');
+const FIND_OF = statement<{ period: number }, JwtKeysTable>('select * from jwt_keys where period = :period');
+const ADD = statement<JwtKeysTable>(
+  insertText('jwt_keys', 'period, kid, public_key, private_key', 'on conflict do nothing'),
+);
+const DELETE_BEFORE = statement<{ oldest: number }>('delete from jwt_keys where period < :oldest');
+
+export function findJwtKey(db: Db, kid: string): Promise<JwtKeysTable | null> {
+  return FIND.first(db, { kid });
 }
 
-export async function findJwtKeyOf(db: Db, period: number): Promise<JwtKeysTable | null> {
-  const row = await db.selectFrom('jwt_keys').selectAll().where('period', '=', period).executeTakeFirst();
-  return row ?? null;
+export function findJwtKeyOf(db: Db, period: number): Promise<JwtKeysTable | null> {
+  return FIND_OF.first(db, { period });
 }
 
 /** Adds the key of its period, unless another process has. Deletes keys of periods before `oldest`. */
 export async function addJwtKey(tx: Tx, key: JwtKeysTable, oldest: number): Promise<void> {
-  await tx
-    .insertInto('jwt_keys')
-    .values(key)
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  await tx.deleteFrom('jwt_keys').where('period', '<', oldest).execute();
+  await ADD.run(tx, key);
+  await DELETE_BEFORE.run(tx, { oldest });
 }

@@ -1,5 +1,5 @@
 import type { EncryptedKeySet } from '../../base/encrypted-keys.ts';
-import { listStatement } from '../engine/list-statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { Db, Tx } from '../store.ts';
 
 const READ = listStatement<{ ids: readonly string[] }, EncryptedKeySet>(
@@ -9,32 +9,25 @@ const READ = listStatement<{ ids: readonly string[] }, EncryptedKeySet>(
 
 /** The encrypted key sets of those zones that have one. */
 export async function readKeySets(db: Db, zones: readonly string[]): Promise<readonly EncryptedKeySet[]> {
-  return (await READ(db, { ids: zones })).rows;
+  return READ.all(db, { ids: zones });
 }
+
+const INSERT = statement<{ zone: string; document: string; now: number }>(
+  `insert into dnssec_key_sets (zone, version, document, updated_at) values (:zone, 1, :document, :now)
+  on conflict (zone) do nothing`,
+);
 
 /** Stores the first key set of a zone. Where one is there already, that one stays. @returns whether it was stored */
 export async function insertKeySet(tx: Tx, zone: string, document: string, now: number): Promise<boolean> {
-  const row = await tx
-    .insertInto('dnssec_key_sets')
-    .values({ zone, version: 1, document, updated_at: now })
-    .onConflict((conflict) => conflict.column('zone').doNothing())
-    .returning('version')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await INSERT.run(tx, { zone, document, now })) > 0;
 }
 
+const REPLACE = statement<EncryptedKeySet & { now: number }>(
+  `update dnssec_key_sets set version = version + 1, document = :document, updated_at = :now
+  where zone = :zone and version = :version`,
+);
+
 /** Replaces the key set of a zone if its version is still the given one. @returns whether it was replaced */
-export async function replaceKeySet(
-  tx: Tx,
-  { zone, version, document }: EncryptedKeySet,
-  now: number,
-): Promise<boolean> {
-  const row = await tx
-    .updateTable('dnssec_key_sets')
-    .set({ version: version + 1, document, updated_at: now })
-    .where('zone', '=', zone)
-    .where('version', '=', version)
-    .returning('version')
-    .executeTakeFirst();
-  return row !== undefined;
+export async function replaceKeySet(tx: Tx, set: EncryptedKeySet, now: number): Promise<boolean> {
+  return (await REPLACE.run(tx, { ...set, now })) > 0;
 }

@@ -1,35 +1,29 @@
-import { type Insertable, type Selectable, sql } from 'kysely';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { insertText, listStatement, statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { NamespacesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 import { firstOwner } from './users.ts';
 
-export type NamespaceRow = Selectable<NamespacesTable>;
+export type NamespaceRow = NamespacesTable;
 
 // Only the functions at the end of this file find a namespace that is closing.
 
-/** @returns false when the name is taken */
-export async function insertNamespace(tx: Tx, namespace: Insertable<NamespacesTable>): Promise<boolean> {
-  const row = await tx
-    .insertInto('namespaces')
-    .values(namespace)
-    .onConflict((conflict) => conflict.column('name').doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
 const COLUMNS =
   'id, name, customer_id, public_read, suspended, max_ttl, records_count, closing, created_at, updated_at';
+
+const INSERT = statement<NamespaceRow>(insertText('namespaces', COLUMNS, 'on conflict (name) do nothing'));
+
+/** @returns false when the name is taken */
+export async function insertNamespace(tx: Tx, namespace: NamespaceRow): Promise<boolean> {
+  return (await INSERT.run(tx, namespace)) > 0;
+}
 
 const FIND = statement<{ id: string; customerId: string }, NamespaceRow>(
   `select ${COLUMNS} from namespaces where id = :id and customer_id = :customerId and closing = 0`,
 );
 
 export async function findNamespace(db: Db, id: string, customerId: string): Promise<NamespaceRow | null> {
-  return (await FIND(db, { id, customerId })).rows[0] ?? null;
+  return FIND.first(db, { id, customerId });
 }
 
 const LIST = statement<{ customerId: string }, NamespaceRow>(
@@ -38,7 +32,7 @@ const LIST = statement<{ customerId: string }, NamespaceRow>(
 
 /** A customer's namespaces, by name, in the order of its bytes. */
 export async function listNamespaces(db: Db, customerId: string): Promise<NamespaceRow[]> {
-  return (await LIST(db, { customerId })).rows;
+  return LIST.all(db, { customerId });
 }
 
 const FIND_BY_NAME = listStatement<{ ids: readonly string[]; customerId: string }, NamespaceRow>(
@@ -53,18 +47,16 @@ export async function findNamespacesByName(
   customerId: string,
 ): Promise<Map<string, NamespaceRow>> {
   if (names.length === 0) return new Map();
-  const { rows } = await FIND_BY_NAME(db, { ids: names, customerId });
+  const rows = await FIND_BY_NAME.all(db, { ids: names, customerId });
   return new Map(rows.map((row) => [row.name, row]));
 }
 
+const COUNT = statement<{ customerId: string }, { count: number }>(
+  'select count(*) as count from namespaces where customer_id = :customerId and closing = 0',
+);
+
 export async function countNamespaces(db: Db, customerId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('namespaces')
-    .select((namespace) => namespace.fn.countAll<number>().as('count'))
-    .where('customer_id', '=', customerId)
-    .where('closing', '=', 0)
-    .executeTakeFirstOrThrow();
-  return count;
+  return (await COUNT.first(db, { customerId }))?.count ?? 0;
 }
 
 /** What a write to a namespace needs to know of it. */
@@ -85,21 +77,18 @@ export async function addToNamespaceCount(
   customerId: string,
   delta: number,
 ): Promise<CountedNamespace | null> {
-  const { rows } = await ADD_RECORDS(tx, { name, customerId, delta });
+  const rows = await ADD_RECORDS.all(tx, { name, customerId, delta });
   return rows[0] ?? null;
 }
 
+const LOCK = statement<{ id: string; customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where id = :id and customer_id = :customerId and closing = 0`,
+  { lock: 'for update' },
+);
+
 /** Reads a namespace and holds its row until the unit ends. */
-export async function lockNamespace(tx: Tx, id: string, customerId: string): Promise<NamespaceRow | null> {
-  const row = await tx
-    .selectFrom('namespaces')
-    .selectAll()
-    .where('id', '=', id)
-    .where('customer_id', '=', customerId)
-    .where('closing', '=', 0)
-    .forUpdate()
-    .executeTakeFirst();
-  return row ?? null;
+export function lockNamespace(tx: Tx, id: string, customerId: string): Promise<NamespaceRow | null> {
+  return LOCK.first(tx, { id, customerId });
 }
 
 const HOLD_OPEN = statement<{ name: string; customerId: string }, { id: string }>(
@@ -112,59 +101,63 @@ const HOLD_OPEN = statement<{ name: string; customerId: string }, { id: string }
  * @returns false when the customer has no such namespace
  */
 export async function holdOpen(tx: Tx, name: string, customerId: string): Promise<boolean> {
-  const { rows } = await HOLD_OPEN(tx, { name, customerId });
+  const rows = await HOLD_OPEN.all(tx, { name, customerId });
   return rows.length > 0;
 }
 
 /** The flags that only the operator sets. */
 export type NamespaceFlags = Partial<Pick<NamespacesTable, 'public_read' | 'suspended'>>;
 
+/** As of the time `:now`, and later than before. */
+const UPDATED = 'updated_at = case when updated_at >= :now then updated_at + 1 else :now end';
+
+const SET_FLAGS = statement<
+  { name: string; publicRead: number | null; suspended: number | null; now: number },
+  NamespaceRow
+>(
+  `update namespaces set public_read = coalesce(:publicRead, public_read),
+    suspended = coalesce(:suspended, suspended), ${UPDATED}
+  where name = :name and closing = 0 returning ${COLUMNS}`,
+);
+
 /** @returns the namespace after the change, or null when there is none of this name */
-export async function setNamespaceFlags(
+export function setNamespaceFlags(
   tx: Tx,
   name: string,
   flags: NamespaceFlags,
   now: number,
 ): Promise<NamespaceRow | null> {
-  const row = await tx
-    .updateTable('namespaces')
-    .set({
-      ...flags,
-      updated_at: sql<number>`case when updated_at >= ${now} then updated_at + 1 else ${now} end`,
-    })
-    .where('name', '=', name)
-    .where('closing', '=', 0)
-    .returningAll()
-    .executeTakeFirst();
-  return row ?? null;
+  const { public_read: publicRead = null, suspended = null } = flags;
+  return SET_FLAGS.first(tx, { name, publicRead, suspended, now });
 }
 
 const SET_MAX_TTL = statement<{ id: string; maxTtl: number; now: number }, NamespaceRow>(
-  `update namespaces set max_ttl = :maxTtl, updated_at = case when updated_at >= :now then updated_at + 1 else :now end
-  where id = :id returning *`,
+  `update namespaces set max_ttl = :maxTtl, ${UPDATED} where id = :id returning ${COLUMNS}`,
 );
 
 /** Of a namespace that the unit has locked. @param maxTtl seconds */
 export async function setMaxTtl(tx: Tx, id: string, maxTtl: number, now: number): Promise<NamespaceRow> {
-  const [row] = (await SET_MAX_TTL(tx, { id, maxTtl, now })).rows;
-  if (row === undefined) throw new Error('a locked namespace is gone');
+  const row = await SET_MAX_TTL.first(tx, { id, maxTtl, now });
+  if (row === null) throw new Error('a locked namespace is gone');
   return row;
 }
 
-/** Every namespace with the mail address of its customer's first owner, by name in byte order on either engine. */
-export async function listNamespacesWithOwners(db: Db): Promise<(NamespaceRow & { email: string })[]> {
-  const rows = await db
-    .selectFrom('namespaces')
-    .selectAll('namespaces')
-    .select((namespace) => firstOwner(namespace.ref('namespaces.customer_id')).as('email'))
-    .where('namespaces.closing', '=', 0)
-    .execute();
-  return rows.sort((a, b) => (a.name < b.name ? -1 : 1));
+const LIST_ALL = statement<object, NamespaceRow & { email: string }>(
+  `select ${COLUMNS}, ${firstOwner('namespaces.customer_id')} as email from namespaces where closing = 0 order by name`,
+);
+
+/** Every namespace with the mail address of its customer's first owner, by name in the order of its bytes. */
+export function listNamespacesWithOwners(db: Db): Promise<(NamespaceRow & { email: string })[]> {
+  return LIST_ALL.all(db, {});
 }
+
+const CLOSE = statement<{ id: string; now: number }>(
+  'update namespaces set closing = 1, updated_at = :now where id = :id',
+);
 
 /** Closes a namespace that the unit has locked, and wakes the loop that deletes its rows. */
 export async function closeNamespace(tx: Tx, id: string, now: number): Promise<void> {
-  await tx.updateTable('namespaces').set({ closing: 1, updated_at: now }).where('id', '=', id).execute();
+  await CLOSE.run(tx, { id, now });
   markWork(tx, 'deletions');
 }
 
@@ -174,37 +167,33 @@ const CLOSING = statement<{ limit: number }, { id: string }>(
 
 /** Ids of namespaces that are closed and not yet deleted. */
 export async function closingNamespaces(db: Db, limit: number): Promise<string[]> {
-  const { rows } = await CLOSING(db, { limit });
+  const rows = await CLOSING.all(db, { limit });
   return rows.map(({ id }) => id);
 }
 
+const LOCK_CLOSING = statement<{ id: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where id = :id and closing = 1`,
+  { lock: 'for update' },
+);
+
 /** Reads a closed namespace and holds its row until the unit ends. */
-export async function lockClosing(tx: Tx, id: string): Promise<NamespaceRow | null> {
-  const row = await tx
-    .selectFrom('namespaces')
-    .selectAll()
-    .where('id', '=', id)
-    .where('closing', '=', 1)
-    .forUpdate()
-    .executeTakeFirst();
-  return row ?? null;
+export function lockClosing(tx: Tx, id: string): Promise<NamespaceRow | null> {
+  return LOCK_CLOSING.first(tx, { id });
 }
+
+const DELETE = statement<{ id: string }>('delete from namespaces where id = :id');
 
 export async function deleteNamespaceRow(tx: Tx, id: string): Promise<void> {
-  await tx.deleteFrom('namespaces').where('id', '=', id).execute();
+  await DELETE.run(tx, { id });
 }
 
+const LOCK_NEXT_OPEN = statement<{ customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where customer_id = :customerId and closing = 0
+  order by created_at, id limit 1`,
+  { lock: 'for update' },
+);
+
 /** A namespace of a closed customer that is not closed yet, held until the unit ends. */
-export async function lockNextOpenNamespace(tx: Tx, customerId: string): Promise<NamespaceRow | null> {
-  const row = await tx
-    .selectFrom('namespaces')
-    .selectAll()
-    .where('customer_id', '=', customerId)
-    .where('closing', '=', 0)
-    .orderBy('created_at')
-    .orderBy('id')
-    .limit(1)
-    .forUpdate()
-    .executeTakeFirst();
-  return row ?? null;
+export function lockNextOpenNamespace(tx: Tx, customerId: string): Promise<NamespaceRow | null> {
+  return LOCK_NEXT_OPEN.first(tx, { customerId });
 }

@@ -1,4 +1,4 @@
-import { statement } from '../engine/statement.ts';
+import { insertText, statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { CustomersTable, MemberRole, MembershipsTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
@@ -24,29 +24,28 @@ export interface MemberRow {
 
 type NewOrganization = Pick<CustomersTable, 'id' | 'tier' | 'created_at'> & { readonly name: string };
 
+const INSERT = statement<NewOrganization>(
+  `insert into customers (id, name, tier, records_count, created_at) values (:id, :name, :tier, 0, :created_at)`,
+);
+
 /** Makes an organization with its first owner. */
 export async function insertOrganization(tx: Tx, customer: NewOrganization, ownerId: string): Promise<void> {
-  await tx
-    .insertInto('customers')
-    .values({ ...customer, records_count: 0 })
-    .execute();
-  await insertMember(tx, {
-    customer_id: customer.id,
-    user_id: ownerId,
-    role: 'owner',
-    created_at: customer.created_at,
-  });
+  const { id: customer_id, created_at } = customer;
+  await INSERT.run(tx, customer);
+  await insertMember(tx, { customer_id, user_id: ownerId, role: 'owner', created_at });
 }
+
+const INSERT_MEMBER = statement<MembershipsTable>(
+  insertText(
+    'memberships',
+    'customer_id, user_id, role, created_at',
+    'on conflict (customer_id, user_id) do nothing',
+  ),
+);
 
 /** @returns false when the user is a member already */
 export async function insertMember(tx: Tx, member: MembershipsTable): Promise<boolean> {
-  const row = await tx
-    .insertInto('memberships')
-    .values(member)
-    .onConflict((conflict) => conflict.columns(['customer_id', 'user_id']).doNothing())
-    .returning('user_id')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await INSERT_MEMBER.run(tx, member)) > 0;
 }
 
 const COLUMNS = `customers.id, customers.name, customers.tier, memberships.role, customers.created_at,
@@ -64,85 +63,86 @@ const LIST = statement<{ userId: string }, OrganizationRow>(
 
 /** @returns null when there is no such organization, or the user is not a member */
 export async function findOrganization(db: Db, id: string, userId: string): Promise<OrganizationRow | null> {
-  const { rows } = await FIND(db, { id, userId });
+  const rows = await FIND.all(db, { id, userId });
   return rows[0] ?? null;
 }
 
 /** Those that the user belongs to, oldest first. */
 export async function listOrganizations(db: Db, userId: string): Promise<readonly OrganizationRow[]> {
-  const { rows } = await LIST(db, { userId });
+  const rows = await LIST.all(db, { userId });
   return rows;
 }
+
+interface ListedOrganization extends Omit<OrganizationRow, 'role'> {
+  readonly records_count: number;
+  /** Mail address of the owner who has belonged to it for longest. */
+  readonly owner: string;
+}
+
+const LIST_ALL = statement<{ id: string | null }, ListedOrganization>(
+  `select id, name, tier, records_count, created_at,
+    (select count(*) from memberships where memberships.customer_id = customers.id) as members_count,
+    ${firstOwner('customers.id')} as owner
+  from customers where name is not null and closing = 0 and (cast(:id as text) is null or id = :id)
+  order by created_at, id`,
+);
 
 /** Every organization, or the one with the id, oldest first. */
-export async function allOrganizations(db: Db, id?: string) {
-  const rows = await db
-    .selectFrom('customers')
-    .select(['id', 'name', 'tier', 'records_count', 'created_at'])
-    .select((customer) => [
-      customer
-        .selectFrom('memberships')
-        .select((member) => member.fn.countAll<number>().as('count'))
-        .whereRef('memberships.customer_id', '=', 'customers.id')
-        .$asScalar()
-        .$notNull()
-        .as('members_count'),
-      firstOwner(customer.ref('customers.id')).as('owner'),
-    ])
-    .where('name', 'is not', null)
-    .where('closing', '=', 0)
-    .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
-    .orderBy('created_at')
-    .orderBy('id')
-    .$narrowType<{ name: string }>()
-    .execute();
-  return rows;
+export function allOrganizations(db: Db, id: string | null = null): Promise<ListedOrganization[]> {
+  return LIST_ALL.all(db, { id });
 }
+
+const RENAME = statement<{ id: string; name: string }>('update customers set name = :name where id = :id');
 
 export async function renameOrganization(tx: Tx, id: string, name: string): Promise<void> {
-  await tx.updateTable('customers').set({ name }).where('id', '=', id).execute();
+  await RENAME.run(tx, { id, name });
 }
 
+const FIND_EMAIL = statement<{ userId: string }, { email: string }>(
+  'select email from users where id = :userId',
+);
+
 export async function findUserEmail(db: Db, userId: string): Promise<string | null> {
-  const row = await db.selectFrom('users').select('email').where('id', '=', userId).executeTakeFirst();
-  return row?.email ?? null;
+  return (await FIND_EMAIL.first(db, { userId }))?.email ?? null;
 }
+
+const MEMBER = `select users.id as user_id, users.email, memberships.role, memberships.created_at
+  from memberships join users on users.id = memberships.user_id where memberships.customer_id = :customerId`;
+
+const LIST_MEMBERS = statement<{ customerId: string }, MemberRow>(
+  `${MEMBER} order by memberships.created_at, users.id`,
+);
 
 /** Longest membership first. */
 export function listMembers(db: Db, customerId: string): Promise<MemberRow[]> {
-  return db
-    .selectFrom('memberships')
-    .innerJoin('users', 'users.id', 'memberships.user_id')
-    .select(['users.id as user_id', 'users.email', 'memberships.role', 'memberships.created_at'])
-    .where('memberships.customer_id', '=', customerId)
-    .orderBy('memberships.created_at')
-    .orderBy('users.id')
-    .execute();
+  return LIST_MEMBERS.all(db, { customerId });
 }
 
-/** @returns null when the user is not a member */
-export async function findMember(db: Db, customerId: string, userId: string): Promise<MemberRow | null> {
-  const row = await db
-    .selectFrom('memberships')
-    .innerJoin('users', 'users.id', 'memberships.user_id')
-    .select(['users.id as user_id', 'users.email', 'memberships.role', 'memberships.created_at'])
-    .where('memberships.customer_id', '=', customerId)
-    .where('users.id', '=', userId)
-    .executeTakeFirst();
-  return row ?? null;
+interface MemberParameters {
+  readonly customerId: string;
+  readonly userId: string;
 }
+
+const FIND_MEMBER = statement<MemberParameters, MemberRow>(`${MEMBER} and users.id = :userId`);
+
+/** @returns null when the user is not a member */
+export function findMember(db: Db, customerId: string, userId: string): Promise<MemberRow | null> {
+  return FIND_MEMBER.first(db, { customerId, userId });
+}
+
+const COUNT_OTHER_OWNERS = statement<MemberParameters, { count: number }>(
+  `select count(*) as count from memberships
+  where customer_id = :customerId and user_id <> :userId and role = 'owner'`,
+);
 
 /** Owners beside the user. The caller holds the customer's row, so that two owners cannot both leave. */
 export async function countOtherOwners(tx: Tx, customerId: string, userId: string): Promise<number> {
-  const { count } = await tx
-    .selectFrom('memberships')
-    .select((member) => member.fn.countAll<number>().as('count'))
-    .where('customer_id', '=', customerId)
-    .where('user_id', '!=', userId)
-    .where('role', '=', 'owner')
-    .executeTakeFirstOrThrow();
-  return count;
+  return (await COUNT_OTHER_OWNERS.first(tx, { customerId, userId }))?.count ?? 0;
 }
+
+const SET_ROLE = statement<MemberParameters & { role: MemberRole }>(
+  'update memberships set role = :role where customer_id = :customerId and user_id = :userId',
+);
 
 export async function setMemberRole(
   tx: Tx,
@@ -150,30 +150,28 @@ export async function setMemberRole(
   userId: string,
   role: MemberRole,
 ): Promise<void> {
-  await tx
-    .updateTable('memberships')
-    .set({ role })
-    .where('customer_id', '=', customerId)
-    .where('user_id', '=', userId)
-    .execute();
+  await SET_ROLE.run(tx, { customerId, userId, role });
 }
+
+const DELETE_MEMBER = statement<MemberParameters>(
+  'delete from memberships where customer_id = :customerId and user_id = :userId',
+);
+const REVOKE_SESSIONS = statement<MemberParameters & { now: number }>(
+  `update sessions set revoked_at = :now
+  where customer_id = :customerId and user_id = :userId and revoked_at is null`,
+);
 
 /** Removes a member, and ends the sessions in which the user acts for the organization. */
 export async function deleteMember(tx: Tx, customerId: string, userId: string, now: number): Promise<void> {
-  await tx
-    .deleteFrom('memberships')
-    .where('customer_id', '=', customerId)
-    .where('user_id', '=', userId)
-    .execute();
-  await tx
-    .updateTable('sessions')
-    .set({ revoked_at: now })
-    .where('customer_id', '=', customerId)
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
-    .execute();
+  await DELETE_MEMBER.run(tx, { customerId, userId });
+  await REVOKE_SESSIONS.run(tx, { customerId, userId, now });
   markWork(tx, 'credentials');
 }
+
+const SET_CUSTOMER = statement<{ sessionId: string; customerId: string; now: number }>(
+  `update sessions set customer_id = :customerId
+  where id = :sessionId and revoked_at is null and expires_at > :now`,
+);
 
 /** Makes a session act for a customer. The caller holds that customer's row. @returns false when the session has ended */
 export async function setSessionCustomer(
@@ -182,28 +180,18 @@ export async function setSessionCustomer(
   customerId: string,
   now: number,
 ): Promise<boolean> {
-  const row = await tx
-    .updateTable('sessions')
-    .set({ customer_id: customerId })
-    .where('id', '=', sessionId)
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', now)
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await SET_CUSTOMER.run(tx, { sessionId, customerId, now })) > 0;
 }
 
+type Membership = Pick<MembershipsTable, 'customer_id' | 'role'>;
+
+const MEMBERSHIPS = statement<{ userId: string }, Membership>(
+  `select memberships.customer_id, memberships.role
+  from memberships join customers on customers.id = memberships.customer_id
+  where memberships.user_id = :userId and customers.name is not null order by memberships.customer_id`,
+);
+
 /** The organizations of a user, in the order in which units lock them. */
-export function membershipsOf(
-  tx: Tx,
-  userId: string,
-): Promise<Pick<MembershipsTable, 'customer_id' | 'role'>[]> {
-  return tx
-    .selectFrom('memberships')
-    .innerJoin('customers', 'customers.id', 'memberships.customer_id')
-    .select(['memberships.customer_id', 'memberships.role'])
-    .where('memberships.user_id', '=', userId)
-    .where('customers.name', 'is not', null)
-    .orderBy('memberships.customer_id')
-    .execute();
+export function membershipsOf(tx: Tx, userId: string): Promise<Membership[]> {
+  return MEMBERSHIPS.all(tx, { userId });
 }

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
+import { deleteRows, findRows } from '../../../test/support/store/rows.ts';
 import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { CHALLENGE_LIFE, sweepChallenges, useChallenge } from '../../control/passkeys/challenges.ts';
@@ -66,7 +67,7 @@ onEachEngine((create) => {
       const ends = [NOW + 1, NOW + 60_000, NOW + 60_001];
       for (const end of ends) await store.write((tx) => useChallenge(tx, challenge(end, end), userId, NOW));
       await sweepChallenges({ store, clock: () => NOW + 120_000 });
-      const left = await store.read.selectFrom('used_challenges').select('expires_at').execute();
+      const left = await findRows(store.read, 'used_challenges', { columns: ['expires_at'] });
       assert.deepEqual(
         left.map((row) => row.expires_at),
         [NOW + 60_001],
@@ -77,9 +78,9 @@ onEachEngine((create) => {
       const userId = await newUser(store);
       await store.write(async (tx) => {
         await useChallenge(tx, challenge('x'), userId, NOW);
-        await tx.deleteFrom('users').where('id', '=', userId).execute();
+        await deleteRows(tx, 'users', { id: userId });
       });
-      assert.deepEqual(await store.read.selectFrom('used_challenges').selectAll().execute(), []);
+      assert.deepEqual(await findRows(store.read, 'used_challenges'), []);
     });
   });
 });

@@ -1,47 +1,46 @@
+import { insertText, statement } from '../engine/statement.ts';
 import type { PasskeysTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
 export type PasskeyRow = PasskeysTable;
 
+const INSERT = statement<PasskeyRow>(
+  insertText(
+    'passkeys',
+    'id, user_id, name, credential_id, public_key, sign_count, transports, backed_up, last_used_at, created_at',
+    'on conflict (credential_id) do nothing',
+  ),
+);
+
 /** @returns false when the credential is registered already, for any user */
 export async function insertPasskey(tx: Tx, passkey: PasskeyRow): Promise<boolean> {
-  const row = await tx
-    .insertInto('passkeys')
-    .values(passkey)
-    .onConflict((conflict) => conflict.column('credential_id').doNothing())
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await INSERT.run(tx, passkey)) > 0;
 }
+
+const LIST = statement<{ userId: string }, PasskeyRow>(
+  'select * from passkeys where user_id = :userId order by created_at, id',
+);
 
 /** A user's passkeys, oldest first. */
 export function listPasskeys(db: Db, userId: string): Promise<PasskeyRow[]> {
-  return db
-    .selectFrom('passkeys')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
+  return LIST.all(db, { userId });
 }
+
+const COUNT = statement<{ userId: string }, { count: number }>(
+  'select count(*) as count from passkeys where user_id = :userId',
+);
 
 export async function countPasskeys(db: Db, userId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('passkeys')
-    .select((passkey) => passkey.fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow();
-  return count;
+  return (await COUNT.first(db, { userId }))?.count ?? 0;
 }
 
+const FIND = statement<{ credentialId: string }, PasskeyRow>(
+  'select * from passkeys where credential_id = :credentialId',
+);
+
 /** @param credentialId Base64url */
-export async function findPasskey(db: Db, credentialId: string): Promise<PasskeyRow | null> {
-  const row = await db
-    .selectFrom('passkeys')
-    .selectAll()
-    .where('credential_id', '=', credentialId)
-    .executeTakeFirst();
-  return row ?? null;
+export function findPasskey(db: Db, credentialId: string): Promise<PasskeyRow | null> {
+  return FIND.first(db, { credentialId });
 }
 
 /** What an authenticator says of itself with each signature. */
@@ -52,30 +51,24 @@ export interface PasskeyUse {
   readonly at: number;
 }
 
+const USE = statement<{ id: string; signCount: number; backedUp: number; at: number }>(
+  `update passkeys set sign_count = :signCount, backed_up = :backedUp, last_used_at = :at
+  where id = :id and (sign_count < :signCount or sign_count = 0 and :signCount = 0)`,
+);
+
 /**
  * Notes a sign-in. Of two sign-ins with one sign count, one is noted.
  * @returns false when the passkey is gone, or the sign count has not grown since the last sign-in
  */
 export async function usePasskey(tx: Tx, id: string, use: PasskeyUse): Promise<boolean> {
-  const row = await tx
-    .updateTable('passkeys')
-    .set({ sign_count: use.signCount, backed_up: use.backedUp ? 1 : 0, last_used_at: use.at })
-    .where('id', '=', id)
-    .where((passkey) =>
-      use.signCount === 0 ? passkey('sign_count', '=', 0) : passkey('sign_count', '<', use.signCount),
-    )
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await USE.run(tx, { ...use, id, backedUp: use.backedUp ? 1 : 0 })) > 0;
 }
+
+const DELETE = statement<{ id: string; userId: string }>(
+  'delete from passkeys where id = :id and user_id = :userId',
+);
 
 /** @returns false when the user has no such passkey */
 export async function deletePasskey(tx: Tx, id: string, userId: string): Promise<boolean> {
-  const row = await tx
-    .deleteFrom('passkeys')
-    .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .returning('id')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await DELETE.run(tx, { id, userId })) > 0;
 }

@@ -1,5 +1,4 @@
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { RateWindowsTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
@@ -32,7 +31,7 @@ export async function countHits(
   tx: Tx,
   { key, hits, rule: { limit, length }, now }: CountedHits,
 ): Promise<boolean> {
-  const { rows } = await COUNT_HITS(tx, { key, hits, most: limit - hits, before: now - length, now });
+  const rows = await COUNT_HITS.all(tx, { key, hits, most: limit - hits, before: now - length, now });
   return rows.length > 0;
 }
 
@@ -49,7 +48,7 @@ export async function uncountHits(
   takenAt: number,
   hits: number,
 ): Promise<void> {
-  await UNCOUNT_HITS(tx, { ids: keys, takenAt, hits });
+  await UNCOUNT_HITS.run(tx, { ids: keys, takenAt, hits });
 }
 
 const READ = listStatement<{ ids: readonly string[] }, RateWindowsTable>(
@@ -62,7 +61,7 @@ export async function readPeriods(
   db: Db,
   keys: readonly string[],
 ): Promise<Map<string, { startedAt: number; count: number }>> {
-  const { rows } = await READ(db, { ids: keys });
+  const rows = await READ.all(db, { ids: keys });
   return new Map(rows.map((row) => [row.key, { startedAt: row.started_at, count: row.count }]));
 }
 
@@ -72,5 +71,5 @@ const FORGET = statement<{ before: number; keys: string }>(
 
 /** Deletes periods that started at `before` or earlier. @param keys a pattern of LIKE: of these keys alone */
 export async function forgetPeriods(tx: Tx, before: number, keys = '%'): Promise<void> {
-  await FORGET(tx, { before, keys });
+  await FORGET.run(tx, { before, keys });
 }

@@ -1,13 +1,28 @@
+import { insertText, statement } from '../engine/statement.ts';
 import type { SignInCodesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
-/** Expired codes that each new one deletes. More than one, so that they do not add up. */
-const FORGET = 10;
+const LIST = statement<{ address: string }, SignInCodesTable>(
+  'select * from sign_in_codes where address = :address order by slot',
+);
 
 /** Every code of an address, ended ones included, in the order of their slots. */
 export function codesOf(db: Db, address: string): Promise<SignInCodesTable[]> {
-  return db.selectFrom('sign_in_codes').selectAll().where('address', '=', address).orderBy('slot').execute();
+  return LIST.all(db, { address });
 }
+
+const PUT_FIRST = statement<SignInCodesTable>(
+  insertText(
+    'sign_in_codes',
+    'address, slot, flow, digest, network, tries, expires_at',
+    'on conflict (address, slot) do nothing',
+  ),
+);
+const REPLACE = statement<SignInCodesTable & { replaced: string }>(
+  `update sign_in_codes
+  set flow = :flow, digest = :digest, network = :network, tries = :tries, expires_at = :expires_at
+  where address = :address and slot = :slot and flow = :replaced`,
+);
 
 /**
  * Stores a code in its slot, unless the slot has changed since it was read.
@@ -15,37 +30,28 @@ export function codesOf(db: Db, address: string): Promise<SignInCodesTable[]> {
  * @returns whether it was stored
  */
 export async function putCode(tx: Tx, code: SignInCodesTable, replaced: string | null): Promise<boolean> {
-  if (replaced === null) {
-    const { numInsertedOrUpdatedRows: rows = 0n } = await tx
-      .insertInto('sign_in_codes')
-      .values(code)
-      .onConflict((conflict) => conflict.columns(['address', 'slot']).doNothing())
-      .executeTakeFirstOrThrow();
-    return rows > 0n;
-  }
-  const { numUpdatedRows } = await tx
-    .updateTable('sign_in_codes')
-    .set(code)
-    .where('address', '=', code.address)
-    .where('slot', '=', code.slot)
-    .where('flow', '=', replaced)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
+  const stored =
+    replaced === null ? await PUT_FIRST.run(tx, code) : await REPLACE.run(tx, { ...code, replaced });
+  return stored > 0;
 }
+
+/** Ten, and not one, so that codes do not add up. */
+const ENDED = 'select flow from sign_in_codes where expires_at <= :now order by expires_at limit 10';
+
+const FORGET = statement<{ now: number }>(`delete from sign_in_codes where flow in (${ENDED})`, {
+  // Two units that delete the same rows would wait for each other.
+  postgres: `delete from sign_in_codes where flow in (${ENDED} for update skip locked)`,
+});
 
 /** Deletes some codes of any address that have ended. */
 export async function forgetEndedCodes(tx: Tx, now: number): Promise<void> {
-  const ended = tx
-    .selectFrom('sign_in_codes')
-    .select('flow')
-    .where('expires_at', '<=', now)
-    .orderBy('expires_at')
-    .limit(FORGET)
-    // Two units that delete the same rows would wait for each other.
-    .forUpdate()
-    .skipLocked();
-  await tx.deleteFrom('sign_in_codes').where('flow', 'in', ended).execute();
+  await FORGET.run(tx, { now });
 }
+
+const COUNT_TRY = statement<{ address: string; flow: string; most: number; now: number }, { digest: string }>(
+  `update sign_in_codes set tries = tries + 1
+  where address = :address and flow = :flow and expires_at > :now and tries < :most returning digest`,
+);
 
 /**
  * Counts a try with a flow and returns the digest to compare with. One statement: two processes cannot both take the last try.
@@ -59,37 +65,34 @@ export async function countTry(
   most: number,
   now: number,
 ): Promise<string | null> {
-  const row = await tx
-    .updateTable('sign_in_codes')
-    .set((code) => ({ tries: code('tries', '+', 1) }))
-    .where('address', '=', address)
-    .where('flow', '=', flow)
-    .where('expires_at', '>', now)
-    .where('tries', '<', most)
-    .returning('digest')
-    .executeTakeFirst();
-  return row?.digest ?? null;
+  return (await COUNT_TRY.first(tx, { address, flow, most, now }))?.digest ?? null;
 }
+
+const DELETE = statement<{ address: string; flow: string }>(
+  'delete from sign_in_codes where address = :address and flow = :flow',
+);
 
 /** @returns false when another unit has used or replaced the code since it was read */
 export async function deleteCode(tx: Tx, address: string, flow: string): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('sign_in_codes')
-    .where('address', '=', address)
-    .where('flow', '=', flow)
-    .executeTakeFirstOrThrow();
-  return numDeletedRows > 0n;
+  return (await DELETE.run(tx, { address, flow })) > 0;
 }
 
+const FIND_BROWSER = statement<{ digest: string; now: number }, { digest: string }>(
+  'select digest from sign_in_browsers where digest = :digest and expires_at > :now',
+);
+
 export async function isKnownBrowser(db: Db, digest: string, now: number): Promise<boolean> {
-  const row = await db
-    .selectFrom('sign_in_browsers')
-    .select('digest')
-    .where('digest', '=', digest)
-    .where('expires_at', '>', now)
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await FIND_BROWSER.first(db, { digest, now })) !== null;
 }
+
+const PUT_BROWSER = statement<{ digest: string; userId: string; expiresAt: number }>(
+  `insert into sign_in_browsers (digest, user_id, expires_at) values (:digest, :userId, :expiresAt)
+  on conflict (digest) do update set expires_at = excluded.expires_at`,
+);
+const TRIM_BROWSERS = statement<{ userId: string; most: number }>(
+  `delete from sign_in_browsers where user_id = :userId and digest not in (
+    select digest from sign_in_browsers where user_id = :userId order by expires_at desc, digest limit :most)`,
+);
 
 /** Remembers a browser until `expiresAt`. @param most browsers of one user; those that end first are forgotten */
 export async function putBrowser(
@@ -99,21 +102,6 @@ export async function putBrowser(
   expiresAt: number,
   most: number,
 ): Promise<void> {
-  await tx
-    .insertInto('sign_in_browsers')
-    .values({ digest, user_id: userId, expires_at: expiresAt })
-    .onConflict((conflict) => conflict.column('digest').doUpdateSet({ expires_at: expiresAt }))
-    .execute();
-  const kept = tx
-    .selectFrom('sign_in_browsers')
-    .select('digest')
-    .where('user_id', '=', userId)
-    .orderBy('expires_at', 'desc')
-    .orderBy('digest')
-    .limit(most);
-  await tx
-    .deleteFrom('sign_in_browsers')
-    .where('user_id', '=', userId)
-    .where('digest', 'not in', kept)
-    .execute();
+  await PUT_BROWSER.run(tx, { digest, userId, expiresAt });
+  await TRIM_BROWSERS.run(tx, { userId, most });
 }

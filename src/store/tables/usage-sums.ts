@@ -1,6 +1,4 @@
-import { rowInsert } from '../engine/insert-rows.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, rowInsert, statement } from '../engine/statement.ts';
 import type { Db, Tx } from '../store.ts';
 
 /** Namespaces of one statement: at most 37,000 hourly sums of a month, about 5 ms on SQLite. */
@@ -30,7 +28,7 @@ export async function sumUsage(
   const sums = new Map<string, number>();
   for (let start = 0; start < namespaceIds.length; start += CHUNK) {
     const ids = namespaceIds.slice(start, start + CHUNK);
-    const { rows } = await SUM_NAMESPACES(db, { ids, ...hours });
+    const rows = await SUM_NAMESPACES.all(db, { ids, ...hours });
     for (const { namespace_id, answers } of rows) sums.set(namespace_id, answers);
   }
   return sums;
@@ -43,7 +41,7 @@ const SUM_DELETED = statement<Hours & { customerId: string }, { answers: number 
 
 /** Answered private reads of namespaces that the customer has deleted. */
 export async function sumDeletedUsage(db: Db, customerId: string, hours: Hours): Promise<number> {
-  return (await SUM_DELETED(db, { customerId, ...hours })).rows[0]?.answers ?? 0;
+  return (await SUM_DELETED.first(db, { customerId, ...hours }))?.answers ?? 0;
 }
 
 type NamespaceHours = { namespaceId: string; limit: number };
@@ -72,7 +70,7 @@ export async function foldUsage(
   customerId: string,
   limit: number,
 ): Promise<boolean> {
-  const { rows } = await TAKE_HOURS(tx, { namespaceId, limit });
+  const rows = await TAKE_HOURS.all(tx, { namespaceId, limit });
   await addToDeleted(
     tx,
     rows.map(({ hour, answers }) => [customerId, hour, answers]),
@@ -90,7 +88,7 @@ const PRUNE_DELETED = statement<{ before: number }>('delete from usage_deleted_h
 
 /** Deletes sums of hours before a time. @returns how many of namespaces */
 export async function pruneUsage(tx: Tx, before: number, limit: number): Promise<number> {
-  const { numAffectedRows = 0n } = await PRUNE_HOURS(tx, { before, limit });
-  if (numAffectedRows < BigInt(limit)) await PRUNE_DELETED(tx, { before });
-  return Number(numAffectedRows);
+  const pruned = await PRUNE_HOURS.run(tx, { before, limit });
+  if (pruned < limit) await PRUNE_DELETED.run(tx, { before });
+  return pruned;
 }

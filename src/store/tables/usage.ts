@@ -1,8 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { sumsOf, type UsageSink } from '../../feed/ports/usage-sink.ts';
-import { rowInsert } from '../engine/insert-rows.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, rowInsert, statement } from '../engine/statement.ts';
 import type { Store } from '../store.ts';
 
 const ADD_BATCH = statement<{ node: string; batch: string; now: number }, { batch: string }>(
@@ -26,7 +24,7 @@ export async function existingNamespaces(
   { read }: Pick<Store, 'read'>,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  return new Set((await FIND_NAMESPACES(read, { ids })).rows.map(({ id }) => id));
+  return new Set((await FIND_NAMESPACES.all(read, { ids })).map(({ id }) => id));
 }
 
 /** Hourly sums in the database. The id of a batch is stored in the unit that adds its counts. */
@@ -36,7 +34,7 @@ export function usageSink({ write }: Pick<Store, 'write'>, clock: Clock): UsageS
       const sums = sumsOf(batch);
       await write(async (tx) => {
         const { node, batch: id } = batch;
-        if ((await ADD_BATCH(tx, { node, batch: id, now: clock() })).rows.length === 0) return;
+        if ((await ADD_BATCH.all(tx, { node, batch: id, now: clock() })).length === 0) return;
         // Each namespace and hour once: PostgreSQL refuses a row that one statement changes twice.
         await addSums(
           tx,

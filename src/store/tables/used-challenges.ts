@@ -1,27 +1,23 @@
-import { statement } from '../engine/statement.ts';
+import { insertText, statement } from '../engine/statement.ts';
 import type { UsedChallengesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
+const INSERT = statement<UsedChallengesTable>(
+  insertText('used_challenges', 'digest, user_id, expires_at', 'on conflict (digest) do nothing'),
+);
+
 /** @returns false when the challenge was used before, in any process */
 export async function insertUsedChallenge(tx: Tx, challenge: UsedChallengesTable): Promise<boolean> {
-  const row = await tx
-    .insertInto('used_challenges')
-    .values(challenge)
-    .onConflict((conflict) => conflict.column('digest').doNothing())
-    .returning('digest')
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await INSERT.run(tx, challenge)) > 0;
 }
+
+const COUNT = statement<{ userId: string; now: number }, { count: number }>(
+  'select count(*) as count from used_challenges where user_id = :userId and expires_at > :now',
+);
 
 /** A user's used challenges that end after `now`. */
 export async function countUsedChallenges(db: Db, userId: string, now: number): Promise<number> {
-  const { count } = await db
-    .selectFrom('used_challenges')
-    .select((challenge) => challenge.fn.countAll<number>().as('count'))
-    .where('user_id', '=', userId)
-    .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow();
-  return count;
+  return (await COUNT.first(db, { userId, now }))?.count ?? 0;
 }
 
 const FORGET = statement<{ before: number; limit: number }, { digest: string }>(
@@ -32,5 +28,5 @@ const FORGET = statement<{ before: number; limit: number }, { digest: string }>(
 
 /** Deletes up to `limit` challenges that ended at `before` or earlier. @returns how many */
 export async function forgetUsedChallenges(tx: Tx, before: number, limit: number): Promise<number> {
-  return (await FORGET(tx, { before, limit })).rows.length;
+  return (await FORGET.all(tx, { before, limit })).length;
 }

@@ -1,46 +1,33 @@
-import { type Insertable, sql } from 'kysely';
 import type { DeliveryStatus, WebhookEvent } from '../../protocol/webhooks.ts';
+import { insertText, listStatement, statement } from '../engine/statement.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
 /** A delivery without its body, which only an attempt needs. */
 export type DeliveryRow = Omit<WebhookDeliveriesTable, 'body'>;
 
-const COLUMNS = [
-  'id',
-  'webhook_id',
-  'event',
-  'seq',
-  'status',
-  'response_code',
-  'error',
-  'attempts',
-  'duration_ms',
-  'created_at',
-  'last_attempt_at',
-  'next_attempt_at',
-] as const satisfies readonly (keyof DeliveryRow)[];
+// The status `pending` is written out, not bound: only then the planner uses the partial index of waiting deliveries.
 
-/** Written out, not bound: only then the planner uses the partial index of waiting deliveries. */
-export const WAITS = sql<boolean>`status = 'pending'`;
+const COLUMNS = `id, webhook_id, event, seq, status, response_code, error, attempts, duration_ms, created_at,
+  last_attempt_at, next_attempt_at`;
 
-/** What a delivery has that the webhook no longer covers. */
-const NOT_SENT = { status: 'failed', error: 'webhook_disabled', next_attempt_at: null, body: null } as const;
+/** Of a delivery that the webhook no longer covers. */
+const NOT_SENT = "status = 'failed', error = 'webhook_disabled', next_attempt_at = null, body = null";
 
-export async function insertDelivery(tx: Tx, delivery: Insertable<WebhookDeliveriesTable>): Promise<void> {
-  await tx.insertInto('webhook_deliveries').values(delivery).execute();
+const INSERT = statement<WebhookDeliveriesTable>(insertText('webhook_deliveries', `${COLUMNS}, body`));
+
+export async function insertDelivery(tx: Tx, delivery: WebhookDeliveriesTable): Promise<void> {
+  await INSERT.run(tx, delivery);
 }
 
+const LOCK = statement<{ id: string; webhookId: string }, DeliveryRow>(
+  `select ${COLUMNS} from webhook_deliveries where id = :id and webhook_id = :webhookId`,
+  { lock: 'for update' },
+);
+
 /** Reads a delivery of a webhook and holds its row until the unit ends. */
-export async function lockDelivery(tx: Tx, id: string, webhookId: string): Promise<DeliveryRow | null> {
-  const row = await tx
-    .selectFrom('webhook_deliveries')
-    .select(COLUMNS)
-    .where('id', '=', id)
-    .where('webhook_id', '=', webhookId)
-    .forUpdate()
-    .executeTakeFirst();
-  return row ?? null;
+export function lockDelivery(tx: Tx, id: string, webhookId: string): Promise<DeliveryRow | null> {
+  return LOCK.first(tx, { id, webhookId });
 }
 
 /** The position of a delivery in the history of its webhook. */
@@ -50,6 +37,24 @@ export interface DeliveryPosition {
   readonly id: string;
 }
 
+type Page = DeliveryPosition & {
+  readonly webhookId: string;
+  readonly status: string;
+  readonly limit: number;
+};
+
+const page = (status: string) =>
+  statement<Page, DeliveryRow>(
+    `select ${COLUMNS} from webhook_deliveries where webhook_id = :webhookId ${status}
+      and (created_at, id) < (:createdAt, :id)
+    order by created_at desc, id desc limit :limit`,
+  );
+const PAGE = page('');
+const PAGE_WAITING = page("and status = 'pending'");
+const PAGE_OF_STATUS = page('and status = :status');
+
+const NEWEST: DeliveryPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: '' };
+
 /** A page of a webhook's deliveries after `after`, newest first. @param status null: of every status */
 export function listDeliveries(
   db: Db,
@@ -58,44 +63,38 @@ export function listDeliveries(
   after: DeliveryPosition | null,
   limit: number,
 ): Promise<DeliveryRow[]> {
-  let query = db.selectFrom('webhook_deliveries').select(COLUMNS).where('webhook_id', '=', webhookId);
-  if (status === 'pending') query = query.where(WAITS);
-  else if (status !== null) query = query.where('status', '=', status);
-  if (after !== null) {
-    query = query.where((delivery) =>
-      delivery(delivery.refTuple('created_at', 'id'), '<', delivery.tuple(after.createdAt, after.id)),
-    );
-  }
-  return query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit).execute();
+  const text = status === null ? PAGE : status === 'pending' ? PAGE_WAITING : PAGE_OF_STATUS;
+  return text.all(db, { ...(after ?? NEWEST), webhookId, status: status ?? '', limit });
 }
+
+const END_WAITING = listStatement<{ ids: readonly WebhookEvent[]; webhookId: string; limit: number }>(
+  `update webhook_deliveries set ${NOT_SENT} where id in (
+    select id from webhook_deliveries
+    where webhook_id = :webhookId and status = 'pending' and event not in (:ids) limit :limit)`,
+  'text',
+);
 
 /**
  * Ends up to `limit` waiting deliveries of a webhook that will not be sent any more, and erases their bodies.
  * @param kept events whose deliveries go on waiting
  * @returns how many were ended
  */
-export async function endWaiting(
+export function endWaiting(
   tx: Tx,
   webhookId: string,
   kept: readonly WebhookEvent[],
   limit: number,
 ): Promise<number> {
-  const ended = await tx
-    .updateTable('webhook_deliveries')
-    .set(NOT_SENT)
-    .where('id', 'in', (delivery) => {
-      const waiting = delivery
-        .selectFrom('webhook_deliveries')
-        .select('id')
-        .where('webhook_id', '=', webhookId)
-        .where(WAITS)
-        .limit(limit);
-      // No engine but SQLite takes an empty list.
-      return kept.length === 0 ? waiting : waiting.where('event', 'not in', kept);
-    })
-    .executeTakeFirstOrThrow();
-  return Number(ended.numUpdatedRows);
+  return END_WAITING.run(tx, { webhookId, ids: kept, limit });
 }
+
+const BODIES = statement<
+  { webhookId: string; after: string; limit: number },
+  { id: string; body: Uint8Array | null }
+>(
+  `select id, body from webhook_deliveries
+  where webhook_id = :webhookId and status = 'pending' and id > :after order by id limit :limit`,
+);
 
 /** The bodies of up to `limit` waiting deliveries of a webhook whose ids follow `after`, in order of their ids. */
 export async function waitingBodies(
@@ -104,77 +103,66 @@ export async function waitingBodies(
   after: string,
   limit: number,
 ): Promise<{ readonly id: string; readonly body: Uint8Array }[]> {
-  const rows = await tx
-    .selectFrom('webhook_deliveries')
-    .select(['id', 'body'])
-    .where('webhook_id', '=', webhookId)
-    .where(WAITS)
-    .where('id', '>', after)
-    .orderBy('id')
-    .limit(limit)
-    .execute();
+  const rows = await BODIES.all(tx, { webhookId, after, limit });
   // A waiting delivery has a body; the type knows only that ended ones have none.
   return rows.map(({ id, body }) => ({ id, body: body ?? new Uint8Array() }));
 }
 
+const END = listStatement<{ ids: readonly string[] }>(
+  `update webhook_deliveries set ${NOT_SENT} where id in (:ids) and status = 'pending'`,
+  'text',
+);
+
 /** Ends waiting deliveries that will not be sent any more, and erases their bodies. */
 export async function endDeliveries(tx: Tx, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await tx.updateTable('webhook_deliveries').set(NOT_SENT).where('id', 'in', ids).where(WAITS).execute();
+  if (ids.length > 0) await END.run(tx, { ids });
 }
+
+const EARLIEST_DUE = statement<{ webhookId: string }, { at: number | null }>(
+  `select min(next_attempt_at) as at from webhook_deliveries
+  where webhook_id = :webhookId and status = 'pending'`,
+);
 
 /** When the first waiting delivery of a webhook is due, in milliseconds since the epoch; null when none waits. */
 export async function earliestDue(tx: Tx, webhookId: string): Promise<number | null> {
-  const { at } = await tx
-    .selectFrom('webhook_deliveries')
-    .select((delivery) => delivery.fn.min<number | null>('next_attempt_at').as('at'))
-    .where('webhook_id', '=', webhookId)
-    .where(WAITS)
-    .executeTakeFirstOrThrow();
-  return at;
+  return (await EARLIEST_DUE.first(tx, { webhookId }))?.at ?? null;
 }
 
-/** Makes a waiting delivery due at `now`, unless it is due already. @returns the delivery after it */
-export function makeDue(tx: Tx, id: string, now: number): Promise<DeliveryRow> {
-  return tx
-    .updateTable('webhook_deliveries')
-    .set({
-      next_attempt_at: sql<number>`case when next_attempt_at <= ${now} then next_attempt_at else ${now} end`,
-    })
-    .where('id', '=', id)
-    .returning(COLUMNS)
-    .executeTakeFirstOrThrow();
+const MAKE_DUE = statement<{ id: string; now: number }, DeliveryRow>(
+  `update webhook_deliveries
+  set next_attempt_at = case when next_attempt_at <= :now then next_attempt_at else :now end
+  where id = :id returning ${COLUMNS}`,
+);
+
+/** Makes a waiting delivery that the unit has locked due at `now`, unless it is due already. @returns the delivery after it */
+export async function makeDue(tx: Tx, id: string, now: number): Promise<DeliveryRow> {
+  const row = await MAKE_DUE.first(tx, { id, now });
+  if (row === null) throw new Error('a locked delivery is gone');
+  return row;
 }
+
+const DELETE_SOME = statement<{ webhookId: string; limit: number }>(
+  `delete from webhook_deliveries where id in (
+    select id from webhook_deliveries where webhook_id = :webhookId limit :limit)`,
+);
 
 /** Deletes up to `limit` deliveries of a webhook. @returns how many there were */
-export async function deleteSomeDeliveries(tx: Tx, webhookId: string, limit: number): Promise<number> {
-  const deleted = await tx
-    .deleteFrom('webhook_deliveries')
-    .where('id', 'in', (delivery) =>
-      delivery.selectFrom('webhook_deliveries').select('id').where('webhook_id', '=', webhookId).limit(limit),
-    )
-    .executeTakeFirstOrThrow();
-  return Number(deleted.numDeletedRows);
+export function deleteSomeDeliveries(tx: Tx, webhookId: string, limit: number): Promise<number> {
+  return DELETE_SOME.run(tx, { webhookId, limit });
 }
 
+const DELETE_OLD = statement<{ webhookId: string; before: number; limit: number }>(
+  `delete from webhook_deliveries where id in (
+    select id from webhook_deliveries
+    where webhook_id = :webhookId and created_at < :before and status <> 'pending' limit :limit)`,
+);
+
 /** Deletes up to `limit` deliveries of a webhook that have ended and were made before `before`. @returns how many there were */
-export async function deleteOldDeliveries(
+export function deleteOldDeliveries(
   tx: Tx,
   webhookId: string,
   before: number,
   limit: number,
 ): Promise<number> {
-  const deleted = await tx
-    .deleteFrom('webhook_deliveries')
-    .where('id', 'in', (delivery) =>
-      delivery
-        .selectFrom('webhook_deliveries')
-        .select('id')
-        .where('webhook_id', '=', webhookId)
-        .where('created_at', '<', before)
-        .where('status', '!=', 'pending')
-        .limit(limit),
-    )
-    .executeTakeFirstOrThrow();
-  return Number(deleted.numDeletedRows);
+  return DELETE_OLD.run(tx, { webhookId, before, limit });
 }

@@ -21,6 +21,7 @@ import {
   settle,
 } from '../../../test/support/store/dispatch-units.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { DeliveryAttempt } from '../../control/webhooks/attempts.ts';
@@ -84,7 +85,7 @@ onEachEngine((create) => {
       for (const [title, , more] of table) {
         const id = await addWebhook(store, user, more);
         await enqueue(store, id, 1, NOW - 1);
-        await store.write((tx) => tx.updateTable('webhooks').set(more).where('id', '=', id).execute());
+        await store.write((tx) => updateRows(tx, 'webhooks', more, { id }));
         titles.set(id, title);
       }
       const claimed = (await claim(store)).map((turn) => titles.get(turn.webhookId)!);
@@ -140,7 +141,7 @@ onEachEngine((create) => {
 
     one('find that nothing is due after all, and say when something is', 0, async (store, id) => {
       await enqueue(store, id, 1, NOW + 500);
-      await store.write((tx) => tx.updateTable('webhooks').set({ next_due_at: 5 }).execute());
+      await store.write((tx) => updateRows(tx, 'webhooks', { next_due_at: 5 }));
       assert.deepEqual(await claim(store), []);
       has(await webhookOf(store, id), { next_due_at: NOW + 500, claim: null, claimed_until: 0 });
     });
@@ -186,7 +187,7 @@ onEachEngine((create) => {
 
     one('of a customer whose tier has no webhooks any more fail what is due', 2, async (store, id) => {
       await enqueue(store, id, 1, NOW + 1, { seq: 3 });
-      await store.write((tx) => tx.updateTable('customers').set({ tier: 'free' }).execute());
+      await store.write((tx) => updateRows(tx, 'customers', { tier: 'free' }));
       assert.deepEqual(await claim(store), []);
       const [failed, , later] = await deliveriesOf(store, id);
       has(failed, { status: 'failed', error: 'webhook_disabled', attempts: 0, body: null });

@@ -1,16 +1,14 @@
-import type { SqlBool, Updateable } from 'kysely';
 import type { DeliveryEvent } from '../../protocol/webhooks.ts';
 import { statement } from '../engine/statement.ts';
 import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
-import { WAITS } from './deliveries.ts';
 
 /** The first waiting delivery of a webhook. */
 export interface WaitingDelivery {
   readonly id: string;
   readonly attempts: number;
   readonly next_attempt_at: number;
-  readonly has_body: SqlBool;
+  readonly has_body: boolean | 0 | 1;
 }
 
 /** A delivery whose attempt is counted. */
@@ -32,7 +30,7 @@ const FIRST_WAITING = statement<{ webhookId: string }, WaitingDelivery>(
 
 /** The waiting delivery of least `(next_attempt_at, seq)`, due or not. */
 export async function firstWaiting(tx: Tx, webhookId: string): Promise<WaitingDelivery | null> {
-  return (await FIRST_WAITING(tx, { webhookId })).rows[0] ?? null;
+  return FIRST_WAITING.first(tx, { webhookId });
 }
 
 interface Begin {
@@ -55,7 +53,7 @@ const BEGIN_FIRST = statement<Begin, BegunDelivery>(
  * @returns the delivery after the update; null, with nothing written, when none is due, or it has no body or no attempt left
  */
 export async function beginFirst(tx: Tx, begin: Begin): Promise<BegunDelivery | null> {
-  return (await BEGIN_FIRST(tx, begin)).rows[0] ?? null;
+  return BEGIN_FIRST.first(tx, begin);
 }
 
 const BEGUN = statement<{ id: string }, BegunDelivery>(
@@ -65,18 +63,17 @@ const BEGUN = statement<{ id: string }, BegunDelivery>(
 
 /** A delivery whose attempt was begun before, as `beginFirst` gave it; null when it has ended meanwhile. */
 export async function begunDelivery(tx: Tx, id: string): Promise<BegunDelivery | null> {
-  return (await BEGUN(tx, { id })).rows[0] ?? null;
+  return BEGUN.first(tx, { id });
 }
+
+const TAKE_BACK = statement<{ id: string; attempts: number }>(
+  `update webhook_deliveries set attempts = attempts - 1
+  where id = :id and attempts = :attempts and status = 'pending'`,
+);
 
 /** Uncounts an attempt that was not made. */
 export async function takeBackAttempt(tx: Tx, id: string, attempts: number): Promise<void> {
-  await tx
-    .updateTable('webhook_deliveries')
-    .set({ attempts: attempts - 1 })
-    .where('id', '=', id)
-    .where('attempts', '=', attempts)
-    .where(WAITS)
-    .execute();
+  await TAKE_BACK.run(tx, { id, attempts });
 }
 
 export type DeliveryResult = Pick<
@@ -106,14 +103,24 @@ export async function recordResult(
   outcome: DeliveryResult,
 ): Promise<boolean> {
   const record = outcome.status === 'pending' ? RECORD_RETRY : RECORD_END;
-  const { numAffectedRows } = await record(tx, { ...outcome, id, attempts });
-  return numAffectedRows === 1n;
+  return (await record.run(tx, { ...outcome, id, attempts })) === 1;
 }
+
+export type DeliveryEnd = Pick<WebhookDeliveriesTable, 'status' | 'error'>;
+
+const ENDED = 'status = :status, error = :error, next_attempt_at = null, body = null';
+
+const END = statement<DeliveryEnd & { id: string }>(`update webhook_deliveries set ${ENDED} where id = :id`);
 
 /** Ends one waiting delivery without an attempt and erases its body. */
 export async function endDelivery(tx: Tx, id: string, end: DeliveryEnd): Promise<void> {
-  await tx.updateTable('webhook_deliveries').set(ended(end)).where('id', '=', id).execute();
+  await END.run(tx, { ...end, id });
 }
+
+const END_ALL = statement<DeliveryEnd & { webhookId: string; dueBy: number }>(
+  `update webhook_deliveries set ${ENDED}
+  where webhook_id = :webhookId and status = 'pending' and next_attempt_at <= :dueBy`,
+);
 
 /**
  * Ends the waiting deliveries of a webhook without an attempt and erases their bodies. As many as may wait at most are
@@ -121,34 +128,22 @@ export async function endDelivery(tx: Tx, id: string, end: DeliveryEnd): Promise
  * @param dueBy only those due at this time, milliseconds since the epoch; null: all of them
  * @returns how many there were
  */
-export async function endDeliveries(
+export function endDeliveries(
   tx: Tx,
   webhookId: string,
-  end: DeliveryEnd,
+  { status, error }: DeliveryEnd,
   dueBy: number | null,
 ): Promise<number> {
-  let update = tx
-    .updateTable('webhook_deliveries')
-    .set(ended(end))
-    .where('webhook_id', '=', webhookId)
-    .where(WAITS);
-  if (dueBy !== null) update = update.where('next_attempt_at', '<=', dueBy);
-  return Number((await update.executeTakeFirst()).numUpdatedRows);
+  return END_ALL.run(tx, { webhookId, status, error, dueBy: dueBy ?? Number.MAX_SAFE_INTEGER });
 }
 
-export type DeliveryEnd = Pick<WebhookDeliveriesTable, 'status' | 'error'>;
-
-function ended(end: DeliveryEnd): Updateable<WebhookDeliveriesTable> {
-  return { ...end, next_attempt_at: null, body: null };
-}
+const END_LEASES = statement<object>(
+  'update webhooks set claim = null, claimed_delivery = null, claimed_until = 0 where claimed_until > 0',
+);
 
 /** Ends every lease: for an engine on which one process dispatches, when that process starts. */
 export async function endAllLeases(tx: Tx): Promise<void> {
-  await tx
-    .updateTable('webhooks')
-    .set({ claim: null, claimed_delivery: null, claimed_until: 0 })
-    .where('claimed_until', '>', 0)
-    .execute();
+  await END_LEASES.run(tx, {});
 }
 
 const WAITING_SINCE = statement<object, { at: number | null }>(
@@ -158,5 +153,5 @@ const WAITING_SINCE = statement<object, { at: number | null }>(
 
 /** Since when the longest waiting webhook could have been attempted; null when none waits. For a metric. */
 export async function waitingSince(db: Db): Promise<number | null> {
-  return (await WAITING_SINCE(db, {})).rows[0]?.at ?? null;
+  return (await WAITING_SINCE.first(db, {}))?.at ?? null;
 }

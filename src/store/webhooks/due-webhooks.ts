@@ -1,5 +1,4 @@
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Db } from '../store.ts';
 
@@ -29,22 +28,20 @@ interface Waiting {
 }
 
 /** @param isSlow 1 or 0 */
-const waiting = (isSlow: number) => {
-  const select = `select id, customer_id, served_at from webhooks
-    where ${HAS_DUE} and ${IS_SLOW} = ${isSlow} and ${DUE_AT} <= :now`;
-  return listStatement<Waiting, WaitingWebhook>(
-    `${select} and customer_id not in (:ids) order by ${DUE_AT} limit :limit`,
+const waiting = (isSlow: number) =>
+  listStatement<Waiting, WaitingWebhook>(
+    `select id, customer_id, served_at from webhooks
+    where ${HAS_DUE} and ${IS_SLOW} = ${isSlow} and ${DUE_AT} <= :now and customer_id not in (:ids)
+    order by ${DUE_AT} limit :limit`,
     'text',
-    { postgres: `${select} and customer_id <> all (cast(:ids as text[])) order by ${DUE_AT} limit :limit` },
   );
-};
 const WAITING_FAST = waiting(0);
 const WAITING_SLOW = waiting(1);
 
 /** Webhooks that may be attempted now, the one that has waited longest first. */
 export async function waitingWebhooks(db: Db, filter: WaitingFilter): Promise<WaitingWebhook[]> {
   const { now, isSlow, passed: ids, limit } = filter;
-  return (await (isSlow ? WAITING_SLOW : WAITING_FAST)(db, { now, ids, limit })).rows;
+  return (isSlow ? WAITING_SLOW : WAITING_FAST).all(db, { now, ids, limit });
 }
 
 const nextDue = (isSlow: number) => `select ${DUE_AT} from webhooks
@@ -59,7 +56,7 @@ const NEXT_DUE = statement<{ now: number }, { fast: number | null; slow: number 
  * @returns milliseconds since the epoch; null when there is none
  */
 export async function nextDueAfter(db: Db, now: number): Promise<number | null> {
-  const { fast = null, slow = null } = (await NEXT_DUE(db, { now })).rows[0] ?? {};
+  const { fast = null, slow = null } = (await NEXT_DUE.first(db, { now })) ?? {};
   if (fast === null || slow === null) return fast ?? slow;
   return Math.min(fast, slow);
 }

@@ -1,5 +1,4 @@
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { EventCountersTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
 
@@ -21,7 +20,7 @@ export async function eventNumbers(tx: Tx, owners: readonly string[]): Promise<M
   const known = await knownNumbers(tx, owners);
   const missing = owners.filter((owner) => !known.has(owner));
   if (missing.length === 0) return known;
-  await ADD_MISSING(tx, { ids: missing });
+  await ADD_MISSING.run(tx, { ids: missing });
   return knownNumbers(tx, owners);
 }
 
@@ -31,7 +30,7 @@ const KNOWN = listStatement<Owners, EventCountersTable>(
 );
 
 async function knownNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await KNOWN(tx, { ids: owners });
+  const rows = await KNOWN.all(tx, { ids: owners });
   return new Map(rows.map((row) => [row.customer_id, row.seq]));
 }
 
@@ -40,5 +39,5 @@ const SAVE = statement<{ owner: string; seq: number }>(
 );
 
 export async function saveEventNumbers(tx: Tx, numbers: ReadonlyMap<string, number>): Promise<void> {
-  for (const [owner, seq] of numbers) await SAVE(tx, { owner, seq });
+  for (const [owner, seq] of numbers) await SAVE.run(tx, { owner, seq });
 }

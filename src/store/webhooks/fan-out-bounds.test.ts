@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import * as world from '../../../test/support/store/fan-out-world.ts';
 import { settle, withStore } from '../../../test/support/store/fixtures.ts';
+import { findRows, query, updateRows } from '../../../test/support/store/rows.ts';
 import { pruneLog } from '../log/change-log.ts';
 import type { Store } from '../store.ts';
 import { eventNumbers } from './event-counters.ts';
@@ -80,11 +81,12 @@ onEachEngine((create) => {
       now += 1;
       assert.equal(await statuses(3), 'ppddddd');
       await store.write((tx) =>
-        tx
-          .updateTable('webhook_deliveries')
-          .set({ status: 'succeeded', next_attempt_at: null, body: null })
-          .where('seq', '=', 1)
-          .execute(),
+        updateRows(
+          tx,
+          'webhook_deliveries',
+          { status: 'succeeded', next_attempt_at: null, body: null },
+          { seq: 1 },
+        ),
       );
       assert.equal(await statuses(1), 'spdddddp');
     });
@@ -147,7 +149,7 @@ onEachEngine((create) => {
       // Twelve batches were read.
       assert.ok(writes >= 1 && writes < 12);
       assert.deepEqual(fanout.units, []);
-      const counters = await store.read.selectFrom('event_counters').selectAll().execute();
+      const counters = await findRows(store.read, 'event_counters');
       assert.deepEqual(counters, []);
     });
 
@@ -164,11 +166,11 @@ onEachEngine((create) => {
       await fanout.pass(true);
       // As the backup had it: one change read, one not yet, and the others never made.
       await store.write(async (tx) => {
-        await tx.deleteFrom('change_log').where('seq', '>', 3).execute();
-        await tx.updateTable('feed_head').set({ seq: 3 }).execute();
-        await tx.updateTable('feed_cursors').set({ seq: 2 }).execute();
-        await tx.updateTable('event_counters').set({ seq: 1 }).execute();
-        await tx.deleteFrom('webhook_deliveries').where('seq', '>', 1).execute();
+        await query(tx, 'delete from change_log where seq > 3');
+        await updateRows(tx, 'feed_head', { seq: 3 });
+        await updateRows(tx, 'feed_cursors', { seq: 2 });
+        await updateRows(tx, 'event_counters', { seq: 1 });
+        await query(tx, 'delete from webhook_deliveries where seq > 1');
       });
       await fanout.pass(false);
       assert.equal(fanout.errors.length, 2);
@@ -184,7 +186,7 @@ onEachEngine((create) => {
       const home = await world.settlePaying(store, 'acme');
       const hook = await world.addHook(store, home);
       await world.append(store, world.deletions(home, world.numbered(1_203)));
-      await store.write((tx) => tx.deleteFrom('change_log').where('seq', '<=', 1_201).execute());
+      await store.write((tx) => query(tx, 'delete from change_log where seq <= 1201'));
       await world.testFanout(store).pass(false);
       assert.deepEqual(await world.toldOf(store, hook), [
         '1 record.deleted k1202.doc.acme.v1',
@@ -244,7 +246,7 @@ onEachEngine((create) => {
       const untouched = await world.addHook(store, home, { namespaces: '["none"]' });
       await world.append(store, world.deletions(home, ['k']));
       await world.testFanout(store).pass(false);
-      const rows = await store.read.selectFrom('webhooks').select(['id', 'next_due_at']).execute();
+      const rows = await findRows(store.read, 'webhooks', { columns: ['id', 'next_due_at'] });
       const at = new Map(rows.map((row) => [row.id, row.next_due_at]));
       assert.deepEqual(
         hooks.map((hook) => at.get(hook)),

@@ -3,9 +3,7 @@ import type { Tier } from '../../base/tiers.ts';
 import type { Change } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
 import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';
-import { rowInsert } from '../engine/insert-rows.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, rowInsert, statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { ChangeLogTable, WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
@@ -19,7 +17,7 @@ const LAST_CHANGE = statement<{ seq: number; until: number }, { last: number | n
 
 /** The last change after `seq`, of `size` at most; null when there is none. */
 export async function lastChange(db: Db, seq: number, size: number): Promise<number | null> {
-  const { rows } = await LAST_CHANGE(db, { seq, until: seq + size });
+  const rows = await LAST_CHANGE.all(db, { seq, until: seq + size });
   return rows[0]?.last ?? null;
 }
 
@@ -44,7 +42,7 @@ const CUSTOMERS_CONCERNED = statement<
  * @returns how many enabled webhooks each of them has
  */
 export async function customersConcerned(db: Db, after: number, until: number): Promise<Map<string, number>> {
-  const { rows } = await CUSTOMERS_CONCERNED(db, { after, until });
+  const rows = await CUSTOMERS_CONCERNED.all(db, { after, until });
   return new Map(rows.map((row) => [row.customer_id, row.count]));
 }
 
@@ -69,7 +67,7 @@ export async function changesOf(
   until: number,
   limit: number,
 ): Promise<Change[]> {
-  const { rows } = await CHANGES_OF(tx, { ids: owners, after, until, limit });
+  const rows = await CHANGES_OF.all(tx, { ids: owners, after, until, limit });
   return rows.map(decodeChange);
 }
 
@@ -98,7 +96,7 @@ const HOLD_ENABLED = listStatement<{ ids: readonly string[] }, TargetRow>(
  * theirs is sent off or settled, while the unit counts what waits.
  */
 export async function holdEnabled(tx: Tx, owners: readonly string[]): Promise<TargetRow[]> {
-  return (await HOLD_ENABLED(tx, { ids: owners })).rows;
+  return HOLD_ENABLED.all(tx, { ids: owners });
 }
 
 const COUNT_WAITING = listStatement<{ ids: readonly string[] }, { webhook_id: string; count: number }>(
@@ -109,7 +107,7 @@ const COUNT_WAITING = listStatement<{ ids: readonly string[] }, { webhook_id: st
 
 /** How many deliveries of each webhook wait; no entry for none. */
 export async function countWaiting(tx: Tx, ids: readonly string[]): Promise<Map<string, number>> {
-  const { rows } = await COUNT_WAITING(tx, { ids });
+  const rows = await COUNT_WAITING.all(tx, { ids });
   return new Map(rows.map((row) => [row.webhook_id, row.count]));
 }
 
@@ -126,7 +124,7 @@ const DROPPED_SINCE = statement<{ id: string; since: number; limit: number }, Dr
 
 /** The newest dropped deliveries of a webhook made after `since`, up to `limit`: how many, and when the oldest was made. */
 export async function droppedSince(tx: Tx, id: string, since: number, limit: number): Promise<Dropped> {
-  return (await DROPPED_SINCE(tx, { id, since, limit })).rows[0] ?? { count: 0, oldest: null };
+  return (await DROPPED_SINCE.first(tx, { id, since, limit })) ?? { count: 0, oldest: null };
 }
 
 const INSERT_DELIVERIES = rowInsert('webhook_deliveries', {
@@ -178,7 +176,7 @@ const SET_DUE_BY = listStatement<{ ids: readonly string[]; at: number }>(
 
 /** Something of these webhooks, which the unit holds, is due at `at`. Wakes the dispatchers. */
 export async function setDueBy(tx: Tx, ids: readonly string[], at: number): Promise<void> {
-  await SET_DUE_BY(tx, { ids, at });
+  await SET_DUE_BY.run(tx, { ids, at });
   markWork(tx, 'deliveries');
 }
 
@@ -200,7 +198,7 @@ const POSITION = statement<object, { head: number; cursor: number; oldest: numbe
 
 /** All of one moment. */
 export async function fanOutPosition(db: Db): Promise<FanOutPosition> {
-  const row = cursorOf((await POSITION(db, {})).rows);
+  const row = cursorOf(await POSITION.all(db, {}));
   return { ...row, oldest: row.oldest ?? row.head + 1 };
 }
 
@@ -211,7 +209,7 @@ const LOCK_CURSOR = statement<object, { readonly seq: number; readonly at: numbe
 
 /** Reads the cursor and holds it until the unit ends: one unit at a time enqueues, on the whole database. */
 export async function lockCursor(tx: Tx): Promise<{ readonly seq: number; readonly at: number }> {
-  return cursorOf((await LOCK_CURSOR(tx, {})).rows);
+  return cursorOf(await LOCK_CURSOR.all(tx, {}));
 }
 
 function cursorOf<R>([row]: readonly R[]): R {
@@ -225,7 +223,7 @@ const MOVE = statement<{ seq: number; at: number }>(
 
 /** Of a cursor that the unit holds. */
 export async function moveCursor(tx: Tx, seq: number, at: number): Promise<void> {
-  await MOVE(tx, { seq, at });
+  await MOVE.run(tx, { seq, at });
 }
 
 const ADVANCE = statement<{ seq: number }>(
@@ -234,7 +232,7 @@ const ADVANCE = statement<{ seq: number }>(
 
 /** Up to `seq` nothing was to be enqueued. Never moves it back. */
 export async function advanceCursor(tx: Tx, seq: number): Promise<void> {
-  await ADVANCE(tx, { seq });
+  await ADVANCE.run(tx, { seq });
 }
 
 const REWIND = statement<object>(
@@ -244,5 +242,5 @@ const REWIND = statement<object>(
 
 /** Takes a cursor that stands after the end of the log back to it. */
 export async function rewindCursor(tx: Tx): Promise<void> {
-  await REWIND(tx, {});
+  await REWIND.run(tx, {});
 }

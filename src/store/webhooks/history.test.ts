@@ -8,6 +8,7 @@ import {
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 import { forgetOld } from '../../control/webhooks/loops.ts';
 
 const { signal } = new AbortController();
@@ -25,11 +26,12 @@ onEachEngine((create) => {
         await enqueue(store, full, 2, 2);
         await enqueue(store, waiting, 1, 1);
         await store.write(async (tx) => {
-          await tx
-            .updateTable('webhook_deliveries')
-            .set({ status: 'succeeded', next_attempt_at: null, body: null })
-            .where('webhook_id', '=', full)
-            .execute();
+          await updateRows(
+            tx,
+            'webhook_deliveries',
+            { status: 'succeeded', next_attempt_at: null, body: null },
+            { webhook_id: full },
+          );
         });
         await forgetOld(store, 2, signal);
         assert.deepEqual(

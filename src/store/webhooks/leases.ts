@@ -1,6 +1,5 @@
 import type { Tier } from '../../base/tiers.ts';
-import { listStatement } from '../engine/list-statement.ts';
-import { statement } from '../engine/statement.ts';
+import { listStatement, statement } from '../engine/statement.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Tx } from '../store.ts';
 
@@ -36,7 +35,7 @@ const HOLD_CLAIMABLE = listStatement<{ ids: readonly string[]; now: number }, He
  * caller leases each with `saveLease`, in the same unit.
  */
 export async function holdClaimable(tx: Tx, now: number, ids: readonly string[]): Promise<HeldWebhook[]> {
-  return (await HOLD_CLAIMABLE(tx, { ids, now })).rows;
+  return HOLD_CLAIMABLE.all(tx, { ids, now });
 }
 
 const HOLD_CLAIMED = statement<{ id: string; claim: string }, HeldWebhook>(
@@ -47,27 +46,18 @@ const HOLD_CLAIMED = statement<{ id: string; claim: string }, HeldWebhook>(
 
 /** Locks a webhook that is leased under this name; null when the lease has another name, or the webhook is gone. */
 export async function holdClaimed(tx: Tx, id: string, claim: string): Promise<HeldWebhook | null> {
-  return (await HOLD_CLAIMED(tx, { id, claim })).rows[0] ?? null;
+  return HOLD_CLAIMED.first(tx, { id, claim });
 }
+
+const DISABLE = statement<{ id: string; failures: number; now: number }>(
+  `update webhooks set enabled = 0, failure_count = :failures, rests_until = 0, claim = null, claimed_delivery = null,
+    claimed_until = 0, served_at = :now, next_due_at = null, notice_due_at = :now, disabled_by = 'failures'
+  where id = :id`,
+);
 
 /** Disables a webhook that this unit holds, and ends its lease. @param failures that it has now, in a row */
 export async function disableWebhook(tx: Tx, id: string, failures: number, now: number): Promise<void> {
-  await tx
-    .updateTable('webhooks')
-    .set({
-      enabled: 0,
-      failure_count: failures,
-      rests_until: 0,
-      claim: null,
-      claimed_delivery: null,
-      claimed_until: 0,
-      served_at: now,
-      next_due_at: null,
-      notice_due_at: now,
-      disabled_by: 'failures',
-    })
-    .where('id', '=', id)
-    .execute();
+  await DISABLE.run(tx, { id, failures, now });
 }
 
 type Lease = Pick<
@@ -90,7 +80,7 @@ const SAVE_LEASE = statement<Lease>(
 
 /** Leases a webhook that this unit has locked, or renews its lease, for an attempt that starts now. */
 export async function saveLease(tx: Tx, lease: Lease): Promise<void> {
-  await SAVE_LEASE(tx, lease);
+  await SAVE_LEASE.run(tx, lease);
 }
 
 type Release = Pick<
@@ -108,5 +98,5 @@ const END_LEASE = statement<Release>(
 
 /** Ends the lease of a webhook that this unit has locked. */
 export async function endLease(tx: Tx, release: Release): Promise<void> {
-  await END_LEASE(tx, release);
+  await END_LEASE.run(tx, release);
 }

@@ -23,51 +23,54 @@ const NEXT_NOTICE = statement<object, { notice_due_at: number }>(
 
 /** When the next notice falls due, the past included; null when there is none. */
 export async function nextNoticeAt(db: Db): Promise<number | null> {
-  return (await NEXT_NOTICE(db, {})).rows[0]?.notice_due_at ?? null;
+  return (await NEXT_NOTICE.first(db, {}))?.notice_due_at ?? null;
 }
+
+interface TakenRow {
+  readonly id: string;
+  readonly name: string;
+  readonly customer_id: string;
+  readonly tier: Tier;
+  readonly failure_count: number;
+  readonly served_at: number;
+  readonly disabled_by: 'failures' | 'tier' | null;
+  readonly email: string;
+}
+
+const NEXT_DUE = statement<{ now: number }, TakenRow>(
+  `select w.id, w.name, w.customer_id, c.tier, w.failure_count, w.served_at, w.disabled_by,
+    ${firstOwner('w.customer_id')} as email
+  from webhooks as w join customers as c on c.id = w.customer_id
+  where w.notice_due_at <= :now order by w.notice_due_at limit 1`,
+  { lock: 'for no key update of w skip locked' },
+);
+const POSTPONE = statement<{ id: string; until: number }>(
+  'update webhooks set notice_due_at = :until where id = :id',
+);
+const COUNT_PAUSED = statement<{ customerId: string }, { count: number }>(
+  "select count(*) as count from webhooks where customer_id = :customerId and enabled = 0 and disabled_by = 'tier'",
+);
 
 /**
  * Takes a due notice and postpones it to `until`, so that no other process sends it before. If this process dies, the notice is sent then.
  */
 export async function takeNotice(tx: Tx, now: number, until: number): Promise<DueNotice | null> {
-  const row = await tx
-    .selectFrom('webhooks as w')
-    .innerJoin('customers as c', 'c.id', 'w.customer_id')
-    .select(['w.id', 'w.name', 'w.customer_id', 'c.tier', 'w.failure_count', 'w.served_at', 'w.disabled_by'])
-    .select((webhook) => firstOwner(webhook.ref('w.customer_id')).as('email'))
-    .where('w.notice_due_at', '<=', now)
-    .orderBy('w.notice_due_at')
-    .limit(1)
-    .forNoKeyUpdate('w')
-    .skipLocked()
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  await tx.updateTable('webhooks').set({ notice_due_at: until }).where('id', '=', row.id).execute();
-  const { id: webhookId, name, email, tier, failure_count: failures } = row;
-  const paused = row.disabled_by === 'tier' ? await countPaused(tx, row.customer_id) : 0;
-  return { webhookId, name, email, failures, tier, paused, disabledAt: row.served_at };
+  const row = await NEXT_DUE.first(tx, { now });
+  if (row === null) return null;
+  const { id: webhookId, name, email, tier, failure_count: failures, customer_id: customerId } = row;
+  await POSTPONE.run(tx, { id: webhookId, until });
+  const paused = row.disabled_by === 'tier' ? await COUNT_PAUSED.first(tx, { customerId }) : null;
+  return { webhookId, name, email, failures, tier, paused: paused?.count ?? 0, disabledAt: row.served_at };
 }
+
+const MOVE = statement<{ id: string; taken: number; to: number | null }>(
+  'update webhooks set notice_due_at = :to where id = :id and notice_due_at = :taken',
+);
 
 /**
  * Moves a notice that was taken until `taken` to another time, or to null, which ends it. Does nothing when the webhook
  * was enabled, or disabled again, since then.
  */
 export async function moveNotice(tx: Tx, webhookId: string, taken: number, to: number | null): Promise<void> {
-  await tx
-    .updateTable('webhooks')
-    .set({ notice_due_at: to })
-    .where('id', '=', webhookId)
-    .where('notice_due_at', '=', taken)
-    .execute();
-}
-
-async function countPaused(tx: Tx, customerId: string): Promise<number> {
-  const { count } = await tx
-    .selectFrom('webhooks')
-    .select((webhook) => webhook.fn.countAll<number>().as('count'))
-    .where('customer_id', '=', customerId)
-    .where('enabled', '=', 0)
-    .where('disabled_by', '=', 'tier')
-    .executeTakeFirstOrThrow();
-  return count;
+  await MOVE.run(tx, { id: webhookId, taken, to });
 }

@@ -1,14 +1,18 @@
 import type { Tier } from '../../base/tiers.ts';
+import { statement } from '../engine/statement.ts';
 import type { Db } from '../store.ts';
 
+interface Owner {
+  readonly id: string;
+  readonly tier: Tier;
+}
+
+const FIND = statement<{ namespace: string }, Owner>(
+  `select c.id, c.tier from namespaces as n join customers as c on c.id = n.customer_id
+  where n.name = :namespace and n.closing = 0`,
+);
+
 /** The customer who owns the namespace of this name; null when there is no such namespace. */
-export async function findOwner(db: Db, namespace: string): Promise<{ id: string; tier: Tier } | null> {
-  const row = await db
-    .selectFrom('namespaces as n')
-    .innerJoin('customers as c', 'c.id', 'n.customer_id')
-    .select(['c.id', 'c.tier'])
-    .where('n.name', '=', namespace)
-    .where('n.closing', '=', 0)
-    .executeTakeFirst();
-  return row ?? null;
+export function findOwner(db: Db, namespace: string): Promise<Owner | null> {
+  return FIND.first(db, { namespace });
 }

@@ -12,6 +12,7 @@ import {
   WRONG,
 } from '../../../test/support/store/dispatch-units.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
+import { updateRows } from '../../../test/support/store/rows.ts';
 
 /** A unit that settles an attempt and runs again, because the reply to its commit was lost. */
 onEachEngine((create) => {
@@ -64,9 +65,7 @@ onEachEngine((create) => {
       const first = await claimOne(store);
       const { next } = (await settle(store, first, RIGHT, { goOn: true }))!;
       const end = { status: 'failed', error: 'webhook_disabled', next_attempt_at: null, body: null } as const;
-      await store.write((tx) =>
-        tx.updateTable('webhook_deliveries').set(end).where('id', '=', next!.deliveryId).execute(),
-      );
+      await store.write((tx) => updateRows(tx, 'webhook_deliveries', end, { id: next!.deliveryId }));
       const again = await settle(store, first, RIGHT, { goOn: true });
       assert.equal(Buffer.from(again!.next!.body).toString(), '{"seq":3}');
       has((await deliveriesOf(store, id))[2], { attempts: 1 });

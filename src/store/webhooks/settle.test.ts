@@ -19,6 +19,7 @@ import {
   WRONG,
 } from '../../../test/support/store/dispatch-units.ts';
 import { onEachEngine } from '../../../test/support/store/engines.ts';
+import { deleteRows, insertRows, updateRows } from '../../../test/support/store/rows.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { cancelAttempt } from '../../control/webhooks/attempts.ts';
 import type { AttemptResult } from '../../control/webhooks/send-attempt.ts';
@@ -141,7 +142,7 @@ onEachEngine((create) => {
         has(await webhookOf(store, id), { ...hook, claim: null, claimed_until: 0, served_at: NOW }, title);
         assert.equal(settled?.status, delivery.status, title);
         assert.equal(settled?.isDisabled, hook.enabled === 0, title);
-        await store.write((tx) => tx.deleteFrom('webhooks').where('id', '=', id).execute());
+        await store.write((tx) => deleteRows(tx, 'webhooks', { id }));
       }
     });
 
@@ -158,7 +159,7 @@ onEachEngine((create) => {
     one('reads url and secret again for the next delivery', 2, async (store) => {
       const first = await claimOne(store);
       const change = { url: 'https://new.test/', signing_secret: Buffer.from('new') };
-      await store.write((tx) => tx.updateTable('webhooks').set(change).execute());
+      await store.write((tx) => updateRows(tx, 'webhooks', change));
       const { next } = (await settle(store, first, RIGHT, { goOn: true }))!;
       assert.equal(next!.url, 'https://new.test/');
       assert.equal(Buffer.from(next!.encryptedSecret).toString(), 'new');
@@ -225,9 +226,7 @@ onEachEngine((create) => {
     one('of a delivery that was ended meanwhile writes nothing and goes on', 2, async (store, id) => {
       const turn = await claimOne(store);
       const end = { status: 'failed', error: 'webhook_disabled', next_attempt_at: null, body: null } as const;
-      await store.write((tx) =>
-        tx.updateTable('webhook_deliveries').set(end).where('id', '=', turn.deliveryId).execute(),
-      );
+      await store.write((tx) => updateRows(tx, 'webhook_deliveries', end, { id: turn.deliveryId }));
       const settled = await settle(store, turn, WRONG, { goOn: true });
       assert.equal(settled!.status, null);
       assert.ok(settled!.next !== null);
@@ -252,10 +251,10 @@ onEachEngine((create) => {
 
     one('of a webhook that was disabled or deleted meanwhile writes nothing', 1, async (store, id) => {
       const turn = await claimOne(store);
-      await store.write((tx) => tx.updateTable('webhooks').set({ enabled: 0 }).execute());
+      await store.write((tx) => updateRows(tx, 'webhooks', { enabled: 0 }));
       assert.equal(await settle(store, turn, RIGHT), null);
       has((await deliveriesOf(store, id))[0], { status: 'pending' });
-      await store.write((tx) => tx.deleteFrom('webhooks').where('id', '=', id).execute());
+      await store.write((tx) => deleteRows(tx, 'webhooks', { id }));
       assert.equal(await settle(store, turn, RIGHT), null);
     });
 
@@ -278,10 +277,11 @@ onEachEngine((create) => {
       const other = await open();
       await other.write(async (tx) => {
         // The row of the delivery names the webhook and so holds it, a little.
-        await tx
-          .insertInto('webhook_deliveries')
-          .values({ ...(await deliveriesOf(store, id))[0]!, id: 'another', seq: 2 })
-          .execute();
+        await insertRows(tx, 'webhook_deliveries', {
+          ...(await deliveriesOf(store, id))[0]!,
+          id: 'another',
+          seq: 2,
+        });
         assert.equal((await settle(store, turn, RIGHT))?.status, 'succeeded');
       });
     });

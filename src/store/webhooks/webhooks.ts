@@ -1,5 +1,4 @@
-import { type Insertable, sql } from 'kysely';
-import { statement } from '../engine/statement.ts';
+import { insertText, listStatement, statement } from '../engine/statement.ts';
 import { markWork } from '../engine/unit-marks.ts';
 import type { WebhooksTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
@@ -24,46 +23,46 @@ export const NEVER_SERVED = {
 } as const satisfies Partial<WebhooksTable>;
 
 /** Its deletion has not started. Once it has, the owner no longer sees the webhook, though rows of it may be left. */
-const EXISTS = sql<boolean>`(cleanup is null or cleanup <> 'delete')`;
+const EXISTS = "(cleanup is null or cleanup <> 'delete')";
 
-export async function insertWebhook(tx: Tx, webhook: Insertable<WebhooksTable>): Promise<void> {
-  await tx.insertInto('webhooks').values(webhook).execute();
+const INSERT = statement<WebhookRow>(
+  insertText(
+    'webhooks',
+    `id, customer_id, name, url, events, namespaces, enabled, failure_count, last_triggered_at, secret_digest,
+    signing_secret, starts_after, next_due_at, rests_until, claim, claimed_delivery, claimed_until, served_at,
+    last_attempt_ms, attempt_minutes, notice_due_at, disabled_by, cleanup, created_at, created_by`,
+  ),
+);
+
+export async function insertWebhook(tx: Tx, webhook: WebhookRow): Promise<void> {
+  await INSERT.run(tx, webhook);
 }
 
-export async function findWebhook(db: Db, id: string, customerId: string): Promise<WebhookRow | null> {
-  const row = await db
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('id', '=', id)
-    .where('customer_id', '=', customerId)
-    .where(EXISTS)
-    .executeTakeFirst();
-  return row ?? null;
+interface OfCustomer {
+  readonly id: string;
+  readonly customerId: string;
+}
+
+const ONE = `select * from webhooks where id = :id and customer_id = :customerId and ${EXISTS}`;
+const FIND = statement<OfCustomer, WebhookRow>(ONE);
+const LOCK = statement<OfCustomer, WebhookRow>(ONE, { lock: 'for update' });
+
+export function findWebhook(db: Db, id: string, customerId: string): Promise<WebhookRow | null> {
+  return FIND.first(db, { id, customerId });
 }
 
 /** Reads a webhook and locks its row until the unit ends: no other unit claims it or settles a delivery meanwhile. */
-export async function lockWebhook(tx: Tx, id: string, customerId: string): Promise<WebhookRow | null> {
-  const row = await tx
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('id', '=', id)
-    .where('customer_id', '=', customerId)
-    .where(EXISTS)
-    .forUpdate()
-    .executeTakeFirst();
-  return row ?? null;
+export function lockWebhook(tx: Tx, id: string, customerId: string): Promise<WebhookRow | null> {
+  return LOCK.first(tx, { id, customerId });
 }
+
+const LIST = statement<{ customerId: string }, WebhookRow>(
+  `select * from webhooks where customer_id = :customerId and ${EXISTS} order by created_at, id`,
+);
 
 /** A customer's webhooks, oldest first. */
 export function listWebhooks(db: Db, customerId: string): Promise<WebhookRow[]> {
-  return db
-    .selectFrom('webhooks')
-    .selectAll()
-    .where('customer_id', '=', customerId)
-    .where(EXISTS)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
+  return LIST.all(db, { customerId });
 }
 
 const IDS = statement<{ after: string; limit: number }, { id: string }>(
@@ -72,18 +71,16 @@ const IDS = statement<{ after: string; limit: number }, { id: string }>(
 
 /** Ids of all webhooks after `after`, in order. */
 export async function webhookIds(db: Db, after: string, limit: number): Promise<string[]> {
-  const { rows } = await IDS(db, { after, limit });
+  const rows = await IDS.all(db, { after, limit });
   return rows.map(({ id }) => id);
 }
 
+const COUNT = statement<{ customerId: string }, { count: number }>(
+  `select count(*) as count from webhooks where customer_id = :customerId and ${EXISTS}`,
+);
+
 export async function countWebhooks(db: Db, customerId: string): Promise<number> {
-  const { count } = await db
-    .selectFrom('webhooks')
-    .select((webhook) => webhook.fn.countAll<number>().as('count'))
-    .where('customer_id', '=', customerId)
-    .where(EXISTS)
-    .executeTakeFirstOrThrow();
-  return count;
+  return (await COUNT.first(db, { customerId }))?.count ?? 0;
 }
 
 /** The columns that the customer's requests change. Deliveries change the others. */
@@ -109,54 +106,76 @@ export type WebhookUpdate = Partial<
   >
 >;
 
+const UPDATE = statement<WebhookRow>(
+  `update webhooks set name = :name, url = :url, events = :events, namespaces = :namespaces, enabled = :enabled,
+    failure_count = :failure_count, secret_digest = :secret_digest, signing_secret = :signing_secret,
+    starts_after = :starts_after, next_due_at = :next_due_at, rests_until = :rests_until, claim = :claim,
+    notice_due_at = :notice_due_at, disabled_by = :disabled_by, cleanup = :cleanup,
+    claimed_delivery = :claimed_delivery
+  where id = :id`,
+);
+
 /**
  * Wakes the dispatchers when the webhook then has something due.
- * @param change at least one column
- * @returns the webhook after the change, which must be there
+ * @param webhook as the unit has locked it
+ * @returns the webhook after the change
  */
-export function updateWebhook(tx: Tx, id: string, change: WebhookUpdate): Promise<WebhookRow> {
+export async function updateWebhook(tx: Tx, webhook: WebhookRow, change: WebhookUpdate): Promise<WebhookRow> {
   if (change.next_due_at != null) markWork(tx, 'deliveries');
-  return tx.updateTable('webhooks').set(change).where('id', '=', id).returningAll().executeTakeFirstOrThrow();
+  const changed = { ...webhook, ...change };
+  await UPDATE.run(tx, changed);
+  return changed;
 }
 
+const DELETE = statement<{ id: string }>('delete from webhooks where id = :id');
+
 export async function deleteWebhookRow(tx: Tx, id: string): Promise<void> {
-  await tx.deleteFrom('webhooks').where('id', '=', id).execute();
+  await DELETE.run(tx, { id });
 }
 
 export type CleanupTask = NonNullable<WebhooksTable['cleanup']>;
 
 /** What ends every delivery of a webhook at once: nothing is enqueued, claimed or settled for it any more. */
-const CLOSED = { enabled: 0, next_due_at: null, claim: null, claimed_delivery: null } as const;
+const CLOSED = 'enabled = 0, next_due_at = null, claim = null, claimed_delivery = null, notice_due_at = null';
+
+const CLOSE = statement<{ id: string }>(`update webhooks set ${CLOSED}, cleanup = 'delete' where id = :id`);
 
 /** Starts the deletion of a webhook that the unit has locked. Its owner no longer sees it; later units delete its rows. */
 export async function closeWebhook(tx: Tx, id: string): Promise<void> {
-  await tx
-    .updateTable('webhooks')
-    .set({ ...CLOSED, notice_due_at: null, cleanup: 'delete' })
-    .where('id', '=', id)
-    .execute();
+  await CLOSE.run(tx, { id });
 }
+
+const CLOSE_ALL = statement<{ customerId: string }>(
+  `update webhooks set ${CLOSED}, cleanup = 'delete' where customer_id = :customerId`,
+);
 
 /** Starts the deletion of every webhook of a customer whose row the unit holds. */
 export async function closeWebhooks(tx: Tx, customerId: string): Promise<void> {
-  await tx
-    .updateTable('webhooks')
-    .set({ ...CLOSED, notice_due_at: null, cleanup: 'delete' })
-    .where('customer_id', '=', customerId)
-    .execute();
+  await CLOSE_ALL.run(tx, { customerId });
 }
+
+const PAUSE_OF = statement<{ customerId: string; userId: string }>(
+  `update webhooks set ${CLOSED}, cleanup = 'end_waiting'
+  where customer_id = :customerId and created_by = :userId and enabled = 1 and ${EXISTS}`,
+);
 
 /** Disables the webhooks that a user made for a customer whose row the unit holds. Later units end their waiting deliveries. */
 export async function pauseWebhooksOf(tx: Tx, customerId: string, userId: string): Promise<void> {
-  await tx
-    .updateTable('webhooks')
-    .set({ ...CLOSED, notice_due_at: null, cleanup: 'end_waiting' })
-    .where('customer_id', '=', customerId)
-    .where('created_by', '=', userId)
-    .where('enabled', '=', 1)
-    .where(EXISTS)
-    .execute();
+  await PAUSE_OF.run(tx, { customerId, userId });
 }
+
+const LOCK_ALL = statement<{ customerId: string }, Pick<WebhookRow, 'id' | 'enabled'>>(
+  `select id, enabled from webhooks where customer_id = :customerId and ${EXISTS} order by created_at, id`,
+  { lock: 'for update' },
+);
+const PAUSE = listStatement<{ ids: readonly string[]; now: number }>(
+  `update webhooks set ${CLOSED}, served_at = :now, disabled_by = 'tier', cleanup = 'end_waiting'
+  where id in (:ids)`,
+  'text',
+);
+const NOTIFY = statement<{ id: string; now: number }>(
+  'update webhooks set notice_due_at = :now where id = :id',
+);
 
 /**
  * Pauses the enabled webhooks of a customer beyond the oldest `quota`; the newest of them carries the notice for the owner.
@@ -168,25 +187,12 @@ export async function pauseWebhooksAbove(
   quota: number,
   now: number,
 ): Promise<void> {
-  const rows = await tx
-    .selectFrom('webhooks')
-    .select(['id', 'enabled'])
-    .where('customer_id', '=', customerId)
-    .where(EXISTS)
-    .orderBy('created_at')
-    .orderBy('id')
-    .forUpdate()
-    .execute();
+  const rows = await LOCK_ALL.all(tx, { customerId });
   const paused = rows.slice(quota).filter(({ enabled }) => enabled === 1);
   const newest = paused.at(-1);
   if (newest === undefined) return;
-  const ids = paused.map(({ id }) => id);
-  await tx
-    .updateTable('webhooks')
-    .set({ ...CLOSED, served_at: now, disabled_by: 'tier', notice_due_at: null, cleanup: 'end_waiting' })
-    .where('id', 'in', ids)
-    .execute();
-  await tx.updateTable('webhooks').set({ notice_due_at: now }).where('id', '=', newest.id).execute();
+  await PAUSE.run(tx, { ids: paused.map(({ id }) => id), now });
+  await NOTIFY.run(tx, { id: newest.id, now });
 }
 
 type ToClean = Pick<WebhooksTable, 'id'> & { readonly cleanup: CleanupTask };
@@ -197,31 +203,32 @@ const TO_CLEAN = statement<{ after: string; limit: number }, ToClean>(
 
 /** Webhooks after `after` that have something left to do, in order of their ids. */
 export async function webhooksToClean(db: Db, after: string, limit: number): Promise<ToClean[]> {
-  return (await TO_CLEAN(db, { after, limit })).rows;
+  return TO_CLEAN.all(db, { after, limit });
 }
+
+const HOLD_FOR = statement<{ id: string; task: CleanupTask }, { id: string }>(
+  'select id from webhooks where id = :id and cleanup = :task',
+  { lock: 'for update' },
+);
 
 /** Holds a webhook until the unit ends. @returns false when this task is not left to do */
 export async function holdForCleanup(tx: Tx, id: string, task: CleanupTask): Promise<boolean> {
-  const row = await tx
-    .selectFrom('webhooks')
-    .select('id')
-    .where('id', '=', id)
-    .where('cleanup', '=', task)
-    .forUpdate()
-    .executeTakeFirst();
-  return row !== undefined;
+  return (await HOLD_FOR.first(tx, { id, task })) !== null;
 }
 
+const SET_CLEANUP = statement<{ id: string; cleanup: CleanupTask | null }>(
+  'update webhooks set cleanup = :cleanup where id = :id',
+);
+
 export async function setCleanup(tx: Tx, id: string, cleanup: CleanupTask | null): Promise<void> {
-  await tx.updateTable('webhooks').set({ cleanup }).where('id', '=', id).execute();
+  await SET_CLEANUP.run(tx, { id, cleanup });
 }
+
+const HEAD = statement<object, { seq: number }>('select seq from feed_head where id = 1');
 
 /** The `seq` of the last committed change. A new webhook gets events of later changes only. */
 export async function feedHead(tx: Tx): Promise<number> {
-  const { seq } = await tx
-    .selectFrom('feed_head')
-    .select('seq')
-    .where('id', '=', 1)
-    .executeTakeFirstOrThrow();
-  return seq;
+  const head = await HEAD.first(tx, {});
+  if (head === null) throw new Error('the database has lost its sequence number (table feed_head)');
+  return head.seq;
 }

@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { ChangeBody } from '../../../src/protocol/change.ts';
 import { appendChanges, pruneLog } from '../../../src/store/log/change-log.ts';
+import { upsertRecords } from '../../../src/store/records/records.ts';
 import type { Tx } from '../../../src/store/store.ts';
 import { insertUser } from '../../../src/store/tables/users.ts';
 import { advanceCursor } from '../../../src/store/webhooks/fan-out.ts';
 import type { TestDatabase } from '../store/fixtures.ts';
+import { deleteRows, insertRows, oneRow, updateRows } from '../store/rows.ts';
 import type { SourceWorld } from './source-suite.ts';
 
 const USER = randomUUID();
@@ -52,38 +54,28 @@ export async function storeSource(database: TestDatabase, clock: Clock): Promise
 async function writeTables(tx: Tx, body: ChangeBody): Promise<unknown> {
   switch (body.type) {
     case 'namespace.upserted':
-      return tx
-        .insertInto('namespaces')
-        .values({
-          id: body.id,
-          name: body.namespace,
-          customer_id: USER,
-          public_read: Number(body.publicRead),
-          suspended: Number(body.suspended),
-          records_count: body.recordsCount,
-          created_at: body.createdAt,
-          updated_at: body.updatedAt,
-        })
-        .execute();
+      return insertRows(tx, 'namespaces', {
+        id: body.id,
+        name: body.namespace,
+        customer_id: USER,
+        public_read: Number(body.publicRead),
+        suspended: Number(body.suspended),
+        records_count: body.recordsCount,
+        created_at: body.createdAt,
+        updated_at: body.updatedAt,
+      });
     case 'token.minted':
-      return tx
-        .insertInto('query_tokens')
-        .values({
-          id: randomUUID(),
-          namespace_id: await namespaceId(tx, body.namespace),
-          name: 'token',
-          digest: body.digest,
-          expires_at: body.expiresAt,
-          revoked_at: null,
-          created_at: 1,
-        })
-        .execute();
+      return insertRows(tx, 'query_tokens', {
+        id: randomUUID(),
+        namespace_id: await namespaceId(tx, body.namespace),
+        name: 'token',
+        digest: body.digest,
+        expires_at: body.expiresAt,
+        revoked_at: null,
+        created_at: 1,
+      });
     case 'token.revoked':
-      return tx
-        .updateTable('query_tokens')
-        .set({ revoked_at: 2 })
-        .where('digest', '=', body.digest)
-        .execute();
+      return updateRows(tx, 'query_tokens', { revoked_at: 2 }, { digest: body.digest });
     case 'record.upserted': {
       const values = {
         data: Buffer.from(body.data ?? '', 'base64'),
@@ -94,24 +86,16 @@ async function writeTables(tx: Tx, body: ChangeBody): Promise<unknown> {
       };
       const fixed = { resource: body.resource, version: body.version, created_at: 1 };
       const namespace_id = await namespaceId(tx, body.namespace);
-      return tx
-        .insertInto('records')
-        .values({ id: randomUUID(), namespace_id, key: body.key, ...fixed, ...values })
-        .onConflict((conflict) => conflict.column('key').doUpdateSet(values))
-        .execute();
+      return upsertRecords(tx, [{ id: randomUUID(), namespace_id, key: body.key, ...fixed, ...values }]);
     }
     case 'record.deleted':
-      return tx.deleteFrom('records').where('key', '=', body.key).execute();
+      return deleteRows(tx, 'records', { key: body.key });
     default:
       throw new Error(`the suite writes no ${body.type}`);
   }
 }
 
 async function namespaceId(tx: Tx, name: string): Promise<string> {
-  const row = await tx
-    .selectFrom('namespaces')
-    .select('id')
-    .where('name', '=', name)
-    .executeTakeFirstOrThrow();
+  const row = await oneRow(tx, 'namespaces', { columns: ['id'], where: { name } });
   return row.id;
 }

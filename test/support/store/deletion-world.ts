@@ -3,8 +3,10 @@ import { openSessions } from '../../../src/control/accounts/sessions.ts';
 import type { Actor } from '../../../src/http/actor.ts';
 import type { UseCaseDeps } from '../../../src/process/use-case-deps.ts';
 import { appendChanges } from '../../../src/store/log/change-log.ts';
+import { upsertRecords } from '../../../src/store/records/records.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { type Home, upsert } from './fixtures.ts';
+import { query } from './rows.ts';
 
 /** What the use cases are handed, over a store that a test opened. */
 export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDeps {
@@ -53,13 +55,13 @@ export async function fillNamespace(store: Store, home: Home, count: number): Pr
     }));
     await store.write(async (tx) => {
       for (const table of ['customers', 'namespaces'] as const) {
-        await tx
-          .updateTable(table)
-          .set((eb) => ({ records_count: eb('records_count', '+', rows.length) }))
-          .where('id', '=', table === 'customers' ? home.customerId : home.namespaceId)
-          .execute();
+        const id = table === 'customers' ? home.customerId : home.namespaceId;
+        await query(tx, `update ${table} set records_count = records_count + :count where id = :id`, {
+          id,
+          count: rows.length,
+        });
       }
-      await tx.insertInto('records').values(rows).execute();
+      await upsertRecords(tx, rows);
       await appendChanges(
         tx,
         rows.map((row) => upsert(home, row)),

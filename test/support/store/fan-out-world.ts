@@ -10,13 +10,12 @@ import type { Store } from '../../../src/store/store.ts';
 import { lockCursor } from '../../../src/store/webhooks/fan-out.ts';
 import { NEVER_SERVED } from '../../../src/store/webhooks/webhooks.ts';
 import { type Home, settle } from './fixtures.ts';
+import { findRows, insertRows, updateRows } from './rows.ts';
 
 /** A customer of a tier that has webhooks. */
 export async function settlePaying(store: Store, namespace: string, tier: Tier = 'pro'): Promise<Home> {
   const home = await settle(store, namespace);
-  await store.write((tx) =>
-    tx.updateTable('customers').set({ tier }).where('id', '=', home.customerId).execute(),
-  );
+  await store.write((tx) => updateRows(tx, 'customers', { tier }, { id: home.customerId }));
   return home;
 }
 
@@ -38,12 +37,12 @@ export async function addHook(store: Store, home: Home, more: Partial<WebhooksTa
     created_by: null,
     ...more,
   };
-  await store.write((tx) => tx.insertInto('webhooks').values(hook).execute());
+  await store.write((tx) => insertRows(tx, 'webhooks', hook));
   return hook.id;
 }
 
 export const setHook = (store: Store, id: string, change: Partial<WebhooksTable>): Promise<unknown> =>
-  store.write((tx) => tx.updateTable('webhooks').set(change).where('id', '=', id).execute());
+  store.write((tx) => updateRows(tx, 'webhooks', change, { id }));
 
 /** The key of the record of this name in a namespace. */
 export const keyIn = (namespace: string, name: string): string => `${name}.doc.${namespace}.v1`;
@@ -109,13 +108,10 @@ export interface Enqueuement extends WebhookDeliveriesTable {
 
 /** The deliveries of a webhook in the order in which they were made. */
 export async function deliveriesOf(store: Store, hook: string): Promise<Enqueuement[]> {
-  const rows = await store.read
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', hook)
-    .orderBy('seq')
-    .orderBy('id')
-    .execute();
+  const rows = await findRows(store.read, 'webhook_deliveries', {
+    where: { webhook_id: hook },
+    order: 'seq, id',
+  });
   return rows.map((row) => ({
     ...row,
     parsed: row.body === null ? null : (JSON.parse(Buffer.from(row.body).toString()) as Body),

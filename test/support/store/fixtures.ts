@@ -4,6 +4,7 @@ import { appendChanges, type NewChange } from '../../../src/store/log/change-log
 import type { RecordsTable } from '../../../src/store/schema.ts';
 import type { Store, Tx } from '../../../src/store/store.ts';
 import { insertUser } from '../../../src/store/tables/users.ts';
+import { insertRows, query } from './rows.ts';
 
 /** One empty database of either engine, which several stores may open. */
 export interface TestDatabase {
@@ -49,18 +50,15 @@ export async function settle(store: Store, namespace = 'acme'): Promise<Home> {
       created_at: 1,
     } as const;
     await insertUser(tx, user, 'free');
-    await tx
-      .insertInto('namespaces')
-      .values({
-        id: home.namespaceId,
-        name: namespace,
-        customer_id: home.customerId,
-        public_read: 1,
-        suspended: 0,
-        updated_at: 2,
-        ...counted,
-      })
-      .execute();
+    await insertRows(tx, 'namespaces', {
+      id: home.namespaceId,
+      name: namespace,
+      customer_id: home.customerId,
+      public_read: 1,
+      suspended: 0,
+      updated_at: 2,
+      ...counted,
+    });
   });
   return home;
 }
@@ -87,17 +85,13 @@ export async function putRecord(
     updated_at: 1_000,
     ...more,
   };
-  await tx
-    .updateTable('customers')
-    .set((eb) => ({ records_count: eb('records_count', '+', 1) }))
-    .where('id', '=', home.customerId)
-    .execute();
-  await tx
-    .updateTable('namespaces')
-    .set((eb) => ({ records_count: eb('records_count', '+', 1) }))
-    .where('id', '=', home.namespaceId)
-    .execute();
-  await tx.insertInto('records').values(record).execute();
+  for (const [table, id] of [
+    ['customers', home.customerId],
+    ['namespaces', home.namespaceId],
+  ]) {
+    await query(tx, `update ${table} set records_count = records_count + 1 where id = :id`, { id });
+  }
+  await insertRows(tx, 'records', record);
   return appendChanges(tx, [upsert(home, record)], record.updated_at);
 }
 

@@ -1,26 +1,17 @@
-import { CompiledQuery, type KyselyPlugin, sql } from 'kysely';
 import type { Db, Store } from '../../../src/store/store.ts';
 
 /** The text of a statement, with what is bound to it. */
-type Seen = Pick<CompiledQuery, 'sql' | 'parameters'>;
+type Seen = Readonly<{ sql: string; values: readonly unknown[] }>;
 
-/** A handle on the same connection that tells of each statement, built by Kysely or given as text, before it runs. */
-export function watched(db: Db, seen: (statement: Seen) => void): Db {
-  const recorder: KyselyPlugin = {
-    transformQuery({ node, queryId }) {
-      seen(db.getExecutor().compileQuery(node, queryId));
-      return node;
+/** A handle on the same connection that tells of each statement before it runs. */
+export function watched<D extends Db>(db: D, seen: (statement: Seen) => void): D {
+  return {
+    ...db,
+    execute(sql, values) {
+      seen({ sql, values });
+      return db.execute(sql, values);
     },
-    transformResult: async ({ result }) => result,
   };
-  const handle = db.withPlugin(recorder);
-  const run = handle.executeQuery.bind(handle);
-  handle.executeQuery = (query, options) => {
-    // Statements that Kysely built go to the executor, and not through this method.
-    seen('compile' in query ? query.compile() : query);
-    return run(query, options);
-  };
-  return handle;
 }
 
 /**
@@ -34,13 +25,11 @@ export async function plansOf(store: Store, run: (db: Db) => Promise<unknown>): 
   return store.write(async (tx) => {
     const statements: Seen[] = [];
     await run(watched(tx, (statement) => statements.push(statement)));
-    if (store.engine === 'postgres') await sql`set local enable_seqscan = off`.execute(tx);
+    if (store.engine === 'postgres') await tx.execute('set local enable_seqscan = off', []);
     const explain = store.engine === 'postgres' ? 'explain' : 'explain query plan';
     const plans: string[] = [];
-    for (const { sql: text, parameters } of statements) {
-      const { rows } = await tx.executeQuery<Record<string, unknown>>(
-        CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
-      );
+    for (const { sql, values } of statements) {
+      const { rows } = await tx.execute<Record<string, unknown>>(`${explain} ${sql}`, values);
       plans.push(rows.map((row) => String(row.detail ?? row['QUERY PLAN'])).join('\n'));
     }
     return plans;

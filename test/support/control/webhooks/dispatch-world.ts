@@ -9,6 +9,7 @@ import { insertUser } from '../../../../src/store/tables/users.ts';
 import { NEVER_SERVED } from '../../../../src/store/webhooks/webhooks.ts';
 import type { TestDatabase } from '../../store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../store/postgres.ts';
+import { findRows, insertRows, oneRow, query } from '../../store/rows.ts';
 import { sqliteDatabase } from '../../store/sqlite.ts';
 
 /** Both engines, for scenarios that are the same on either. */
@@ -68,7 +69,7 @@ export async function addWebhook(
     created_by: null,
     ...more,
   };
-  await store.write((tx) => tx.insertInto('webhooks').values(webhook).execute());
+  await store.write((tx) => insertRows(tx, 'webhooks', webhook));
   return id;
 }
 
@@ -100,14 +101,12 @@ export async function enqueueIn(
       seq,
     };
   });
-  await tx.insertInto('webhook_deliveries').values(deliveries).execute();
-  await tx
-    .updateTable('webhooks')
-    .set((hook) => ({
-      next_due_at: hook.case().when('next_due_at', '<=', at).then(hook.ref('next_due_at')).else(at).end(),
-    }))
-    .where('id', '=', webhookId)
-    .execute();
+  await insertRows(tx, 'webhook_deliveries', deliveries);
+  await query(
+    tx,
+    'update webhooks set next_due_at = case when next_due_at <= :at then next_due_at else :at end where id = :id',
+    { at, id: webhookId },
+  );
   return deliveries.map((delivery) => delivery.id);
 }
 
@@ -122,17 +121,12 @@ export function enqueue(
 }
 
 export async function webhookOf(store: Store, id: string): Promise<WebhooksTable> {
-  return store.read.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  return oneRow(store.read, 'webhooks', { where: { id } });
 }
 
 /** By number. */
 export async function deliveriesOf(store: Store, webhookId: string): Promise<WebhookDeliveriesTable[]> {
-  return store.read
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .orderBy('seq')
-    .execute();
+  return findRows(store.read, 'webhook_deliveries', { where: { webhook_id: webhookId }, order: 'seq' });
 }
 
 /** How many deliveries of a webhook there are of each status. */

@@ -4,6 +4,7 @@ import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/stor
 import type { Store } from '../../../../src/store/store.ts';
 import type { WebhookUpdate } from '../../../../src/store/webhooks/webhooks.ts';
 import { updateWebhook } from '../../../../src/store/webhooks/webhooks.ts';
+import { findRows, firstRow, insertRows, oneRow, updateRows } from '../../store/rows.ts';
 
 /** Rows in one insert. */
 const CHUNK = 500;
@@ -37,24 +38,19 @@ export async function addDeliveries(
   });
   for (let start = 0; start < count; start += CHUNK) {
     const some = rows.slice(start, start + CHUNK);
-    await store.write((tx) => tx.insertInto('webhook_deliveries').values(some).execute());
+    await store.write((tx) => insertRows(tx, 'webhook_deliveries', some));
   }
   return rows.map(({ id }) => id);
 }
 
 /** The deliveries of a webhook as they are stored, in the order of their `seq`. */
 export function storedDeliveries(store: Store, webhookId: string): Promise<WebhookDeliveriesTable[]> {
-  return store.read
-    .selectFrom('webhook_deliveries')
-    .selectAll()
-    .where('webhook_id', '=', webhookId)
-    .orderBy('seq')
-    .execute();
+  return findRows(store.read, 'webhook_deliveries', { where: { webhook_id: webhookId }, order: 'seq' });
 }
 
 /** A webhook as it is stored. */
 export async function storedWebhook(store: Store, id: string): Promise<WebhooksTable> {
-  const row = await store.read.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst();
+  const row = await firstRow(store.read, 'webhooks', { where: { id } });
   assert.ok(row !== undefined, 'the webhook is gone');
   return row;
 }
@@ -65,5 +61,10 @@ export async function setWebhook(
   id: string,
   change: WebhookUpdate & Partial<Pick<WebhooksTable, 'claimed_until' | 'last_triggered_at'>>,
 ): Promise<void> {
-  await store.write((tx) => updateWebhook(tx, id, change));
+  await store.write(async (tx) => {
+    const row = await oneRow(tx, 'webhooks', { where: { id } });
+    await updateRows(tx, 'webhooks', change, { id });
+    // Wakes the dispatchers.
+    await updateWebhook(tx, { ...row, ...change }, change);
+  });
 }

@@ -1,28 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
-import { Kysely, PostgresDialect } from 'kysely';
-import { Migrator } from 'kysely/migration';
-import { Pool } from 'pg';
-import { firstTables } from '../../../../src/store/migrations/0001-first-tables.ts';
-import { webhooks } from '../../../../src/store/migrations/0002-webhooks.ts';
-import { serviceFacts } from '../../../../src/store/migrations/0003-service-facts.ts';
-import { storeUnits } from '../../../../src/store/migrations/0004-store.ts';
-import { keySets } from '../../../../src/store/migrations/0005-key-sets.ts';
-import { idempotency } from '../../../../src/store/migrations/0006-idempotency.ts';
-import { webhookTurns } from '../../../../src/store/migrations/0007-webhooks.ts';
-import { usage } from '../../../../src/store/migrations/0008-usage.ts';
-import { ENGINE_TYPES } from '../../../../src/store/migrations/engine-types.ts';
-import { handleProps, readerExecute, SqliteConnection } from '../../../../src/store/sqlite/driver.ts';
-
-const STEPS = {
-  '0001-first-tables': firstTables,
-  '0002-webhooks': webhooks,
-  '0003-service-facts': serviceFacts,
-  '0004-store': storeUnits,
-  '0005-key-sets': keySets,
-  '0006-idempotency': idempotency,
-  '0007-webhooks': webhookTurns,
-  '0008-usage': usage,
-};
+import { FIRST_TABLES, WEBHOOKS } from '../../../../src/store/migrations/first-release.ts';
+import { statementsOf } from '../../../../src/store/migrations/migrate.ts';
+import { inTransaction, newPool } from '../../../../src/store/postgres/driver.ts';
+import { newUnit, SqliteConnection } from '../../../../src/store/sqlite/driver.ts';
+import type { Tx } from '../../../../src/store/store.ts';
+import { query } from '../rows.ts';
 
 export type EarlierRows = Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
 
@@ -49,7 +31,7 @@ const hook = {
   created_at: 100,
 };
 
-/** Rows of two customers in every table that the customers' migration changes, and in those that reference them. */
+/** Rows of two customers in every table of accounts, and in those that reference them. */
 export const EARLIER_ROWS: EarlierRows = {
   users: [
     { id: 'ann', email: 'ann@example.org', role: 'user', tier: 'pro', records_count: 2, created_at: 10 },
@@ -71,15 +53,14 @@ export const EARLIER_ROWS: EarlierRows = {
     created_at: 40,
   })),
   namespaces: [
-    { id: 'n1', name: 'acme', user_id: 'ann', public_read: 1, suspended: 0, closing: 0, ...counted },
-    { id: 'n2', name: 'beta', user_id: 'ann', public_read: 0, suspended: 1, closing: 1, ...counted },
+    { id: 'n1', name: 'acme', user_id: 'ann', public_read: 1, suspended: 0, ...counted },
+    { id: 'n2', name: 'beta', user_id: 'ann', public_read: 0, suspended: 1, ...counted },
     {
       id: 'n3',
       name: 'gamma',
       user_id: 'bob',
       public_read: 0,
       suspended: 0,
-      closing: 0,
       ...at,
       records_count: 0,
     },
@@ -100,9 +81,9 @@ export const EARLIER_ROWS: EarlierRows = {
     ...at,
   })),
   webhooks: [
-    { ...hook, id: 'w1', user_id: 'ann', name: 'one', claimed_delivery: null, last_attempt_ms: 3 },
-    { ...hook, id: 'w2', user_id: 'bob', name: 'two', claimed_delivery: null, last_attempt_ms: null },
-  ].map((row) => ({ ...row, cleanup: null, disabled_by: null })),
+    { ...hook, id: 'w1', user_id: 'ann', name: 'one' },
+    { ...hook, id: 'w2', user_id: 'bob', name: 'two' },
+  ],
   webhook_deliveries: [
     {
       id: 'd1',
@@ -121,31 +102,41 @@ export const EARLIER_ROWS: EarlierRows = {
     },
   ],
   event_counters: [{ user_id: 'ann', seq: 8 }],
-  idempotency_keys: [{ id: 'i1', user_id: 'ann', answer: bytes('answer'), octets: 6, created_at: 100 }],
 };
 
-/** Makes a database as the release with migration 0008 left it, with `EARLIER_ROWS`. @param at file or URL */
+/** Makes the tables of release 0.1.0. @param rows of them, by table */
+export async function makeEarlierTables(tx: Tx, rows: EarlierRows): Promise<void> {
+  const steps = { '0001-first-tables': FIRST_TABLES, '0002-webhooks': WEBHOOKS };
+  await query(
+    tx,
+    'create table kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null)',
+  );
+  await query(
+    tx,
+    'create table kysely_migration_lock (id varchar(255) primary key, is_locked integer not null)',
+  );
+  for (const [name, step] of Object.entries(steps)) {
+    for (const sql of statementsOf(step, tx.engine)) await query(tx, sql);
+    await query(tx, "insert into kysely_migration values (:name, '2026-11-22')", { name });
+  }
+  for (const [table, all] of Object.entries(rows)) {
+    for (const row of all) {
+      const names = Object.keys(row);
+      const values = names.map((name) => `:${name}`);
+      await query(tx, `insert into ${table} (${names.join(', ')}) values (${values.join(', ')})`, row);
+    }
+  }
+}
+
+/** Makes a database as release 0.1.0 left it, with `EARLIER_ROWS`. @param target file or URL */
 export async function fillEarlierDatabase(engine: 'sqlite' | 'postgres', target: string): Promise<void> {
-  const file = engine === 'sqlite' ? new SqliteConnection(new DatabaseSync(target)) : null;
-  const db = new Kysely<Record<string, Record<string, unknown>>>(
-    file === null
-      ? { dialect: new PostgresDialect({ pool: new Pool({ connectionString: target }) }) }
-      : handleProps(readerExecute(file)),
-  );
-  const migrations = Object.fromEntries(
-    Object.entries(STEPS).map(([name, step]) => [
-      name,
-      { up: (on: Kysely<unknown>) => step(on, ENGINE_TYPES[engine]) },
-    ]),
-  );
-  const migrator = new Migrator({
-    db,
-    provider: { getMigrations: async () => migrations },
-    disableTransactions: true,
-  });
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
-  for (const [table, rows] of Object.entries(EARLIER_ROWS)) await db.insertInto(table).values(rows).execute();
-  await db.destroy();
-  file?.close();
+  if (engine === 'postgres') {
+    const pool = newPool(target, 1);
+    await inTransaction(pool, (tx) => makeEarlierTables(tx, EARLIER_ROWS));
+    await pool.end();
+    return;
+  }
+  const file = new SqliteConnection(new DatabaseSync(target));
+  await makeEarlierTables(newUnit(file).tx, EARLIER_ROWS);
+  file.close();
 }

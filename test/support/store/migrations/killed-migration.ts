@@ -3,32 +3,31 @@
  * Prints the number of statements when it was not killed.
  */
 import { DatabaseSync } from 'node:sqlite';
-import { Kysely, type KyselyPlugin } from 'kysely';
 import { migrate } from '../../../../src/store/migrations/migrate.ts';
-import { newPool, StoreDialect } from '../../../../src/store/postgres/driver.ts';
-import type { Database } from '../../../../src/store/schema.ts';
+import { inTransaction, newPool } from '../../../../src/store/postgres/driver.ts';
 import { SqliteConnection } from '../../../../src/store/sqlite/driver.ts';
 import { GroupCommit } from '../../../../src/store/sqlite/group-commit.ts';
+import type { Tx } from '../../../../src/store/store.ts';
 
 const [engine, target = '', most] = process.argv.slice(2);
 let statements = 0;
-const plugin: KyselyPlugin = {
-  transformQuery({ node }) {
+const migrateCounted = (tx: Tx): Promise<void> => {
+  const execute: Tx['execute'] = (sql, values) => {
     if (statements >= Number(most)) process.kill(process.pid, 'SIGKILL');
     statements += 1;
-    return node;
-  },
-  transformResult: async ({ result }) => result,
+    return tx.execute(sql, values);
+  };
+  return migrate({ ...tx, execute }, Date.now);
 };
 if (engine === 'postgres') {
-  const db = new Kysely<Database>({ dialect: new StoreDialect(newPool(target, 1)) });
-  await db.transaction().execute((tx) => migrate(tx.withPlugin(plugin), 'postgres'));
-  await db.destroy();
+  const pool = newPool(target, 1);
+  await inTransaction(pool, migrateCounted);
+  await pool.end();
 } else {
   const writer = new SqliteConnection(new DatabaseSync(target));
   writer.run('pragma foreign_keys = OFF');
   const commits = new GroupCommit(writer, () => {});
-  await commits.write((tx) => migrate(tx.withPlugin(plugin), 'sqlite'));
+  await commits.write(migrateCounted);
   writer.close();
 }
 process.stdout.write(String(statements));
