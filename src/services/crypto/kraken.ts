@@ -45,7 +45,8 @@ export function parseKraken(data: unknown): Fetched<Market> {
   const result = at(data, 'result');
   const entries = typeof result === 'object' && result !== null ? Object.values(result) : [];
   const [entry] = entries as unknown[];
-  if (error !== undefined) return REFUSES_KEY.test(String(error)) ? UNUSABLE : { kind: 'failed' };
+  if (typeof error === 'string' && REFUSES_KEY.test(error)) return UNUSABLE;
+  if (error !== undefined) return { kind: 'failed' };
   if (entries.length !== 1) return unusable(data);
   const value = marketOf(at(entry, 'c', 0), null, at(entry, 'v', 1));
   return value === null ? UNUSABLE : { kind: 'value', value };
