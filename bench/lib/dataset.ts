@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hostedEnvelope } from '../../src/protocol/query/envelope.ts';
+import { hostedEnvelope } from '../../src/dns/query/resolve.ts';
 import { account, startUqrp, type Uqrp, writeRecords } from '../../test/support/server-process.ts';
 import { ROOT } from './changed-server.ts';
 import { nextTurn } from './counters.ts';

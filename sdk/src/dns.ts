@@ -59,7 +59,7 @@ export {
 export type { Edns, EdnsOption, ExtendedError } from './dns/message/options.ts';
 export { encodeQuery, type QueryOptions } from './dns/message/query.ts';
 export type { RdataFields, RdataType } from './dns/message/rdata.ts';
-export { type ResourceRecord, rdataOf } from './dns/message/record.ts';
+export { type ResourceRecord, rdataOf, txtOf } from './dns/message/record.ts';
 export {
   buildName,
   encodeParam,

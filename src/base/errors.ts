@@ -66,22 +66,3 @@ export function namespaceSuspended(): AppError {
 export function unauthenticated(message: string): AppError {
   return new AppError('authentication_error', message);
 }
-
-/** Envelope error codes and their fixed texts. E014 is reserved and never sent. */
-export const ENVELOPE_ERRORS = {
-  E001: 'bad name',
-  E002: 'bad operation',
-  E003: 'bad version',
-  E004: 'not found',
-  E005: 'invalid input',
-  E006: 'unauthorised',
-  E007: 'unknown resource',
-  E008: 'too large',
-  E009: 'provider unavailable',
-  E010: 'rate limit',
-  E011: 'timeout',
-  E012: 'internal error',
-  E013: 'not enabled',
-} as const;
-
-export type EnvelopeErrorCode = keyof typeof ENVELOPE_ERRORS;

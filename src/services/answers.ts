@@ -1,4 +1,4 @@
-import type { EnvelopeErrorCode } from '../base/errors.ts';
+import type { EnvelopeErrorCode } from '../protocol/query/envelope.ts';
 import { errorEnvelope } from '../protocol/query/envelope.ts';
 import type { MalformedCause } from '../protocol/query/malformed.ts';
 import { FOREVER, type Outcome } from '../protocol/query/outcome.ts';

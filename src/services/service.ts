@@ -1,4 +1,4 @@
-import type { EnvelopeErrorCode } from '../base/errors.ts';
+import type { EnvelopeErrorCode } from '../protocol/query/envelope.ts';
 import type { Outcome } from '../protocol/query/outcome.ts';
 import type { ServiceSchema } from './schema.ts';
 

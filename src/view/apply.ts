@@ -1,6 +1,6 @@
 import { LIMITS } from '../base/limits.ts';
 import type { AppliedChange } from '../protocol/change.ts';
-import { contentFormat } from '../protocol/query/envelope.ts';
+import { contentFormat, FORMATS } from '../protocol/query/envelope.ts';
 import type { DatasetTarget } from './datasets/view.ts';
 import type { HostedTarget } from './hosted/view.ts';
 
@@ -12,7 +12,7 @@ export function applyChange(target: ViewTarget, change: AppliedChange): void {
     case 'record.upserted': {
       const { key, data, contentType, ttlSeconds, expiresAt } = change;
       if (data === null) return;
-      const format = contentFormat(contentType);
+      const format = contentFormat(contentType, FORMATS);
       target.putRecord(key, { data: Buffer.from(data, 'base64'), format, ttlSeconds, expiresAt });
       return;
     }

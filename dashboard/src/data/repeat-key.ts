@@ -1,3 +1,5 @@
+import { encodeHex } from '../../../src/protocol/encodings.ts';
+
 /**
  * Idempotency keys of one form. The same content has the same key, so a second try after a lost answer gets the first answer, secrets
  * included, and makes nothing twice. Another content has another key.
@@ -13,6 +15,5 @@ export function createRepeatKeys(): (content: unknown) => string {
 
 /** 128 random bits. `crypto.randomUUID` is not there on pages without TLS. */
 function randomKey(): string {
-  const octets = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(octets, (octet) => octet.toString(16).padStart(2, '0')).join('');
+  return encodeHex(crypto.getRandomValues(new Uint8Array(16)));
 }

@@ -1,4 +1,4 @@
-import { toBase64 } from '../shared/base64.ts';
+import { encodeBase64Url } from '../../../src/protocol/encodings.ts';
 import { defaultFetch, type Fetch, reasonOf } from '../shared/fetch.ts';
 import { Unavailable } from './errors.ts';
 import { decodeMessage } from './message/message.ts';
@@ -64,8 +64,7 @@ async function send(
 function withQuery(url: string, query: Uint8Array): string {
   const name = decodeMessage(query).questions[0]?.name.text ?? '';
   refuseToken(name);
-  const dns = toBase64(query).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '');
-  return `${url}?dns=${dns}`;
+  return `${url}?dns=${encodeBase64Url(query)}`;
 }
 
 export interface JsonQuestion {

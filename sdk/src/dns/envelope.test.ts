@@ -2,8 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import dnsPacket from 'dns-packet';
 import fc from 'fast-check';
-import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from '../../../src/base/errors.ts';
-import { contentFormat, errorEnvelope, hostedEnvelope } from '../../../src/protocol/query/envelope.ts';
+import { hostedEnvelope } from '../../../src/dns/query/resolve.ts';
+import {
+  ENVELOPE_ERRORS,
+  type EnvelopeErrorCode,
+  errorEnvelope,
+} from '../../../src/protocol/query/envelope.ts';
 import { flatEnvelope } from '../../../src/services/flat.ts';
 import { allServices } from '../../../test/support/services/all-services.ts';
 import { COMPUTED_FIELDS } from './computed-fields.ts';
@@ -21,7 +25,7 @@ describe('envelopes', () => {
   it('of records come out as they were written', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.nat(2 ** 31 - 1), (data, ttl) => {
-        const text = hostedEnvelope(data, contentFormat('application/json'), ttl).toString('latin1');
+        const text = hostedEnvelope(data, 'json', ttl).toString('latin1');
         const read = readEnvelope(text);
         assert.deepEqual([...(read.data ?? [])], [...data]);
         assert.deepEqual([read.format, read.ttlHint], ['json', ttl]);

@@ -1,7 +1,8 @@
 /** The signature of a dataset's manifest (docs/DATASETS.md). */
-import { fromBase64 } from '../shared/base64.ts';
+
+import { canonicalText, KEY_ID_LETTERS, readKeyFields } from '../../../src/protocol/datasets/signed-text.ts';
+import { decodeBase64, encodeHex } from '../../../src/protocol/encodings.ts';
 import { verifierOf } from './dnssec/verify-signature.ts';
-import { hexOf } from './message/present.ts';
 
 /** A manifest as the API gives it. */
 export interface AttestedManifest {
@@ -36,8 +37,6 @@ export type Attestation =
   | 'unsupported';
 
 const ED25519 = 15;
-/** Hexadecimal letters of the SHA-256 of the public key. */
-const KID_LETTERS = 16;
 
 /** Fields of a text with `;` between them, such as those of a manifest, a key or an identity. */
 export function textFields(text: string): ReadonlyMap<string, string> {
@@ -57,16 +56,11 @@ export async function readAttestationKeys(texts: readonly string[]): Promise<rea
 
 async function readKey(text: string): Promise<AttestationKey | null> {
   const fields = textFields(text);
-  const [kid, pub, end] = ['kid', 'pub', 'end'].map((name) => fields.get(name));
-  if (kid === undefined || pub === undefined) return null;
-  try {
-    const publicKey = fromBase64(pub);
-    const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', publicKey));
-    if (hexOf(digest).slice(0, KID_LETTERS) !== kid) return null;
-    return { kid, publicKey, end: end === undefined ? null : Number(end) };
-  } catch {
-    return null;
-  }
+  const key = readKeyFields(fields);
+  if (key === null) return null;
+  const digest = await crypto.subtle.digest('SHA-256', Uint8Array.from(key.publicKey));
+  const kid = encodeHex(new Uint8Array(digest)).slice(0, KEY_ID_LETTERS);
+  return fields.get('kid') === kid ? { kid, publicKey: key.publicKey, end: key.end } : null;
 }
 
 /** Checks by WebCrypto who signed a manifest. Compare the key with one that you have from its publisher. */
@@ -77,11 +71,9 @@ export async function checkAttestation(
   const key = keys.find(({ kid }) => kid === manifest.attkid);
   if (key === undefined) return 'key_unknown';
   if (key.end !== null && manifest.atts > key.end) return 'key_ended';
-  const { slug, version, license, provenance, sha256 } = manifest;
-  const lines = ['svc-attest.v1', `name=${slug}`, `version=${version}`, `license=${license}`];
-  const text = [...lines, `provenance=${provenance}`, `sha256=${sha256}`].join('\n');
-  const octets = new TextEncoder().encode(text.normalize('NFC'));
+  const signature = decodeBase64(manifest.attsig);
+  if (signature === null) return 'signature_wrong';
   const verify = verifierOf({ algorithm: ED25519, publicKey: key.publicKey });
-  const result = await verify(fromBase64(manifest.attsig), octets);
+  const result = await verify(signature, canonicalText(manifest));
   return result === 'no_match' ? 'signature_wrong' : result;
 }

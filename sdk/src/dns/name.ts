@@ -1,5 +1,5 @@
 /** Query names: `<operation>.[auth-<token>.][<params>.]<resource>.<namespace>.<version>.<zone>` (docs/PROTOCOL.md). */
-import { encodeBase32 } from '../../../src/protocol/names/base32.ts';
+import { encodeBase32 } from '../../../src/protocol/encodings.ts';
 import { AUTH_PREFIX, foldCase, isLabel, QUERY_NAME_MAX } from '../../../src/protocol/names/labels.ts';
 import { type ParsedName, parseQueryName } from '../../../src/protocol/names/query-name.ts';
 import type { Operation, Query } from '../../../src/protocol/query/query.ts';

@@ -1,5 +1,6 @@
+import { latin1Of } from '../../../src/protocol/encodings.ts';
 import { decodeMessage, recordsIn } from './message/message.ts';
-import { rdataOf } from './message/record.ts';
+import { txtOf } from './message/record.ts';
 
 /** What a read needs of a reply. */
 export interface Reply {
@@ -17,8 +18,8 @@ export function decodeReply(octets: Uint8Array): Reply {
   const message = decodeMessage(octets);
   if (!message.flags.qr) throw new RangeError('not a reply');
   const found = recordsIn(message, 'answer').flatMap((record) => {
-    const txt = rdataOf(record, 'TXT');
-    return txt === null ? [] : [{ ttl: record.ttl, text: txt.characters.map(latin1).join('') }];
+    const txt = txtOf(record);
+    return txt === null ? [] : [{ ttl: record.ttl, text: latin1Of(txt) }];
   });
   const errors = message.edns?.extendedErrors.filter(({ text }) => text !== '') ?? [];
   return {
@@ -27,9 +28,4 @@ export function decodeReply(octets: Uint8Array): Reply {
     ttl: found.length === 0 ? null : Math.min(...found.map(({ ttl }) => ttl)),
     detail: errors.at(-1)?.text ?? null,
   };
-}
-
-/** One character for each octet; a character string has at most 255. */
-function latin1(octets: Uint8Array): string {
-  return String.fromCharCode(...octets);
 }

@@ -1,4 +1,4 @@
-import { fromBase64 } from '../shared/base64.ts';
+import { decodeBase64 } from '../../../src/protocol/encodings.ts';
 import type { WebhookPayload } from '../webhooks/payload.ts';
 
 /** What an event says of a flag. */
@@ -21,8 +21,10 @@ export function eventOfFlag(payload: WebhookPayload, namespace: string): FlagEve
 
 /** Text that is no document for data that is no text. */
 function decoded(data: string): string {
+  const octets = decodeBase64(data);
+  if (octets === null) return '';
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(fromBase64(data));
+    return new TextDecoder('utf-8', { fatal: true }).decode(octets);
   } catch {
     return '';
   }

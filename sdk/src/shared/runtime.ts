@@ -1,3 +1,5 @@
+import { encodeHex } from '../../../src/protocol/encodings.ts';
+
 /** Browsers call themselves `Mozilla/…`; Node, Deno, Bun and Workers give their own names. */
 const BROWSER = /^Mozilla\//;
 
@@ -19,9 +21,9 @@ export function randomUuid(): string {
 
 /** @param octets 16 random octets */
 export function uuidOf(octets: Uint8Array): string {
-  const hex = Array.from(octets, (octet, at) => {
-    const value = at === 6 ? (octet & 0x0f) | 0x40 : at === 8 ? (octet & 0x3f) | 0x80 : octet;
-    return value.toString(16).padStart(2, '0');
-  }).join('');
+  const versioned = octets.map((octet, at) =>
+    at === 6 ? (octet & 0x0f) | 0x40 : at === 8 ? (octet & 0x3f) | 0x80 : octet,
+  );
+  const hex = encodeHex(versioned);
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }

@@ -1,10 +1,9 @@
 import { tmpdir } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
-import { decodeBase64 } from '../../base/text/base64.ts';
 import { attestFiles, verifyFiles } from '../../control/datasets/attest.ts';
 import { makeAttestationKey, publishOwnKeys, readAttestationKeys } from '../../control/datasets/keys.ts';
-
-import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/attestation.ts';
+import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/signed-text.ts';
+import { decodeBase64 } from '../../protocol/encodings.ts';
 import { hasLocalStore } from '../../store/open.ts';
 import { configWithData, withStore } from '../context.ts';
 import { EXIT, InputError, print, UsageError } from '../output.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { hostedEnvelope } from '../../dns/query/resolve.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { nameFromText } from '../../protocol/dns/name.ts';
 import { txtChunks } from '../../protocol/dns/rdata/txt.ts';
-import { hostedEnvelope } from '../../protocol/query/envelope.ts';
 import { completeName, noReply, render } from './query.ts';
 
 function replyWith(payload: string): Message {

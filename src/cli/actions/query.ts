@@ -130,7 +130,7 @@ function describe(reply: Message): Described {
         type: rrtypeName(rr.type),
         data: rdataToText(rr.type, rr.rdata),
         envelope: envelope === null ? null : Object.fromEntries(envelope.fields),
-        payload: envelope?.data?.toString('utf8') ?? null,
+        payload: envelope?.data ? Buffer.from(envelope.data).toString('utf8') : null,
       };
     }),
   };

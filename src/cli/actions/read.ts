@@ -122,7 +122,7 @@ export function payloadOf(reply: Message, question: Omit<Question, 'name'>): Pay
   if (data === null) {
     throw new InputError(`the answer to ${shown} has fields and no payload. "uqrp query" shows them.`);
   }
-  return { octets: data, format: fields.get('f') ?? null, ttl: answer.ttl };
+  return { octets: Buffer.from(data), format: fields.get('f') ?? null, ttl: answer.ttl };
 }
 
 function whyNone(reply: Message, { shown, asked, hasToken }: Omit<Question, 'name'>): string {

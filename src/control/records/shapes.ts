@@ -1,8 +1,8 @@
 import { invalid } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { BASE64, decodeBase64 } from '../../base/text/base64.ts';
 import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
 import type { Actor } from '../../http/actor.ts';
+import { BASE64 } from '../../protocol/encodings.ts';
 import { Faults, type Fields, isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
 import { FUTURE_TIME_OR_NULL, integerOf } from '../../protocol/input/readers.ts';
 import {
@@ -15,6 +15,7 @@ import {
 } from '../../protocol/input/schema.ts';
 import { optional, type Parsed, type Reader, required, shape } from '../../protocol/input/shape.ts';
 import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../protocol/names/record-key.ts';
+import { MEDIA_TYPE } from '../../protocol/query/envelope.ts';
 import { base64, type NewChange } from '../../store/log/change-log.ts';
 import type { RecordPatch } from '../../store/records/records.ts';
 import type { RecordsTable } from '../../store/schema.ts';
@@ -143,12 +144,6 @@ const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 /** Base64 letters of the longest payload. */
 const DATA_TEXT_MAX = Math.ceil(LIMITS.recordData / 3) * 4;
 
-/** `type/subtype` and parameters (RFC 9110 §8.3.1). */
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const MEDIA_TYPE = new RegExp(
-  `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[ !#-\\[\\]-~]*"))*$`,
-);
-
 /** A record must be queryable under the longest zone. */
 interface RecordContext {
   /** Milliseconds since the epoch. */
@@ -186,8 +181,8 @@ const NEW_DATA: Reader<Buffer> = {
     // Length first: do not decode what cannot be stored.
     if (text.length > DATA_TEXT_MAX) fields.fault(name, `is longer than ${LIMITS.recordData} bytes`);
     else {
-      const bytes = decodeBase64(text);
-      if (bytes !== null) return bytes;
+      // A bulk write has 500 of them: Buffer decodes faster than decodeBase64.
+      if (BASE64.test(text)) return Buffer.from(text, 'base64');
       fields.fault(name, 'is not strict Base64');
     }
     return undefined;

@@ -1,12 +1,12 @@
 /** The table operation -> handler. Checks, answers, NSEC and `GET /schema` share it, so that they cannot disagree. */
 
-import type { EnvelopeErrorCode } from '../../base/errors.ts';
 import { keyTxt } from '../../protocol/datasets/attestation.ts';
 import { identityTxt } from '../../protocol/datasets/item.ts';
 import { manifestTxt } from '../../protocol/datasets/manifest.ts';
 import { type DatasetQuery, parseDatasetQuery } from '../../protocol/datasets/query.ts';
 import { SETTLED_MS, type Selection, selectWindow } from '../../protocol/datasets/window.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts';
+import type { EnvelopeErrorCode } from '../../protocol/query/envelope.ts';
 import type { MalformedCause } from '../../protocol/query/malformed.ts';
 import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 import { OPERATIONS, type Operation, type Query } from '../../protocol/query/query.ts';

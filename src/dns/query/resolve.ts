@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.ts';
 import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
 import { DEMO_NAMESPACES } from '../../protocol/names/reserved-names.ts';
-import { hostedEnvelope } from '../../protocol/query/envelope.ts';
+import { envelopeHead } from '../../protocol/query/envelope.ts';
 import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 import type { Query } from '../../protocol/query/query.ts';
 import { queryTokenDigest } from '../../protocol/query/query-token.ts';
@@ -184,4 +184,15 @@ const BY_NAME: ReadonlyMap<string, HostedRecord> = new Map(
 
 function demoRecord(params: readonly string[], resource: string, version: string): HostedRecord | null {
   return params.length > 0 ? null : (BY_NAME.get(`${resource} ${version}`) ?? null);
+}
+
+/** At most 52 octets of head and 3,448 of Base64. */
+export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: number): Buffer {
+  const head = envelopeHead(format, ttlSeconds);
+  const base64Length = Math.ceil(data.length / 3) * 4;
+  const text = Buffer.allocUnsafe(head.length + base64Length);
+  text.write(head, 0, 'latin1');
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  text.write(bytes.toString('base64'), head.length, 'latin1');
+  return text;
 }

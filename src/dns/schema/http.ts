@@ -1,9 +1,9 @@
 import { ENVELOPE_VERSION } from '../../base/brand.ts';
-import type { EnvelopeErrorCode, ErrorCode } from '../../base/errors.ts';
+import type { ErrorCode } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { foldCase, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts';
 import { isOperation, parseQueryName } from '../../protocol/names/query-name.ts';
-import { envelopeStatus } from '../../protocol/query/envelope.ts';
+import { type EnvelopeErrorCode, envelopeStatus } from '../../protocol/query/envelope.ts';
 import type { Query } from '../../protocol/query/query.ts';
 import type { ServiceSchema } from '../../services/schema.ts';
 import type { Placeholder, Service, ServiceError } from '../../services/service.ts';

@@ -2,39 +2,9 @@
 
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { ATTESTATION_VERSION } from '../../base/brand.ts';
-import { decodeBase64 } from '../../base/text/base64.ts';
+import { decodeBase64 } from '../encodings.ts';
 import type { Manifest, SignedManifest } from './manifest.ts';
-
-export const PUBLIC_KEY_OCTETS = 32;
-const KEY_ID_LETTERS = 16;
-
-export interface PublishedKey {
-  readonly publicKey: Uint8Array;
-  /** Unix second of its creation. */
-  readonly since: number;
-  /** Unix second from which it attests no more, or null. */
-  readonly end: number | null;
-}
-
-/**
- * The octets that an attestation signs: UTF-8, texts in normal form C, six lines in this order, no line feed at the end.
- * The URL is not part of it.
- */
-export function canonicalText(
-  manifest: Pick<SignedManifest, 'slug' | 'version' | 'license' | 'provenance' | 'sha256'>,
-): Buffer {
-  const { slug, version, license, provenance, sha256 } = manifest;
-  const lines = [
-    ATTESTATION_VERSION,
-    `name=${slug}`,
-    `version=${version}`,
-    // Each value by itself: `=` and a combining mark at the start of the value could become one character.
-    `license=${license.normalize('NFC')}`,
-    `provenance=${provenance.normalize('NFC')}`,
-    `sha256=${sha256}`,
-  ];
-  return Buffer.from(lines.join('\n'));
-}
+import { canonicalText, KEY_ID_LETTERS, type PublishedKey } from './signed-text.ts';
 
 /** First 16 hex letters of the SHA-256 of the raw public key. */
 export function attestationKeyId(publicKey: Uint8Array): string {

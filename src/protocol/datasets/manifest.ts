@@ -1,6 +1,6 @@
 import { ATTESTATION_VERSION } from '../../base/brand.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { decodeBase64 } from '../../base/text/base64.ts';
+import { decodeBase64 } from '../encodings.ts';
 import { Faults, Fields, isJsonObject } from '../input/fields.ts';
 import { LATEST } from './as-of.ts';
 import { slugFault } from './slug.ts';

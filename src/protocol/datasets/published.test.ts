@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { attest, attestationKeyId, keyTxt, type PublishedKey, rawPublicKey } from './attestation.ts';
+import { attest, attestationKeyId, keyTxt, rawPublicKey } from './attestation.ts';
 import { type Manifest, manifestTxt, readManifest, type SignedManifest } from './manifest.ts';
 import { checkPublished, readKeyTxt, readManifestTxt } from './published.ts';
+import type { PublishedKey } from './signed-text.ts';
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const publicKey = rawPublicKey(privateKey);

@@ -1,9 +1,9 @@
 /** Reads what a server publishes over DNS, and checks it by itself: without DNSSEC, and without trust in the server. */
 
 import { ATTESTATION_VERSION } from '../../base/brand.ts';
-import { decodeBase64 } from '../../base/text/base64.ts';
-import { attestationKeyId, isAttestedBy, PUBLIC_KEY_OCTETS, type PublishedKey } from './attestation.ts';
+import { attestationKeyId, isAttestedBy } from './attestation.ts';
 import { type Read, readSignedManifest, type SignedManifest } from './manifest.ts';
+import { type PublishedKey, readKeyFields } from './signed-text.ts';
 
 type PublishedFault =
   | 'manifest_malformed'
@@ -83,16 +83,11 @@ export function readManifestTxt(txt: Uint8Array): Read<SignedManifest> {
 /** The counterpart of `keyTxt`. Null for a key of another kind. */
 export function readKeyTxt(txt: Uint8Array): PublishedKey | null {
   const fields = readFields(txt);
-  const publicKey = decodeBase64(fields?.get('pub') ?? '');
-  const since = fields?.get('st') ?? '';
-  const end = fields?.get('end') ?? null;
-  if (fields?.get('alg') !== 'ed25519' || publicKey?.length !== PUBLIC_KEY_OCTETS) return null;
-  if (!SECONDS.test(since) || (end !== null && !SECONDS.test(end))) return null;
-  return { publicKey, since: Number(since), end: end === null ? null : Number(end) };
+  return fields && readKeyFields(fields);
 }
 
 /** `name=value` with `;` between. Null without the version, for a name that comes twice, and for what is not UTF-8. */
-function readFields(txt: Uint8Array): Map<string, string> | null {
+function readFields(txt: Uint8Array): ReadonlyMap<string, string> | null {
   const fields = new Map<string, string>();
   for (const field of decode(txt)?.split(';') ?? []) {
     const equals = field.indexOf('=');

@@ -47,8 +47,7 @@ export function parseQueryName(name: string): ParsedName {
   const params = labels.slice(paramsAt, count - 3);
   const open = namespace === PUBLIC_NAMESPACE;
   for (const param of params) {
-    if (param.startsWith(AUTH_PREFIX)) return BAD_NAME;
-    if (!isLabel(param) && !(open && COORDINATES.test(param))) return BAD_NAME;
+    if (!isParam(param, open)) return BAD_NAME;
   }
   return {
     kind: 'query',
@@ -62,6 +61,12 @@ export function parseQueryName(name: string): ParsedName {
       key: name.slice(operation.length + 1 + (hasToken ? first.length + 1 : 0)),
     },
   };
+}
+
+/** @param label in lower case. @param open whether the namespace is `public`, whose services read coordinates */
+export function isParam(label: string, open: boolean): boolean {
+  if (label.startsWith(AUTH_PREFIX)) return false;
+  return isLabel(label) || (open && COORDINATES.test(label));
 }
 
 export function isOperation(label: string): label is Operation {

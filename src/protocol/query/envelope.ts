@@ -1,53 +1,70 @@
 import { ENVELOPE_VERSION } from '../../base/brand.ts';
-import { ENVELOPE_ERRORS, type EnvelopeErrorCode } from '../../base/errors.ts';
+import { decodeBase64 } from '../encodings.ts';
 
-/** `f` by media type. At most 7 letters, so that the head has at most 52 octets. */
-export const FORMATS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    'application/json': 'json',
-    'application/xml': 'xml',
-    'text/xml': 'xml',
-    'application/yaml': 'yaml',
-    'application/x-yaml': 'yaml',
-    'text/yaml': 'yaml',
-    'application/toml': 'toml',
-    'application/cbor': 'cbor',
-    'application/pdf': 'pdf',
-    'application/javascript': 'js',
-    'text/javascript': 'js',
-    'text/plain': 'text',
-    'text/html': 'html',
-    'text/css': 'css',
-    'text/csv': 'csv',
-    'text/markdown': 'md',
-    'image/png': 'png',
-    'image/jpeg': 'jpeg',
-    'image/gif': 'gif',
-    'image/webp': 'webp',
-    'image/svg+xml': 'svg',
-  }),
+/** Envelope error codes and their fixed texts. E014 is reserved and never sent. */
+export const ENVELOPE_ERRORS = {
+  E001: 'bad name',
+  E002: 'bad operation',
+  E003: 'bad version',
+  E004: 'not found',
+  E005: 'invalid input',
+  E006: 'unauthorised',
+  E007: 'unknown resource',
+  E008: 'too large',
+  E009: 'provider unavailable',
+  E010: 'rate limit',
+  E011: 'timeout',
+  E012: 'internal error',
+  E013: 'not enabled',
+} as const;
+
+export type EnvelopeErrorCode = keyof typeof ENVELOPE_ERRORS;
+
+/** `type/subtype` and parameters (RFC 9110 §8.3.1). */
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+export const MEDIA_TYPE = new RegExp(
+  `^${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[ !#-\\[\\]-~]*"))*$`,
 );
 
-/** Ignores parameters of the media type. */
-export function contentFormat(contentType: string): string {
+/** `f` by media type. At most 7 letters, so that the head has at most 52 octets. */
+export const FORMATS: ReadonlyMap<string, string> = new Map([
+  ['application/json', 'json'],
+  ['application/xml', 'xml'],
+  ['text/xml', 'xml'],
+  ['application/yaml', 'yaml'],
+  ['application/x-yaml', 'yaml'],
+  ['text/yaml', 'yaml'],
+  ['application/toml', 'toml'],
+  ['application/cbor', 'cbor'],
+  ['application/pdf', 'pdf'],
+  ['application/javascript', 'js'],
+  ['text/javascript', 'js'],
+  ['text/plain', 'text'],
+  ['text/html', 'html'],
+  ['text/css', 'css'],
+  ['text/csv', 'csv'],
+  ['text/markdown', 'md'],
+  ['image/png', 'png'],
+  ['image/jpeg', 'jpeg'],
+  ['image/gif', 'gif'],
+  ['image/webp', 'webp'],
+  ['image/svg+xml', 'svg'],
+]);
+
+/** Ignores parameters of the media type. @param formats of a server, by media type */
+export function contentFormat(contentType: string, formats: ReadonlyMap<string, string>): string {
   const semicolon = contentType.indexOf(';');
   const media = (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase();
-  const known = FORMATS.get(media);
+  const known = formats.get(media);
   if (known !== undefined) return known;
   if (media.endsWith('+json')) return 'json';
   if (media.endsWith('+xml')) return 'xml';
   return 'bin';
 }
 
-/** At most 52 octets of head and 3,448 of Base64. */
-export function hostedEnvelope(data: Uint8Array, format: string, ttlSeconds: number): Buffer {
-  const head = `v=${ENVELOPE_VERSION};s=ok;t=data;e=b64;f=${format};ttl=${ttlSeconds};d=`;
-  const base64Length = Math.ceil(data.length / 3) * 4;
-  const text = Buffer.allocUnsafe(head.length + base64Length);
-  text.write(head, 0, 'latin1');
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  text.write(bytes.toString('base64'), head.length, 'latin1');
-  return text;
+/** The envelope of a record up to its data, which follows in Base64. At most 52 octets. */
+export function envelopeHead(format: string, ttlSeconds: number): string {
+  return `v=${ENVELOPE_VERSION};s=ok;t=data;e=b64;f=${format};ttl=${ttlSeconds};d=`;
 }
 
 /** The text is fixed: it never contains the name or the token. */
@@ -65,10 +82,13 @@ export function envelopeStatus(code: EnvelopeErrorCode): 'notfound' | 'ratelimit
 /** `data` is decoded as `e` says; null when `d` is missing or does not decode. */
 export interface ParsedEnvelope {
   readonly fields: ReadonlyMap<string, string>;
-  readonly data: Buffer | null;
+  readonly data: Uint8Array<ArrayBuffer> | null;
 }
 
-/** Parses `key=value` fields with `;` between them; `d` is last. Null when the text does not begin with `v=`. */
+/**
+ * Parses `key=value` fields with `;` between them; `d` is last. Null when the text does not begin with `v=`.
+ * @param text one character for each octet
+ */
 export function parseEnvelope(text: string): ParsedEnvelope | null {
   if (!text.startsWith('v=')) return null;
   const fields = new Map<string, string>();
@@ -85,9 +105,9 @@ export function parseEnvelope(text: string): ParsedEnvelope | null {
   return { fields, data: decodePayload(fields.get('e'), fields.get('d')) };
 }
 
-function decodePayload(encoding: string | undefined, payload: string | undefined): Buffer | null {
+function decodePayload(encoding: string | undefined, payload: string | undefined) {
   if (payload === undefined) return null;
-  if (encoding === 'b64') return Buffer.from(payload, 'base64');
-  if (encoding === 'plain') return Buffer.from(payload, 'latin1');
+  if (encoding === 'b64') return decodeBase64(payload);
+  if (encoding === 'plain') return Uint8Array.from(payload, (letter) => letter.charCodeAt(0));
   return null;
 }

@@ -1,4 +1,4 @@
-import type { EnvelopeErrorCode } from '../../base/errors.ts';
+import type { EnvelopeErrorCode } from './envelope.ts';
 
 /** Extended error texts of malformed queries. They are fixed: none repeats a part of the question. */
 export const MALFORMED_TEXTS = {

@@ -1,4 +1,4 @@
-import type { EnvelopeErrorCode } from '../../base/errors.ts';
+import type { EnvelopeErrorCode } from './envelope.ts';
 import type { MalformedCause } from './malformed.ts';
 
 /** Why a query failed. Each cause has an extended error. */

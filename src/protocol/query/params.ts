@@ -1,9 +1,18 @@
-import { decodeBase32 } from '../names/base32.ts';
+import {
+  decodeBase32,
+  decodeBase64Url,
+  decodeHex,
+  encodeBase32,
+  encodeBase64Url,
+  encodeHex,
+} from '../encodings.ts';
+import { foldCase } from '../names/labels.ts';
+import { isParam } from '../names/query-name.ts';
 
-const B64 = /^[A-Za-z0-9_-]+$/;
-const HEX = /^(?:[0-9a-f]{2})+$/i;
 const B64_PREFIX = 'b64-';
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** `plain`: the text itself. The others are the prefix of the label. */
+export type ParamEncoding = 'plain' | 'b32' | 'hex' | 'b64';
 
 /**
  * Decodes one params label of a public service to text; a label without a known prefix is its own text. Many resolvers
@@ -13,10 +22,16 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function decodeParam(label: string): string | null {
   const lower = label.slice(0, 4).toLowerCase();
   const body = label.slice(4);
-  if (lower === 'b32-') return text(decodeBase32(body, 'standard'));
-  if (lower === 'hex-') return text(HEX.test(body) ? Buffer.from(body, 'hex') : null);
-  if (lower === B64_PREFIX) return text(decodeBase64Url(body));
+  if (lower === 'b32-') return textOf(decodeBase32(body, 'standard'));
+  if (lower === 'hex-') return textOf(decodeHex(body));
+  if (lower === B64_PREFIX) return textOf(decodeBase64Url(body));
   return label;
+}
+
+/** The counterpart of `decodeParam`. Null for a text that does not fit into a label in this way. */
+export function encodeParam(text: string, encoding: ParamEncoding): string | null {
+  const label = encoding === 'plain' ? foldCase(text) : `${encoding}-${encoded(text, encoding)}`;
+  return isParam(foldCase(label), true) ? label : null;
 }
 
 /** Only Base64 labels depend on the case of letters. */
@@ -24,17 +39,16 @@ export function isCaseSensitive(label: string): boolean {
   return label.slice(0, B64_PREFIX.length).toLowerCase() === B64_PREFIX;
 }
 
-/** RFC 4648 §5 without padding. Null for another letter, an impossible length or unused bits that are set. */
-function decodeBase64Url(body: string): Uint8Array | null {
-  if (!B64.test(body)) return null;
-  const bytes = Buffer.from(body, 'base64url');
-  return bytes.toString('base64url') === body ? bytes : null;
+function encoded(text: string, encoding: Exclude<ParamEncoding, 'plain'>): string {
+  const octets = new TextEncoder().encode(text);
+  if (encoding === 'hex') return encodeHex(octets);
+  return encoding === 'b32' ? encodeBase32(octets, 'standard') : encodeBase64Url(octets);
 }
 
-function text(bytes: Uint8Array | null): string | null {
-  if (bytes === null || bytes.length === 0) return null;
+function textOf(octets: Uint8Array | null): string | null {
+  if (octets === null || octets.length === 0) return null;
   try {
-    return utf8.decode(bytes);
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(octets);
   } catch {
     return null;
   }

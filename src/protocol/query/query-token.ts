@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { QUERY_TOKEN_PREFIX } from '../../base/brand.ts';
-import { encodeBase32 } from '../names/base32.ts';
+import { encodeBase32 } from '../encodings.ts';
 
 /** 256 bits, written as 52 base32hex letters. */
 export const QUERY_TOKEN_BYTES = 32;

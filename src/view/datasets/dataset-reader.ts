@@ -1,4 +1,4 @@
-import type { PublishedKey } from '../../protocol/datasets/attestation.ts';
+import type { PublishedKey } from '../../protocol/datasets/signed-text.ts';
 import { FIRST } from '../lmdb/key-space.ts';
 import type { Tree } from '../lmdb/tree.ts';
 import {

@@ -1,7 +1,7 @@
 import { EARLIEST } from '../../protocol/datasets/as-of.ts';
-import type { PublishedKey } from '../../protocol/datasets/attestation.ts';
 import type { ItemFacts } from '../../protocol/datasets/item.ts';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
+import type { PublishedKey } from '../../protocol/datasets/signed-text.ts';
 
 /**
  * Values of the dataset tables. The windows of an item are one value: two instants, the two letters of the country, and

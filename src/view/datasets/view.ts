@@ -1,6 +1,6 @@
-import type { PublishedKey } from '../../protocol/datasets/attestation.ts';
 import type { DatasetItem, ItemFacts } from '../../protocol/datasets/item.ts';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
+import type { PublishedKey } from '../../protocol/datasets/signed-text.ts';
 
 /** Read access. Synchronous, as `HostedView` is; its `refresh` counts for both. Slugs and item keys are in lower case. */
 export interface DatasetView {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../../base/limits.ts';
-import { contentFormat } from '../../protocol/query/envelope.ts';
+import { contentFormat, FORMATS } from '../../protocol/query/envelope.ts';
 import { decodeRecord, decodeToken, encodeRecord, encodeToken } from './record-values.ts';
 
 describe('values of the view', () => {
@@ -10,7 +10,9 @@ describe('values of the view', () => {
     {
       data: fc.uint8Array({ maxLength: LIMITS.recordData }),
       format: fc.oneof(
-        fc.constantFrom('application/json', 'text/plain', 'image/svg+xml', 'x/y').map(contentFormat),
+        fc
+          .constantFrom('application/json', 'text/plain', 'image/svg+xml', 'x/y')
+          .map((type) => contentFormat(type, FORMATS)),
         fc.stringMatching(/^[a-z]{1,7}$/),
       ),
       ttlSeconds: fc.oneof(fc.constantFrom(0, 300, LIMITS.ttlSecondsMax), fc.nat()),

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { ENVELOPE_ERRORS } from '../../../src/base/errors.ts';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { infoOutcome } from '../../../src/dns/schema/info.ts';
 import { parseQueryName } from '../../../src/protocol/names/query-name.ts';
-import { parseEnvelope } from '../../../src/protocol/query/envelope.ts';
+import { ENVELOPE_ERRORS, parseEnvelope } from '../../../src/protocol/query/envelope.ts';
 import type { Outcome } from '../../../src/protocol/query/outcome.ts';
 import { decodeParam } from '../../../src/protocol/query/params.ts';
 import { unescaped } from '../../../src/services/flat.ts';

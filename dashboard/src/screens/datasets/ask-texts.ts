@@ -3,8 +3,8 @@ import {
   encodeQuery,
   exchange,
   rcodeName,
-  rdataOf,
   recordsIn,
+  txtOf,
   Unavailable,
 } from '../../../../sdk/src/dns.ts';
 
@@ -14,9 +14,7 @@ export async function askTexts(name: string, signal: AbortSignal): Promise<reado
   const message = decodeMessage(reply);
   if (message.rcode !== 0) throw new Unavailable(rcodeName(message.rcode));
   return recordsIn(message, 'answer').flatMap((record) => {
-    const txt = rdataOf(record, 'TXT');
-    if (txt === null) return [];
-    const octets = txt.characters.flatMap((characters) => [...characters]);
-    return [new TextDecoder().decode(Uint8Array.from(octets))];
+    const txt = txtOf(record);
+    return txt === null ? [] : [new TextDecoder().decode(txt)];
   });
 }

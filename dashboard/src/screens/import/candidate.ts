@@ -1,11 +1,11 @@
 /** One row of a file that is to be imported, before and after it is checked. */
 import type { NewRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { BASE64 } from '../../../../src/protocol/encodings.ts';
+import { foldCase } from '../../../../src/protocol/names/labels.ts';
 import {
   base64Octets,
   contentTypeFault,
   type FaultReason,
-  foldKey,
-  isStrictBase64,
   keyFault,
   keyParts,
   type RecordLimits,
@@ -81,7 +81,7 @@ export function checkedRows(rows: readonly Row[], context: CheckContext): readon
   const seen = new Set<string>();
   return rows.map((row) => {
     if (row.record === null) return row;
-    const key = foldKey(row.record.key);
+    const key = foldCase(row.record.key);
     const refusal = refusalOf(row.record, context) ?? (seen.has(key) ? 'twice' : null);
     seen.add(key);
     return refusal === null
@@ -94,8 +94,8 @@ function refusalOf(record: NewRecord, { limits, namespaces, now }: CheckContext)
   const { key, data, content_type, ttl_seconds, expires_in, expires_at } = record;
   const fault = keyFault(key, limits.key);
   if (fault !== null) return fault;
-  if (!namespaces.has(foldKey(keyParts(key).namespace))) return 'namespace';
-  if (!isStrictBase64(data)) return 'data_base64';
+  if (!namespaces.has(foldCase(keyParts(key).namespace))) return 'namespace';
+  if (!BASE64.test(data)) return 'data_base64';
   if (base64Octets(data) > limits.data) return 'data_long';
   const type = content_type === undefined ? null : contentTypeFault(content_type, limits.contentType);
   if (type !== null) return type;

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { buildName, NameError, type Operation, parseName } from '../../../../sdk/src/dns.ts';
+import type { ParamEncoding } from '../../../../src/protocol/query/params.ts';
 import { t } from '../../text/text.ts';
 import { Select, TextField } from '../../ui/field.tsx';
 import { KeyFields, type KeyParts, labelsOf } from './key-fields.tsx';
-import type { LabelEncoding } from './label-encoding.ts';
 import { MASK, type MaskedName, maskName, unmaskName } from './masked-name.ts';
 import { zoneOf } from './name-parts.ts';
 
 const OPERATIONS: readonly Operation[] = ['get', 'info', 'geoip', 'manifest', 'identity'];
-const ENCODINGS: readonly LabelEncoding[] = ['plain', 'b32', 'hex', 'b64'];
+const ENCODINGS: readonly ParamEncoding[] = ['plain', 'b32', 'hex', 'b64'];
 
 interface Parts extends KeyParts {
   readonly operation: Operation;

@@ -3,7 +3,8 @@ import { bytes } from '../../format/format.ts';
 import { type TextKey, t } from '../../text/text.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { JsonTree } from '../../ui/json-tree.tsx';
-import { dataText, envelopeOf } from './read-envelope.ts';
+import { utf8 } from '../records/payload.ts';
+import { envelopeOf } from './read-envelope.ts';
 
 /** Fields of every envelope (docs/PROTOCOL.md). */
 const FIELDS: Readonly<Record<string, TextKey>> = {
@@ -45,7 +46,7 @@ export function EnvelopeView({ message }: { message: DnsMessage }) {
 }
 
 function Data({ data, format }: { data: Uint8Array; format: string | null }) {
-  const text = dataText(data);
+  const text = utf8(data);
   if (text === null) return <p>{t('playground.binary', { size: bytes(data.length) })}</p>;
   const json = format === 'json' ? parsed(text) : undefined;
   if (json !== undefined) return <JsonTree value={json} />;

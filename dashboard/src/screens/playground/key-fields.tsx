@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact';
+import { encodeParam, type ParamEncoding } from '../../../../src/protocol/query/params.ts';
 import { t } from '../../text/text.ts';
 import { Button } from '../../ui/button.tsx';
 import { Select, TextField } from '../../ui/field.tsx';
-import { encodeLabel, type LabelEncoding } from './label-encoding.ts';
 
 export interface Param {
   readonly text: string;
-  readonly encoding: LabelEncoding;
+  readonly encoding: ParamEncoding;
 }
 
 /** What a name and the key of a record have in common. */
@@ -21,7 +21,7 @@ export interface KeyFieldsProps {
   /** Accessible name. */
   readonly label: string;
   readonly parts: KeyParts;
-  readonly encodings: readonly LabelEncoding[];
+  readonly encodings: readonly ParamEncoding[];
   /** To choose from; without them any name can be typed. */
   readonly namespaces?: readonly string[];
   readonly fault?: string | null;
@@ -40,7 +40,7 @@ const FIELD_TEXTS = {
 
 /** Labels of the params; an empty one for a text that does not fit into a label. */
 export function labelsOf(params: readonly Param[]): readonly string[] {
-  return params.map(({ text, encoding }) => encodeLabel(text, encoding) ?? '');
+  return params.map(({ text, encoding }) => encodeParam(text, encoding) ?? '');
 }
 
 /** A field for each part of a key, each with its rule. */
@@ -58,7 +58,7 @@ export function KeyFields(props: KeyFieldsProps) {
             <TextField
               label={`${t('playground.partParam')} ${at + 1}`}
               help={t('playground.ruleParam')}
-              error={encodeLabel(param.text, param.encoding) === null ? t('playground.notALabel') : null}
+              error={encodeParam(param.text, param.encoding) === null ? t('playground.notALabel') : null}
               value={param.text}
               onInput={(text) => changeParam(at, { text })}
               isCode

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { encodeQuery } from '../../../../sdk/src/dns.ts';
+import { encodeParam } from '../../../../src/protocol/query/params.ts';
 import { EXPERIMENT_IDS, questionOf } from './experiments.ts';
-import { encodeLabel } from './label-encoding.ts';
 import { hasTokenLabel, MASK, maskName, maskText, tokenPlaces, unmaskName } from './masked-name.ts';
 import { partsOfName, stateOfName } from './name-parts.ts';
 import { filledTemplate, placeholdersOf } from './service-template.ts';
@@ -135,16 +135,16 @@ describe('parts of names', () => {
 
 describe('labels', () => {
   it('hold any text in the encodings of the services', () => {
-    assert.equal(encodeLabel('東京', 'b32'), 'b32-42o3dzf2vq');
-    assert.equal(encodeLabel('東京', 'hex'), 'hex-e69db1e4baac');
-    assert.equal(encodeLabel('東京', 'b64'), 'b64-5p2x5Lqs');
-    assert.equal(encodeLabel('New-York', 'plain'), 'new-york');
-    assert.equal(encodeLabel('-33d87_151d21', 'plain'), '-33d87_151d21');
-    assert.equal(encodeLabel('東京', 'plain'), null);
-    assert.equal(encodeLabel('a.b', 'plain'), null);
-    assert.equal(encodeLabel('', 'plain'), null);
-    assert.equal(encodeLabel('a'.repeat(64), 'plain'), null);
-    assert.equal(encodeLabel('a'.repeat(60), 'hex'), null);
+    assert.equal(encodeParam('東京', 'b32'), 'b32-42o3dzf2vq');
+    assert.equal(encodeParam('東京', 'hex'), 'hex-e69db1e4baac');
+    assert.equal(encodeParam('東京', 'b64'), 'b64-5p2x5Lqs');
+    assert.equal(encodeParam('New-York', 'plain'), 'new-york');
+    assert.equal(encodeParam('-33d87_151d21', 'plain'), '-33d87_151d21');
+    assert.equal(encodeParam('東京', 'plain'), null);
+    assert.equal(encodeParam('a.b', 'plain'), null);
+    assert.equal(encodeParam('', 'plain'), null);
+    assert.equal(encodeParam('a'.repeat(64), 'plain'), null);
+    assert.equal(encodeParam('a'.repeat(60), 'hex'), null);
   });
 });
 

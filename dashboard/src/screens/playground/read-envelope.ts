@@ -1,11 +1,12 @@
 import {
   type DnsMessage,
   type Envelope,
-  rdataOf,
   readEnvelope,
   recordsIn,
   ServiceError,
+  txtOf,
 } from '../../../../sdk/src/dns.ts';
+import { latin1Of } from '../../../../src/protocol/encodings.ts';
 
 export type ReadEnvelope =
   | { readonly kind: 'envelope'; readonly text: string; readonly envelope: Envelope }
@@ -16,9 +17,9 @@ export type ReadEnvelope =
 /** The envelope in the first TXT record of an answer; null without one. */
 export function envelopeOf(message: DnsMessage): ReadEnvelope | null {
   for (const record of recordsIn(message, 'answer')) {
-    const txt = rdataOf(record, 'TXT');
+    const txt = txtOf(record);
     if (txt === null) continue;
-    const text = txt.characters.map((octets) => String.fromCharCode(...octets)).join('');
+    const text = latin1Of(txt);
     try {
       return { kind: 'envelope', text, envelope: readEnvelope(text) };
     } catch (error) {
@@ -28,13 +29,4 @@ export function envelopeOf(message: DnsMessage): ReadEnvelope | null {
     }
   }
   return null;
-}
-
-/** The data as text; null for octets that are no UTF-8. */
-export function dataText(data: Uint8Array): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(data);
-  } catch {
-    return null;
-  }
 }

@@ -1,8 +1,9 @@
 import type { Meta } from '../../../../sdk/src/uqrp-sdk.ts';
+import { contentFormat, envelopeHead } from '../../../../src/protocol/query/envelope.ts';
 import { bytes } from '../../format/format.ts';
 import { t } from '../../text/text.ts';
 import { queryName } from '../tokens/token-command.ts';
-import { answerSize, envelopeHead, envelopeOctets, formatOf } from './envelope-size.ts';
+import { answerSize, envelopeOctets } from './envelope-size.ts';
 import type { Draft, ReadDraft } from './record-draft.ts';
 
 /** Letters of a query token. */
@@ -19,7 +20,7 @@ export interface EnvelopePreviewProps {
 export function EnvelopePreview({ draft, read, meta }: EnvelopePreviewProps) {
   const zone = meta.zones[0] ?? '';
   const { data, content_type, ttl_seconds } = read.fields;
-  const format = formatOf(content_type, meta.content_formats);
+  const format = contentFormat(content_type, new Map(Object.entries(meta.content_formats)));
   const head = envelopeHead(format, ttl_seconds);
   const octets = envelopeOctets(read.octets.length, format, ttl_seconds);
   const size = answerSize(queryName(draft.key, TOKEN, zone), octets, zone);

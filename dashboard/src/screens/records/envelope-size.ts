@@ -1,4 +1,5 @@
 /** How long the answer of a record is, before it is written: the envelope of docs/PROTOCOL.md, and the message around it. */
+import { envelopeHead } from '../../../../src/protocol/query/envelope.ts';
 
 /** The most octets of an answer over UDP (RFC 9715). */
 export const UDP_OCTETS = 1232;
@@ -11,20 +12,6 @@ const OPT = 11;
 const CHUNK = 255;
 /** The fixed part of a signature's data, and an ECDSA P-256 signature (RFC 4034, RFC 6605). */
 const SIGNATURE = 18 + 64;
-
-/** Field `f` of the envelope. @param formats of `/meta`, by media type */
-export function formatOf(contentType: string, formats: Readonly<Record<string, string>>): string {
-  const media = (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
-  const known = Object.hasOwn(formats, media) ? formats[media] : undefined;
-  if (known !== undefined) return known;
-  if (media.endsWith('+json')) return 'json';
-  return media.endsWith('+xml') ? 'xml' : 'bin';
-}
-
-/** The envelope up to the data. */
-export function envelopeHead(format: string, ttl: number): string {
-  return `v=svc1;s=ok;t=data;e=b64;f=${format};ttl=${ttl};d=`;
-}
 
 /** @param octets of the data */
 export function envelopeOctets(octets: number, format: string, ttl: number): number {

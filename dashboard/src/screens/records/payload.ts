@@ -1,4 +1,5 @@
 /** What the data of a record is, and how it can be shown. */
+import { encodeHex, latin1Of } from '../../../../src/protocol/encodings.ts';
 
 export type PayloadView = 'text' | 'json' | 'hex' | 'image';
 
@@ -51,11 +52,9 @@ export function parsedJson(text: string): object | undefined {
 export function hexDump(octets: Uint8Array): string {
   const lines: string[] = [];
   for (let at = 0; at < octets.length; at += HEX_COLUMNS) {
-    const row = [...octets.subarray(at, at + HEX_COLUMNS)];
-    const hex = row.map((octet) => octet.toString(16).padStart(2, '0')).join(' ');
-    const text = row
-      .map((octet) => (octet >= 0x20 && octet < 0x7f ? String.fromCharCode(octet) : '.'))
-      .join('');
+    const row = octets.subarray(at, at + HEX_COLUMNS);
+    const hex = encodeHex(row).replace(/..(?=.)/g, '$& ');
+    const text = latin1Of(row).replace(/[^ -~]/g, '.');
     lines.push(`${at.toString(16).padStart(8, '0')}  ${hex.padEnd(HEX_COLUMNS * 3 - 1)}  ${text}`);
   }
   return lines.join('\n');

@@ -1,12 +1,12 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Meta, TaggedRecord } from '../../../../sdk/src/uqrp-sdk.ts';
+import { foldCase } from '../../../../src/protocol/names/labels.ts';
 import { t } from '../../text/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ConflictForm } from './conflict-form.tsx';
 import { draftOf, newDraft } from './record-draft.ts';
 import { RecordForm } from './record-form.tsx';
-import { foldKey } from './record-rules.ts';
 import { createRecord, editable, type Saved, saveEdit } from './save-record.ts';
 import type { Editable } from './three-way.ts';
 
@@ -38,7 +38,7 @@ export function NewRecordDialog({ meta, namespaces, namespace, onSaved, onClose 
         onSave={async (read, key) => {
           const input = JSON.stringify([key, read.fields]);
           if (sent.current.input !== input) sent.current = { input, key: crypto.randomUUID() };
-          onSaved(await createRecord(foldKey(key), read.fields, sent.current.key));
+          onSaved(await createRecord(foldCase(key), read.fields, sent.current.key));
         }}
       />
     </Dialog>

@@ -1,14 +1,8 @@
 import { bytesOf } from '../../../../sdk/src/uqrp-sdk.ts';
+import { decodeBase64, encodeBase64 } from '../../../../src/protocol/encodings.ts';
 import { formatted, isJson } from './json-text.ts';
 import { parsedJson, utf8 } from './payload.ts';
-import {
-  contentTypeFault,
-  type Fault,
-  isStrictBase64,
-  keyFault,
-  type RecordLimits,
-  toBase64,
-} from './record-rules.ts';
+import { contentTypeFault, type Fault, keyFault, type RecordLimits } from './record-rules.ts';
 import type { Editable } from './three-way.ts';
 
 /** How the data of a record is typed in. */
@@ -100,7 +94,7 @@ export function withMode(draft: Draft, mode: DataMode): Draft {
   const lines = whole === null ? null : linesOf(whole);
   const held = lines?.text ?? whole;
   const next = { ...draft, mode, contentType, file: mode === 'file' ? draft.file : null };
-  if (mode === 'base64') return { ...next, text: octets === null ? draft.text : toBase64(octets) };
+  if (mode === 'base64') return { ...next, text: octets === null ? draft.text : encodeBase64(octets) };
   if (mode === 'file' || held === null) return { ...next, text: draft.mode === 'base64' ? '' : draft.text };
   return { ...next, text: mode === 'json' ? formatted(held) : held, isCrlf: lines?.isCrlf ?? false };
 }
@@ -114,9 +108,9 @@ export function readDraft(draft: Draft, limits: RecordLimits, now: number): Read
   const faults: Fault[] = [];
   const key = keyFault(draft.key, limits.key);
   if (key !== null) faults.push({ field: 'key', reason: key });
-  const octets = octetsOf(draft) ?? new Uint8Array();
-  if (draft.mode === 'base64' && !isStrictBase64(draft.text))
-    faults.push({ field: 'data', reason: 'data_base64' });
+  const decoded = octetsOf(draft);
+  const octets = decoded ?? new Uint8Array();
+  if (decoded === null) faults.push({ field: 'data', reason: 'data_base64' });
   if (draft.mode === 'json' && !isJson(draft.text)) faults.push({ field: 'data', reason: 'data_json' });
   if (octets.length > limits.data) faults.push({ field: 'data', reason: 'data_long' });
   const type = contentTypeFault(draft.contentType, limits.contentType);
@@ -129,7 +123,7 @@ export function readDraft(draft: Draft, limits: RecordLimits, now: number): Read
     faults,
     octets,
     fields: {
-      data: toBase64(octets),
+      data: encodeBase64(octets),
       content_type: draft.contentType,
       ttl_seconds: Math.max(0, ttl),
       expires_at: typeof expires === 'string' ? expires : null,
@@ -160,7 +154,7 @@ function expiryOf({ expiry, amount, unit, at, storedAt }: Draft, now: number): s
 function octetsOf({ mode, text, file, isCrlf }: Draft): Uint8Array<ArrayBuffer> | null {
   if (mode === 'file') return file?.octets ?? new Uint8Array();
   if (mode !== 'base64') return new TextEncoder().encode(isCrlf ? text.replaceAll('\n', '\r\n') : text);
-  return isStrictBase64(text) ? bytesOf({ data: text }) : null;
+  return decodeBase64(text);
 }
 
 /** The form of `<input type="datetime-local">`, with seconds: nothing that was stored is rounded away but milliseconds. */

@@ -1,6 +1,6 @@
 /** The filters of the list, as they stand in the address. */
 import type { RecordFilter } from '../../../../sdk/src/uqrp-sdk.ts';
-import { foldKey } from './record-rules.ts';
+import { foldCase } from '../../../../src/protocol/names/labels.ts';
 
 /** As typed: what is no number or time is left out of the question and marked in its field. */
 export interface FilterTexts {
@@ -49,7 +49,7 @@ export function recordFilter(texts: FilterTexts): RecordFilter {
   const filter = {
     namespace: good('namespace'),
     resource: good('resource'),
-    key_prefix: texts.search === '' ? undefined : foldKey(texts.search.trim()),
+    key_prefix: texts.search === '' ? undefined : foldCase(texts.search.trim()),
     ttl_min: numberOf(good('ttlMin')),
     ttl_max: numberOf(good('ttlMax')),
     created_after: timeOf(good('after')),
@@ -68,8 +68,8 @@ export function filterCount(texts: FilterTexts): number {
 /** Whether a record that was just written passes the filters that concern its key. */
 export function keepsKey(filter: RecordFilter, key: string, namespace: string, resource: string): boolean {
   return (
-    (filter.namespace === undefined || foldKey(filter.namespace) === namespace) &&
-    (filter.resource === undefined || foldKey(filter.resource) === resource) &&
+    (filter.namespace === undefined || foldCase(filter.namespace) === namespace) &&
+    (filter.resource === undefined || foldCase(filter.resource) === resource) &&
     (filter.key_prefix === undefined || key.startsWith(filter.key_prefix))
   );
 }

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseRecordKey } from '../../../../src/protocol/names/record-key.ts';
+import { checkedRows, rowOf } from '../import/candidate.ts';
+import { newDraft, readDraft } from './record-draft.ts';
 import {
   base64Octets,
   contentTypeFault,
-  isStrictBase64,
   keyFault,
   keyParts,
+  limitsOf,
   textToBase64,
 } from './record-rules.ts';
 
@@ -33,6 +35,12 @@ describe('rules of records in the page', () => {
       'a.auth-b.c.acme.v1',
       'datasets.acme.v1',
       'x.datasets.acme.v1',
+      'manifest.a.public.v1',
+      'Identity.a.b.public.v1',
+      'a.manifest.public.v1',
+      'manifest.acme.v1',
+      'get.a.acme',
+      '\u212Aelvin.acme.v1',
       `${label}.acme.v1`,
       `${label}a.acme.v1`,
       `${label}.${label}.${'b'.repeat(42)}.acme.v1`,
@@ -55,6 +63,17 @@ describe('rules of records in the page', () => {
     assert.equal(keyFault('datasets.acme.v1', LONGEST), 'key_datasets');
   });
 
+  it('refuses the reserved key manifest.a.public.v1, as the server does', () => {
+    assert.equal(parseRecordKey('manifest.a.public.v1', ZONE), 'key is reserved');
+    assert.equal(keyFault('manifest.a.public.v1', LONGEST), 'key_reserved');
+    assert.equal(keyFault('IDENTITY.a.b.public.v1', LONGEST), 'key_reserved');
+    const draft = { ...newDraft('public', 300), key: 'manifest.a.public.v1' };
+    assert.deepEqual(readDraft(draft, limitsOf({}), 0).faults, [{ field: 'key', reason: 'key_reserved' }]);
+    const row = rowOf(1, { key: 'manifest.a.public.v1', data: '' });
+    const context = { limits: limitsOf({}), namespaces: new Set(['public']), now: 0 };
+    assert.equal(checkedRows([row], context)[0]?.refusal, 'key_reserved');
+  });
+
   it('divides a key', () => {
     assert.deepEqual(keyParts('a.b.config.acme.v2'), {
       params: 'a.b',
@@ -64,11 +83,7 @@ describe('rules of records in the page', () => {
     });
   });
 
-  it('takes strict Base64 alone', () => {
-    for (const good of ['', 'YQ==', 'YWI=', 'YWJj', textToBase64('grüße')])
-      assert.ok(isStrictBase64(good), good);
-    for (const bad of ['YQ', 'YQ=', 'Y', 'YR==', 'YW I=', '****', 'YWJj='])
-      assert.ok(!isStrictBase64(bad), bad);
+  it('knows the octets of Base64', () => {
     assert.deepEqual(['', 'YQ==', 'YWI=', 'YWJj'].map(base64Octets), [0, 1, 2, 3]);
   });
 

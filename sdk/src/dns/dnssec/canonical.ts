@@ -1,4 +1,5 @@
 /** The octets that a signature covers (RFC 4034, sections 3.1.8.1 and 6). */
+import { encodeHex } from '../../../../src/protocol/encodings.ts';
 import { type DnsName, foldedName } from '../message/dns-name.ts';
 import type { RdataFields } from '../message/rdata.ts';
 import type { ResourceRecord } from '../message/record.ts';
@@ -38,30 +39,12 @@ function headOf(record: ResourceRecord, ttl: number, length: number): readonly U
   return [foldedName(record.owner.wire), new Uint8Array(fixed.buffer)];
 }
 
-/** Rdata as left-aligned octets in ascending order, each once (RFC 4034, section 6.3). */
+/** Rdata as left-aligned octets in ascending order, each once (RFC 4034, section 6.3): the order of their hexadecimal text. */
 function inOrder(rdata: readonly Uint8Array[]): readonly Uint8Array[] {
-  const sorted = [...rdata].sort(compare);
-  return sorted.filter((one, at) => {
-    const before = sorted[at - 1];
-    return before === undefined || compare(before, one) !== 0;
-  });
-}
-
-function compare(a: Uint8Array, b: Uint8Array): number {
-  const shared = Math.min(a.length, b.length);
-  for (let at = 0; at < shared; at += 1) {
-    const difference = (a[at] ?? 0) - (b[at] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
+  const distinct = new Map(rdata.map((one) => [encodeHex(one), one]));
+  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
 }

@@ -1,7 +1,9 @@
+import { latin1Of } from '../../../../src/protocol/encodings.ts';
+import { parseEnvelope } from '../../../../src/protocol/query/envelope.ts';
 import type { DnsName } from '../message/dns-name.ts';
 import { isSameName, sameOctets } from '../message/dns-name.ts';
 import { type DnsMessage, recordsIn } from '../message/message.ts';
-import { type ResourceRecord, rdataOf } from '../message/record.ts';
+import { type ResourceRecord, txtOf } from '../message/record.ts';
 import { type CheckTime, checkSignatures, type SignatureCheck } from './check-signatures.ts';
 import { denialOf } from './denial.ts';
 import { type DelegationSigner, dsOf, rrsetOf, type ZoneKey, zoneKeysOf } from './zone-keys.ts';
@@ -184,10 +186,8 @@ function faultsOfContent(message: DnsMessage, signatures: readonly SignatureChec
 
 /** A service that failed may answer with an error code and a TXT record that says why (docs/PROTOCOL.md). */
 function isErrorEnvelope(record: ResourceRecord): boolean {
-  const text = rdataOf(record, 'TXT')
-    ?.characters.map((octets) => new TextDecoder().decode(octets))
-    .join('');
-  return text?.startsWith('v=svc1;') === true && text.includes(';t=error;');
+  const txt = txtOf(record);
+  return txt !== null && parseEnvelope(latin1Of(txt))?.fields.get('t') === 'error';
 }
 
 /** Records of the question's name and type, or a CNAME at it, and their signatures. */

@@ -1,6 +1,7 @@
+import { encodeHex } from '../../../../src/protocol/encodings.ts';
 import type { DnsName } from '../message/dns-name.ts';
 import { type DnsMessage, recordsIn } from '../message/message.ts';
-import { absolute, hexOf } from '../message/present.ts';
+import { absolute } from '../message/present.ts';
 import { type ResourceRecord, rdataOf } from '../message/record.ts';
 import { digestedOctets } from './canonical.ts';
 
@@ -62,7 +63,7 @@ export function keyTag(rdata: Uint8Array): number {
 /** The DS record of a key, by SHA-256. Needs WebCrypto. */
 export async function dsOf(zone: DnsName, key: ZoneKey): Promise<DelegationSigner> {
   const octets = await crypto.subtle.digest('SHA-256', digestedOctets(zone, key.rdata));
-  const digest = hexOf(new Uint8Array(octets)).toUpperCase();
+  const digest = encodeHex(new Uint8Array(octets)).toUpperCase();
   const { tag, algorithm } = key;
   const text = `${absolute(zone)} IN DS ${tag} ${algorithm} ${SHA_256} ${digest}`;
   return { tag, algorithm, digestType: SHA_256, digest, text };

@@ -60,7 +60,7 @@ export function readName(
     if (length > LABEL_MAX || after > octets.length || wire.length + 1 + length > NAME_MAX) return null;
     wire.push(...octets.subarray(at, after));
     if (length === 0) break;
-    labels.push(labelText(octets.subarray(at + 1, after)));
+    labels.push(escaped(octets.subarray(at + 1, after), '.\\', 0x21));
     at = after;
   }
   return {
@@ -100,13 +100,14 @@ export function sameOctets(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((octet, at) => octet === b[at]);
 }
 
-/** RFC 4343, section 2.1. */
-function labelText(label: Uint8Array): string {
-  let text = '';
-  for (const octet of label) {
-    if (octet === 0x2e || octet === 0x5c) text += `\\${String.fromCharCode(octet)}`;
-    else if (octet > 0x20 && octet < 0x7f) text += String.fromCharCode(octet);
-    else text += `\\${String(octet).padStart(3, '0')}`;
-  }
-  return text;
+/**
+ * Octets as a master file prints them: `\DDD` where they are not printable (RFC 4343, section 2.1).
+ * @param special characters that get a backslash. @param first of the printable octets
+ */
+export function escaped(octets: Uint8Array, special: string, first: number): string {
+  return Array.from(octets, (octet) => {
+    if (octet < first || octet > 0x7e) return `\\${String(octet).padStart(3, '0')}`;
+    const letter = String.fromCharCode(octet);
+    return special.includes(letter) ? `\\${letter}` : letter;
+  }).join('');
 }

@@ -1,5 +1,5 @@
+import { encodeHex } from '../../../../src/protocol/encodings.ts';
 import { extendedErrorName } from './codes.ts';
-import { hexOf } from './present.ts';
 
 /** Options of EDNS (RFC 6891). Source of the code points: IANA. */
 const OPTION = { NSID: 3, COOKIE: 10, KEEPALIVE: 11, PADDING: 12, EXTENDED_ERROR: 15 } as const;
@@ -67,8 +67,8 @@ function readExtendedError(octets: Uint8Array): ExtendedError | null {
 function optionText(code: number, octets: Uint8Array): string {
   if (code === OPTION.PADDING) return `${octets.length} octets`;
   if (code === OPTION.COOKIE) {
-    const server = octets.length > 8 ? ` ${hexOf(octets.subarray(8))}` : '';
-    return `${hexOf(octets.subarray(0, 8))}${server}`;
+    const server = octets.length > 8 ? ` ${encodeHex(octets.subarray(8))}` : '';
+    return `${encodeHex(octets.subarray(0, 8))}${server}`;
   }
   if (code === OPTION.NSID) return new TextDecoder().decode(octets);
   const error = code === OPTION.EXTENDED_ERROR ? readExtendedError(octets) : null;
@@ -76,5 +76,5 @@ function optionText(code: number, octets: Uint8Array): string {
   if (code === OPTION.KEEPALIVE && octets.length === 2) {
     return `${(((octets[0] ?? 0) << 8) | (octets[1] ?? 0)) / 10} s`;
   }
-  return hexOf(octets);
+  return encodeHex(octets);
 }

@@ -1,6 +1,6 @@
-import { toBase64 } from '../../shared/base64.ts';
+import { encodeBase64, encodeHex } from '../../../../src/protocol/encodings.ts';
 import { typeName } from './codes.ts';
-import type { DnsName } from './dns-name.ts';
+import { type DnsName, escaped } from './dns-name.ts';
 import type { FieldForm } from './rdata.ts';
 
 /** A field as master files print it. @param value of the field's form */
@@ -17,9 +17,9 @@ export function fieldText(form: FieldForm, value: unknown): string {
     case 'strings':
       return (value as readonly Uint8Array[]).map(quoted).join(' ');
     case 'hex':
-      return hexOf(value as Uint8Array).toUpperCase();
+      return encodeHex(value as Uint8Array).toUpperCase();
     case 'base64':
-      return toBase64(value as Uint8Array);
+      return encodeBase64(value as Uint8Array);
     case 'bitmap':
       return (value as readonly number[]).map(typeName).join(' ');
     default:
@@ -27,24 +27,14 @@ export function fieldText(form: FieldForm, value: unknown): string {
   }
 }
 
-export function hexOf(octets: Uint8Array): string {
-  return Array.from(octets, (octet) => octet.toString(16).padStart(2, '0')).join('');
-}
-
 /** With the dot at the end. */
 export function absolute({ text }: DnsName): string {
   return text === '.' ? text : `${text}.`;
 }
 
-/** A character string in quotes; `\DDD` for octets that are not printable. */
+/** A character string in quotes. */
 export function quoted(octets: Uint8Array): string {
-  let text = '';
-  for (const octet of octets) {
-    if (octet === 0x22 || octet === 0x5c) text += `\\${String.fromCharCode(octet)}`;
-    else if (octet >= 0x20 && octet < 0x7f) text += String.fromCharCode(octet);
-    else text += `\\${String(octet).padStart(3, '0')}`;
-  }
-  return `"${text}"`;
+  return `"${escaped(octets, '"\\', 0x20)}"`;
 }
 
 /** `20261122200405` (RFC 4034, section 3.2). */

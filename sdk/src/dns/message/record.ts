@@ -1,8 +1,9 @@
+import { encodeHex } from '../../../../src/protocol/encodings.ts';
 import { typeName } from './codes.ts';
 import { type Cursor, MessageError, type Section } from './cursor.ts';
 import { type DnsName, foldedName } from './dns-name.ts';
 import { type Edns, type EdnsOption, extendedErrorsOf, isPaddingZero, readOption } from './options.ts';
-import { fieldText, hexOf, quoted } from './present.ts';
+import { fieldText, quoted } from './present.ts';
 import { type FieldForm, FOLDED, LAYOUTS, type Layout, type RdataFields, type RdataType } from './rdata.ts';
 
 export interface ResourceRecord {
@@ -29,6 +30,12 @@ const ADDRESS_OCTETS: Readonly<Record<string, number>> = { A: 4, AAAA: 16 };
 /** The fields of a record of the given type; null for a record of another type. */
 export function rdataOf<T extends RdataType>(record: ResourceRecord, type: T): RdataFields[T] | null {
   return typeName(record.type) === type && record.fields !== null ? (record.fields as RdataFields[T]) : null;
+}
+
+/** The joined character strings of a TXT record; null for a record of another type. */
+export function txtOf(record: ResourceRecord): Uint8Array<ArrayBuffer> | null {
+  const txt = rdataOf(record, 'TXT');
+  return txt && Uint8Array.from(txt.characters.flatMap((octets) => [...octets]));
 }
 
 /** Reads a record, or the OPT record, which has no owner and no TTL. @throws MessageError */
@@ -96,8 +103,8 @@ type Rdata = Pick<ResourceRecord, 'canonical' | 'text' | 'fields'>;
 
 /** RFC 3597, section 5. */
 function readOther(cursor: Cursor, end: number): Rdata {
-  const octets = cursor.bytes(end - cursor.at, 'data', hexOf);
-  const text = `\\# ${octets.length} ${hexOf(octets)}`.trimEnd();
+  const octets = cursor.bytes(end - cursor.at, 'data', encodeHex);
+  const text = `\\# ${octets.length} ${encodeHex(octets)}`.trimEnd();
   return { canonical: Uint8Array.from(octets), text, fields: null };
 }
 

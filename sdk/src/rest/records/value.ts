@@ -1,4 +1,4 @@
-import { fromBase64, toBase64 } from '../../shared/base64.ts';
+import { decodeBase64, encodeBase64 } from '../../../../src/protocol/encodings.ts';
 
 /** What a record holds, in one of four forms. */
 export type Value =
@@ -22,13 +22,13 @@ export function encodeValue(value: Value): EncodedValue {
     (form) => form in value && (value as Record<string, unknown>)[form] !== undefined,
   );
   if (given.length !== 1) throw new TypeError('give the value as exactly one of text, json, bytes and data');
-  if ('text' in value) return { data: toBase64(utf8(value.text)), content_type: 'text/plain' };
+  if ('text' in value) return { data: encodeBase64(utf8(value.text)), content_type: 'text/plain' };
   if ('json' in value) {
     const text: string | undefined = JSON.stringify(value.json);
     if (text === undefined) throw new TypeError('json must be a value that JSON can express');
-    return { data: toBase64(utf8(text)), content_type: 'application/json' };
+    return { data: encodeBase64(utf8(text)), content_type: 'application/json' };
   }
-  if ('bytes' in value) return { data: toBase64(value.bytes), content_type: 'application/octet-stream' };
+  if ('bytes' in value) return { data: encodeBase64(value.bytes), content_type: 'application/octet-stream' };
   return { data: value.data, content_type: 'application/octet-stream' };
 }
 
@@ -44,12 +44,14 @@ export function withoutValue<T extends object>(fields: T): Omit<T, (typeof FORMS
   return rest as Omit<T, (typeof FORMS)[number]>;
 }
 
-/** The octets of a record's `data`. @throws TypeError without `data`, as an API key without `read` gets it */
+/** The octets of a record's `data`. @throws TypeError without `data`, as an API key without `read` gets it, or for data that is not Base64 */
 export function bytesOf(record: { readonly data?: string | null | undefined }): Uint8Array<ArrayBuffer> {
   const { data } = record;
   if (typeof data !== 'string')
     throw new TypeError('the record has no data: reading it takes the operation `read`');
-  return fromBase64(data);
+  const octets = decodeBase64(data);
+  if (octets === null) throw new TypeError('the data of the record is not Base64');
+  return octets;
 }
 
 /** `data` as UTF-8. */
