@@ -32,6 +32,19 @@ export interface Statement<P, R> {
  */
 const NO_PEEK = ' + 0';
 
+/** A statement as each engine gets it. */
+interface Texts {
+  readonly sqlite: string;
+  readonly postgres: string;
+}
+
+const MADE: Texts[] = [];
+
+/** Every statement that was made until now. `statements.test.ts` runs those of all modules on both engines. */
+export function madeStatements(): readonly Texts[] {
+  return MADE;
+}
+
 /** Names of statements by their text for PostgreSQL. */
 const NAMES = new Map<string, string>();
 
@@ -51,6 +64,7 @@ export function statement<P extends object, R = never>(
   const postgres = compile(postgresText, '$', lock);
   if (named) NAMES.set(postgres.sql, `uqrp_${NAMES.size + 1}`);
   const sqlite = compile(text.replace(/\blimit :[a-z_]+/gi, `$&${NO_PEEK}`), '?');
+  MADE.push({ sqlite: sqlite.sql, postgres: postgres.sql });
   const execute = (db: Db, parameters: Readonly<P>): Promise<Result<R>> => {
     const { sql, names } = db.engine === 'postgres' ? postgres : sqlite;
     return db.execute<R>(
@@ -134,6 +148,7 @@ export function rowInsert(
     size,
     sql: `${into} values ${new Array<string>(size).fill(tuple).join(', ')} ${suffix}`,
   }));
+  for (const { size, sql } of chunks) MADE.push({ sqlite: sql, postgres: size === 1 ? one : many });
   return async (tx, rows) => {
     const [first] = rows;
     if (first === undefined) return;
