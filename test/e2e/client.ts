@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
-import { ask, type ClientTransport } from '../../src/cli/client/ask.ts';
+import { ask, type ClientTransport } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { startDsResolver } from '../support/cli/client/ds-resolver.ts';
 import { type Ended, runCli, settingsFor } from '../support/command.ts';
 import { startNameServer, type TestNameServer } from '../support/name-server.ts';
+import { startDsResolver } from '../support/process/ds-resolver.ts';
 import { startUqrp } from '../support/server-process.ts';
 import { postgresDatabase, postgresMissing } from '../support/store/postgres.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import type { ClientTransport } from '../../src/cli/client/ask.ts';
+import type { ClientTransport } from '../../src/process/dns-client.ts';
 import type { Person } from '../support/control/passkeys/browser.ts';
 import type { Uqrp } from '../support/server-process.ts';
 import { eventually, read } from './client.ts';

@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { ask } from '../../src/cli/client/ask.ts';
+import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';

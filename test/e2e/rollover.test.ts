@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type DsAnswer, startDsResolver } from '../support/cli/client/ds-resolver.ts';
+import { type DsAnswer, startDsResolver } from '../support/process/ds-resolver.ts';
 import { startUqrp } from '../support/server-process.ts';
 import { eventually } from './client.ts';
 

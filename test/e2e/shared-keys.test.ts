@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { ask } from '../../src/cli/client/ask.ts';
+import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { ask } from '../../src/cli/client/ask.ts';
+import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { eventually } from '../e2e/client.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ask } from '../../src/cli/client/ask.ts';
+import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';

@@ -7,7 +7,7 @@
 
 import { createSocket } from 'node:dgram';
 import { writeFileSync } from 'node:fs';
-import type { ClientTransport } from '../../src/cli/client/ask.ts';
+import type { ClientTransport } from '../../src/process/dns-client.ts';
 import { read } from '../e2e/client.ts';
 import { residentMegabytes } from '../support/process.ts';
 import { corpus, mutate, seededRng } from '../support/protocol/dns/fuzz.ts';

@@ -1,7 +1,7 @@
 /** Answers of a running server, with their signatures verified by the test's keys. */
 import assert from 'node:assert/strict';
-import { ask } from '../../src/cli/client/ask.ts';
 import { keyTag as tagOf } from '../../src/dns/dnssec/keys/key-set.ts';
+import { ask } from '../../src/process/dns-client.ts';
 import { RCODE, RRTYPE } from '../../src/protocol/dns/codes.ts';
 import type { Rr } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';

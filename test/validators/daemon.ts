@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, exchangeTcp, exchangeUdp } from '../../src/cli/client/ask.ts';
+import { ask, exchangeTcp, exchangeUdp } from '../../src/process/dns-client.ts';
 import { CLASS, RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';

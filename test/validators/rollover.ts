@@ -1,4 +1,3 @@
-import { ask } from '../../src/cli/client/ask.ts';
 import type { KeyRole } from '../../src/dns/dnssec/keys/algorithms.ts';
 import { apexOf } from '../../src/dns/dnssec/keys/ds.ts';
 import { loadKeys, updateKeys } from '../../src/dns/dnssec/keys/key-files.ts';
@@ -10,6 +9,7 @@ import {
   type StepName,
 } from '../../src/dns/dnssec/keys/rollover.ts';
 import { makeSigner, type SigningMode } from '../../src/dns/dnssec/signing/signer.ts';
+import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { u16At } from '../../src/protocol/dns/octets.ts';
 import { eventually } from '../e2e/client.ts';

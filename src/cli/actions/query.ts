@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../ops/config/config.ts';
+import type { DnsServer } from '../../process/dns-client.ts';
+import { ask, type ClientTransport } from '../../process/dns-client.ts';
 import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../../protocol/dns/codes.ts';
 import { readEde } from '../../protocol/dns/message/edns.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
@@ -9,8 +11,6 @@ import { rdataToText } from '../../protocol/dns/rdata/present.ts';
 import { txtValue } from '../../protocol/dns/rdata/txt.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { parseEnvelope } from '../../protocol/query/envelope.ts';
-import { ask, type ClientTransport } from '../client/ask.ts';
-import type { Server } from '../client/server.ts';
 import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, InputError, print, UsageError } from '../output.ts';
 
@@ -40,7 +40,7 @@ export async function query(name: string, options: QueryOptions): Promise<void> 
 
 /** Which server to ask, and how. */
 export interface Target {
-  readonly server: Server;
+  readonly server: DnsServer;
   readonly transport: ClientTransport;
 }
 
@@ -52,7 +52,7 @@ export function targetOf(options: QueryOptions, config: Config): Target {
     dot: config.dotPort,
     doh: config.dohPort,
   };
-  const server: Server = {
+  const server: DnsServer = {
     host: options.server ?? config.host,
     port: options.port === undefined ? ports[transport] : parsePort(options.port),
     ca: ownCertificate(config.dataDir),
@@ -79,7 +79,7 @@ export function completeName(name: string, zones: readonly string[]): string {
 }
 
 /** Names the server that did not answer, and what to check. */
-export function noReply(error: unknown, { host, port }: Server, transport: ClientTransport): string {
+export function noReply(error: unknown, { host, port }: DnsServer, transport: ClientTransport): string {
   const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const { code, name, message } = error as NodeJS.ErrnoException;
   if (code === 'ECONNREFUSED')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ask } from '../../../src/cli/client/ask.ts';
 import { attestFiles } from '../../../src/control/datasets/attest.ts';
 import { type AttestationKey, makeAttestationKey } from '../../../src/control/datasets/keys.ts';
+import { ask } from '../../../src/process/dns-client.ts';
 import { RRTYPE } from '../../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../../src/protocol/dns/name.ts';
 import { txtValue } from '../../../src/protocol/dns/rdata/txt.ts';

@@ -1,20 +1,35 @@
+/** The DNS client of commands, and of the rollover of signing keys, which asks resolvers for the DS records at the parent. */
 import { randomInt } from 'node:crypto';
 import { createSocket, type SocketType } from 'node:dgram';
+import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { LIMITS } from '../../base/limits.ts';
-import { decodeMessage, type Message } from '../../protocol/dns/message/message.ts';
-import { encodeQuery } from '../../protocol/dns/message/query.ts';
-import type { Exchange, Server } from './server.ts';
+import { LIMITS } from '../base/limits.ts';
+import { RRTYPE } from '../protocol/dns/codes.ts';
+import { decodeMessage, type Message } from '../protocol/dns/message/message.ts';
+import { encodeQuery } from '../protocol/dns/message/query.ts';
+import { nameFromText } from '../protocol/dns/name.ts';
+import { rdataToText } from '../protocol/dns/rdata/present.ts';
+
+/** Where to ask. */
+export interface DnsServer {
+  readonly host: string;
+  readonly port: number;
+  /** PEM certificates to trust in addition to the system's, for DoT and DoH. Null: the system's only. */
+  readonly ca: string | null;
+}
+
+/** Sends one message and returns the octets of the reply. Rejects when none comes before the deadline. */
+type SendQuery = (query: Uint8Array, server: DnsServer, deadlineMs: number) => Promise<Uint8Array>;
 
 /** One query over TCP, with its two-octet length (RFC 1035 §4.2.2). */
-export function exchangeTcp(query: Uint8Array, server: Server, deadlineMs: number): Promise<Uint8Array> {
+export function exchangeTcp(query: Uint8Array, server: DnsServer, deadlineMs: number): Promise<Uint8Array> {
   return exchangeOver(connectTcp({ host: server.host, port: server.port }), 'connect', query, deadlineMs);
 }
 
 /** One query over TLS (RFC 7858). */
-function exchangeTls(query: Uint8Array, server: Server, deadlineMs: number): Promise<Uint8Array> {
+function exchangeTls(query: Uint8Array, server: DnsServer, deadlineMs: number): Promise<Uint8Array> {
   const { host, port, ca } = server;
   const socket = connectTls({ host, port, ALPNProtocols: ['dot'], ...(ca === null ? {} : { ca }) });
   return exchangeOver(socket, 'secureConnect', query, deadlineMs);
@@ -53,7 +68,7 @@ function exchangeOver(
 }
 
 /** One query over HTTPS, by POST so that the name stays out of URLs and their logs (RFC 8484 §4.1). */
-function exchangeHttps(query: Uint8Array, server: Server, deadlineMs: number): Promise<Uint8Array> {
+function exchangeHttps(query: Uint8Array, server: DnsServer, deadlineMs: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const { host, port, ca } = server;
     const outgoing = request(
@@ -89,7 +104,7 @@ function exchangeHttps(query: Uint8Array, server: Server, deadlineMs: number): P
 /** One query over UDP. Datagrams with another id are ignored. */
 export async function exchangeUdp(
   query: Uint8Array,
-  server: Server,
+  server: DnsServer,
   deadlineMs: number,
 ): Promise<Uint8Array> {
   const family = isIP(server.host);
@@ -103,7 +118,7 @@ export async function exchangeUdp(
 
 function exchange(
   query: Uint8Array,
-  server: Server,
+  server: DnsServer,
   deadlineMs: number,
   type: SocketType,
 ): Promise<Uint8Array> {
@@ -131,7 +146,7 @@ function exchange(
 }
 
 /** The ways to ask. `udp` asks again over TCP when the reply is cut short (RFC 7766 §5). */
-export const TRANSPORTS = {
+const TRANSPORTS = {
   udp: async (query, server, deadlineMs) => {
     const reply = await exchangeUdp(query, server, deadlineMs);
     const isCut = ((reply[2] ?? 0) & 0x02) !== 0;
@@ -140,12 +155,12 @@ export const TRANSPORTS = {
   tcp: exchangeTcp,
   dot: exchangeTls,
   doh: exchangeHttps,
-} as const satisfies Record<string, Exchange>;
+} as const satisfies Record<string, SendQuery>;
 
 export type ClientTransport = keyof typeof TRANSPORTS;
 
-export interface AskOptions {
-  readonly server: Server;
+interface AskOptions {
+  readonly server: DnsServer;
   readonly transport: ClientTransport;
   readonly deadlineMs: number;
   readonly dnssecOk?: boolean;
@@ -167,4 +182,42 @@ export async function ask(qname: Uint8Array, qtype: number, options: AskOptions)
   if (reply === null || !reply.qr || reply.id !== id)
     throw new Error('the reply does not belong to the question');
   return reply;
+}
+
+const RESOLVER_DEADLINE_MS = 3000;
+
+/** @param configured those of UQRP_RESOLVERS; empty: the answer is those of /etc/resolv.conf */
+export function resolversOf(configured: readonly string[]): readonly string[] {
+  if (configured.length > 0) return configured;
+  if (!existsSync('/etc/resolv.conf')) return [];
+  return [...readFileSync('/etc/resolv.conf', 'utf8').matchAll(/^nameserver\s+(\S+)/gm)]
+    .map(([, address]) => address!)
+    .filter((address) => !(isIPv6(address) && address.includes('%')));
+}
+
+/**
+ * @param server a literal address, with `:port` or `[v6]:port` where the port is not 53
+ * @throws Error when no reply comes in time
+ */
+export function askResolver(
+  server: string,
+  name: string,
+  type: number,
+  transport: ClientTransport,
+): Promise<Message> {
+  const [, inBrackets, bare, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(server) ?? [];
+  const host = inBrackets ?? bare ?? server;
+  const target = { host, port: Number(port ?? 53), ca: null };
+  const qname = name === '.' ? Uint8Array.of(0) : nameFromText(name)!;
+  return ask(qname, type, { server: target, transport, deadlineMs: RESOLVER_DEADLINE_MS });
+}
+
+/**
+ * The DS records of a zone in presentation form without the owner, as one resolver sees them; null when it does not answer, or fails.
+ * Over TCP, because a rollover acts on the answer: an answer over UDP is easier to forge.
+ */
+export async function dsSeenBy(server: string, zone: string): Promise<readonly string[] | null> {
+  const reply = await askResolver(server, zone, RRTYPE.DS, 'tcp').catch(() => null);
+  if (reply === null || reply.rcode !== 0) return null;
+  return reply.answer.filter((rr) => rr.type === RRTYPE.DS).map((rr) => rdataToText(rr.type, rr.rdata));
 }

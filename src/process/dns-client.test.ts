@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DsAnswer, startDsResolver } from '../../../test/support/cli/client/ds-resolver.ts';
-import { dsSeenBy, resolversOf } from './resolvers.ts';
+import { type DsAnswer, startDsResolver } from '../../test/support/process/ds-resolver.ts';
+import { dsSeenBy, resolversOf } from './dns-client.ts';
 
 test('the DS of a zone are those that a resolver gives over TCP; an error or silence is no answer', async () => {
   const line = `7 13 2 ${'AB'.repeat(32)}`;
