@@ -7,9 +7,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants, zstdCompressSync } from 'node:zlib';
-import { compact, fold } from '../src/services/places/fold.ts';
-import { COUNTRY_ALIASES, REGIONS } from '../src/services/places/regions.ts';
-import { BLOCK_KEYS, DEGREE, KEY_OCTETS, MAGIC } from '../src/services/places/table.ts';
+import {
+  BLOCK_KEYS,
+  COUNTRY_ALIASES,
+  compact,
+  DEGREE,
+  fold,
+  KEY_OCTETS,
+  MAGIC,
+  REGIONS,
+} from '../src/services/places/table.ts';
 import { AIRPORTS } from './airport-codes.ts';
 import {
   COUNTRY_CITIES,

@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
-import { commandLine } from './cli/command-line.ts';
+import { commandLine, hideSqliteWarning } from './cli/command-line.ts';
 import { EXIT, report, stopOnClosedPipe } from './cli/output.ts';
 import { buildProgram } from './cli/program.ts';
 import { takeSignals } from './cli/signals.ts';
-import { hideSqliteWarning } from './cli/warnings.ts';
 
 // Files of this process are for its user only, whatever the umask of the shell is.
 process.umask(0o077);

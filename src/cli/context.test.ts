@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { AppError } from '../base/errors.ts';
-import { StartError } from '../ops/config/start-error.ts';
+import { StartError } from '../ops/config/config.ts';
 import { withStore } from './context.ts';
 
 /** A data directory that commands of this process work on. */

@@ -1,8 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type Config, loadConfig } from '../ops/config/config.ts';
-import { prepareDataDir, requireDataDir } from '../ops/config/data-dir.ts';
+import { loadSecret, prepareDataDir, requireDataDir, type Secret } from '../ops/config/data-dir.ts';
 import { readEnvironment } from '../ops/config/env.ts';
-import { loadSecret, type Secret } from '../ops/config/secrets.ts';
 import { openCheckedStore, storeFault } from '../process/start-checks.ts';
 import { makeDeps, type UseCaseDeps } from '../process/use-case-deps.ts';
 import { isDiskFull } from '../store/engine/engine-errors.ts';

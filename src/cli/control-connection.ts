@@ -1,16 +1,77 @@
-/** A command's connection to the control processes of a feed, with control's credentials. It opens no database. */
+/** Which feed a command speaks to: the folder of `uqrp feed init`, or the variables. */
+
 import { createPublicKey, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { type Bus, BusError } from '../feed/bus/bus.ts';
 import { type FeedVerifier, feedVerifier } from '../feed/message/message.ts';
-import { serversOf } from '../feed/ports/credentials.ts';
+import {
+  type ControlCredentials,
+  CredentialsError,
+  isControl,
+  parseCredentials,
+  serversOf,
+} from '../feed/ports/credentials.ts';
 import { FeedRefusedError } from '../feed/ports/refusal.ts';
 import { controlExchange, controlIdentity } from '../feed/rpc/control-identity.ts';
 import { type Exchange, ExchangeError } from '../feed/rpc/rpc.ts';
-import type { ControlSettings } from './control-credentials.ts';
-import { InputError } from './output.ts';
+import { readEnvironment } from '../ops/config/env.ts';
+import { FEED, feedServers } from '../ops/config/variables.ts';
+import { commandConfig } from './context.ts';
+import { InputError, UsageError } from './output.ts';
 
-export interface ControlConnection {
+export interface FeedOption {
+  /** Folder of `uqrp feed init`; left out: UQRP_FEED_CREDENTIALS. */
+  readonly feed?: string;
+}
+
+export interface ControlSettings {
+  readonly credentials: ControlCredentials;
+  /** `host:port`. */
+  readonly servers: readonly string[];
+}
+
+/** @throws UsageError when neither is given; InputError for a file that cannot be used */
+export function controlSettings({ feed }: FeedOption): ControlSettings {
+  if (feed !== undefined) {
+    const path = join(resolve(feed), 'control.creds');
+    const credentials = readCredentials(path);
+    if (!isControl(credentials)) throw new InputError(`${path} is the file of a node`);
+    // With UQRP_FEED_URL, a broker behind another address than the one that the folder was made for.
+    return { credentials, servers: urlServers() ?? credentials.servers };
+  }
+  const config = commandConfig();
+  if (config.feed?.end === 'control') return config.feed;
+  throw new UsageError(
+    'give --feed DIR, the folder that uqrp feed init made, or set UQRP_FEED_CREDENTIALS to its control.creds',
+  );
+}
+
+/** @throws UsageError for a value that is none */
+function urlServers(): readonly string[] | null {
+  const url = readEnvironment().UQRP_FEED_URL ?? '';
+  if (url === '') return null;
+  const servers = feedServers(url);
+  if (servers === null) throw new UsageError(`UQRP_FEED_URL takes ${FEED.UQRP_FEED_URL.expects}`);
+  return servers;
+}
+
+function readCredentials(path: string): ReturnType<typeof parseCredentials> {
+  try {
+    return parseCredentials(readFileSync(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof CredentialsError) throw new InputError(`${path}: ${error.message}`);
+    const code = (error as NodeJS.ErrnoException).code ?? 'error';
+    throw new InputError(
+      `${path} cannot be read (${code}): give the folder that uqrp feed init made with --feed`,
+    );
+  }
+}
+
+// A command's connection to the control processes of a feed, with control's credentials. It opens no database.
+
+interface ControlConnection {
   readonly bus: Bus;
   readonly verifier: FeedVerifier;
   readonly exchange: Exchange;

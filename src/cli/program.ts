@@ -1,16 +1,21 @@
 import { Command } from 'commander';
 import { documentsFolder, programVersion } from '../ops/config/version.ts';
-import type { Builder, ProgramOptions } from './builder.ts';
-import { addCompletionCommand } from './commands/completion.ts';
-import { addDataCommands } from './commands/data.ts';
-import { addDatasetCommands } from './commands/datasets.ts';
-import { addFeedCommands } from './commands/feed.ts';
-import { addKeyCommands } from './commands/keys.ts';
-import { addOrganizationCommands } from './commands/organizations.ts';
-import { addPeopleCommands } from './commands/people.ts';
-import { addQueryCommands } from './commands/query.ts';
-import { addRecordCommands } from './commands/records.ts';
-import { addServerCommands } from './commands/server.ts';
+import {
+  addCompletionCommand,
+  addOrganizationCommands,
+  addPeopleCommands,
+  addRecordCommands,
+  addServerCommands,
+  type Builder,
+  type ProgramOptions,
+} from './commands.ts';
+import {
+  addDataCommands,
+  addDatasetCommands,
+  addFeedCommands,
+  addKeyCommands,
+  addQueryCommands,
+} from './data-commands.ts';
 import { print } from './output.ts';
 
 const JSON_OPTION = ['--json', 'print JSON for machines'] as const;

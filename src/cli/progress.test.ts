@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { progressOn, type Terminal } from './progress.ts';
+import { progressOn, type Terminal } from './actions/datasets.ts';
 
 class Screen implements Terminal {
   readonly isTTY: boolean;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
-import { hideSqliteWarning } from './warnings.ts';
+import { hideSqliteWarning } from './command-line.ts';
 
 it('hides the warning that SQLite is experimental, and no other', () => {
   const warnings = new EventEmitter();

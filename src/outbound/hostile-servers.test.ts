@@ -11,7 +11,7 @@ import {
   startTcp,
   startTls,
 } from '../../test/support/outbound/peer.ts';
-import { createTlsSessions } from './connection/tls-sessions.ts';
+import { createTlsSessions } from './connection.ts';
 import { createOutboundClient } from './outbound-client.ts';
 import type { OutboundResult } from './request.ts';
 

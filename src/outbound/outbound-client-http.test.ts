@@ -14,7 +14,7 @@ import {
   startTls,
 } from '../../test/support/outbound/peer.ts';
 import { cookies, head, SAID } from '../../test/support/outbound/responses.ts';
-import { pinnedRequest } from './connection/pinned-request.ts';
+import { pinnedRequest } from './connection.ts';
 import { createOutboundClient } from './outbound-client.ts';
 import type { OutboundFault, OutboundResult } from './request.ts';
 

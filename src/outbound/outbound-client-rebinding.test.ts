@@ -10,7 +10,7 @@ import {
   says,
   startTls,
 } from '../../test/support/outbound/peer.ts';
-import { makeResolve } from './connection/resolver.ts';
+import { makeResolve } from './connection.ts';
 import { createOutboundClient, type OutboundClient } from './outbound-client.ts';
 import type { OutboundFault } from './request.ts';
 

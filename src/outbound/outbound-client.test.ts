@@ -5,10 +5,10 @@ import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { makeSelfSigned } from '../base/certificates/self-signed.ts';
-import type { Resolve } from './connection/resolver.ts';
+import type { Resolve } from './connection.ts';
 import { createOutboundClient, type OutboundClientOptions } from './outbound-client.ts';
 import type { OutboundFault, OutboundResult } from './request.ts';
-import { PUBLIC_ONLY, type TargetPolicy } from './target/target-policy.ts';
+import { PUBLIC_ONLY, type TargetPolicy } from './target.ts';
 
 /** A policy for tests, whose servers can only be local. */
 const ANYWHERE: TargetPolicy = { allows: () => true, admits: () => true };

@@ -1,11 +1,14 @@
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
-import { type PinnedResult, pinnedRequest } from './connection/pinned-request.ts';
-import type { Resolve } from './connection/resolver.ts';
-import type { TlsSessions } from './connection/tls-sessions.ts';
-import { deadline } from './deadline.ts';
-import type { OutboundFailure, OutboundFault, OutboundRequest, OutboundResult } from './request.ts';
-import type { TargetPolicy } from './target/target-policy.ts';
+import { type PinnedResult, pinnedRequest, type Resolve, type TlsSessions } from './connection.ts';
+import {
+  deadline,
+  type OutboundFailure,
+  type OutboundFault,
+  type OutboundRequest,
+  type OutboundResult,
+} from './request.ts';
+import type { TargetPolicy } from './target.ts';
 
 export interface OutboundClientOptions {
   readonly policy: TargetPolicy;

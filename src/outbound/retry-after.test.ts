@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseRetryAfter, RETRY_AFTER_MAX } from './retry-after.ts';
+import { parseRetryAfter, RETRY_AFTER_MAX } from './request.ts';
 
 /** Sunday. */
 const NOW = Date.UTC(2026, 0, 4, 12, 0, 0);

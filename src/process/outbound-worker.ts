@@ -1,10 +1,9 @@
 /** Entry of the outbound thread, started by `outbound/thread/outbound-thread.ts`: keeps TLS handshakes off the main thread. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { makeResolve } from '../outbound/connection/resolver.ts';
-import { createTlsSessions } from '../outbound/connection/tls-sessions.ts';
+import { createTlsSessions, makeResolve } from '../outbound/connection.ts';
 import { createOutboundClient } from '../outbound/outbound-client.ts';
-import { WEBHOOK_TARGETS } from '../outbound/target/target-policy.ts';
-import type { ThreadReply, ThreadRequest, ThreadSettings } from '../outbound/thread/messages.ts';
+import type { ThreadReply, ThreadRequest, ThreadSettings } from '../outbound/outbound-thread.ts';
+import { WEBHOOK_TARGETS } from '../outbound/target.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this module is the body of a worker thread');

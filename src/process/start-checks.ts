@@ -1,4 +1,4 @@
-/** Checks before a start: the data directory, its lock, the ports. Each fault says what to do. */
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
@@ -7,13 +7,19 @@ import { type Backoff, backoffMs } from '../base/lifecycle/backoff.ts';
 import { createReportLimits } from '../base/lifecycle/report-limits.ts';
 import { realTimers, type Timers } from '../base/lifecycle/timers.ts';
 import { createWaker } from '../base/lifecycle/waker.ts';
+import { aesGcmEncryption, type SecretEncryption } from '../base/secret-encryption.ts';
 import { findPortFault, findPortHolder, type PortFault, type PortUse } from '../dns/port-check.ts';
-import type { Config } from '../ops/config/config.ts';
-import { type Secret, secretFingerprint } from '../ops/config/secrets.ts';
-import { StartError } from '../ops/config/start-error.ts';
+import { type Config, StartError } from '../ops/config/config.ts';
+import { deriveKey, type Secret, secretFingerprint } from '../ops/config/data-dir.ts';
 import { lockDataDir, type ServerLock } from '../store/sqlite/server-lock.ts';
 import type { Store } from '../store/store.ts';
-import { webhookSecretEncryption } from './webhook-secrets.ts';
+
+/** Encrypts signing secrets of webhooks under a key derived from the server's secret, used for nothing else. */
+export function webhookSecretEncryption(secret: Secret): SecretEncryption {
+  return aesGcmEncryption(deriveKey(secret, 'webhook-signing-secret', 32), randomBytes);
+}
+
+// Checks before a start: the data directory, its lock, the ports. Each fault says what to do.
 
 /** @throws StartError when another server uses the directory, or its lock file cannot be used */
 export function takeServerLock(dataDir: string): ServerLock {
@@ -54,7 +60,7 @@ export async function openCheckedStore(config: StoreSettings, secret: Secret, cl
   );
 }
 
-export interface WaitOptions {
+interface WaitOptions {
   readonly clock: Clock;
   /** Ends the wait. */
   readonly cancel: AbortSignal;

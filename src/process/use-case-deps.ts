@@ -5,7 +5,7 @@ import { timeOrderedUuids } from '../base/text/uuid.ts';
 import { type HasSessions, openSessions } from '../control/accounts/sessions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit, HasZoneLength } from '../control/deps.ts';
 import type { Config } from '../ops/config/config.ts';
-import type { Secret } from '../ops/config/secrets.ts';
+import type { Secret } from '../ops/config/data-dir.ts';
 import type { Store } from '../store/store.ts';
 
 /** Enough for every use case except webhooks. Only composition roots hold all of it. */

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { EnvelopeErrorCode } from '../protocol/query/envelope.ts';
 import { errorEnvelope } from '../protocol/query/envelope.ts';
 import type { MalformedCause } from '../protocol/query/malformed.ts';
@@ -76,3 +77,26 @@ export const PROVIDER_DOWN: Outcome = {
   cause: 'provider',
   text: Buffer.from(errorEnvelope('E009')),
 };
+
+/**
+ * A whole number of `min` to `max`, each with the same chance: crypto.randomInt repeats a draw that would be biased. The two
+ * lie less than 2^48 apart, or it throws.
+ */
+export function draw(min: number, max: number): number {
+  return randomInt(min, max + 1);
+}
+
+/** A whole number of a label: `n` before it is the minus sign, as in `units`. */
+const INTEGER = /^([n-]?)(0|[1-9][0-9]*)$/;
+
+/**
+ * Parses digits without leading zeros. A hyphen is a minus sign too, which only a `b32-` or `hex-` label can begin with.
+ * @param digits the most that there may be; 15 are exact
+ * @returns null outside the grammar
+ */
+export function parseInteger(text: string, digits: number): number | null {
+  const match = INTEGER.exec(text);
+  if (match === null || match[2]!.length > digits) return null;
+  const size = Number(match[2]);
+  return match[1] === '' || size === 0 ? size : -size;
+}

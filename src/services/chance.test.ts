@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { answerFields, askName, NOW } from '../../test/support/services/check-service.ts';
-import { draw } from './chance.ts';
+import { draw } from './answers.ts';
 import { makeCoin } from './coin.ts';
 import { makeDice } from './dice.ts';
 import { makeRandom } from './random.ts';

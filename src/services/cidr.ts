@@ -1,6 +1,6 @@
 import { formatAddress, parseAddress } from '../base/network/address.ts';
 import { constant, malformed } from './answers.ts';
-import { parseIpLabel } from './geoip/ip-label.ts';
+import { parseIpLabel } from './ip-label.ts';
 import { serviceSchema } from './schema.ts';
 import type { Service, ServiceDescription } from './service.ts';
 

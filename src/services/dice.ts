@@ -1,5 +1,4 @@
-import { malformed, momentary } from './answers.ts';
-import { draw } from './chance.ts';
+import { draw, malformed, momentary } from './answers.ts';
 import { serviceSchema } from './schema.ts';
 import type { Service, ServiceDescription } from './service.ts';
 

@@ -1,5 +1,4 @@
-import { constant, malformed } from './answers.ts';
-import { parseInteger } from './integers.ts';
+import { constant, malformed, parseInteger } from './answers.ts';
 import { serviceSchema } from './schema.ts';
 import type { Service, ServiceDescription } from './service.ts';
 

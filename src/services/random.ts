@@ -1,6 +1,4 @@
-import { malformed, momentary } from './answers.ts';
-import { draw } from './chance.ts';
-import { parseInteger } from './integers.ts';
+import { draw, malformed, momentary, parseInteger } from './answers.ts';
 import { type FieldSchema, serviceSchema } from './schema.ts';
 import type { Service, ServiceDescription } from './service.ts';
 

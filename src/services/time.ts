@@ -1,7 +1,6 @@
 import type { Outcome } from '../protocol/query/outcome.ts';
 import { malformed, momentary, notFound } from './answers.ts';
 import { DAY_MS, secondText, WEEKDAYS, weekday } from './days.ts';
-import { fold } from './places/fold.ts';
 import {
   isLocationFault,
   locationFault,
@@ -10,6 +9,7 @@ import {
   parseLocation,
   placeText,
 } from './places/place.ts';
+import { fold } from './places/table.ts';
 import { serviceSchema } from './schema.ts';
 import type { Service, ServiceDescription } from './service.ts';
 

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { aesGcmEncryption } from '../../src/base/secret-encryption.ts';
-import { deriveKey, loadSecret } from '../../src/ops/config/secrets.ts';
+import { deriveKey, loadSecret } from '../../src/ops/config/data-dir.ts';
 import { openStore } from '../../src/store/open.ts';
 import { runCli, settingsFor } from '../support/command.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';

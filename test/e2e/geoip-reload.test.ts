@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
-import { GEOIP_FILE, geoipPaths } from '../../src/services/geoip/files.ts';
+import { GEOIP_FILE, geoipPaths } from '../../src/services/geoip-files.ts';
 import { type Observed, observe } from '../support/observed.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { askSigned, type DnsKeys, servedKeys } from '../support/signed-answers.ts';

@@ -87,7 +87,7 @@ describe('what a start loads', () => {
     const ofNodes = [
       'process/control/control-feed.ts',
       'process/edge/edge-feed.ts',
-      'feed/publisher/publisher.ts',
+      'feed/publish/publisher.ts',
     ];
     assert.deepEqual(
       ofNodes.filter((name) => sources.has(name)),
@@ -100,7 +100,7 @@ describe('what a start loads', () => {
       loadedBy,
     );
     const { packages, sources } = namesOf(loaded);
-    assert.ok(sources.has('feed/bus-source/bus-source.ts'));
+    assert.ok(sources.has('feed/receive/bus-source.ts'));
     assert.ok(!packages.has('pg'));
     assert.ok(!sources.has('store/sqlite/sqlite-store.ts'));
     assert.ok(!sources.has('http/server.ts'));

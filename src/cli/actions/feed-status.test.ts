@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { NodeState } from '../../feed/nodes/node-states.ts';
-import { isBehind } from './feed-status.ts';
+import { isBehind } from './feed.ts';
 
 it('node status fails for a node that is stale and lacks changes, as on a full disk, and not for one that just started (operator finding 6)', () => {
   const node = (stale: boolean, changes: number) => ({

@@ -1,11 +1,15 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+/** `feed erase`, `feed snapshot` and `feed epoch new`: what a control process does with the feed. */
+
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { issueCertificate, makeAuthority } from '../../base/certificates/authority.ts';
 import type { Clock } from '../../base/clock.ts';
 import { replaceFileSync } from '../../base/files/replace-file.ts';
 import { makeNkey } from '../../feed/bus/nats/nkey.ts';
 import { brokerConfig } from '../../feed/nodes/broker-config.ts';
+import type { NodeReport } from '../../feed/nodes/node-states.ts';
 import {
   type FeedNodes,
   nodesConfig,
@@ -14,6 +18,7 @@ import {
   withNode,
   withoutNode,
 } from '../../feed/nodes/nodes.ts';
+import { askFeed, askForEpoch, askNodes, askToErase, type FeedStatus } from '../../feed/nodes/operator.ts';
 import {
   CONTROL_NAME,
   CredentialsError,
@@ -21,8 +26,129 @@ import {
   parseCredentials,
   printCredentials,
 } from '../../feed/ports/credentials.ts';
+import { demandSnapshot } from '../../feed/snapshots/demand.ts';
 import { hostPort } from '../../ops/config/parsers.ts';
-import { InputError, print, UsageError } from '../output.ts';
+import { controlSettings, type FeedOption, withControl } from '../control-connection.ts';
+import { EXIT, escapeControls, InputError, print, table, UsageError } from '../output.ts';
+
+/** Another control process, which may be the one that makes snapshots, uses the new key within two seconds. */
+const NEW_KEY_MS = 3_000;
+
+export async function feedErase(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  await withControl(controlSettings(options), clock, async ({ bus, verifier, exchange }) => {
+    await askToErase(exchange);
+    if (!json)
+      print('keys, stream and snapshots are erased: nothing that was sent before can be read any more');
+    await sleep(NEW_KEY_MS);
+    const seq = await demandSnapshot(bus, verifier, randomBytes);
+    print(
+      json ? JSON.stringify({ erased: true, snapshot: seq }) : `a new snapshot is made, at change ${seq}`,
+    );
+  });
+}
+
+/** Prints the number of the last change that the new snapshot has. */
+export async function feedSnapshot(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  await withControl(controlSettings(options), clock, async ({ bus, verifier }) => {
+    const seq = await demandSnapshot(bus, verifier, randomBytes);
+    print(json ? JSON.stringify({ seq }) : `a snapshot with every change up to ${seq} is at the broker`);
+  });
+}
+
+export async function feedEpochNew(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  await withControl(controlSettings(options), clock, async ({ exchange }) => {
+    const epoch = await askForEpoch(exchange);
+    print(
+      json
+        ? JSON.stringify({ epoch })
+        : `the database has epoch ${epoch}: every node builds its view again from it, and serves the old one meanwhile`,
+    );
+  });
+}
+
+// `uqrp node status` and `uqrp feed status`: asks a control process over the broker, with control's credentials.
+
+/** Prints a row for each node; exit code 1 when one is late, or answers from a view that it cannot bring up to date. */
+export async function nodeStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  const nodes = await withControl(controlSettings(options), clock, ({ exchange }) => askNodes(exchange));
+  if (json) print(JSON.stringify({ nodes: nodes.map(nodeJson) }));
+  else if (nodes.length === 0) print('the feed has no nodes: uqrp node add makes one');
+  else print(table([NODE_HEAD, ...nodes.map(nodeRow)]));
+  if (nodes.some((node) => node.late || isBehind(node))) process.exitCode = EXIT.failed;
+}
+
+/** Prints how log, stream, publisher and snapshots stand. */
+export async function feedStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
+  const status = await withControl(controlSettings(options), clock, ({ exchange }) => askFeed(exchange));
+  print(json ? JSON.stringify(feedJson(status)) : table(feedRows(status)));
+}
+
+/** Not a node that was started just now and is stale for a moment: changes are missing, and nothing proves that they come. */
+export function isBehind({ state }: Pick<NodeReport, 'state'>): boolean {
+  return state?.stale === true && state.lag.changes > 0;
+}
+
+function nodeJson({ name, state, seconds, late }: NodeReport): object {
+  const { lag = null } = state ?? {};
+  return {
+    name,
+    seq: state?.seq ?? null,
+    lag: lag && { changes: lag.changes, seconds: lag.seconds },
+    heartbeat_seconds: heartbeatOf(state, seconds, late),
+    version: state?.version ?? null,
+    key_tags: [...new Set(Object.values(state?.keyTags ?? {}).flat())].sort((a, b) => a - b),
+    stale: state === null || late || state.stale,
+    late,
+    state_seconds: seconds,
+    epoch: state?.epoch ?? null,
+    view_seconds: state?.viewSeconds ?? null,
+    spool_octets: state?.spoolOctets ?? null,
+  };
+}
+
+/** As the node told it; of a late node with the time since then. */
+function heartbeatOf(state: NodeReport['state'], seconds: number, late: boolean): number | null {
+  const heard = state?.heartbeatSeconds ?? null;
+  return heard === null ? null : heard + (late ? seconds : 0);
+}
+
+const NODE_HEAD = ['NODE', 'SEQ', 'LAG', 'HEARTBEAT', 'VERSION', 'KEY TAGS', 'STATE'];
+
+function nodeRow({ name, state, seconds, late }: NodeReport): string[] {
+  const silence = `late: no state for ${Math.floor(seconds)} s`;
+  if (state === null) return [name, '-', '-', '-', '-', '-', late ? silence : 'not heard of yet'];
+  const { seq, lag, version, keyTags, stale } = state;
+  const heard = heartbeatOf(state, seconds, late);
+  const tags = Object.entries(keyTags).map(([zone, list]) => `${escapeControls(zone)} ${list.join(',')}`);
+  return [
+    name,
+    `${seq}`,
+    `${lag.changes} changes, ${lag.seconds.toFixed(1)} s`,
+    heard === null ? 'none' : `${heard.toFixed(1)} s ago`,
+    version,
+    tags.length === 0 ? '-' : tags.join(' '),
+    late ? silence : stale ? 'stale' : 'current',
+  ];
+}
+
+function feedJson({ log, publisher, stream, snapshots, nodes, late }: FeedStatus): object {
+  return { log, publisher, stream, snapshots, nodes, nodes_late: late };
+}
+
+function feedRows({ log, publisher, stream, snapshots, nodes, late }: FeedStatus): string[][] {
+  const published =
+    publisher === null
+      ? 'no process publishes'
+      : `up to ${publisher.seq}, ${publisher.unconfirmed} batches not confirmed, ${publisher.conflicts} conflicts`;
+  return [
+    ['log', `changes ${log.oldest} to ${log.head}, epoch ${log.epoch}`],
+    ['published', published],
+    ['stream', stream === null ? 'empty, or it cannot be read' : `changes ${stream.from} to ${stream.to}`],
+    ...(snapshots.length === 0 ? [['snapshots', 'none']] : []),
+    ...snapshots.map(({ id, seq, seconds }) => ['snapshot', `${id} at ${seq}, ${Math.floor(seconds)} s old`]),
+    ['nodes', `${nodes}, ${late.length === 0 ? 'none' : late.join(', ')} late`],
+  ];
+}
 
 const FILES = {
   broker: 'nats-server.conf',

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { queryTokenText } from '../../ops/config/command-env.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
+import { queryTokenText } from '../../ops/config/variables.ts';
 import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { nameFromText } from '../../protocol/dns/name.ts';

@@ -1,4 +1,4 @@
-import type { Place } from './places.ts';
+import type { Place } from './tree.ts';
 
 /** Bash: one function that finds the command among the words before, then offers what can follow. */
 export function bashCompletion(places: readonly Place[]): string {

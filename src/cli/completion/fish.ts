@@ -1,4 +1,4 @@
-import type { Place } from './places.ts';
+import type { Place } from './tree.ts';
 
 /** Fish: one line for each command and option, under the condition that its place has come. */
 export function fishCompletion(places: readonly Place[]): string {

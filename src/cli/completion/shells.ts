@@ -1,7 +1,6 @@
 import { bashCompletion } from './bash.ts';
 import { fishCompletion } from './fish.ts';
-import { type Place, placesOf } from './places.ts';
-import type { CommandFacts } from './tree.ts';
+import { type CommandFacts, type Place, placesOf } from './tree.ts';
 import { zshCompletion } from './zsh.ts';
 
 const SCRIPTS: Readonly<Record<string, (places: readonly Place[]) => string>> = {

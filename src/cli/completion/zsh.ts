@@ -1,4 +1,4 @@
-import type { Offer, Place } from './places.ts';
+import type { Offer, Place } from './tree.ts';
 
 /** Zsh: as in bash, with a line about each word. */
 export function zshCompletion(places: readonly Place[]): string {

@@ -5,13 +5,23 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
 import { isOpenToAll } from '../../ops/config/feed-settings.ts';
-import { loadSecret, secretFingerprint } from '../../ops/config/secrets.ts';
 import { openStore } from '../../store/open.ts';
 import { isSecretOfStore } from '../../store/secret-check.ts';
-import { checkClock, checkCredentials, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
-import { checkStore, storeFinding } from './store.ts';
-import { checkCertificate, checkDs, checkRootAnswer } from './zone.ts';
+import {
+  checkCertificate,
+  checkClock,
+  checkCredentials,
+  checkDisk,
+  checkDs,
+  checkNode,
+  checkRights,
+  checkRootAnswer,
+  checkStore,
+  checkView,
+  storeFinding,
+} from './checks.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const MB = 1_048_576;

@@ -6,24 +6,35 @@ import { readAttestationKeys } from '../../control/datasets/keys.ts';
 import { dsLines } from '../../dns/dnssec/keys/ds.ts';
 import { ENCRYPTION_KEY } from '../../dns/dnssec/keys/key-encryption.ts';
 import type { Config } from '../../ops/config/config.ts';
+import { deriveKey, loadSecret } from '../../ops/config/data-dir.ts';
 import { isOpenToAll } from '../../ops/config/feed-settings.ts';
-import { deriveKey, loadSecret } from '../../ops/config/secrets.ts';
 import { neededNode } from '../../ops/config/version.ts';
 import { askResolver, dsSeenBy, resolversOf } from '../../process/dns-client.ts';
 import { checkPorts, portUses } from '../../process/start-checks.ts';
-import { fileZoneKeys } from '../../process/zone-keys/file-keys.ts';
+import { fileZoneKeys, type ZoneKeys } from '../../process/zone-keys/control-secrets.ts';
 import { openZoneKeys } from '../../process/zone-keys/open.ts';
-import type { ZoneKeys } from '../../process/zone-keys/port.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { openStore } from '../../store/open.ts';
 import { lockDataDir } from '../../store/sqlite/server-lock.ts';
 import { configWithData } from '../context.ts';
 import { EXIT, print, table } from '../output.ts';
+import {
+  checkCertificate,
+  checkClock,
+  checkCredentials,
+  checkDisk,
+  checkDs,
+  checkNode,
+  checkRights,
+  checkRootAnswer,
+  checkStore,
+  checkView,
+  type Finding,
+  note,
+  ok,
+  wrong,
+} from './checks.ts';
 import { checkBroker } from './feed-broker.ts';
-import { type Finding, note, ok, wrong } from './finding.ts';
-import { checkClock, checkCredentials, checkDisk, checkNode, checkRights, checkView } from './machine.ts';
-import { checkStore } from './store.ts';
-import { checkCertificate, checkDs, checkRootAnswer } from './zone.ts';
 
 /** Looks at everything that most often goes wrong, changes nothing, and ends with 1 when something is wrong. */
 export async function doctor(clock: Clock, json: boolean): Promise<void> {

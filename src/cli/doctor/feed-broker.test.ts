@@ -14,8 +14,8 @@ import { feedKey, feedSigner } from '../../feed/message/message.ts';
 import { type FeedCredentials, isControl, isOfNode } from '../../feed/ports/credentials.ts';
 import { startResponder } from '../../feed/publish/responder.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
+import type { Finding } from './checks.ts';
 import { checkBroker } from './feed-broker.ts';
-import type { Finding } from './finding.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const EVERYTHING = ['broker', 'broker stream', 'broker clock', 'broker questions', 'broker permissions'];

@@ -9,7 +9,7 @@ import { answerNumber, readAnswer, writeQuestion } from '../../feed/message/ques
 import { serversOf } from '../../feed/ports/credentials.ts';
 import { FeedRefusedError } from '../../feed/ports/refusal.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
-import { type Finding, note, ok, wrong } from './finding.ts';
+import { type Finding, note, ok, wrong } from './checks.ts';
 
 const CONNECT_MS = 5_000;
 const ANSWER_MS = 2_000;

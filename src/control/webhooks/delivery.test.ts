@@ -23,7 +23,7 @@ import {
   type Received,
 } from '../../../test/support/control/webhooks/endpoint.ts';
 import { createOutboundClient } from '../../outbound/outbound-client.ts';
-import type { TargetPolicy } from '../../outbound/target/target-policy.ts';
+import type { TargetPolicy } from '../../outbound/target.ts';
 import { createSendAttempt } from './send-attempt.ts';
 
 /** A policy for tests, whose servers can only be local. */

@@ -4,7 +4,7 @@ import Stripe from 'stripe';
 import { type Answer, type Endpoint, openEndpoint } from '../../../test/support/control/webhooks/endpoint.ts';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
 import { createOutboundClient, type OutboundClientOptions } from '../../outbound/outbound-client.ts';
-import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../outbound/target/target-policy.ts';
+import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../outbound/target.ts';
 import type { DeliveryError } from '../../protocol/webhooks.ts';
 import {
   AttemptInterruptedError,

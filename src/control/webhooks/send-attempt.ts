@@ -1,9 +1,13 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import type { OutboundClient } from '../../outbound/outbound-client.ts';
-import type { OutboundFault, OutboundResponse, OutboundResult } from '../../outbound/request.ts';
-import { parseRetryAfter } from '../../outbound/retry-after.ts';
-import { parseWebhookUrl } from '../../outbound/target/url-rules.ts';
+import {
+  type OutboundFault,
+  type OutboundResponse,
+  type OutboundResult,
+  parseRetryAfter,
+} from '../../outbound/request.ts';
+import { parseWebhookUrl } from '../../outbound/target.ts';
 import type { DeliveryError, DeliveryEvent } from '../../protocol/webhooks.ts';
 
 export interface AttemptRequest {

@@ -9,7 +9,7 @@ import { fuzzOperation } from '../../../test/support/http/openapi/fuzz.ts';
 import { contract } from '../../../test/support/http/openapi/response-check.ts';
 import { createValidator } from '../../../test/support/http/openapi/validator.ts';
 import { openWorld, WEBHOOK } from '../../../test/support/http/world.ts';
-import { webhookUrlFault } from '../../outbound/target/url-rules.ts';
+import { webhookUrlFault } from '../../outbound/target.ts';
 import { openStore } from '../../store/open.ts';
 
 /** `TEST_SEED=n` repeats a run. */

@@ -15,6 +15,14 @@ import {
 import { type FeedSettings, readFeed } from './feed-settings.ts';
 import { type HostPort, PROVIDER_OFF } from './parsers.ts';
 
+/** A start or a command failed for a reason outside the program. The message says what, where and what to do. */
+export class StartError extends Error {
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'StartError';
+  }
+}
+
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
@@ -97,7 +105,7 @@ interface KeyedProvider {
 }
 
 /** Base URLs of the data providers; null: the provider is off. */
-export interface ProviderSettings {
+interface ProviderSettings {
   readonly openmeteo: string | null;
   readonly metno: string | null;
   readonly frankfurter: string | null;

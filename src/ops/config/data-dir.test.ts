@@ -3,8 +3,8 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { StartError } from './config.ts';
 import { prepareDataDir, requireDataDir } from './data-dir.ts';
-import { StartError } from './start-error.ts';
 
 let base: string;
 beforeEach(() => {

@@ -1,7 +1,4 @@
 import { UDP_CHOICES } from '../../base/network/transport.ts';
-import { COMMANDS } from './command-env.ts';
-import { FEED } from './feed-env.ts';
-import { LISTENERS } from './listener-env.ts';
 import {
   keyDays,
   label,
@@ -21,8 +18,7 @@ import {
   workers,
   zoneNames,
 } from './parsers.ts';
-import { PROVIDERS } from './provider-env.ts';
-import { variable } from './variable.ts';
+import { COMMANDS, FEED, LISTENERS, PROVIDERS, variable } from './variables.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

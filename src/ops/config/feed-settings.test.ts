@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { makeFeed } from '../../../test/support/feed/feed-folder.ts';
 import { ConfigError, loadConfig } from './config.ts';
-import { feedServers } from './feed-env.ts';
+import { feedServers } from './variables.ts';
 
 describe('the feed in the environment', () => {
   let folder: string;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { ConfigError } from './config.ts';
-import { deriveKey, loadSecret } from './secrets.ts';
+import { deriveKey, loadSecret } from './data-dir.ts';
 
 let dataDir: string;
 beforeEach(() => {
@@ -45,7 +45,7 @@ describe('loadSecret', () => {
   }
 
   it('gives processes that start together the same secret', async () => {
-    const module = new URL('./secrets.ts', import.meta.url).href;
+    const module = new URL('./data-dir.ts', import.meta.url).href;
     const script = `import { loadSecret } from ${JSON.stringify(module)};
       process.stdout.write(loadSecret(${JSON.stringify(dataDir)}, null));`;
     const children = Array.from({ length: 3 }, () =>

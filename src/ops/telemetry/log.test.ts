@@ -53,7 +53,7 @@ describe('createLog', () => {
     const { error } = JSON.parse(lines[0]!);
     assert.equal(error.class, 'TypeError');
     assert.equal(error.code, 'ECONNREFUSED');
-    assert.match(error.at[0], /^src\/telemetry\/log\.test\.ts:\d+$/);
+    assert.match(error.at[0], /^src\/ops\/telemetry\/log\.test\.ts:\d+$/);
     assert.equal(lines[0]!.includes(TOKEN), false);
   });
 
@@ -212,9 +212,9 @@ describe('describeError', () => {
     const error = new Error('x');
     error.stack = [
       'Error: x',
-      '    at inner (file:///srv/app/src/core/limits.ts:3:7)',
+      '    at inner (file:///srv/app/src/base/limits.ts:3:7)',
       '    at fastify (/srv/app/node_modules/fastify/lib/reply.js:10:1)',
-      '    at async file:///srv/app/src/core/names/labels.ts:12:1',
+      '    at async file:///srv/app/src/protocol/names/labels.ts:12:1',
       '    at new Thing (/srv/app/src/core/absent.ts:1:1)',
     ].join('\n');
     assert.deepEqual(describeError(error).at, ['src/base/limits.ts:3', 'src/protocol/names/labels.ts:12']);

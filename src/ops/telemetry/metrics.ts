@@ -3,9 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { every, type Repeating } from '../../base/lifecycle/every.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { HttpObservation } from '../../base/network/http-observation.ts';
-import { registerEdgeMetrics } from './edge-metrics.ts';
+import { type KeysNow, registerEdgeMetrics, registerKeyMetrics } from './edge-metrics.ts';
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
-import { type KeysNow, registerKeyMetrics } from './key-metrics.ts';
 import {
   METHODS,
   PROVIDER_OUTCOMES,

@@ -27,14 +27,14 @@ import { type ControlIdentity, identityOf, statusEnd } from '../../feed/rpc/cont
 import { startSnapshotChild } from '../../feed/snapshots/child-process.ts';
 import { answerDemands } from '../../feed/snapshots/demand.ts';
 import { type Config, ConfigError } from '../../ops/config/config.ts';
+import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
-import { deriveKey, type Secret } from '../../ops/config/secrets.ts';
 import type { FeedNow } from '../../ops/telemetry/feed-metrics.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
 import type { Metrics } from '../../ops/telemetry/metrics.ts';
-import { GEOIP_FILE } from '../../services/geoip/files.ts';
+import { mapFile } from '../../services/exchanges.ts';
+import { GEOIP_FILE } from '../../services/geoip-files.ts';
 import type { ProviderClient } from '../../services/providers/client/provider-client.ts';
-import { mapFile } from '../../services/stock/map-file.ts';
 import type { Store } from '../../store/store.ts';
 import { FEED_KEYS_LABEL, feedKeyStore } from '../../store/tables/feed-keys.ts';
 import { renewEpoch } from '../../store/tables/service-facts.ts';

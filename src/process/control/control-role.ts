@@ -39,19 +39,19 @@ import { serveDashboard } from '../../http/pages/dashboard.ts';
 import { readDashboard } from '../../http/pages/files.ts';
 import type { ServeOther } from '../../http/server.ts';
 import type { Config } from '../../ops/config/config.ts';
-import { deriveKey, type Secret } from '../../ops/config/secrets.ts';
+import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
 import { releaseVersion } from '../../ops/config/version.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
 import type { Metrics } from '../../ops/telemetry/metrics.ts';
-import { makeResolve } from '../../outbound/connection/resolver.ts';
+import { makeResolve } from '../../outbound/connection.ts';
 import { openMailer } from '../../outbound/mailer.ts';
-import { checkWebhookUrl } from '../../outbound/target/url-check.ts';
-import { startOutboundThreads } from '../../outbound/thread/outbound-thread.ts';
+import { startOutboundThreads } from '../../outbound/outbound-thread.ts';
+import { checkWebhookUrl } from '../../outbound/url-check.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';
 import type { Store } from '../../store/store.ts';
 import { startUpkeep } from '../../store/upkeep.ts';
+import { webhookSecretEncryption } from '../start-checks.ts';
 import { makeDeps } from '../use-case-deps.ts';
-import { webhookSecretEncryption } from '../webhook-secrets.ts';
 
 export interface ControlRole {
   /** Not listening yet. */

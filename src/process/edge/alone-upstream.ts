@@ -2,10 +2,9 @@
 
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../ops/config/config.ts';
-import { deriveKey, loadSecret } from '../../ops/config/secrets.ts';
+import { deriveKey, loadSecret } from '../../ops/config/data-dir.ts';
 import type { EdgeUpstream } from '../edge-upstream.ts';
-import { COOKIE_KEY, controlSecrets } from '../zone-keys/control-secrets.ts';
-import { fileZoneKeys } from '../zone-keys/file-keys.ts';
+import { COOKIE_KEY, controlSecrets, fileZoneKeys } from '../zone-keys/control-secrets.ts';
 
 export function aloneUpstream({ dataDir, zones, dnssec }: Config, clock: Clock): EdgeUpstream {
   const nodeKeys = controlSecrets({

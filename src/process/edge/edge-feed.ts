@@ -20,13 +20,13 @@ import { type SharedFile, startTakingFiles } from '../../feed/snapshots/shared-f
 import { createSnapshotReader } from '../../feed/snapshots/snapshot-reader.ts';
 import { snapshotSource } from '../../feed/snapshots/snapshot-source.ts';
 import type { Config } from '../../ops/config/config.ts';
+import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
-import { deriveKey, type Secret } from '../../ops/config/secrets.ts';
 import type { FeedNow } from '../../ops/telemetry/feed-metrics.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
 import type { Metrics } from '../../ops/telemetry/metrics.ts';
-import { GEOIP_FILE } from '../../services/geoip/files.ts';
-import { mapFile } from '../../services/stock/map-file.ts';
+import { mapFile } from '../../services/exchanges.ts';
+import { GEOIP_FILE } from '../../services/geoip-files.ts';
 import { FILE_FORMAT } from '../../view/lmdb/file-format.ts';
 import type { EdgeUpstream } from '../edge-upstream.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';

@@ -14,7 +14,7 @@ import { createAppliedTimes } from '../../feed/follower/health.ts';
 import { ConfigError } from '../../ops/config/config.ts';
 import type { Metrics, UnsentUsage } from '../../ops/telemetry/metrics.ts';
 import type { UnreadyReason } from '../../ops/telemetry/vocabulary.ts';
-import { geoipPaths, isDatabase, loadDatabase } from '../../services/geoip/files.ts';
+import { geoipPaths, isDatabase, loadDatabase } from '../../services/geoip-files.ts';
 import { loadPlaces } from '../../services/places/table.ts';
 import type { ProviderClient } from '../../services/providers/client/provider-client.ts';
 import { connectWorker } from '../../services/providers/worker/connect-worker.ts';

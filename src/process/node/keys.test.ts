@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import { keyFile, loadKeys, updateKeys } from '../../dns/dnssec/keys/key-files.ts';
 import { generateKey } from '../../dns/dnssec/keys/key-set.ts';
-import { controlSecrets } from '../zone-keys/control-secrets.ts';
-import { fileZoneKeys } from '../zone-keys/file-keys.ts';
+import { controlSecrets, fileZoneKeys } from '../zone-keys/control-secrets.ts';
 import { type LiveSecrets, LOOK_MS, readSecrets, watchSecrets } from './keys.ts';
 
 const ZONE = 'uqrp.net';

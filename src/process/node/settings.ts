@@ -7,7 +7,7 @@ import type { SigningMode } from '../../dns/dnssec/signing/signer.ts';
 import type { HttpReply } from '../../dns/doh/exchange.ts';
 import type { DatasetSettings } from '../../dns/query/operations.ts';
 import type { PeriodSecret } from '../../feed/ports/node-keys.ts';
-import type { LoadedDatabase } from '../../services/geoip/files.ts';
+import type { LoadedDatabase } from '../../services/geoip-files.ts';
 import type { FeedName } from '../../services/providers/sources/feeds.ts';
 import type { Ask } from './asks.ts';
 

@@ -7,8 +7,7 @@ import { createManualTimers, type ManualTimers } from '../../../test/support/bas
 import { dsText, keysAtParent } from '../../dns/dnssec/keys/ds.ts';
 import type { KeySet } from '../../dns/dnssec/keys/key-set.ts';
 import { type AutomaticRollover, type KeyDays, startAutomaticRollover } from './automatic-rollover.ts';
-import { fileZoneKeys } from './file-keys.ts';
-import type { ZoneKeys } from './port.ts';
+import { fileZoneKeys, type ZoneKeys } from './control-secrets.ts';
 
 const ZONE = 'uqrp.net';
 const START = Date.UTC(2026, 0, 1);

@@ -12,7 +12,7 @@ import {
   ROLLOVER_TIMES,
   type StepName,
 } from '../../dns/dnssec/keys/rollover.ts';
-import type { ZoneKeys } from './port.ts';
+import type { ZoneKeys } from './control-secrets.ts';
 
 /**
  * What a due step waits for.

@@ -1,6 +1,6 @@
-/** The secrets of nodes, as the control side makes them: from its signing keys, and derived from UQRP_SECRET. */
 import { createHash, hkdfSync } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import { keyText, loadKeys, parseKeys, updateKeys } from '../../dns/dnssec/keys/key-files.ts';
 import { KeyError, type KeySet, keySetData } from '../../dns/dnssec/keys/key-set.ts';
 import { presignedAt, presignedSetData } from '../../dns/dnssec/keys/node-key-set.ts';
 import type { SigningMode } from '../../dns/dnssec/signing/signer.ts';
@@ -11,7 +11,45 @@ import {
   TICKET_PERIOD_MS,
   type ZoneSecret,
 } from '../../feed/ports/node-keys.ts';
-import type { ZoneKeys } from './port.ts';
+
+/** Signing keys of the control side, in files of the data directory or in the database. */
+export interface ZoneKeys {
+  /** The keys of a zone, or null: none are made. @throws KeyError when the stored keys are unusable */
+  find(zone: string): Promise<KeySet | null>;
+  /**
+   * The keys of a zone, made on first use. Processes that do this at once get the same ones.
+   * @throws KeyError when the stored keys are unusable
+   */
+  load(zone: string): Promise<KeySet>;
+  /**
+   * Replaces the keys of a zone by the result of `change`, and returns it. Writes nothing when the set is the same.
+   * @throws KeyError as `load`; and, with nothing written, when another process changes them at the same time
+   */
+  update<T extends { readonly keys: KeySet }>(zone: string, change: (keys: KeySet) => T): Promise<T>;
+}
+
+/** Keys in `keys/` of the data directory: for a single process with SQLite. */
+export function fileZoneKeys(dataDir: string, clock: Clock): ZoneKeys {
+  const found = new Map<string, { readonly text: string; readonly keys: KeySet }>();
+  return {
+    async find(zone) {
+      const text = keyText(dataDir, zone);
+      if (text === null) {
+        found.delete(zone);
+        return null;
+      }
+      const last = found.get(zone);
+      if (last?.text === text) return last.keys;
+      const keys = parseKeys(text, zone);
+      found.set(zone, { text, keys });
+      return keys;
+    },
+    load: async (zone) => loadKeys(dataDir, zone, clock),
+    update: async (zone, change) => updateKeys(dataDir, zone, clock, change),
+  };
+}
+
+// The secrets of nodes, as the control side makes them: from its signing keys, and derived from UQRP_SECRET.
 
 /** Labels under which keys are derived from UQRP_SECRET, and their length. */
 export const COOKIE_KEY = { label: 'dns-cookie', octets: 32 } as const;

@@ -6,8 +6,7 @@ import { it } from 'node:test';
 import { keyFile } from '../../dns/dnssec/keys/key-files.ts';
 import { generateKeySet } from '../../dns/dnssec/keys/key-set.ts';
 import { readSecrets } from '../node/keys.ts';
-import { controlSecrets } from './control-secrets.ts';
-import { fileZoneKeys } from './file-keys.ts';
+import { controlSecrets, fileZoneKeys } from './control-secrets.ts';
 
 const ZONE = 'uqrp.net';
 const DAY = 86_400_000;

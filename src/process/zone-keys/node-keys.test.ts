@@ -18,10 +18,13 @@ import { startSecretsService } from '../../feed/keys/secrets-service.ts';
 import { COOKIE_PERIOD_MS, type NodeKeys, TICKET_PERIOD_MS } from '../../feed/ports/node-keys.ts';
 import { openStore } from '../../store/open.ts';
 import { readSecrets } from '../node/keys.ts';
-import { type ControlSecretsOptions, controlSecrets } from './control-secrets.ts';
-import { databaseZoneKeys } from './database-keys.ts';
-import { fileZoneKeys } from './file-keys.ts';
-import type { ZoneKeys } from './port.ts';
+import {
+  type ControlSecretsOptions,
+  controlSecrets,
+  fileZoneKeys,
+  type ZoneKeys,
+} from './control-secrets.ts';
+import { databaseZoneKeys } from './open.ts';
 
 const ZONES = ['uqrp.net', 'uqrp.org'] as const;
 const [NET, ORG] = ZONES;

@@ -14,10 +14,8 @@ import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
 import { insertKeySet, readKeySets, replaceKeySet } from '../../store/tables/key-sets.ts';
 import { startAutomaticRollover } from './automatic-rollover.ts';
-import { databaseZoneKeys } from './database-keys.ts';
-import { fileZoneKeys } from './file-keys.ts';
-import { openZoneKeys } from './open.ts';
-import type { ZoneKeys } from './port.ts';
+import { fileZoneKeys, type ZoneKeys } from './control-secrets.ts';
+import { databaseZoneKeys, openZoneKeys } from './open.ts';
 
 const ZONE = 'uqrp.net';
 const KEY = Buffer.alloc(32, 1);

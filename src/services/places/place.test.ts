@@ -2,10 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { compact, fold } from './fold.ts';
 import { isLocationFault, type Place, parseLocation } from './place.ts';
-import { REGIONS } from './regions.ts';
-import { openPlaces, PlaceTable } from './table.ts';
+import { compact, fold, openPlaces, PlaceTable, REGIONS } from './table.ts';
 
 const places = openPlaces();
 

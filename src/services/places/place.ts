@@ -2,7 +2,7 @@ import { domainToUnicode } from 'node:url';
 import type { Outcome } from '../../protocol/query/outcome.ts';
 import { malformed, notFound } from '../answers.ts';
 import { decimal } from '../flat.ts';
-import { parseIpLabel } from '../geoip/ip-label.ts';
+import { parseIpLabel } from '../ip-label.ts';
 
 /** Credit in the `attribution` of every service that takes a location. */
 export const PLACES_CREDIT = 'places from GeoNames (https://www.geonames.org), CC BY 4.0';

@@ -1,8 +1,168 @@
 import { readFileSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
-import { compact, fold } from './fold.ts';
 import type { Place, Places } from './place.ts';
-import { COUNTRY_ALIASES, REGIONS } from './regions.ts';
+
+/** Latin letters without a Unicode decomposition. */
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ı: 'i',
+  ŋ: 'n',
+  ə: 'a',
+};
+const SPECIAL = /[ßæœøłđðþħıŋə]/gu;
+const LATIN_MARKS = /[\u0300-\u036f]/gu;
+/** Apostrophes and their substitutes: removed, without splitting the word. */
+const APOSTROPHES = /['`\u00b4\u02bb-\u02bf\u2018\u2019]/gu;
+const BETWEEN = /[^\p{L}\p{M}\p{N}]+/gu;
+
+/**
+ * Normalises a name for building and searching the table: lower case, Latin letters without marks, words joined by one
+ * hyphen. Other scripts keep their marks. Returns '' without a letter or digit.
+ */
+export function fold(text: string): string {
+  const bare = text.normalize('NFKD').replace(LATIN_MARKS, '').normalize('NFC').toLowerCase();
+  return bare
+    .replace(SPECIAL, (letter) => LETTERS[letter]!)
+    .replace(APOSTROPHES, '')
+    .replace(BETWEEN, '-')
+    .replace(/^-|-$/gu, '');
+}
+
+/** The key of a folded name: letters only, so that `newyork`, `new-york` and `New York` are equal. */
+export function compact(folded: string): string {
+  return folded.replaceAll('-', '');
+}
+
+/**
+ * Folded names of first-level regions by country and GeoNames code, for `london-ontario` and `london-on`. A short form
+ * comes last. Other countries use the code itself as a suffix.
+ */
+export const REGIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  US: {
+    AL: 'alabama',
+    AK: 'alaska',
+    AZ: 'arizona',
+    AR: 'arkansas',
+    CA: 'california',
+    CO: 'colorado',
+    CT: 'connecticut',
+    DE: 'delaware',
+    DC: 'district of columbia',
+    FL: 'florida',
+    GA: 'georgia',
+    HI: 'hawaii',
+    ID: 'idaho',
+    IL: 'illinois',
+    IN: 'indiana',
+    IA: 'iowa',
+    KS: 'kansas',
+    KY: 'kentucky',
+    LA: 'louisiana',
+    ME: 'maine',
+    MD: 'maryland',
+    MA: 'massachusetts',
+    MI: 'michigan',
+    MN: 'minnesota',
+    MS: 'mississippi',
+    MO: 'missouri',
+    MT: 'montana',
+    NE: 'nebraska',
+    NV: 'nevada',
+    NH: 'new hampshire',
+    NJ: 'new jersey',
+    NM: 'new mexico',
+    NY: 'new york',
+    NC: 'north carolina',
+    ND: 'north dakota',
+    OH: 'ohio',
+    OK: 'oklahoma',
+    OR: 'oregon',
+    PA: 'pennsylvania',
+    RI: 'rhode island',
+    SC: 'south carolina',
+    SD: 'south dakota',
+    TN: 'tennessee',
+    TX: 'texas',
+    UT: 'utah',
+    VT: 'vermont',
+    VA: 'virginia',
+    WA: 'washington',
+    WV: 'west virginia',
+    WI: 'wisconsin',
+    WY: 'wyoming',
+  },
+  CA: {
+    '01': 'alberta,ab',
+    '02': 'british columbia,bc',
+    '03': 'manitoba,mb',
+    '04': 'new brunswick,nb',
+    '05': 'newfoundland,newfoundland and labrador,nl',
+    '07': 'nova scotia,ns',
+    '08': 'ontario,on',
+    '09': 'prince edward island,pe',
+    '10': 'quebec,qc',
+    '11': 'saskatchewan,sk',
+    '12': 'yukon,yt',
+    '13': 'northwest territories,nt',
+    '14': 'nunavut,nu',
+  },
+  AU: {
+    '01': 'australian capital territory,act',
+    '02': 'new south wales,nsw',
+    '03': 'northern territory,nt',
+    '04': 'queensland,qld',
+    '05': 'south australia,sa',
+    '06': 'tasmania,tas',
+    '07': 'victoria,vic',
+    '08': 'western australia,wa',
+  },
+  GB: {
+    ENG: 'england',
+    NIR: 'northern ireland',
+    SCT: 'scotland',
+    WLS: 'wales',
+  },
+  DE: {
+    '01': 'baden wurttemberg,bw',
+    '02': 'bavaria,bayern,by',
+    '03': 'bremen,hb',
+    '04': 'hamburg,hh',
+    '05': 'hesse,hessen,he',
+    '06': 'lower saxony,niedersachsen,ni',
+    '07': 'north rhine westphalia,nordrhein westfalen,nrw,nw',
+    '08': 'rhineland palatinate,rheinland pfalz,rp',
+    '09': 'saarland,sl',
+    '10': 'schleswig holstein,sh',
+    '11': 'brandenburg,bb',
+    '12': 'mecklenburg vorpommern,mv',
+    '13': 'saxony,sachsen,sn',
+    '14': 'saxony anhalt,sachsen anhalt,st',
+    '15': 'thuringia,thuringen,th',
+    '16': 'berlin,be',
+  },
+};
+
+/** Common names of countries besides the ISO code and the English name. */
+export const COUNTRY_ALIASES: Readonly<Record<string, string>> = {
+  uk: 'GB',
+  britain: 'GB',
+  greatbritain: 'GB',
+  usa: 'US',
+  america: 'US',
+  uae: 'AE',
+  holland: 'NL',
+  burma: 'MM',
+  czechrepublic: 'CZ',
+  turkey: 'TR',
+};
 
 /**
  * The packed table of places, as scripts/build-places.ts writes it and `table.ts` reads it. All numbers little-endian.

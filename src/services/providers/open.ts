@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { every } from '../../base/lifecycle/every.ts';
-import { makeResolve } from '../../outbound/connection/resolver.ts';
+import { makeResolve } from '../../outbound/connection.ts';
 import { createOutboundClient } from '../../outbound/outbound-client.ts';
-import { operatorOrigins } from '../../outbound/target/target-policy.ts';
+import { operatorOrigins } from '../../outbound/target.ts';
 import { makeProviderClient, type ProviderClient } from './client/provider-client.ts';
 import { readSnapshot, writeSnapshot } from './client/snapshot.ts';
 import { type AskControl, makeRemoteClient } from './remote/remote-client.ts';

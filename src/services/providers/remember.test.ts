@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Outcome } from '../../protocol/query/outcome.ts';
-import { CRYPTO_ABOUT } from '../crypto/service.ts';
+import { CRYPTO_ABOUT } from '../crypto.ts';
 import type { Service } from '../service.ts';
 import { remembered } from './remember.ts';
 

@@ -11,13 +11,13 @@ import {
   sends,
 } from '../../../test/support/services/providers/rig.ts';
 import type { Outcome } from '../../protocol/query/outcome.ts';
-import { makeCrypto } from '../crypto/service.ts';
+import { makeCrypto } from '../crypto.ts';
 import { makeForecast } from '../forecast.ts';
-import { makeForex } from '../forex/service.ts';
+import { makeForex } from '../forex.ts';
 import type { Place, Places } from '../places/place.ts';
 import type { Service } from '../service.ts';
-import { makeStock } from '../stock/service.ts';
-import { makeWeather } from '../weather/service.ts';
+import { makeStock } from '../stock.ts';
+import { makeWeather } from '../weather.ts';
 import { remembered } from './remember.ts';
 import type { SourceName } from './sources/source.ts';
 

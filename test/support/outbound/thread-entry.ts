@@ -1,6 +1,6 @@
 /** A thread without a client: the path of the URL says whether it echoes the request, ends, or stays silent. */
 import { parentPort } from 'node:worker_threads';
-import type { ThreadReply, ThreadRequest } from '../../../src/outbound/thread/messages.ts';
+import type { ThreadReply, ThreadRequest } from '../../../src/outbound/outbound-thread.ts';
 
 parentPort?.on('message', ({ id, url, body, headers }: ThreadRequest) => {
   const { pathname } = new URL(url);

@@ -1,4 +1,4 @@
-import type { AddressSource } from '../../../src/services/geoip/files.ts';
+import type { AddressSource } from '../../../src/services/geoip-files.ts';
 import { makeServices, type ServiceContext } from '../../../src/services/list.ts';
 import type { Places } from '../../../src/services/places/place.ts';
 import type { Service } from '../../../src/services/service.ts';

@@ -8,7 +8,7 @@ import {
   TTL_MS,
   value,
 } from '../../../../test/support/services/providers/fake-feeds.ts';
-import type { Market } from '../../crypto/market.ts';
+import type { Market } from '../../crypto-prices.ts';
 import type { Reading } from '../reading.ts';
 import { type Fetched, type Source, UNUSABLE } from '../sources/source.ts';
 import { makeProviderClient, type ProviderClient } from './provider-client.ts';

@@ -1,7 +1,7 @@
 /** Control's side: answers what edges ask, from the provider client. */
 import type { Clock } from '../../../base/clock.ts';
 import { realTimers, type Timers } from '../../../base/lifecycle/timers.ts';
-import { GRID } from '../../weather/meteo.ts';
+import { GRID } from '../../weather-sources.ts';
 import type { ProviderClient } from '../client/provider-client.ts';
 import type { Reading } from '../reading.ts';
 import type { FeedName } from '../sources/feeds.ts';

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OutboundClient } from '../../../outbound/outbound-client.ts';
-import { coinbase } from '../../crypto/coinbase.ts';
-import { parseKraken } from '../../crypto/kraken.ts';
-import { finnhub } from '../../stock/finnhub.ts';
-import { parseTwelveData } from '../../stock/twelvedata.ts';
+import { coinbase, parseKraken } from '../../crypto-prices.ts';
+import { finnhub, parseTwelveData } from '../../stock-quotes.ts';
 import { UNUSABLE } from './source.ts';
 
 const DOWN = { kind: 'failed' };

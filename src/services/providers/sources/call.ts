@@ -1,6 +1,5 @@
 import type { OutboundClient } from '../../../outbound/outbound-client.ts';
-import type { OutboundResponse } from '../../../outbound/request.ts';
-import { parseRetryAfter } from '../../../outbound/retry-after.ts';
+import { type OutboundResponse, parseRetryAfter } from '../../../outbound/request.ts';
 import { UNUSABLE } from './source.ts';
 
 /** A response, classified by its status. */

@@ -1,15 +1,7 @@
-import { coinbase } from '../../crypto/coinbase.ts';
-import { kraken } from '../../crypto/kraken.ts';
-import type { Market } from '../../crypto/market.ts';
-import { ecb } from '../../forex/ecb.ts';
-import { frankfurter } from '../../forex/frankfurter.ts';
-import type { Rate } from '../../forex/pair.ts';
-import { finnhub } from '../../stock/finnhub.ts';
-import type { Quote } from '../../stock/quote.ts';
-import { twelveData } from '../../stock/twelvedata.ts';
-import type { Meteo } from '../../weather/meteo.ts';
-import { metno } from '../../weather/metno.ts';
-import { openMeteo } from '../../weather/openmeteo.ts';
+import { coinbase, kraken, type Market } from '../../crypto-prices.ts';
+import { ecb, frankfurter, type Rate } from '../../forex-rates.ts';
+import { finnhub, type Quote, twelveData } from '../../stock-quotes.ts';
+import { type Meteo, metno, openMeteo } from '../../weather-sources.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { Source, SourceContext } from './source.ts';
 

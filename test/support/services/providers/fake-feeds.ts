@@ -1,4 +1,4 @@
-import type { Market } from '../../../../src/services/crypto/market.ts';
+import type { Market } from '../../../../src/services/crypto-prices.ts';
 import type { Feed, Feeds } from '../../../../src/services/providers/sources/feeds.ts';
 import type {
   Fetched,

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { MessagePort } from 'node:worker_threads';
-import { makeResolve } from '../../../../src/outbound/connection/resolver.ts';
+import { makeResolve } from '../../../../src/outbound/connection.ts';
 import { createOutboundClient } from '../../../../src/outbound/outbound-client.ts';
-import { operatorOrigins } from '../../../../src/outbound/target/target-policy.ts';
+import { operatorOrigins } from '../../../../src/outbound/target.ts';
 import {
   makeProviderClient,
   type ProviderClient,

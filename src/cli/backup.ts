@@ -1,0 +1,366 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { isOutOfSpace } from '../base/files/free-space.ts';
+import { prepareDataDir, UNFINISHED_RESTORE } from '../ops/config/data-dir.ts';
+import { programVersion } from '../ops/config/version.ts';
+import { takeServerLock } from '../process/start-checks.ts';
+import { checkSqlite, copySqlite } from '../store/sqlite/backup.ts';
+import { LOCK_FILE, type ServerLock } from '../store/sqlite/server-lock.ts';
+import { commandConfig, configWithData } from './context.ts';
+import { InputError, print } from './output.ts';
+
+export const MANIFEST_FILE = 'manifest.json';
+const FORMAT = 1;
+
+interface BackupFile {
+  /** Path below the data directory, with `/` as separator. */
+  readonly path: string;
+  readonly octets: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+/** Contents of a backup. Written last: a folder without it is not a backup. */
+interface Manifest {
+  readonly format: number;
+  /** ISO 8601. */
+  readonly made_at: string;
+  readonly version: string;
+  /** `sqlite`: the backup includes the database; `postgres`: it does not. */
+  readonly engine: 'sqlite' | 'postgres';
+  /** Migrations of the database; empty with PostgreSQL. */
+  readonly migrations: readonly string[];
+  readonly files: readonly BackupFile[];
+}
+
+/** Everything that a backup includes. Other files can be made again. */
+const PATHS = [
+  /^uqrp\.sqlite$/,
+  /^secret$/,
+  /^geoip\.mmdb$/,
+  /^stock-map\.json$/,
+  /^keys\/[a-z0-9.-]{1,253}\.json$/,
+  /^tls\/(?:cert|key)\.pem$/,
+];
+
+function isBackupPath(path: string): boolean {
+  return PATHS.some((pattern) => pattern.test(path)) && !path.includes('..');
+}
+
+export function newManifest(facts: Omit<Manifest, 'format'>): Manifest {
+  return { format: FORMAT, ...facts };
+}
+
+/** Octets per read: a database may exceed memory and the limit of `readFileSync` (2 GiB). */
+const CHUNK_OCTETS = 1_048_576;
+
+/** Describes a file, read in chunks. `path`: in the manifest; `file`: on disk. Throws the system's error. */
+export function describeFile(path: string, file: string, chunkOctets = CHUNK_OCTETS): BackupFile {
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(chunkOctets);
+  const handle = openSync(file, 'r');
+  let octets = 0;
+  try {
+    for (let read = readSync(handle, chunk); read > 0; read = readSync(handle, chunk)) {
+      hash.update(chunk.subarray(0, read));
+      octets += read;
+    }
+  } finally {
+    closeSync(handle);
+  }
+  return { path, octets, sha256: hash.digest('hex') };
+}
+
+/** Returns the manifest, or a message that says what is wrong. */
+function parseManifest(text: string): Manifest | string {
+  let value: Partial<Manifest> | null;
+  try {
+    value = JSON.parse(text) as Partial<Manifest> | null;
+  } catch {
+    return 'it is not JSON';
+  }
+  if (value?.format !== FORMAT) return `its format is not ${FORMAT}: another version of uqrp made it`;
+  const { files, engine, migrations } = value;
+  if (!Array.isArray(files) || !Array.isArray(migrations) || (engine !== 'sqlite' && engine !== 'postgres')) {
+    return 'it lacks a field';
+  }
+  const strange = files.find((file) => typeof file?.path !== 'string' || !isBackupPath(file.path));
+  return strange === undefined ? (value as Manifest) : 'it names a file that no backup holds';
+}
+
+export const DATABASE_FILE = 'uqrp.sqlite';
+const FOLDERS = ['.', 'keys', 'tls'];
+
+/** Copies what the data directory holds into a new folder, beside a running server. The manifest is written last. */
+export function backup(clock: Clock, folder: string, json: boolean): void {
+  const { dataDir, databaseUrl, secret } = configWithData();
+  const target = resolve(folder);
+  const engine = databaseUrl === null ? 'sqlite' : 'postgres';
+  if (engine === 'sqlite' && !existsSync(join(dataDir, DATABASE_FILE))) {
+    throw new InputError(`${join(dataDir, DATABASE_FILE)} does not exist: there is nothing to back up`);
+  }
+  const paths = pathsOf(dataDir).filter((path) => path !== DATABASE_FILE);
+  if (engine === 'postgres' && paths.length === 0) {
+    throw new InputError(
+      `There is nothing to back up in ${dataDir}: the database and its keys are in PostgreSQL. Dump it with pg_dump, and keep UQRP_SECRET ` +
+        '(docs/operations/back-up.md). uqrp-backup.timer is of no use here.',
+    );
+  }
+  makeEmptyFolder(target);
+  let files: readonly BackupFile[];
+  try {
+    files = copyAll({ dataDir, target, engine, paths, clock });
+  } catch (error) {
+    // A timer tries again each night: what it left would fill the disk.
+    rmSync(target, { recursive: true, force: true });
+    throw backupFault(error, target);
+  }
+  const notes = notesFor(engine, secret !== null);
+  if (json) print(JSON.stringify({ folder: target, engine, files: files.length, notes }));
+  else print([`${files.length} files in ${target}`, ...notes].join('\n'));
+}
+
+interface Copying {
+  readonly dataDir: string;
+  readonly target: string;
+  readonly engine: 'sqlite' | 'postgres';
+  /** Besides the database. */
+  readonly paths: readonly string[];
+  readonly clock: Clock;
+}
+
+function copyAll({ dataDir, target, engine, paths, clock }: Copying): readonly BackupFile[] {
+  const files: BackupFile[] = [];
+  let migrations: readonly string[] = [];
+  if (engine === 'sqlite') {
+    const copy = join(target, DATABASE_FILE);
+    copySqlite(join(dataDir, DATABASE_FILE), copy);
+    migrations = checkSqlite(copy).migrations;
+    syncPath(copy);
+    files.push(describeFile(DATABASE_FILE, copy));
+  }
+  for (const path of paths) {
+    writeInto(target, path, readFileSync(join(dataDir, path)));
+    files.push(describeFile(path, join(target, path)));
+  }
+  const made = new Date(clock()).toISOString();
+  const manifest = newManifest({ made_at: made, version: programVersion(), engine, migrations, files });
+  writeInto(target, MANIFEST_FILE, Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`));
+  return files;
+}
+
+/** SQLite says of a full disk neither code nor folder. */
+const SQLITE_FULL = 13;
+
+/** What a backup that failed says. */
+export function backupFault(error: unknown, target: string): unknown {
+  const { errcode } = error as { readonly errcode?: number };
+  if (!isOutOfSpace(error) && errcode !== SQLITE_FULL) return error;
+  return new InputError(
+    `${target}: the disk is full. Make room, or name a folder on another disk. Nothing of this backup is left.`,
+  );
+}
+
+function notesFor(engine: 'sqlite' | 'postgres', hasOwnSecret: boolean): string[] {
+  return [
+    ...(engine === 'postgres' ? ['The database is not in it: dump PostgreSQL with pg_dump.'] : []),
+    ...(hasOwnSecret ? ['UQRP_SECRET is not in it: keep it with the backup, in a safe place.'] : []),
+  ];
+}
+
+/** Paths of the data directory that a backup includes, sorted. */
+export function pathsOf(dataDir: string): string[] {
+  return FOLDERS.filter((folder) => existsSync(join(dataDir, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(dataDir, folder)).map((name) => (folder === '.' ? name : `${folder}/${name}`)),
+    )
+    .filter(isBackupPath)
+    .sort();
+}
+
+function makeEmptyFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (readdirSync(path).length > 0) throw new InputError(`${path} is not empty: name a new folder`);
+}
+
+/** Writes a new file for its user alone, and waits until it is on disk. */
+function writeInto(folder: string, path: string, content: Uint8Array): void {
+  const target = join(folder, path);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  writeFileSync(target, content, { flag: 'wx', mode: 0o600, flush: true });
+  syncPath(dirname(target));
+}
+
+/** Copies a file of any size into a folder, for its user alone, and waits until it is on disk. The target must not exist. */
+function copyInto(folder: string, path: string, source: string): void {
+  const target = join(folder, path);
+  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  copyFileSync(source, target, constants.COPYFILE_EXCL);
+  chmodSync(target, 0o600);
+  syncPath(target);
+  syncPath(dirname(target));
+}
+
+/** Waits until a file or directory is on disk. */
+function syncPath(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+interface RestoreTarget {
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+}
+
+export function restore(folder: string, json: boolean): void {
+  const config = commandConfig();
+  const { files, made_at } = restoreInto(folder, config);
+  print(
+    json
+      ? JSON.stringify({ data_dir: config.dataDir, files: files.length, made_at })
+      : `${files.length} files of ${made_at} restored into ${config.dataDir}`,
+  );
+}
+
+/**
+ * Restores into an empty data directory, after it has compared every file with the manifest. A failed restore removes
+ * what it wrote. A killed one leaves `UNFINISHED_RESTORE`: starts and commands refuse it, and another restore may
+ * begin. `onWritten` gets the number of files so far, for tests.
+ */
+export function restoreInto(
+  folder: string,
+  { dataDir, databaseUrl }: RestoreTarget,
+  onWritten: (files: number) => void = () => {},
+): Manifest {
+  const source = resolve(folder);
+  const manifest = readManifest(source);
+  if ((manifest.engine === 'postgres') !== (databaseUrl !== null)) {
+    throw new InputError(
+      manifest.engine === 'postgres'
+        ? 'The backup is of a service with PostgreSQL: set UQRP_DATABASE_URL, and restore the database with its own tools'
+        : 'The backup holds an SQLite database, and UQRP_DATABASE_URL is set: unset it',
+    );
+  }
+  for (const file of manifest.files) checkFile(join(source, file.path), file);
+  const lock = claim(dataDir);
+  try {
+    onWritten(0);
+    for (const [index, file] of manifest.files.entries()) {
+      copyInto(dataDir, file.path, join(source, file.path));
+      // Again: the backup may have changed since it was compared.
+      checkFile(join(dataDir, file.path), file);
+      onWritten(index + 1);
+    }
+    if (manifest.engine === 'sqlite') checkSqlite(join(dataDir, DATABASE_FILE));
+  } catch (error) {
+    removeRestored(dataDir);
+    removeMarker(dataDir);
+    throw error;
+  } finally {
+    lock.release();
+  }
+  removeMarker(dataDir);
+  return manifest;
+}
+
+function checkFile(file: string, { path, sha256 }: BackupFile): void {
+  let found: string | null = null;
+  try {
+    found = describeFile(path, file).sha256;
+  } catch {
+    // A missing or unreadable file counts as a difference.
+  }
+  if (found === sha256) return;
+  throw new InputError(`${file} is missing or is not what the manifest says: nothing was restored`);
+}
+
+/**
+ * Locks the data directory for a restore and writes the marker. Throws InputError when the directory is not empty,
+ * StartError when a server uses it.
+ */
+function claim(dataDir: string): ServerLock {
+  const found = entriesOf(dataDir);
+  if (found.includes(UNFINISHED_RESTORE)) {
+    const lock = takeServerLock(dataDir);
+    removeRestored(dataDir);
+    return lock;
+  }
+  // Throws when a server is running. A stopped server has left files, which make the directory non-empty.
+  if (found.includes(LOCK_FILE)) takeServerLock(dataDir).release();
+  if (found.some((name) => name !== LOCK_FILE)) {
+    throw new InputError(`UQRP_DATA_DIR ${dataDir} is not empty: move it away, or choose another directory`);
+  }
+  prepareDataDir(dataDir);
+  // Before the lock: a process killed between the two leaves the marker, not what looks like a server's directory.
+  writeInto(dataDir, UNFINISHED_RESTORE, Buffer.of());
+  try {
+    return takeServerLock(dataDir);
+  } catch (error) {
+    removeMarker(dataDir);
+    throw error;
+  }
+}
+
+/** Removes the files of an unfinished restore, except files that no backup contains. */
+function removeRestored(dataDir: string): void {
+  for (const path of pathsOf(dataDir)) rmSync(join(dataDir, path), { force: true });
+  for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, DATABASE_FILE + suffix), { force: true });
+  for (const folder of ['keys', 'tls'].filter((name) => isEmptyFolder(join(dataDir, name)))) {
+    rmdirSync(join(dataDir, folder));
+  }
+  syncPath(dataDir);
+}
+
+/** Removed last: all restored files are already on disk. */
+function removeMarker(dataDir: string): void {
+  rmSync(join(dataDir, UNFINISHED_RESTORE), { force: true });
+  syncPath(dataDir);
+}
+
+function isEmptyFolder(path: string): boolean {
+  return existsSync(path) && readdirSync(path).length === 0;
+}
+
+function entriesOf(dataDir: string): string[] {
+  const isThere = statSync(dataDir, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return isThere ? readdirSync(dataDir) : [];
+}
+
+function readManifest(source: string): Manifest {
+  const path = join(source, MANIFEST_FILE);
+  const text = readOr(path);
+  if (text === null) throw new InputError(`${path} cannot be read: this is no finished backup`);
+  const manifest = parseManifest(text.toString('utf8'));
+  if (typeof manifest === 'string') throw new InputError(`${path} cannot be used: ${manifest}`);
+  return manifest;
+}
+
+function readOr(path: string): Buffer | null {
+  try {
+    return readFileSync(path);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,190 @@
+import { Argument, type Command, Option } from 'commander';
+import type { Clock } from '../base/clock.ts';
+import type { PutOptions } from './actions/put-input.ts';
+import { print } from './output.ts';
+import type { Signals } from './signals.ts';
+
+export interface ProgramOptions {
+  readonly clock: Clock;
+  /** Commands that run until a signal call this before they load anything. */
+  readonly takeSignals: () => Signals;
+}
+
+export interface Builder extends ProgramOptions {
+  readonly program: Command;
+  /** Adds a command below `parent`: `'tier <email> <tier>'`. */
+  readonly command: (parent: Command, usage: string, about: string) => Command;
+  readonly json: () => boolean;
+}
+
+/** A command that only contains subcommands. */
+export function group(program: Command, name: string, about: string): Command {
+  return program.command(name).description(about).helpCommand(false).exitOverride();
+}
+
+export function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
+}
+
+export function addCompletionCommand({ program, command }: Builder): void {
+  command(program, 'completion', 'print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .addHelpText(
+      'after',
+      examples(
+        'source <(uqrp completion bash)        # or as a line of ~/.bashrc',
+        'uqrp completion fish | source',
+        'uqrp completion fish > ~/.config/fish/completions/uqrp.fish',
+      ),
+    )
+    .action(async (shell: string) => {
+      const { completionScript } = await import('./completion/shells.ts');
+      const { factsOf } = await import('./completion/tree.ts');
+      print(completionScript(shell, factsOf(program)));
+    });
+}
+
+const loadPeople = () => import('./actions/operator.ts');
+
+export function addOrganizationCommands({ program, command, clock, json }: Builder): void {
+  const organization = group(program, 'organization', 'list organizations and change their tiers');
+  command(organization, 'list', 'list all organizations').action(async () =>
+    (await loadPeople()).organizationList(clock, json()),
+  );
+  command(organization, 'tier', 'move an organization to another tier')
+    .argument('<id>', 'id of the organization, as `organization list` prints it')
+    .argument('<tier>', 'free, pro, team or enterprise')
+    .addHelpText('after', examples('uqrp organization tier 0198f3a0-5f0e-7c11-a2f4-3b1d2c9e8a77 team'))
+    .action(async (id: string, tier: string) =>
+      (await loadPeople()).organizationTier(clock, id, tier, json()),
+    );
+}
+
+const TIER = 'free, pro, team or enterprise';
+
+export function addPeopleCommands({ program, command, clock, json }: Builder): void {
+  const user = group(program, 'user', 'create and change accounts');
+  command(user, 'create', 'create an account; makes the data directory where there is none')
+    .argument('<email>', 'mail address of the customer')
+    .option('--tier <tier>', TIER, 'free')
+    .addHelpText('after', examples('uqrp user create you@example.net --tier pro'))
+    .action(async (email: string, options: { tier: string }) =>
+      (await loadPeople()).userCreate(clock, email, options.tier, json()),
+    );
+  command(user, 'token', 'print a customer token (JWT) for the API, valid for 12 hours')
+    .argument('<email>', 'mail address of the customer')
+    .addHelpText('after', examples('TOKEN=$(uqrp user token you@example.net)'))
+    .action(async (email: string) => (await loadPeople()).userToken(clock, email, json()));
+  command(user, 'tier', 'move an account to another tier')
+    .argument('<email>', 'mail address of the customer')
+    .argument('<tier>', TIER)
+    .action(async (email: string, tier: string) => (await loadPeople()).userTier(clock, email, tier, json()));
+  command(user, 'list', 'list all accounts').action(async () => (await loadPeople()).userList(clock, json()));
+
+  command(user, 'delete', 'delete an account with everything that is its own')
+    .argument('<email>', 'mail address of the user')
+    .action(async (email: string) => (await loadPeople()).userDelete(clock, email, json()));
+  command(user, 'sessions', 'list the sessions of a user, or end them')
+    .argument('<email>', 'mail address of the user')
+    .option('--end', 'sign the user out everywhere')
+    .action(async (email: string, options: { end?: boolean }) =>
+      (await loadPeople()).userSessions(clock, email, options.end === true, json()),
+    );
+
+  const namespace = group(program, 'namespace', 'list namespaces, and set what only the operator may set');
+  command(namespace, 'list', 'list all namespaces with their owners').action(async () =>
+    (await loadPeople()).namespaceList(clock, json()),
+  );
+  command(namespace, 'public-read', 'let everyone read a namespace without a token')
+    .argument('<name>', 'the namespace')
+    .argument('<on|off>', 'on: open; off: private')
+    .action(async (name: string, value: string) =>
+      (await loadPeople()).namespaceFlag(clock, 'public-read', name, value, json()),
+    );
+  command(namespace, 'suspend', 'refuse every read of a namespace')
+    .argument('<name>', 'the namespace')
+    .argument('<on|off>', 'on: reads are refused; off: as before')
+    .action(async (name: string, value: string) =>
+      (await loadPeople()).namespaceFlag(clock, 'suspend', name, value, json()),
+    );
+}
+
+const loadRecords = () => import('./actions/records.ts');
+const KEY = ['<key>', '[<params>.]<resource>.<namespace>.<version>, for example greeting.acme.v1'] as const;
+
+export function addRecordCommands({ program, command, clock, json }: Builder): void {
+  command(
+    program,
+    'put',
+    'store text or a file as a record, or replace the record with this key: over REST when UQRP_TOKEN is set, else in the store',
+  )
+    .argument(...KEY)
+    .argument('[value]', 'the text; - reads standard input; behind -- it may begin with a hyphen')
+    .option('--file <file>', 'the value is the content of this file, in place of the text')
+    .option(
+      '--type <media-type>',
+      'media type of the value (default: text/plain, of a file application/octet-stream)',
+    )
+    .option('--ttl <seconds>', 'how long resolvers keep the answer (default: 300)')
+    .addOption(
+      new Option('--expires <time>', 'delete the record after this time: 30s, 5m, 1h or 7d').conflicts([
+        'expiresIn',
+        'expiresAt',
+      ]),
+    )
+    .addOption(
+      new Option('--expires-in <seconds>', 'delete the record after this time').conflicts('expiresAt'),
+    )
+    .option('--expires-at <date>', 'delete the record at this time, for example 2027-01-01T00:00:00Z')
+    .addOption(
+      new Option(
+        '--as <email>',
+        'write to the store as this account; make the account and the namespace where they are missing',
+      ).conflicts('user'),
+    )
+    .option('--user <email>', 'the same as --as')
+    .option('--public-read', 'let everyone read the whole namespace without a token; writes to the store')
+    .option('--api <url>', 'REST server for UQRP_TOKEN (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)')
+    .addHelpText(
+      'after',
+      examples(
+        "uqrp put greeting.acme.v1 'hello world' --user you@example.net --public-read",
+        'uqrp put flags.acme.v1 --file flags.json --type application/json --expires 1h',
+        'UQRP_TOKEN=$TOKEN uqrp put greeting.acme.v1 hello --api https://uqrp.example.com',
+      ),
+    )
+    .action(async (key: string, value: string | undefined, options: PutOptions) =>
+      (await loadRecords()).putRecord(clock, key, value, options, json()),
+    );
+  command(program, 'delete', 'delete a record')
+    .argument(...KEY)
+    .addHelpText('after', examples('uqrp delete greeting.acme.v1'))
+    .action(async (key: string) => (await loadRecords()).deleteRecordByKey(clock, key, json()));
+}
+
+export function addServerCommands({ program, command, clock, json, takeSignals }: Builder): void {
+  command(program, 'serve', 'run the server until SIGTERM or SIGINT; SIGHUP reads the certificate again')
+    .option('--accept-new-store', 'start although the database is another than the one of the last start')
+    .addHelpText(
+      'after',
+      examples('uqrp serve', 'UQRP_DATA_DIR=/var/lib/uqrp UQRP_HTTP_PORT=8081 uqrp serve'),
+    )
+    .action(async (options: { acceptNewStore?: boolean }) => {
+      const signals = takeSignals();
+      const { serveCommand } = await import('./actions/serve.ts');
+      await serveCommand(clock, json(), options, signals);
+    });
+
+  command(program, 'backup', 'copy the data of a server into a new folder; the server may run')
+    .argument('<dir>', 'the folder, which must be new or empty')
+    .addHelpText('after', examples('uqrp backup /var/backups/uqrp-2026-11-22'))
+    .action(async (folder: string) => (await import('./backup.ts')).backup(clock, folder, json()));
+  command(program, 'restore', 'put a backup into UQRP_DATA_DIR, which must be new or empty')
+    .argument('<dir>', 'the folder that backup made')
+    .addHelpText('after', examples('UQRP_DATA_DIR=/var/lib/uqrp uqrp restore /var/backups/uqrp-2026-11-22'))
+    .action(async (folder: string) => (await import('./backup.ts')).restore(folder, json()));
+
+  command(program, 'doctor', 'check what most often goes wrong; exit code 1 when something is wrong').action(
+    async () => (await import('./doctor/doctor.ts')).doctor(clock, json()),
+  );
+}

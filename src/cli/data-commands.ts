@@ -1,0 +1,265 @@
+import { type Command, Option } from 'commander';
+import type { ImportOptions, VerifyOptions } from './actions/datasets.ts';
+import type { DnssecOptions, RolloverOptions } from './actions/dnssec.ts';
+import type { FeedInitOptions } from './actions/feed.ts';
+import type { StockMapOptions } from './actions/provider-data.ts';
+import type { QueryOptions } from './actions/query.ts';
+import type { ReadOptions } from './actions/read.ts';
+import { type Builder, examples, group } from './commands.ts';
+import type { FeedOption } from './control-connection.ts';
+import { UsageError } from './output.ts';
+
+export function addDataCommands({ program, command, clock, json }: Builder): void {
+  const geoip = group(program, 'geoip', 'replace the address database of the service geoip');
+  command(geoip, 'update', 'answer from another MaxMind DB file; running servers take it up within seconds')
+    .requiredOption('--file <file>', 'the file, which is copied')
+    .action(async (options: { file: string }) =>
+      (await import('./actions/provider-data.ts')).geoipUpdate(options, json()),
+    );
+
+  const stockMap = group(program, 'stock-map', 'replace the list of exchanges of the service stock');
+  command(stockMap, 'import', 'read a symbol directory file; running servers use it within a second')
+    .argument('<file>', 'nasdaqtraded.txt of Nasdaq Trader')
+    .requiredOption('--asof <date>', 'date of the file, YYYY-MM-DD')
+    .requiredOption('--tag <tag>', 'source of the file, sent as exchsrc')
+    .addHelpText(
+      'after',
+      examples('uqrp stock-map import nasdaqtraded.txt --asof 2026-11-20 --tag nasdaqtrader'),
+    )
+    .action(async (file: string, options: StockMapOptions) =>
+      (await import('./actions/provider-data.ts')).stockMapImport(clock, file, options, json()),
+    );
+
+  command(program, 'export', 'print the records of a namespace as JSON lines')
+    .argument('<namespace>', 'the namespace')
+    .addHelpText('after', examples('uqrp export acme > acme.jsonl'))
+    .action(async (name: string) => (await import('./actions/transfer.ts')).exportNamespace(clock, name));
+  command(program, 'import', 'store the records of a JSON lines file, replacing those with the same key')
+    .argument('<namespace>', 'the namespace, which must exist')
+    .argument('<file>', 'the file; - is standard input')
+    .addHelpText('after', examples('uqrp import acme acme.jsonl'))
+    .action(async (name: string, file: string) =>
+      (await import('./actions/transfer.ts')).importNamespace(clock, name, file, json()),
+    );
+}
+
+const loadDatasets = () => import('./actions/datasets.ts');
+const ITEMS = ['--items <file>', 'items file, JSON lines'] as const;
+
+export function addDatasetCommands(builder: Builder): void {
+  const { program, command, clock, json } = builder;
+  const dataset = group(
+    program,
+    'dataset',
+    'attest files of reference data, verify them, and publish them over DNS',
+  );
+  command(dataset, 'keygen', 'make a key that attests from now on; print its id and public key').action(
+    async () => (await loadDatasets()).datasetKeygen(clock, json()),
+  );
+  command(dataset, 'attest', 'check a manifest and its items, and print the manifest with a signature')
+    .argument('<manifest>', 'manifest file: slug, version, license, provenance and url as JSON')
+    .requiredOption(...ITEMS)
+    .addHelpText('after', examples('uqrp dataset attest manifest.json --items items.jsonl > signed.json'))
+    .action(async (manifest: string, options: { items: string }) =>
+      (await loadDatasets()).datasetAttest(clock, manifest, options, json()),
+    );
+  command(
+    dataset,
+    'verify',
+    'check signature, hash and items of an attested manifest; exit code 1 when one is wrong',
+  )
+    .argument('<signed>', 'manifest file that attest printed')
+    .requiredOption(...ITEMS)
+    .requiredOption('--key <base64>', 'public key of the publisher, 32 octets in Base64')
+    .addHelpText(
+      'after',
+      examples(
+        'uqrp dataset verify signed.json --items items.jsonl --key 11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=',
+      ),
+    )
+    .action(async (signed: string, options: VerifyOptions) =>
+      (await loadDatasets()).datasetVerify(signed, options, json()),
+    );
+  addRegistryCommands(builder, dataset);
+}
+
+function addRegistryCommands({ command, clock, json }: Builder, dataset: Command): void {
+  command(dataset, 'import', 'check a signed manifest and its items, and serve them; beside a running server')
+    .argument('<signed>', 'manifest file that attest printed')
+    .requiredOption(...ITEMS)
+    .option('--key <base64>', 'public key of another publisher, 32 octets in Base64; it is remembered')
+    .addHelpText('after', examples('uqrp dataset import signed.json --items items.jsonl'))
+    .action(async (signed: string, options: ImportOptions) =>
+      (await loadDatasets()).datasetImport(clock, signed, options, json()),
+    );
+  command(dataset, 'list', 'list the datasets that are served or being imported').action(async () =>
+    (await loadDatasets()).datasetList(clock, json()),
+  );
+  command(dataset, 'retire', 'serve a version no more, or no version of a dataset')
+    .argument('<dataset>', 'SLUG or SLUG@VERSION')
+    .addHelpText('after', examples('uqrp dataset retire gtin-demo@1.2.0'))
+    .action(async (target: string) => (await loadDatasets()).datasetRetire(clock, target, json()));
+  command(dataset, 'export', 'print the items file of a served version, octet for octet')
+    .argument('<dataset>', 'SLUG, for the latest version, or SLUG@VERSION')
+    .option('--manifest', 'print the signed manifest instead')
+    .addHelpText('after', examples('uqrp dataset export gtin-demo > items.jsonl'))
+    .action(async (target: string, options: { manifest?: boolean }) =>
+      (await loadDatasets()).datasetExport(clock, target, options),
+    );
+}
+
+const loadFeed = () => import('./actions/feed.ts');
+const CONTROL_FEED = ['--feed <dir>', 'folder that uqrp feed init made; else UQRP_FEED_CREDENTIALS'] as const;
+const FEED = ['--feed <dir>', 'folder that uqrp feed init made'] as const;
+
+export function addFeedCommands({ program, command, clock, json }: Builder): void {
+  const feed = group(program, 'feed', 'the feed to nodes over a broker');
+  command(feed, 'init', 'make the configuration of nats-server, a private CA, and the credentials of control')
+    .argument('<dir>', 'new folder')
+    .option('--listen <host:port>', 'where nats-server listens', '127.0.0.1:4222')
+    .option('--host <host...>', 'names or addresses under which nodes reach it')
+    .addHelpText('after', examples('uqrp feed init feed --listen 0.0.0.0:4222 --host nats.example.net'))
+    .action(async (dir: string, options: FeedInitOptions) =>
+      (await loadFeed()).feedInit(clock, dir, options, json()),
+    );
+
+  command(feed, 'snapshot', 'have control make a snapshot for new nodes now')
+    .option(...CONTROL_FEED)
+    .addHelpText('after', examples('uqrp feed snapshot --feed feed'))
+    .action(async (options: FeedOption) => (await loadFeed()).feedSnapshot(clock, options, json()));
+  command(feed, 'erase', 'make everything unreadable that the feed has carried, and what brokers keep of it')
+    .option(...CONTROL_FEED)
+    .addHelpText('after', examples('uqrp feed erase --feed feed'))
+    .action(async (options: FeedOption) => (await loadFeed()).feedErase(clock, options, json()));
+  command(feed, 'epoch', 'begin another epoch after a restored database: every node builds its view again')
+    .argument('<new>', 'the word new')
+    .option(...CONTROL_FEED)
+    .addHelpText('after', examples('uqrp feed epoch new --feed feed'))
+    .action(async (word: string, options: FeedOption) => {
+      if (word !== 'new') throw new UsageError('the command is: uqrp feed epoch new');
+      await (await loadFeed()).feedEpochNew(clock, options, json());
+    });
+
+  command(feed, 'status', 'log, stream, publisher, snapshots and late nodes, as a control process knows them')
+    .option(...CONTROL_FEED)
+    .addHelpText('after', examples('uqrp feed status --feed feed'))
+    .action(async (options: FeedOption) => (await loadFeed()).feedStatus(clock, options, json()));
+
+  const node = group(program, 'node', 'nodes that the feed over a broker lets in');
+  command(node, 'add', 'let a node in, and print its credentials')
+    .argument('<name>', 'small letters, digits and hyphens')
+    .requiredOption(...FEED)
+    .option('--out <file>', 'write them into this new file, for this user alone, instead of printing them')
+    .addHelpText('after', examples('uqrp node add fra1 --feed feed --out fra1.creds'))
+    .action(async (name: string, options: { feed: string; out?: string }) =>
+      (await loadFeed()).nodeAdd(clock, name, options),
+    );
+  command(node, 'config', 'write nodes.conf again from nodes.json, as after an upgrade')
+    .requiredOption(...FEED)
+    .action(async (options: { feed: string }) => (await loadFeed()).nodeConfig(options));
+  command(
+    node,
+    'status',
+    'a row for each node; exit code 1 when one is late (no state for 15 seconds), or stale while changes are missing there',
+  )
+    .option(...CONTROL_FEED)
+    .addHelpText('after', examples('uqrp node status --feed feed', 'uqrp node status --json'))
+    .action(async (options: FeedOption) => (await loadFeed()).nodeStatus(clock, options, json()));
+  command(node, 'remove', 'shut a node out')
+    .argument('<name>', 'of the node')
+    .requiredOption(...FEED)
+    .action(async (name: string, options: { feed: string }) => (await loadFeed()).nodeRemove(name, options));
+}
+
+const loadKeys = () => import('./actions/dnssec.ts');
+const ZONE = ['--zone <zone>', 'one zone instead of all'] as const;
+
+export function addKeyCommands({ program, command, clock, json }: Builder): void {
+  const dnssec = group(program, 'dnssec', 'show and replace the signing keys of the zones');
+  command(dnssec, 'ds', 'print the DS records that the parent zone needs')
+    .option(...ZONE)
+    .addHelpText('after', examples('uqrp dnssec ds', 'uqrp dnssec ds --zone dns.example.com'))
+    .action(async (options: DnssecOptions) => (await loadKeys()).dnssecDs(clock, options, json()));
+  command(dnssec, 'keys', 'list the keys, and the next step of each')
+    .option(...ZONE)
+    .action(async (options: DnssecOptions) => (await loadKeys()).dnssecKeys(clock, options, json()));
+  command(dnssec, 'rollover', 'take the next step of a rollover, or print what it waits for')
+    .argument('<zsk|ksk>', 'which key is replaced')
+    .option(...ZONE)
+    .option('--confirm <what>', 'ds-added or ds-removed: what you have checked at the parent')
+    .option('--dry-run', 'print the step, and change nothing')
+    .option('--despite-nodes', 'switch although a node has not reported the new key')
+    .addHelpText('after', examples('uqrp dnssec rollover zsk --dry-run', 'uqrp dnssec rollover zsk'))
+    .action(async (role: string, options: RolloverOptions) =>
+      (await loadKeys()).dnssecRollover(clock, role, options, json()),
+    );
+}
+
+export function addQueryCommands(builder: Builder): void {
+  addRead(builder);
+  addQuery(builder);
+}
+
+function addRead({ program, command, json }: Builder): void {
+  const read = command(
+    program,
+    'read',
+    'read a record over DNS and print its payload alone; exit code 1 when there is none',
+  ).argument(
+    '<name>',
+    'key of a record, [<params>.]<resource>.<namespace>.<version>, or a full name within a zone',
+  );
+  withServer(read)
+    .option('--token <token>', 'query token of a private namespace (default: UQRP_QUERY_TOKEN)')
+    .addHelpText(
+      'after',
+      examples(
+        'uqrp read greeting.acme.v1',
+        'uqrp read logo.acme.v1 > logo.png',
+        'UQRP_QUERY_TOKEN=$TOKEN uqrp read greeting.acme.v1 --dot --server localhost',
+      ),
+    )
+    .action(async (name: string, options: ReadOptions) =>
+      (await import('./actions/read.ts')).readRecord(name, { ...options, json: json() }),
+    );
+}
+
+/** Options that say which server is asked, and how. */
+function withServer(command: Command): Command {
+  return command
+    .option('--server <address>', 'address or name of the server (default: UQRP_HOST)')
+    .option('--port <port>', 'its port (default: UQRP_DNS_PORT, UQRP_DOT_PORT or UQRP_DOH_PORT)')
+    .addOption(new Option('--tcp', 'ask over TCP').conflicts(['dot', 'doh']))
+    .addOption(new Option('--dot', 'ask over TLS').conflicts(['tcp', 'doh']))
+    .addOption(new Option('--doh', 'ask over HTTPS').conflicts(['tcp', 'dot']));
+}
+
+function addQuery({ program, command, json }: Builder): void {
+  const query = command(
+    program,
+    'query',
+    'ask for a TXT record and decode its envelope; exit code 1 when there is no answer',
+  ).argument(
+    '<name>',
+    'the name; without a zone of UQRP_ZONES and without a final dot, the first zone is added',
+  );
+  withServer(query)
+    .option(
+      '--verify <items>',
+      'of a manifest: check its attestation by the published keys, and this items file by its hash',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'uqrp query get.100-km-to-mi.units.public.v1',
+        'uqrp query get.auth-TOKEN.greeting.acme.v1 --dot --server localhost',
+        'uqrp query manifest.gtin-demo.datasets.public.v1 --verify items.jsonl',
+      ),
+    )
+    .action(async (name: string, { verify, ...options }: QueryOptions & { readonly verify?: string }) => {
+      const asked = { ...options, json: json() };
+      if (verify === undefined) return (await import('./actions/query.ts')).query(name, asked);
+      const { verifyPublished } = await import('./actions/verify-published.ts');
+      return await verifyPublished(name, { ...asked, verify });
+    });
+}

@@ -1,0 +1,80 @@
+import { formatAddress, isGlobalUnicast, parseAddress } from '../base/network/address.ts';
+import { answered, malformed, notEnabled, notFound } from './answers.ts';
+import type { AddressSource } from './geoip-files.ts';
+import { parseIpLabel } from './ip-label.ts';
+import { serviceSchema } from './schema.ts';
+import type { Service, ServiceDescription } from './service.ts';
+
+export const GEOIP_ABOUT: ServiceDescription = {
+  schema: serviceSchema({
+    resource: 'geoip',
+    title: 'Location of an address',
+    description:
+      'Where an explicit IP address is used, as far as the database of this server knows. Never the address of the client.',
+    attribution: ['countries in the default database from NRO (https://www.nro.net), CC BY 4.0'],
+    properties: {
+      ip: { type: 'string', description: 'The address', example: '8.8.8.8' },
+      cc: { type: 'string', description: 'Country, ISO 3166-1', example: 'US', pattern: '^[A-Z]{2}$' },
+      country: { type: 'string', description: 'Its English name', example: 'United States' },
+      region: { type: 'string', description: 'State or province', example: 'California' },
+      city: { type: 'string', description: 'City', example: 'Mountain View' },
+      lat: {
+        type: 'number',
+        description: 'Degrees, north positive',
+        example: 37.422,
+        minimum: -90,
+        maximum: 90,
+      },
+      lon: {
+        type: 'number',
+        description: 'Degrees, east positive',
+        example: -122.085,
+        minimum: -180,
+        maximum: 180,
+      },
+      tz: { type: 'string', description: 'Time zone', example: 'America/Los_Angeles' },
+      asn: { type: 'integer', description: 'Autonomous system', example: 15_169, minimum: 0 },
+      org: { type: 'string', description: 'Its holder', example: 'Google LLC' },
+    },
+    optional: ['cc', 'country', 'region', 'city', 'lat', 'lon', 'tz', 'asn', 'org'],
+  }),
+  template: 'geoip.ip-{address}.public.v1',
+  placeholders: {
+    address: { type: 'string', examples: ['8-8-8-8', '2001-4860-4860--8888'] },
+  },
+  examples: ['geoip.ip-8-8-8-8.public.v1', 'geoip.ip-2001-4860-4860--8888.public.v1'],
+  exampleResponse: 'v=svc1;s=ok;t=data;ip=8.8.8.8;cc=US;country=United States;ts=1767225600',
+  ttl: 3600,
+  errors: [
+    { code: 'E004', description: 'A private or reserved address, or one of which nothing is known' },
+    { code: 'E013', description: 'This server has no database' },
+  ],
+};
+
+const countries = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+
+/** `geoip.ip-<ip>.public.v1` */
+export function makeGeoip(source: AddressSource): Service {
+  return {
+    resource: 'geoip',
+    operation: 'geoip',
+    enabled: true,
+    about: GEOIP_ABOUT,
+    answer(params, now) {
+      const [label] = params;
+      const text = label === undefined || params.length > 1 ? null : parseIpLabel(label);
+      const address = text === null ? null : parseAddress(text);
+      if (address === null) return malformed('address');
+      // Private, loopback, documentation, multicast: no location, even if the database has one.
+      if (!isGlobalUnicast(address)) return notFound(now);
+      const database = source.current();
+      if (database === null) return notEnabled(now);
+      const ip = formatAddress(address);
+      const facts = database.get(ip);
+      if (facts === null) return notFound(now);
+      const { cc, ...rest } = facts;
+      const country = cc === undefined ? undefined : countries.of(cc);
+      return answered({ ip, cc, country, ...rest }, { ttl: GEOIP_ABOUT.ttl, now });
+    },
+  };
+}
