@@ -3,8 +3,7 @@ import { LIMITS } from '../base/limits.ts';
 import { TIERS } from '../base/tiers.ts';
 import { type Document, documentOf, sendDocument } from '../http/answers.ts';
 import { type DescribedRoute, openApiDocument } from '../http/openapi/document.ts';
-import { describe, type Operation } from '../http/openapi/operation.ts';
-import { refuseParameters } from '../http/request.ts';
+import { describeRoutes } from '../http/openapi/operation.ts';
 import { arrayOf, resourceSchema, type Schema } from '../protocol/input/schema.ts';
 import { recordKeyMax } from '../protocol/names/record-key.ts';
 import { RESERVED_NAMES } from '../protocol/names/reserved-names.ts';
@@ -18,27 +17,7 @@ interface Endpoint {
   readonly port: number;
 }
 
-/** Where clients reach this installation. Null: this process does not know, because it answers no DNS. */
-interface Endpoints {
-  readonly rest: string;
-  readonly dns: Endpoint | null;
-  readonly dot: Endpoint | null;
-  readonly doh: string | null;
-  readonly resolve: string | null;
-  readonly schema: string | null;
-}
-
-interface MetaResource {
-  readonly version: string;
-  readonly zones: readonly string[];
-  readonly endpoints: Endpoints;
-  readonly limits: Readonly<Record<string, number>>;
-  readonly tiers: Readonly<Record<string, (typeof TIERS)[keyof typeof TIERS]>>;
-  readonly reserved_names: readonly string[];
-  readonly webhook_events: (typeof EVENT_CATALOGUE)['events'];
-  readonly content_formats: Readonly<Record<string, string>>;
-  readonly features: Features;
-}
+type MetaResource = ReturnType<typeof metaOf>;
 
 /** Letters of the longest key that can be queried with a token in every zone of the server. */
 function longestRecordKey(zones: readonly string[]): number {
@@ -75,7 +54,7 @@ const SHOWN_LIMITS = [
   ...(['passkeyName', 'passkeysPerUser', 'txtValue', 'dohRequestsPerMinute'] as const),
 ];
 
-function metaOf({ version, zones, features, dnsPorts }: ServiceFacts, publicUrl: string): MetaResource {
+function metaOf({ version, zones, features, dnsPorts }: ServiceFacts, publicUrl: string) {
   const ports = dnsPorts();
   const { hostname: host } = new URL(publicUrl);
   const doh = ports && `https://${host}:${ports.doh}`;
@@ -127,7 +106,7 @@ function mapOf(values: Schema, example: unknown): Schema & { readonly type: 'obj
 const META_SCHEMA = resourceSchema<MetaResource>('Meta', {
   version: { type: 'string', examples: ['0.2.0'] },
   zones: arrayOf({ type: 'string', examples: ['uqrp.net'] }, { description: 'Zones of query names' }),
-  endpoints: resourceSchema<Endpoints>('Endpoints', {
+  endpoints: resourceSchema<MetaResource['endpoints']>('Endpoints', {
     rest: { type: 'string', examples: ['http://localhost:8080/api/v1'] },
     dns: { ...ENDPOINT, description: 'UDP and TCP. null: this process answers no DNS' },
     dot: { ...ENDPOINT, description: 'DNS over TLS' },
@@ -175,12 +154,11 @@ const META_SCHEMA = resourceSchema<MetaResource>('Meta', {
   }),
 });
 
-const SERVICE_OPERATIONS = {
+const ROUTES = describeRoutes('Service', 'none', {
   meta: {
     operationId: 'getMeta',
     summary: 'Zones, endpoints, limits, tiers, events and features of this server',
-    tag: 'Service',
-    auth: 'none',
+    query: {},
     headers: ['If-None-Match'],
     responses: {
       200: {
@@ -194,8 +172,7 @@ const SERVICE_OPERATIONS = {
   openapi: {
     operationId: 'getOpenApi',
     summary: 'This document',
-    tag: 'Service',
-    auth: 'none',
+    query: {},
     headers: ['If-None-Match'],
     responses: {
       200: {
@@ -210,7 +187,7 @@ const SERVICE_OPERATIONS = {
       304: { description: 'It has one of the tags of `If-None-Match`', headers: ['ETag', 'Cache-Control'] },
     },
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 /** Seconds that a client may use the answer without asking again. */
 const MAX_AGE = 300;
@@ -218,8 +195,7 @@ const MAX_AGE = 300;
 /** What the API says of itself. @param routes complete once the server is ready */
 export function serviceRoutes(app: FastifyInstance, deps: ApiDeps, routes: readonly DescribedRoute[]): void {
   let document: Document | null = null;
-  app.get('/openapi.json', describe(SERVICE_OPERATIONS.openapi), async (request, reply) => {
-    refuseParameters(request);
+  app.get('/openapi.json', ROUTES.openapi, async (request, reply) => {
     document ??= documentOf(
       openApiDocument(routes, {
         server: `${deps.publicUrl()}/api/v1`,
@@ -231,8 +207,7 @@ export function serviceRoutes(app: FastifyInstance, deps: ApiDeps, routes: reado
     return sendDocument(request, reply, document, MAX_AGE);
   });
 
-  app.get('/meta', describe(SERVICE_OPERATIONS.meta), async (request, reply) => {
-    refuseParameters(request);
+  app.get('/meta', ROUTES.meta, async (request, reply) => {
     return sendDocument(request, reply, documentOf(metaOf(deps.service, deps.publicUrl())), MAX_AGE);
   });
 }

@@ -16,10 +16,41 @@ import {
   takeKey,
 } from '../store/tables/idempotency-keys.ts';
 import type { HasClock, HasStore, Unit } from './deps.ts';
-import type { Positions } from './usage/propagation.ts';
 
 const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
 const KEY = new RegExp(`^[ -~]{1,${LIMITS.idempotencyKey}}$`);
+
+/** Where a write stands in the feed, as its customer carries it: the value of `X-Service-Seq`. */
+interface Position {
+  /** Of the last change of the write. */
+  readonly seq: number;
+  /** When the write began, milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** Letters of the longest position, and more than any has. */
+const TEXT_MAX = 128;
+
+export function openPositions(encryption: SecretEncryption) {
+  return {
+    /** Different at each call: numbers of changes would tell how much other customers write between two writes. */
+    text(customerId: string, { seq, at }: Position): string {
+      return Buffer.from(encryption.encrypt(customerId, `${seq} ${at}`)).toString('base64url');
+    },
+    /** Null: it is not a position of this customer. */
+    read(customerId: string, text: string): Position | null {
+      if (text.length > TEXT_MAX) return null;
+      try {
+        const [seq = '', at = ''] = encryption.decrypt(customerId, Buffer.from(text, 'base64url')).split(' ');
+        return { seq: Number(seq), at: Number(at) };
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+export type Positions = ReturnType<typeof openPositions>;
 
 interface UnitDeps extends HasStore, HasClock {
   readonly positions: Positions;

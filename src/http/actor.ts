@@ -22,8 +22,8 @@ export interface Actor {
   readonly namespaces: ReadonlySet<string> | null;
 }
 
-/** The actor of a session. */
-type SignedIn = Actor & { readonly userId: string; readonly sessionId: string };
+/** The actor of a session, which a use case gets that API keys cannot use. */
+export type SignedIn = Actor & { readonly userId: string; readonly sessionId: string };
 
 /** @param name a namespace of the same customer */
 export function reaches(actor: Actor, name: string): boolean {
@@ -41,9 +41,8 @@ export function requireSession(actor: Actor): asserts actor is SignedIn {
     throw forbidden('API keys cannot use this endpoint; a customer token is required');
 }
 
-/** @throws AppError 403 for an API key, and for a member who is no owner */
-export function requireOwner(actor: Actor): asserts actor is SignedIn {
-  requireSession(actor);
+/** @throws AppError 403 for a member who is no owner */
+export function requireOwner(actor: SignedIn): void {
   if (actor.role !== 'owner') throw forbidden('Only an owner of the organization may do this');
 }
 

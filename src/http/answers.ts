@@ -23,13 +23,21 @@ export function created(
     .send(resource);
 }
 
-/** The `Link` header to the next page (RFC 8288). */
-export function nextLink(
+/** Adds the `Link` header to the next page (RFC 8288). @param next its cursor; null on the last page */
+export function linkNext(
   deps: LinkDeps,
   request: FastifyRequest,
-  parameters: Readonly<Record<string, string>>,
-): string {
-  return `<${here(deps, request)}?${new URLSearchParams(parameters).toString()}>; rel="next"`;
+  reply: FastifyReply,
+  limit: number,
+  next: string | null,
+): void {
+  if (next === null) return;
+  const query = {
+    ...(request.query as Readonly<Record<string, string>>),
+    limit: String(limit),
+    cursor: next,
+  };
+  reply.header('link', `<${here(deps, request)}?${new URLSearchParams(query).toString()}>; rel="next"`);
 }
 
 /** The request's URL as clients see it, without the query string. */

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts';
 import { AppError, unauthenticated } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
 import { addressKey, siteKey } from '../base/network/address-key.ts';
-import { type Actor, type ApiOperation, requireOperation, requireSession } from './actor.ts';
+import { type Actor, type ApiOperation, requireOperation, requireSession, type SignedIn } from './actor.ts';
 import type { ClientAddress } from './connections.ts';
 import { announcedLength, bodyLimit } from './json-body.ts';
 import type { Budget, Limiter } from './limiter.ts';
@@ -227,4 +227,11 @@ export async function take(limiter: Limiter, budget: Budget, key: string, hits =
 export function actorOf(request: FastifyRequest): Actor {
   if (request.actor === null) throw new Error('the route has no guard');
   return request.actor;
+}
+
+/** The user that `guard` found on a route for sessions alone. */
+export function userOf(request: FastifyRequest): SignedIn {
+  const actor = actorOf(request);
+  requireSession(actor);
+  return actor;
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { AppError, invalid, malformed, notFound } from '../base/errors.ts';
 import { Faults, Fields, isJsonObject, type JsonObject } from '../protocol/input/fields.ts';
 import { type QueryParameters, readParameters } from '../protocol/input/query-parameters.ts';
+import type { Operation } from './openapi/operation.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -14,9 +15,11 @@ export function pathId(request: FastifyRequest, name: string, what: string): str
   return id.toLowerCase();
 }
 
-/** For lists without parameters. @throws AppError 400 */
-export function refuseParameters(request: FastifyRequest): void {
-  readParameters(request.query as QueryParameters, []);
+/** Refuses what the operation says that it does not take: parameters, or fields of a body. @throws AppError 400, 422 */
+export function refuseUnknown(request: FastifyRequest, { query, request: body }: Operation): void {
+  if (query !== undefined && Object.keys(query).length === 0)
+    readParameters(request.query as QueryParameters, []);
+  if (body === 'empty' && request.body !== undefined) refuseFields(jsonBody(request), []);
 }
 
 /** @throws AppError 400 when the body is not a JSON object */
@@ -30,17 +33,14 @@ export function envelope(request: FastifyRequest, name: string): JsonObject {
   const body = jsonBody(request);
   const resource = Object.hasOwn(body, name) ? body[name] : undefined;
   if (!isJsonObject(resource)) throw malformed(400, `Body must have an object ${name}`);
-  const faults = new Faults();
-  new Fields(body, [name], faults);
-  if (faults.any) throw invalid(...faults.messages);
+  refuseFields(body, [name]);
   return resource;
 }
 
-/** For requests without a body or with an empty object. @throws AppError 400, 422 */
-export function refuseFields(request: FastifyRequest): void {
-  if (request.body === undefined) return;
+/** @throws AppError 422 for each field that is not `known` */
+function refuseFields(body: JsonObject, known: readonly string[]): void {
   const faults = new Faults();
-  new Fields(jsonBody(request), [], faults);
+  new Fields(body, known, faults);
   if (faults.any) throw invalid(...faults.messages);
 }
 

@@ -14,7 +14,7 @@ import { openSessions } from '../control/accounts/sessions.ts';
 import { openSignInCodes } from '../control/accounts/sign-in.ts';
 import { createApi } from '../control/api.ts';
 import { openChallenges } from '../control/passkeys/challenges.ts';
-import { openPositions } from '../control/usage/propagation.ts';
+import { openPositions } from '../control/unit.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { unlimited } from './limiter.ts';

@@ -28,6 +28,7 @@ import {
 } from './guard.ts';
 import { readJsonBodies, refuseCoding } from './json-body.ts';
 import { collectRoutes, type DescribedRoute } from './openapi/document.ts';
+import { refuseUnknown } from './request.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -126,9 +127,7 @@ export function createServer(
       seconds: reply.elapsedTime / 1000,
     });
   });
-  app.addHook('onClose', async () => {
-    await deps.credentials.settle();
-  });
+  app.addHook('onClose', () => deps.credentials.settle());
   app.register(
     async (api) => {
       api.addHook('onRequest', async (request, reply) => {
@@ -141,6 +140,12 @@ export function createServer(
         const renewal = guardAfterBody(request, deps);
         if (renewal === null) done();
         else void renewal.then(() => done(), done);
+      });
+      api.addHook('preHandler', (request, reply, done) => {
+        const { operation, status = 200 } = request.routeOptions.config;
+        if (operation !== undefined) refuseUnknown(request, operation);
+        reply.code(status);
+        done();
       });
       addRoutes(api, collectRoutes(api));
     },

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/text/time.ts';
-import { actorOf, take } from '../../http/guard.ts';
-import { DELETED, describe, type Operation } from '../../http/openapi/operation.ts';
-import { jsonBody, pathId, refuseParameters } from '../../http/request.ts';
+import { take, userOf } from '../../http/guard.ts';
+import { DELETED, describeRoutes } from '../../http/openapi/operation.ts';
+import { jsonBody, pathId } from '../../http/request.ts';
 import {
   clearSessionCookie,
   isForeignPage,
@@ -11,9 +11,9 @@ import {
   setCookie,
   signInCookie,
 } from '../../http/session-cookie.ts';
-import { BOOLEAN, textOf } from '../../protocol/input/readers.ts';
+import { BOOLEAN, parsedOf } from '../../protocol/input/readers.ts';
 import { arrayOf, resourceSchema, TIME } from '../../protocol/input/schema.ts';
-import { optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { optional, required, shape } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import {
   ACCOUNT_DELETION,
@@ -54,7 +54,7 @@ interface SignedInResource {
 type AnswerDeps = Pick<ApiDeps, 'store' | 'sessions' | 'publicUrl'>;
 
 /**
- * Answers a sign-in of any kind, after the unit of work that began the session. Before it, `requireCookieAllowed` must have passed.
+ * Answers a sign-in of any kind, after the unit of work that began the session. Before it, `refuseForeignPage` must have passed for a cookie.
  * @param asCookie the session goes into a cookie, and the body has no token
  */
 export async function answerSession(
@@ -70,36 +70,21 @@ export async function answerSession(
   return rest;
 }
 
-/** Checks, before any work, whether a sign-in may be answered by a cookie. @throws AppError 403 for a page of another origin */
-export function requireCookieAllowed({ request }: FastifyReply, deps: AnswerDeps, asCookie: boolean): void {
-  if (asCookie) refuseForeignPage(request, deps.publicUrl());
-}
-
 /** The stored form of a mail address. */
-const EMAIL: Reader<string> = {
-  schema: { type: 'string', format: 'email', maxLength: LIMITS.mailAddress, examples: ['me@example.com'] },
-  read(fields, name) {
-    const text = fields.text(name);
-    if (text === undefined) return undefined;
-    const email = normalizeEmail(text);
-    if (email === null) fields.fault(name, 'is not an email address');
-    return email ?? undefined;
-  },
-};
+const EMAIL = parsedOf(
+  { type: 'string', format: 'email', maxLength: LIMITS.mailAddress, examples: ['me@example.com'] },
+  normalizeEmail,
+  'is not an email address',
+);
 
 /** Mail programs copy white space around the digits, and people write it between them. */
 const CODE_FORM = /^\s*[0-9](?:\s*[0-9]){5}\s*$/;
 
-const CODE: Reader<string> = {
-  schema: { type: 'string', pattern: CODE_FORM.source, examples: ['428913'] },
-  read(fields, name) {
-    const text = textOf().read(fields, name, undefined);
-    if (text === undefined) return undefined;
-    if (CODE_FORM.test(text)) return text.replaceAll(/\s/g, '');
-    fields.fault(name, 'must be six digits');
-    return undefined;
-  },
-};
+const CODE = parsedOf(
+  { type: 'string', pattern: CODE_FORM.source, examples: ['428913'] },
+  (text) => (CODE_FORM.test(text) ? text.replaceAll(/\s/g, '') : null),
+  'must be six digits',
+);
 
 const FLOW_SCHEMA = {
   type: 'string',
@@ -107,19 +92,15 @@ const FLOW_SCHEMA = {
   examples: ['Zm9yIG9uZSBicm93c2VyIQ'],
 } as const;
 
-const FLOW: Reader<string> = {
-  schema: {
+const FLOW = parsedOf(
+  {
     ...FLOW_SCHEMA,
     description:
       'What `POST /auth/sign_in` answered. A page of this server may leave it out: its cookie has it. Without a flow the limits are narrower',
   },
-  read(fields, name) {
-    const text = fields.text(name);
-    if (text === undefined || FLOW_FORM.test(text)) return text;
-    fields.fault(name, 'is not a flow');
-    return undefined;
-  },
-};
+  (text) => (FLOW_FORM.test(text) ? text : null),
+  'is not a flow',
+);
 
 const SIGN_IN = shape('SignIn', { email: required(EMAIL) });
 const VERIFICATION = shape('Verification', {
@@ -149,77 +130,69 @@ export const SIGNED_IN_SCHEMA = resourceSchema<SignedInResource>(
   { token: true, token_type: true },
 );
 
-const tag = 'Sign-in';
-
-const SIGN_IN_OPERATIONS = {
+const SIGN_IN_ROUTES = describeRoutes('Sign-in', 'session', {
   signIn: {
     operationId: 'signIn',
     summary: 'Mails a code to sign in with',
     description: `The answer is the same for every address. The code has six digits, is valid for ${LIMITS.signInCodeMinutes} minutes and belongs to the flow in the answer, which pages of this server get as a cookie too; ${LIMITS.signInCodeTries} wrong tries with that flow make it void. Up to ${LIMITS.signInCodes} codes of an address are valid side by side. The first sign-in makes the account. At most ${LIMITS.signInsPerMinute} a minute from one network address, ${LIMITS.signInsPerQuarterHour} in 15 minutes for one mail address from one network, and ${LIMITS.signInCodesPerQuarterHour} for one mail address from all. A browser that the address has signed in from has ${LIMITS.signInsPerQuarterHour} in 15 minutes of its own.`,
-    tag,
     auth: 'none',
     request: SIGN_IN.schema,
     responses: {
       202: { description: 'A mail is sent', schema: SIGN_IN_FLOW_SCHEMA, headers: ['Set-Cookie'] },
     },
-    errors: [422, 429],
   },
   verify: {
     operationId: 'verifyCode',
     summary: 'Begins a session with a code',
     description: `Send the flow that asked for the code. Without a flow the code may be any live one of the address, but then at most ${LIMITS.triesWithoutFlowPerHour} an hour may fail from one network address and ${LIMITS.triesWithoutFlowPerDay} a day for the mail address, and at most ${LIMITS.verificationsPerMinute} a minute are tried. With \`"cookie": true\` the session comes as a cookie, which counts for pages of this server alone.`,
-    tag,
     auth: 'none',
     request: VERIFICATION.schema,
     responses: {
       200: { description: 'Signed in', schema: SIGNED_IN_SCHEMA, headers: ['Set-Cookie'] },
     },
-    errors: [401, 403, 422, 429],
+    errors: [401, 403],
   },
   signOut: {
     operationId: 'signOut',
+    // A user can sign out when the write budget is used up.
+    unmetered: true,
     summary: 'Ends the session of this request, at once',
-    tag,
-    auth: 'session',
     responses: { 204: { ...DELETED[204], headers: ['Set-Cookie'] } },
   },
   listSessions: {
     operationId: 'listSessions',
     summary: 'Lists the sessions of the user, newest first',
-    tag,
-    auth: 'session',
+    query: {},
     responses: { 200: { description: 'The sessions', schema: arrayOf(SESSION_SCHEMA) } },
   },
   endSession: {
     operationId: 'deleteSession',
+    unmetered: true,
     summary: 'Ends one session of the user, at once',
-    tag,
-    auth: 'session',
     responses: DELETED,
   },
   endSessions: {
     operationId: 'deleteSessions',
+    unmetered: true,
     summary: 'Ends every session of the user, this one included, at once',
-    tag,
-    auth: 'session',
     responses: { 204: { ...DELETED[204], headers: ['Set-Cookie'] } },
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.post('/auth/sign_in', describe(SIGN_IN_OPERATIONS.signIn), async (request, reply) => {
+  app.post('/auth/sign_in', SIGN_IN_ROUTES.signIn, async (request, reply) => {
     const { email } = SIGN_IN.parse(jsonBody(request), undefined);
     // Nothing here reads whether the address has an account.
     const { code, flow } = await askForCode(deps, request, email);
     deps.sendCode(email, code);
     const publicUrl = deps.publicUrl();
     if (!isForeignPage(request, publicUrl)) setCookie(reply, publicUrl, 'flow', flow, FLOW_SECONDS);
-    return reply.code(202).send({ flow });
+    return { flow };
   });
-  app.post('/auth/verify', describe(SIGN_IN_OPERATIONS.verify), async (request, reply) => {
+  app.post('/auth/verify', SIGN_IN_ROUTES.verify, async (request, reply) => {
     const publicUrl = deps.publicUrl();
     const { cookie = false, flow: given, ...proof } = VERIFICATION.parse(jsonBody(request), undefined);
-    requireCookieAllowed(reply, deps, cookie);
+    if (cookie) refuseForeignPage(request, publicUrl);
     const flow = given ?? signInCookie(request, publicUrl, 'flow', FLOW_FORM);
     const browser = signInCookie(request, publicUrl, 'browser', FLOW_FORM);
     const session = await verifyWithin(deps, request, proof.email, flow, () =>
@@ -229,23 +202,17 @@ export function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
     if (session.browser !== null) setCookie(reply, publicUrl, 'browser', session.browser, BROWSER_SECONDS);
     return answer;
   });
-  app.delete('/auth/session', unmetered(SIGN_IN_OPERATIONS.signOut), async (request, reply) => {
-    await signOut(deps, actorOf(request));
+  app.delete('/auth/session', SIGN_IN_ROUTES.signOut, async (request, reply) => {
+    await signOut(deps, userOf(request));
     clearSessionCookie(reply, deps.publicUrl());
-    return reply.code(204).send();
   });
-  app.get('/sessions', describe(SIGN_IN_OPERATIONS.listSessions), async (request) => {
-    refuseParameters(request);
-    return listOwnSessions(deps, actorOf(request));
-  });
-  app.delete('/sessions/:id', unmetered(SIGN_IN_OPERATIONS.endSession), async (request, reply) => {
-    await endOwnSession(deps, actorOf(request), pathId(request, 'id', 'Session'));
-    return reply.code(204).send();
-  });
-  app.delete('/sessions', unmetered(SIGN_IN_OPERATIONS.endSessions), async (request, reply) => {
-    await endOwnSessions(deps, actorOf(request));
+  app.get('/sessions', SIGN_IN_ROUTES.listSessions, (request) => listOwnSessions(deps, userOf(request)));
+  app.delete('/sessions/:id', SIGN_IN_ROUTES.endSession, (request) =>
+    endOwnSession(deps, userOf(request), pathId(request, 'id', 'Session')),
+  );
+  app.delete('/sessions', SIGN_IN_ROUTES.endSessions, async (request, reply) => {
+    await endOwnSessions(deps, userOf(request));
     clearSessionCookie(reply, deps.publicUrl());
-    return reply.code(204).send();
   });
 }
 
@@ -299,18 +266,10 @@ async function verifyWithin<T>(
   return slowingFailures(deps, flow === null ? [...failures, ...ofOldClients] : failures, signIn);
 }
 
-/** A user can sign out when the write budget is used up. */
-function unmetered(operation: Operation) {
-  const { config, ...rest } = describe(operation);
-  return { ...rest, config: { ...config, unmetered: true } };
-}
-
-const ACCOUNT_OPERATIONS = {
+const ACCOUNT_ROUTES = describeRoutes('Account', 'session', {
   me: {
     operationId: 'getMe',
     summary: 'Reads the signed-in user',
-    tag: 'Account',
-    auth: 'session',
     responses: { 200: { description: 'The user', schema: USER_SCHEMA } },
     errors: [404],
   },
@@ -319,18 +278,15 @@ const ACCOUNT_OPERATIONS = {
     summary: 'Deletes your account and everything that is yours',
     description:
       'The address in the body proves that you mean it. When it is answered you are signed out everywhere, keys and webhooks have ended, and the address is free. Namespaces, records and the rest follow in small units. Refused with 403 while a namespace is suspended, and with 422 for the last owner of an organization.',
-    tag: 'Account',
-    auth: 'session',
     request: ACCOUNT_DELETION.schema,
     responses: { 204: { ...DELETED[204], headers: ['Set-Cookie'] } },
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function accountRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/me', describe(ACCOUNT_OPERATIONS.me), (request) => currentUser(deps, actorOf(request)));
-  app.delete('/me', describe(ACCOUNT_OPERATIONS.delete), async (request, reply) => {
-    await deleteOwnAccount(deps, actorOf(request), jsonBody(request));
+  app.get('/me', ACCOUNT_ROUTES.me, (request) => currentUser(deps, userOf(request)));
+  app.delete('/me', ACCOUNT_ROUTES.delete, async (request, reply) => {
+    await deleteOwnAccount(deps, userOf(request), jsonBody(request));
     clearSessionCookie(reply, deps.publicUrl());
-    return reply.code(204).send();
   });
 }

@@ -11,7 +11,7 @@ import {
   type World,
 } from '../../../test/support/http/world.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
-import type { Actor } from '../../http/actor.ts';
+import type { SignedIn } from '../../http/actor.ts';
 import type { Store } from '../../store/store.ts';
 import { createApiKey } from '../keys/rules.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
@@ -112,7 +112,7 @@ apiScenarios('account deletion', {
     assert.equal((await customer.send('DELETE', '/me', { email: customer.email })).status, 204);
     delay.resolve();
     assertFailure(await late, 401, 'authentication_error');
-    const actor: Actor = {
+    const actor: SignedIn = {
       customerId: customer.id,
       personId: customer.id,
       userId: customer.id,

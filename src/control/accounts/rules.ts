@@ -2,14 +2,14 @@ import { invalid, namespaceSuspended, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/text/time.ts';
 import { TIERS, type Tier } from '../../base/tiers.ts';
-import { type Actor, requireSession } from '../../http/actor.ts';
+import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { textOf } from '../../protocol/input/readers.ts';
 import { COUNT, resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
 import { required, shape } from '../../protocol/input/shape.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { markWork } from '../../store/engine/unit-marks.ts';
-import type { MemberRole, SignInMethod } from '../../store/schema.ts';
+import type { MemberRole } from '../../store/schema.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import {
   closeCustomer,
@@ -32,17 +32,10 @@ import type { HasClock, HasIds, HasStore } from '../deps.ts';
 import { endWhatUserMade } from './membership.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
 
-export interface UserResource {
-  readonly id: string;
-  readonly email: string;
-  readonly role: 'user' | 'admin';
-  readonly records_count: number;
-  readonly api_keys_count: number;
-  readonly namespaces_count: number;
-  readonly created_at: string;
+export type UserResource = ReturnType<typeof userResource> & {
   /** Present only while the session acts for an organization. */
   readonly organization?: ActiveOrganization;
-}
+};
 
 interface ActiveOrganization {
   readonly id: string;
@@ -72,9 +65,7 @@ export const USER_SCHEMA = resourceSchema<UserResource>(
   { organization: true },
 );
 
-interface UserListing extends UserResource {
-  readonly tier: Tier;
-}
+type UserListing = UserResource & { readonly tier: Tier };
 
 /** A mailbox and a host name, or a host without a dot such as localhost. */
 const EMAIL =
@@ -88,7 +79,7 @@ export function normalizeEmail(text: string): string | null {
 
 const NOTHING = { customer_name: null, records_count: 0, namespaces_count: 0, api_keys_count: 0 } as const;
 
-function userResource(user: UserWithCounts): UserResource {
+function userResource(user: UserWithCounts) {
   return {
     id: user.id,
     email: user.email,
@@ -100,9 +91,8 @@ function userResource(user: UserWithCounts): UserResource {
   };
 }
 
-/** GET /me. @throws AppError 403 for an API key */
-export async function currentUser(deps: HasStore, actor: Actor): Promise<UserResource> {
-  requireSession(actor);
+/** GET /me. */
+export async function currentUser(deps: HasStore, actor: SignedIn): Promise<UserResource> {
   const { customerId: id, role } = actor;
   const user = await findUser(deps, actor.userId, id);
   const { customer_name: name } = user;
@@ -113,10 +103,7 @@ export async function currentUser(deps: HasStore, actor: Actor): Promise<UserRes
 }
 
 /** The user who has just signed in, with their own customer. @throws AppError 404 when they were deleted since */
-export async function userOfSession(
-  deps: HasStore,
-  { userId }: Pick<NewSession, 'userId'>,
-): Promise<UserResource> {
+export async function userOfSession(deps: HasStore, { userId }: Pick<NewSession, 'userId'>) {
   return userResource(await findUser(deps, userId, userId));
 }
 
@@ -184,15 +171,7 @@ export async function issueToken(
   return { token: await sessions.token(session), sessionId: session.sessionId, expiresAt: session.expiresAt };
 }
 
-interface SessionResource {
-  readonly id: string;
-  readonly method: SignInMethod;
-  /** The session that the request came with. */
-  readonly current: boolean;
-  readonly created_at: string;
-  readonly last_used_at: string | null;
-  readonly expires_at: string;
-}
+type SessionResource = ReturnType<typeof sessionResource>;
 
 export const SESSION_SCHEMA = resourceSchema<SessionResource>('Session', {
   id: UUID,
@@ -205,7 +184,7 @@ export const SESSION_SCHEMA = resourceSchema<SessionResource>('Session', {
 
 type Deps = HasStore & HasClock;
 
-function sessionResource(row: SessionRow, currentId: string | null): SessionResource {
+function sessionResource(row: SessionRow, currentId: string | null) {
   return {
     id: row.id,
     method: row.method,
@@ -216,29 +195,25 @@ function sessionResource(row: SessionRow, currentId: string | null): SessionReso
   };
 }
 
-/** Newest first. @throws AppError 403 for an API key */
-export async function listOwnSessions({ store, clock }: Deps, actor: Actor): Promise<SessionResource[]> {
-  requireSession(actor);
+/** Newest first. */
+export async function listOwnSessions({ store, clock }: Deps, actor: SignedIn): Promise<SessionResource[]> {
   const rows = await listSessions(store.read, actor.userId, clock());
   return rows.map((row) => sessionResource(row, actor.sessionId));
 }
 
-/** Signs out one session at once. @throws AppError 403 for an API key; 404 */
-export async function endOwnSession({ store, clock }: Deps, actor: Actor, id: string): Promise<void> {
-  requireSession(actor);
+/** Signs out one session at once. @throws AppError 404 */
+export async function endOwnSession({ store, clock }: Deps, actor: SignedIn, id: string): Promise<void> {
   const ended = await store.write((tx) => revokeSession(tx, id, actor.userId, clock()));
   if (!ended) throw notFound('Session');
 }
 
-/** Signs out the session of the request. @throws AppError 403 for an API key */
-export async function signOut({ store, clock }: Deps, actor: Actor): Promise<void> {
-  requireSession(actor);
+/** Signs out the session of the request. */
+export async function signOut({ store, clock }: Deps, actor: SignedIn): Promise<void> {
   await store.write((tx) => revokeSession(tx, actor.sessionId, actor.userId, clock()));
 }
 
-/** Signs out everywhere, the session of the request included. @throws AppError 403 for an API key */
-export async function endOwnSessions({ store, clock }: Deps, actor: Actor): Promise<void> {
-  requireSession(actor);
+/** Signs out everywhere, the session of the request included. */
+export async function endOwnSessions({ store, clock }: Deps, actor: SignedIn): Promise<void> {
   await store.write((tx) => revokeSessions(tx, actor.userId, clock()));
 }
 
@@ -270,14 +245,13 @@ const LAST_OWNER =
 
 /**
  * DELETE /me. Signed out everywhere, with the address free, when it returns; the rest goes in later units.
- * @throws AppError 403 for an API key, or with a suspended namespace; 422 for another address, or the last owner of an organization
+ * @throws AppError 403 with a suspended namespace; 422 for another address, or the last owner of an organization
  */
 export async function deleteOwnAccount(
   { store, clock }: HasStore & HasClock,
-  actor: Actor,
+  actor: SignedIn,
   body: JsonObject,
 ): Promise<void> {
-  requireSession(actor);
   const { userId } = actor;
   const { email } = ACCOUNT_DELETION.parse(body, undefined);
   await store.write(async (tx) => {

@@ -23,13 +23,6 @@ const EVERY = 60_000;
 /** Credentials whose last use is in memory. Above it all are deleted, and read again from the database. */
 const REMEMBERED_MAX = 10_000;
 
-interface LastUses {
-  /** Begins to note a use, unless one was noted in the last minute. @param lastUsedAt as the database has it */
-  note(id: string, lastUsedAt: number | null): void;
-  /** Waits for updates under way. */
-  settle(): Promise<void>;
-}
-
 /**
  * @param write stores a use at `now`, unless one after `before` is stored
  * @param onError called when that failed; the request does not wait for it
@@ -38,11 +31,12 @@ export function lastUses(
   clock: Clock,
   write: (id: string, now: number, before: number) => Promise<void>,
   onError: (error: unknown) => void,
-): LastUses {
+) {
   const noted = new Map<string, number>();
   const writing = new Set<Promise<void>>();
   return {
-    note(id, lastUsedAt) {
+    /** Begins to note a use, unless one was noted in the last minute. @param lastUsedAt as the database has it */
+    note(id: string, lastUsedAt: number | null): void {
       const now = clock();
       const last = Math.max(lastUsedAt ?? -Infinity, noted.get(id) ?? -Infinity);
       if (now - last < EVERY) return;
@@ -53,7 +47,8 @@ export function lastUses(
         .finally(() => writing.delete(note));
       writing.add(note);
     },
-    async settle() {
+    /** Waits for updates under way. */
+    async settle(): Promise<void> {
       await Promise.all(writing);
     },
   };
@@ -70,18 +65,11 @@ interface SigningKey {
   readonly privateKey: KeyObject;
 }
 
-interface JwtKeys {
-  /** The key that signs at `now`. The first process that needs the key of a period makes it. */
-  signing(now: number): Promise<SigningKey>;
-  /** Null for a key that does not exist, or no longer. */
-  verifying(kid: string): Promise<KeyObject | null>;
-}
-
 /**
  * Keys that sign session tokens, one for each period of `KEY_PERIOD`. Processes agree because they compute the same period and the
  * database holds one key for it. A key is deleted when the next but one is made: its last token has ended long before.
  */
-export function openJwtKeys(store: Store, encryption: SecretEncryption): JwtKeys {
+export function openJwtKeys(store: Store, encryption: SecretEncryption) {
   const verifying = new Map<string, KeyObject>();
   let signing: (SigningKey & { readonly period: number }) | null = null;
 
@@ -95,7 +83,8 @@ export function openJwtKeys(store: Store, encryption: SecretEncryption): JwtKeys
   }
 
   return {
-    async signing(now) {
+    /** The key that signs at `now`. The first process that needs the key of a period makes it. */
+    async signing(now: number): Promise<SigningKey> {
       const period = Math.floor(now / KEY_PERIOD);
       if (signing?.period === period) return signing;
       const { kid, private_key } = await load(period);
@@ -103,7 +92,8 @@ export function openJwtKeys(store: Store, encryption: SecretEncryption): JwtKeys
       signing = { period, kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) };
       return signing;
     },
-    async verifying(kid) {
+    /** Null for a key that does not exist, or no longer. */
+    async verifying(kid: string): Promise<KeyObject | null> {
       const known = verifying.get(kid);
       if (known !== undefined) return known;
       const row = await findJwtKey(store.read, kid);
@@ -143,17 +133,11 @@ interface JwtClaims {
   readonly expiresAt: number;
 }
 
-interface JwtSigner {
-  sign(claims: JwtClaims, issuedAt: number): Promise<string>;
-  /** @returns null for a token with a wrong signature or past its end */
-  verify(token: string): Promise<JwtClaims | null>;
-}
-
 /** @param earlierKey verifies tokens without `kid`, which releases before the table of keys signed */
-export function jwtSigner(keys: JwtKeys, earlierKey: KeyObject, clock: Clock): JwtSigner {
+export function jwtSigner(keys: ReturnType<typeof openJwtKeys>, earlierKey: KeyObject, clock: Clock) {
   const verified = new Map<string, JwtClaims>();
   return {
-    async sign(claims, issuedAt) {
+    async sign(claims: JwtClaims, issuedAt: number): Promise<string> {
       const { kid, privateKey } = await keys.signing(issuedAt);
       return new SignJWT({ sid: claims.sessionId })
         .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid })
@@ -164,7 +148,8 @@ export function jwtSigner(keys: JwtKeys, earlierKey: KeyObject, clock: Clock): J
         .setExpirationTime(Math.floor(claims.expiresAt / 1000))
         .sign(privateKey);
     },
-    async verify(token) {
+    /** @returns null for a token with a wrong signature or past its end */
+    async verify(token: string): Promise<JwtClaims | null> {
       const digest = hash('sha256', token, 'base64');
       const known = verified.get(digest);
       if (known !== undefined) return known.expiresAt > clock() ? known : null;
@@ -177,7 +162,11 @@ export function jwtSigner(keys: JwtKeys, earlierKey: KeyObject, clock: Clock): J
 }
 
 /** The key that the header names. It names no algorithm that counts, and no place to load a key from. */
-async function keyOf(token: string, keys: JwtKeys, earlierKey: KeyObject): Promise<KeyObject | null> {
+async function keyOf(
+  token: string,
+  keys: ReturnType<typeof openJwtKeys>,
+  earlierKey: KeyObject,
+): Promise<KeyObject | null> {
   const kid = keyId(token);
   if (kid === undefined) return earlierKey;
   return kid !== null && KID.test(kid) ? keys.verifying(kid) : null;

@@ -42,24 +42,20 @@ export function failureBudgets(request: FastifyRequest): Draw[] {
  * @throws AppError 429, and errors of `signIn`
  */
 export async function slowingFailures<T>(
-  { limiter, clock }: Pick<ApiDeps, 'limiter' | 'clock'>,
+  deps: Pick<ApiDeps, 'limiter' | 'clock'>,
   budgets: readonly Draw[],
   signIn: () => Promise<T>,
 ): Promise<T> {
-  const now = clock();
-  const taken: Draw[] = [];
+  const now = deps.clock();
+  await takeAll(deps, budgets);
   let isFailure = false;
   try {
-    for (const one of budgets) {
-      await take(limiter, ...one);
-      taken.push(one);
-    }
     return await signIn();
   } catch (error) {
     isFailure = isRefusal(error);
     throw error;
   } finally {
-    if (!isFailure) for (const one of taken) await limiter.giveBack(...one, now);
+    if (!isFailure) for (const one of budgets) await deps.limiter.giveBack(...one, now);
   }
 }
 

@@ -4,41 +4,31 @@ import type { FastifyInstance } from 'fastify';
 import { notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/text/time.ts';
-import { documentOf, nextLink, sendDocument } from '../../http/answers.ts';
-import { describe, type Operation } from '../../http/openapi/operation.ts';
-import { refuseParameters } from '../../http/request.ts';
-import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
+import { documentOf, linkNext, sendDocument } from '../../http/answers.ts';
+import { describeRoutes } from '../../http/openapi/operation.ts';
 import {
   CURSOR_SCHEMA,
   decodeListingCursor,
   encodeListingCursor,
 } from '../../protocol/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import {
+  badParameter,
+  limitParameter,
+  type QueryParameters,
+  readLimit,
+  readParameters,
+} from '../../protocol/input/query-parameters.ts';
 import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { servedSlugs } from '../../store/datasets/versions.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import type { HasStore } from '../deps.ts';
 import { type DatasetVersion, servedVersions } from './versions.ts';
 
-/** A signed manifest, with what was imported under it. */
-interface DatasetVersionResource extends SignedManifest {
-  readonly items: number;
-  readonly windows: number;
-  /** Of the items file. */
-  readonly octets: number;
-  readonly published_at: string;
-}
+type DatasetVersionResource = ReturnType<typeof versionResource>;
 
-interface DatasetResource {
-  readonly slug: string;
-  readonly latest: DatasetVersionResource;
-  /** Served versions, the highest first. */
-  readonly version_numbers: readonly string[];
-}
+type DatasetResource = ReturnType<typeof datasetResource>;
 
-interface DatasetWithVersions extends DatasetResource {
-  readonly versions: readonly DatasetVersionResource[];
-}
+type DatasetWithVersions = Awaited<ReturnType<typeof readDataset>>;
 
 const VERSION_NUMBER = { type: 'string', examples: ['1.2.0'] } as const;
 
@@ -90,24 +80,14 @@ const PAGE_DEFAULT = 50;
 const LISTING = ['datasets'];
 
 const DATASET_PARAMETERS = {
-  limit: {
-    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageMax, default: PAGE_DEFAULT },
-    description: 'Datasets of a page',
-  },
+  limit: limitParameter('Datasets', PAGE_DEFAULT, LIMITS.pageMax),
   cursor: { schema: CURSOR_SCHEMA, description: 'The page after, from the header `Link`' },
 } as const;
 
-interface DatasetPage {
-  readonly datasets: readonly DatasetResource[];
-  readonly limit: number;
-  /** Null on the last page. */
-  readonly next: string | null;
-}
-
-/** Datasets by slug. @throws AppError 400 for the parameters */
-async function pageDatasets(deps: HasStore, query: QueryParameters): Promise<DatasetPage> {
+/** Datasets by slug; `next` is null on the last page. @throws AppError 400 for the parameters */
+async function pageDatasets(deps: HasStore, query: QueryParameters) {
   const { limit: limitText, cursor } = readParameters(query, Object.keys(DATASET_PARAMETERS));
-  const limit = limitText === undefined ? PAGE_DEFAULT : pageLimit(limitText);
+  const limit = readLimit(limitText, PAGE_DEFAULT, LIMITS.pageMax);
   const after = cursor === undefined ? '' : slugOfCursor(cursor);
   const slugs = await servedSlugs(deps.store.read, after, limit + 1);
   const datasets: DatasetResource[] = [];
@@ -121,14 +101,14 @@ async function pageDatasets(deps: HasStore, query: QueryParameters): Promise<Dat
 }
 
 /** @throws AppError 404 when no version of it is served */
-async function readDataset(deps: HasStore, slug: string): Promise<DatasetWithVersions> {
+async function readDataset(deps: HasStore, slug: string) {
   const versions = await servedVersions(deps, slug);
   if (versions.length === 0) throw notFound('Dataset');
   return { ...datasetResource(versions), versions: versions.map(versionResource) };
 }
 
 /** @param versions at least one, the highest first */
-function datasetResource(versions: readonly DatasetVersion[]): DatasetResource {
+function datasetResource(versions: readonly DatasetVersion[]) {
   const latest = versions[0]!;
   return {
     slug: latest.manifest.slug,
@@ -141,32 +121,22 @@ function versionResource({ manifest, items, windows, octets, publishedAt }: Data
   return { ...manifest, items, windows, octets, published_at: formatTime(publishedAt ?? 0) };
 }
 
-function pageLimit(text: string): number {
-  const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= LIMITS.pageMax) return limit;
-  throw badParameter('limit', `is not a number from 1 to ${LIMITS.pageMax}`);
-}
-
 function slugOfCursor(text: string): string {
   const slug = decodeListingCursor(text, LISTING)?.s;
   if (typeof slug === 'string' && slug.length <= LIMITS.datasetSlug) return slug;
   throw badParameter('cursor', 'is not a cursor of this listing');
 }
 
-const tag = 'Datasets';
-const auth = 'none';
 const NOT_MODIFIED = {
   description: 'It has one of the tags of `If-None-Match`',
   headers: ['ETag', 'Cache-Control'],
 } as const;
 
-const DATASET_OPERATIONS = {
+const ROUTES = describeRoutes('Datasets', 'none', {
   list: {
     operationId: 'listDatasets',
     summary: 'Lists the datasets that are served, by slug',
     description: 'With the manifest of the latest version. Their facts are read over DNS.',
-    tag,
-    auth,
     query: DATASET_PARAMETERS,
     headers: ['If-None-Match'],
     responses: {
@@ -181,8 +151,7 @@ const DATASET_OPERATIONS = {
   get: {
     operationId: 'getDataset',
     summary: 'Reads a dataset with the manifests of its versions',
-    tag,
-    auth,
+    query: {},
     headers: ['If-None-Match'],
     responses: {
       200: {
@@ -193,22 +162,20 @@ const DATASET_OPERATIONS = {
       304: NOT_MODIFIED,
     },
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 /** Seconds. A version that is retired stays in caches for no longer. */
 const MAX_AGE = 60;
 
 /** Without UQRP_DATASETS these routes are not there. */
 export function datasetRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/datasets', describe(DATASET_OPERATIONS.list), async (request, reply) => {
+  app.get('/datasets', ROUTES.list, async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
     const { datasets, limit, next } = await pageDatasets(deps, query);
-    if (next !== null)
-      reply.header('link', nextLink(deps, request, { ...query, limit: String(limit), cursor: next }));
+    linkNext(deps, request, reply, limit, next);
     return sendDocument(request, reply, documentOf(datasets), MAX_AGE);
   });
-  app.get('/datasets/:slug', describe(DATASET_OPERATIONS.get), async (request, reply) => {
-    refuseParameters(request);
+  app.get('/datasets/:slug', ROUTES.get, async (request, reply) => {
     const { slug } = request.params as { readonly slug: string };
     return sendDocument(request, reply, documentOf(await readDataset(deps, slug)), MAX_AGE);
   });

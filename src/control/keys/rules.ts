@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
-import { type Actor, type ApiOperation, requireOwner, requireSession } from '../../http/actor.ts';
+import { type Actor, type ApiOperation, requireOwner, type SignedIn } from '../../http/actor.ts';
 import { type Fields, isText, type JsonObject } from '../../protocol/input/fields.ts';
 import { FUTURE_TIME_OR_NULL, listOf, nameOf } from '../../protocol/input/readers.ts';
 import {
@@ -78,19 +78,10 @@ function isOperation(value: unknown): value is ApiOperation {
 
 const TOKEN_BYTES = 32;
 
-interface ApiKeyResource {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: { readonly operations: readonly ApiOperation[]; readonly namespaces: readonly string[] };
-  readonly last_used_at: string | null;
-  readonly expires_at: string | null;
-  readonly created_at: string;
-}
+type ApiKeyResource = ReturnType<typeof apiKeyResource>;
 
 /** The token, 64 lower-case hexadecimal letters, is in this response only. */
-interface CreatedApiKey extends ApiKeyResource {
-  readonly token: string;
-}
+type CreatedApiKey = ApiKeyResource & { readonly token: string };
 
 const API_KEY_FIELDS = {
   id: UUID,
@@ -116,21 +107,24 @@ function apiKeyDigest(token: string): string {
   return createHash('sha256').update(token, 'latin1').digest('hex');
 }
 
-function apiKeyResource(row: ApiKeyRow): ApiKeyResource {
+function apiKeyResource(row: ApiKeyRow) {
   return {
     id: row.id,
     name: row.name,
-    scopes: { operations: JSON.parse(row.operations), namespaces: JSON.parse(row.namespaces) },
+    scopes: {
+      operations: JSON.parse(row.operations) as readonly ApiOperation[],
+      namespaces: JSON.parse(row.namespaces) as readonly string[],
+    },
     last_used_at: formatTimeOrNull(row.last_used_at),
     expires_at: formatTimeOrNull(row.expires_at),
     created_at: formatTime(row.created_at),
   };
 }
 
-/** @throws AppError 403 for an API key or a member who is no owner; 422 for faults, namespaces that are not the customer's, too many keys */
+/** @throws AppError 403 for a member who is no owner; 422 for faults, namespaces that are not the customer's, too many keys */
 export async function createApiKey(
   deps: HasUnit & HasClock & HasRandom & HasIds,
-  actor: Actor,
+  actor: SignedIn,
   body: JsonObject,
 ): Promise<CreatedApiKey> {
   requireOwner(actor);
@@ -162,14 +156,13 @@ export async function createApiKey(
   });
 }
 
-/** Oldest first. @throws AppError 403 for an API key */
-export async function listOwnApiKeys(deps: HasStore, actor: Actor): Promise<ApiKeyResource[]> {
-  requireSession(actor);
+/** Oldest first. */
+export async function listOwnApiKeys(deps: HasStore, actor: SignedIn): Promise<ApiKeyResource[]> {
   return (await listApiKeys(deps.store.read, actor.customerId)).map(apiKeyResource);
 }
 
-/** Revokes a key at once and for good. @throws AppError 403 for an API key or a member who is no owner, 404 */
-export async function deleteOwnApiKey(deps: HasStore, actor: Actor, id: string): Promise<void> {
+/** Revokes a key at once and for good. @throws AppError 403 for a member who is no owner, 404 */
+export async function deleteOwnApiKey(deps: HasStore, actor: SignedIn, id: string): Promise<void> {
   requireOwner(actor);
   const deleted = await deps.store.write((tx) => deleteApiKey(tx, id, actor.customerId));
   if (!deleted) throw notFound('API key');
@@ -177,25 +170,16 @@ export async function deleteOwnApiKey(deps: HasStore, actor: Actor, id: string):
 
 const BOTH: readonly ApiOperation[] = ['read', 'write'];
 
-interface ApiKeys {
-  /** Null: unknown, revoked or expired. Reads the database on every call. */
-  authenticate(token: string): Promise<Actor | null>;
-  /** Waits for updates of `last_used_at` under way. */
-  settle(): Promise<void>;
-}
-
 /** @param onError called when an update of `last_used_at` failed; the request does not wait for it */
-export function openApiKeys(
-  { store, clock }: HasStore & HasClock,
-  onError: (error: unknown) => void,
-): ApiKeys {
+export function openApiKeys({ store, clock }: HasStore & HasClock, onError: (error: unknown) => void) {
   const uses = lastUses(
     clock,
     (id, now, before) => store.write((tx) => touchApiKey(tx, id, now, before)),
     onError,
   );
   return {
-    async authenticate(token) {
+    /** Null: unknown, revoked or expired. Reads the database on every call. */
+    async authenticate(token: string): Promise<Actor | null> {
       const key = await findLiveApiKey(store.read, apiKeyDigest(token), clock());
       if (key === null) return null;
       uses.note(key.id, key.last_used_at);
@@ -213,6 +197,7 @@ export function openApiKeys(
         namespaces: namespaces.length === 0 ? null : new Set(namespaces),
       };
     },
+    /** Waits for updates of `last_used_at` under way. */
     settle: () => uses.settle(),
   };
 }

@@ -5,11 +5,10 @@ import { actorOf } from '../../http/guard.ts';
 import {
   createdResponse,
   DELETED_FROM_DNS,
-  describe,
+  describeRoutes,
   madeResponse,
-  type Operation,
 } from '../../http/openapi/operation.ts';
-import { envelope, jsonBody, pathId, refuseParameters } from '../../http/request.ts';
+import { envelope, jsonBody, pathId } from '../../http/request.ts';
 import { arrayOf } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
@@ -33,25 +32,18 @@ import {
   patchNamespace,
 } from './rules.ts';
 
-const tag = 'Namespaces';
-const auth = 'credential';
-
-const NAMESPACE_OPERATIONS = {
+const NAMESPACE_ROUTES = describeRoutes('Namespaces', 'credential', {
   list: {
     operationId: 'listNamespaces',
     summary: 'Lists namespaces by name',
-    tag,
-    auth,
+    query: {},
     responses: {
       200: { description: 'The namespaces that the credential reaches', schema: arrayOf(NAMESPACE_SCHEMA) },
     },
-    errors: [400],
   },
   get: {
     operationId: 'getNamespace',
     summary: 'Reads a namespace',
-    tag,
-    auth,
     responses: { 200: { description: 'The namespace', schema: NAMESPACE_SCHEMA } },
   },
   create: {
@@ -59,8 +51,6 @@ const NAMESPACE_OPERATIONS = {
     summary: 'Creates a namespace',
     description:
       'Names are unique among all customers, and some are reserved. Not for an API key with `scopes.namespaces`: 403.',
-    tag,
-    auth,
     headers: ['Idempotency-Key'],
     request: enveloped('namespace', NEW_NAMESPACE.schema),
     responses: createdResponse(NAMESPACE_SCHEMA, 'The namespace', ['X-Service-Seq']),
@@ -70,8 +60,6 @@ const NAMESPACE_OPERATIONS = {
     summary: 'Changes how long caches may keep open answers of a namespace',
     description:
       'Of use where everyone may read the namespace: answers of a private namespace always have TTL 0.',
-    tag,
-    auth,
     request: enveloped('namespace', NAMESPACE_PATCH.schema),
     responses: {
       200: { description: 'The namespace', schema: NAMESPACE_SCHEMA, headers: ['X-Service-Seq'] },
@@ -82,27 +70,22 @@ const NAMESPACE_OPERATIONS = {
     summary: 'Deletes a namespace with its records and query tokens',
     description:
       'Reads in it are refused at once. Records and tokens go in the background; the name is free when the last is gone. Not for an API key with `scopes.namespaces`: 403.',
-    tag,
-    auth,
     responses: DELETED_FROM_DNS,
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function namespaceRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/namespaces', describe(NAMESPACE_OPERATIONS.list), async (request) => {
-    refuseParameters(request);
-    return listOwnNamespaces(deps, actorOf(request));
-  });
-  app.get('/namespaces/:id', describe(NAMESPACE_OPERATIONS.get), (request) =>
+  app.get('/namespaces', NAMESPACE_ROUTES.list, (request) => listOwnNamespaces(deps, actorOf(request)));
+  app.get('/namespaces/:id', NAMESPACE_ROUTES.get, (request) =>
     getNamespace(deps, actorOf(request), namespaceId(request)),
   );
-  app.post('/namespaces', describe(NAMESPACE_OPERATIONS.create), async (request, reply) => {
+  app.post('/namespaces', NAMESPACE_ROUTES.create, async (request, reply) => {
     const namespace = await runOnce(deps, request, reply, (unit) =>
       createNamespace({ ...deps, unit }, actorOf(request), envelope(request, 'namespace')),
     );
     return created(deps, request, reply, namespace);
   });
-  app.patch('/namespaces/:id', describe(NAMESPACE_OPERATIONS.update), (request, reply) => {
+  app.patch('/namespaces/:id', NAMESPACE_ROUTES.update, (request, reply) => {
     const change = envelope(request, 'namespace');
     return patchNamespace(
       { ...deps, unit: unitOf(deps, request, reply) },
@@ -111,13 +94,12 @@ export function namespaceRoutes(app: FastifyInstance, deps: ApiDeps): void {
       change,
     );
   });
-  app.delete('/namespaces/:id', describe(NAMESPACE_OPERATIONS.delete), async (request, reply) => {
+  app.delete('/namespaces/:id', NAMESPACE_ROUTES.delete, async (request, reply) => {
     await deleteNamespace(
       { ...deps, unit: unitOf(deps, request, reply) },
       actorOf(request),
       namespaceId(request),
     );
-    return reply.code(204).send();
   });
 }
 
@@ -125,22 +107,18 @@ export function namespaceId(request: FastifyRequest): string {
   return pathId(request, 'id', 'Namespace');
 }
 
-const QUERY_TOKEN_OPERATIONS = {
+const QUERY_TOKEN_ROUTES = describeRoutes('Query tokens', 'credential', {
   list: {
     operationId: 'listQueryTokens',
     summary: 'Lists the query tokens of a namespace, oldest first',
     description: 'Without plaintext. Ended tokens stay listed for at least 30 days.',
-    tag: 'Query tokens',
-    auth,
+    query: {},
     responses: { 200: { description: 'The query tokens', schema: arrayOf(QUERY_TOKEN_SCHEMA) } },
-    errors: [400],
   },
   create: {
     operationId: 'createQueryToken',
     summary: 'Mints a query token',
     description: `The plaintext is in this answer only. A member of an organization who is no owner mints for at most ${LIMITS.queryTokenDaysOfMember} days.`,
-    tag: 'Query tokens',
-    auth,
     headers: ['Idempotency-Key'],
     request: MINT.schema,
     responses: madeResponse(MINTED_TOKEN_SCHEMA, 'The query token with its plaintext', ['X-Service-Seq']),
@@ -149,35 +127,22 @@ const QUERY_TOKEN_OPERATIONS = {
     operationId: 'revokeQueryToken',
     summary: 'Revokes a query token',
     description: 'DNS nodes refuse it within seconds. Revoking twice is no error.',
-    tag: 'Query tokens',
-    auth,
     responses: { 204: { description: 'Revoked', headers: ['X-Service-Seq'] } },
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function queryTokenRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/namespaces/:id/query_tokens', describe(QUERY_TOKEN_OPERATIONS.list), async (request) => {
-    refuseParameters(request);
-    return listOwnQueryTokens(deps, actorOf(request), namespaceId(request));
+  app.get('/namespaces/:id/query_tokens', QUERY_TOKEN_ROUTES.list, (request) =>
+    listOwnQueryTokens(deps, actorOf(request), namespaceId(request)),
+  );
+  app.post('/namespaces/:id/query_tokens', QUERY_TOKEN_ROUTES.create, (request, reply) =>
+    runOnce(deps, request, reply, (unit) =>
+      mintQueryToken({ ...deps, unit }, actorOf(request), namespaceId(request), jsonBody(request)),
+    ),
+  );
+  app.delete('/namespaces/:id/query_tokens/:token_id', QUERY_TOKEN_ROUTES.revoke, async (request, reply) => {
+    const tokenId = pathId(request, 'token_id', 'Query token');
+    const unit = unitOf(deps, request, reply);
+    await revokeOwnQueryToken({ ...deps, unit }, actorOf(request), namespaceId(request), tokenId);
   });
-  app.post(
-    '/namespaces/:id/query_tokens',
-    describe(QUERY_TOKEN_OPERATIONS.create),
-    async (request, reply) => {
-      const token = await runOnce(deps, request, reply, (unit) =>
-        mintQueryToken({ ...deps, unit }, actorOf(request), namespaceId(request), jsonBody(request)),
-      );
-      return reply.code(201).send(token);
-    },
-  );
-  app.delete(
-    '/namespaces/:id/query_tokens/:token_id',
-    describe(QUERY_TOKEN_OPERATIONS.revoke),
-    async (request, reply) => {
-      const tokenId = pathId(request, 'token_id', 'Query token');
-      const unit = unitOf(deps, request, reply);
-      await revokeOwnQueryToken({ ...deps, unit }, actorOf(request), namespaceId(request), tokenId);
-      return reply.code(204).send();
-    },
-  );
 }

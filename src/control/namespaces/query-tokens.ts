@@ -30,20 +30,10 @@ const ENDED_KEPT = 30 * DAY;
 const TOO_LONG_FOR_MEMBER = `expires_in_days must be at most ${LIMITS.queryTokenDaysOfMember} for a member who is no owner`;
 
 /** Without the plaintext. */
-interface QueryTokenResource {
-  readonly id: string;
-  readonly name: string;
-  readonly namespace_id: string;
-  readonly expires_at: string;
-  readonly revoked_at: string | null;
-  readonly created_at: string;
-  readonly created_by: Maker | null;
-}
+type QueryTokenResource = ReturnType<typeof tokenResource>;
 
 /** The only response with the plaintext. */
-interface MintedToken extends QueryTokenResource {
-  readonly token: string;
-}
+type MintedToken = QueryTokenResource & { readonly token: string };
 
 const TOKEN_FIELDS = {
   id: UUID,
@@ -78,7 +68,7 @@ export const MINT = shape('NewQueryToken', {
   ),
 });
 
-function tokenResource(row: QueryTokenRow, makerOf: (id: string | null) => Maker | null): QueryTokenResource {
+function tokenResource(row: QueryTokenRow, makerOf: (id: string | null) => Maker | null) {
   return {
     id: row.id,
     name: row.name,
@@ -130,11 +120,7 @@ export async function mintQueryToken(
 }
 
 /** Oldest first, with ended tokens. @throws AppError 404 or 403 */
-export async function listOwnQueryTokens(
-  deps: HasStore,
-  actor: Actor,
-  namespaceId: string,
-): Promise<QueryTokenResource[]> {
+export async function listOwnQueryTokens(deps: HasStore, actor: Actor, namespaceId: string) {
   await authorizeNamespace(deps, actor, namespaceId);
   const rows = await listQueryTokens(deps.store.read, namespaceId);
   const makerOf = await makersFor(

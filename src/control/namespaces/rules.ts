@@ -27,19 +27,7 @@ import { findOwner } from '../../store/webhooks/owners.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 
-interface NamespaceResource {
-  readonly id: string;
-  readonly name: string;
-  readonly records_count: number;
-  /** Seconds that caches may keep an answer while the namespace is open. */
-  readonly max_ttl: number;
-  readonly created_at: string;
-  readonly updated_at: string;
-  /** Present only while the operator lets everyone read the namespace. */
-  readonly public_read?: true;
-  /** Present only while the operator has suspended the namespace. */
-  readonly suspended?: true;
-}
+type NamespaceResource = ReturnType<typeof namespaceResource>;
 
 export const NAMESPACE_SCHEMA = resourceSchema<NamespaceResource>(
   'Namespace',
@@ -87,7 +75,7 @@ export const NAMESPACE_PATCH = shape(
   { atLeastOneOf: 'namespace', fixed: ['id', 'name'] },
 );
 
-function namespaceResource(row: NamespaceRow): NamespaceResource {
+function namespaceResource(row: NamespaceRow) {
   return {
     id: row.id,
     name: row.name,
@@ -95,8 +83,8 @@ function namespaceResource(row: NamespaceRow): NamespaceResource {
     max_ttl: row.max_ttl,
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
-    ...(row.public_read === 1 && { public_read: true }),
-    ...(row.suspended === 1 && { suspended: true }),
+    ...(row.public_read === 1 && { public_read: true as const }),
+    ...(row.suspended === 1 && { suspended: true as const }),
   };
 }
 

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/text/time.ts';
-import { type Actor, requireSession } from '../../http/actor.ts';
+import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
-import type { Tx } from '../../store/store.ts';
+import { parsedOf } from '../../protocol/input/readers.ts';
+import { HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
+import { optional, required, shape } from '../../protocol/input/shape.ts';
 import { lockCustomer } from '../../store/tables/customers.ts';
 import {
   deleteEndedInvitations,
@@ -15,18 +17,20 @@ import {
   putInvitation,
 } from '../../store/tables/invitations.ts';
 import { findUserEmail, insertMember, listMembers } from '../../store/tables/organizations.ts';
+import { normalizeEmail } from '../accounts/rules.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import {
-  ACCEPTANCE,
-  type InvitationResource,
+  EMAIL_SCHEMA,
   lockAsOwner,
   memberOf,
-  NEW_INVITATION,
   type OrganizationResource,
   organizationResource,
+  ROLE,
+  ROLE_SCHEMA,
   requireRoomOf,
 } from './rules.ts';
 
+const TOKEN_TEXT = new RegExp(HEX_SECRET.pattern);
 const TOKEN_BYTES = 32;
 const VALID_MS = LIMITS.invitationDays * 86_400_000;
 
@@ -42,7 +46,29 @@ export interface HasInvitationMail {
   readonly sendInvitation: (mail: InvitationMail) => void;
 }
 
-function invitationResource(row: InvitationRow): InvitationResource {
+type InvitationResource = ReturnType<typeof invitationResource>;
+
+export const INVITATION_SCHEMA = resourceSchema<InvitationResource>('Invitation', {
+  id: UUID,
+  email: EMAIL_SCHEMA,
+  role: ROLE_SCHEMA,
+  expires_at: TIME,
+  created_at: TIME,
+});
+
+const EMAIL = parsedOf(EMAIL_SCHEMA, normalizeEmail, 'is not an email address');
+
+const TOKEN = parsedOf(
+  HEX_SECRET,
+  (text) => (TOKEN_TEXT.test(text) ? text : null),
+  'is not the token of an invitation',
+);
+
+export const NEW_INVITATION = shape('NewInvitation', { email: required(EMAIL), role: optional(ROLE) });
+
+export const ACCEPTANCE = shape('InvitationAcceptance', { token: required(TOKEN) });
+
+function invitationResource(row: InvitationRow) {
   return {
     id: row.id,
     email: row.email,
@@ -56,15 +82,9 @@ type InviteDeps = HasStore & HasUnit & HasClock & HasIds & HasRandom & HasInvita
 
 /**
  * Invites an address, which may have no account. A second invitation of an address replaces the first.
- * @throws AppError 403 for an API key or a user who is no owner, 404, 422 for faults, a member, or too many invitations
+ * @throws AppError 403 for a user who is no owner, 404, 422 for faults, a member, or too many invitations
  */
-export async function invite(
-  deps: InviteDeps,
-  actor: Actor,
-  id: string,
-  body: JsonObject,
-): Promise<InvitationResource> {
-  requireSession(actor);
+export async function invite(deps: InviteDeps, actor: SignedIn, id: string, body: JsonObject) {
   const { userId } = actor;
   const { email, role = 'member' } = NEW_INVITATION.parse(body, {});
   const now = deps.clock();
@@ -100,13 +120,12 @@ function requireRoom(taken: number): void {
   }
 }
 
-/** Oldest first. @throws AppError 403 for an API key or a user who is no owner, 404 */
+/** Oldest first. @throws AppError 403 for a user who is no owner, 404 */
 export async function listOrganizationInvitations(
   { store, clock }: HasStore & HasClock,
-  actor: Actor,
+  actor: SignedIn,
   id: string,
 ): Promise<InvitationResource[]> {
-  requireSession(actor);
   const { userId } = actor;
   return store.write(async (tx) => {
     await lockAsOwner(tx, id, userId);
@@ -114,14 +133,13 @@ export async function listOrganizationInvitations(
   });
 }
 
-/** @throws AppError 403 for an API key or a user who is no owner, 404 */
+/** @throws AppError 403 for a user who is no owner, 404 */
 export async function withdrawInvitation(
   { store }: HasStore,
-  actor: Actor,
+  actor: SignedIn,
   id: string,
   invitationId: string,
 ): Promise<void> {
-  requireSession(actor);
   const { userId } = actor;
   await store.write(async (tx) => {
     await lockAsOwner(tx, id, userId);
@@ -131,33 +149,31 @@ export async function withdrawInvitation(
 
 /**
  * POST /invitations/accept. A token works once, for seven days, for the user with the invited address.
- * @throws AppError 403 for an API key; 404 for every token that this user cannot accept; 422
+ * @throws AppError 404 for every token that this user cannot accept; 422
  */
 export async function acceptInvitation(
   { unit, clock }: HasUnit & HasClock,
-  actor: Actor,
+  actor: SignedIn,
   body: JsonObject,
 ): Promise<OrganizationResource> {
-  requireSession(actor);
   const { userId } = actor;
   const { token } = ACCEPTANCE.parse(body, {});
-  return unit((tx) => accept(tx, userId, digestOf(token), clock()));
-}
-
-async function accept(tx: Tx, userId: string, digest: string, now: number): Promise<OrganizationResource> {
-  const email = await findUserEmail(tx, userId);
-  const found = email === null ? null : await findInvitation(tx, digest, email, now);
-  if (found === null) throw notFound('Invitation');
-  const { id, customer_id, role } = found;
-  // In the order of ids: two users who invited each other would otherwise wait for each other.
-  for (const customer of [customer_id, userId].sort()) {
-    if (!(await lockCustomer(tx, customer))) throw notFound('Invitation');
-  }
-  // It may have been accepted or withdrawn until the row of the organization was held.
-  if (!(await deleteInvitation(tx, id, customer_id))) throw notFound('Invitation');
-  await requireRoomOf(tx, userId);
-  await insertMember(tx, { customer_id, user_id: userId, role, created_at: now });
-  return organizationResource(await memberOf(tx, customer_id, userId));
+  return unit(async (tx) => {
+    const now = clock();
+    const email = await findUserEmail(tx, userId);
+    const found = email === null ? null : await findInvitation(tx, digestOf(token), email, now);
+    if (found === null) throw notFound('Invitation');
+    const { id, customer_id, role } = found;
+    // In the order of ids: two users who invited each other would otherwise wait for each other.
+    for (const customer of [customer_id, userId].sort()) {
+      if (!(await lockCustomer(tx, customer))) throw notFound('Invitation');
+    }
+    // It may have been accepted or withdrawn until the row of the organization was held.
+    if (!(await deleteInvitation(tx, id, customer_id))) throw notFound('Invitation');
+    await requireRoomOf(tx, userId);
+    await insertMember(tx, { customer_id, user_id: userId, role, created_at: now });
+    return organizationResource(await memberOf(tx, customer_id, userId));
+  });
 }
 
 function digestOf(token: string): string {

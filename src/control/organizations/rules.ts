@@ -9,11 +9,11 @@ import {
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/text/time.ts';
 import { TIERS, type Tier } from '../../base/tiers.ts';
-import { type Actor, requireSession } from '../../http/actor.ts';
+import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
-import { nameOf } from '../../protocol/input/readers.ts';
-import { COUNT, HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
-import { optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { nameOf, parsedOf } from '../../protocol/input/readers.ts';
+import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
+import { type Reader, required, shape } from '../../protocol/input/shape.ts';
 import { markWork } from '../../store/engine/unit-marks.ts';
 import type { MemberRole } from '../../store/schema.ts';
 import type { Db, Tx } from '../../store/store.ts';
@@ -40,39 +40,16 @@ import {
 } from '../../store/tables/organizations.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { endWhatUserMade, holdCustomer } from '../accounts/membership.ts';
-import { normalizeEmail } from '../accounts/rules.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 
-export interface OrganizationResource {
-  readonly id: string;
-  readonly name: string;
-  /** Of the caller. */
-  readonly role: MemberRole;
-  readonly tier: Tier;
-  readonly members_count: number;
-  readonly created_at: string;
-}
+export type OrganizationResource = ReturnType<typeof organizationResource>;
 
-interface MemberResource {
-  readonly user_id: string;
-  readonly email: string;
-  readonly role: MemberRole;
-  readonly created_at: string;
-}
-
-export interface InvitationResource {
-  readonly id: string;
-  readonly email: string;
-  readonly role: MemberRole;
-  readonly expires_at: string;
-  readonly created_at: string;
-}
+type MemberResource = ReturnType<typeof memberResource>;
 
 const UUID_TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const TOKEN_TEXT = new RegExp(HEX_SECRET.pattern);
 const ROLES: readonly MemberRole[] = ['owner', 'member'];
-const EMAIL_SCHEMA = { type: 'string', examples: ['colleague@example.com'] } as const;
-const ROLE_SCHEMA = { type: 'string', enum: ROLES } as const;
+export const EMAIL_SCHEMA = { type: 'string', examples: ['colleague@example.com'] } as const;
+export const ROLE_SCHEMA = { type: 'string', enum: ROLES } as const;
 const NAME_SCHEMA = { type: 'string', examples: ['Acme'] } as const;
 
 export const ORGANIZATION_SCHEMA = resourceSchema<OrganizationResource>('Organization', {
@@ -91,35 +68,11 @@ export const MEMBER_SCHEMA = resourceSchema<MemberResource>('Member', {
   created_at: TIME,
 });
 
-export const INVITATION_SCHEMA = resourceSchema<InvitationResource>('Invitation', {
-  id: UUID,
-  email: EMAIL_SCHEMA,
-  role: ROLE_SCHEMA,
-  expires_at: TIME,
-  created_at: TIME,
-});
-
-const EMAIL: Reader<string> = {
-  schema: EMAIL_SCHEMA,
-  read(fields, name) {
-    const text = fields.text(name);
-    if (text === undefined) return undefined;
-    const email = normalizeEmail(text);
-    if (email !== null) return email;
-    fields.fault(name, 'is not an email address');
-    return undefined;
-  },
-};
-
-const ROLE: Reader<MemberRole> = {
-  schema: ROLE_SCHEMA,
-  read(fields, name) {
-    const text = fields.text(name);
-    const role = ROLES.find((known) => known === text);
-    if (text !== undefined && role === undefined) fields.fault(name, 'must be owner or member');
-    return role;
-  },
-};
+export const ROLE = parsedOf(
+  ROLE_SCHEMA,
+  (text) => ROLES.find((known) => known === text),
+  'must be owner or member',
+);
 
 const ID_OR_NULL: Reader<string | null> = {
   schema: { ...UUID, type: ['string', 'null'] },
@@ -132,29 +85,15 @@ const ID_OR_NULL: Reader<string | null> = {
   },
 };
 
-const TOKEN: Reader<string> = {
-  schema: HEX_SECRET,
-  read(fields, name) {
-    const text = fields.text(name);
-    if (text === undefined || TOKEN_TEXT.test(text)) return text;
-    fields.fault(name, 'is not the token of an invitation');
-    return undefined;
-  },
-};
-
 export const NEW_ORGANIZATION = shape('NewOrganization', {
   name: required(nameOf(LIMITS.organizationName, 'Acme')),
 });
 
 export const MEMBER_PATCH = shape('MemberPatch', { role: required(ROLE) });
 
-export const NEW_INVITATION = shape('NewInvitation', { email: required(EMAIL), role: optional(ROLE) });
-
-export const ACCEPTANCE = shape('InvitationAcceptance', { token: required(TOKEN) });
-
 export const SESSION_SWITCH = shape('SessionOrganization', { organization_id: required(ID_OR_NULL) });
 
-export function organizationResource(row: OrganizationRow): OrganizationResource {
+export function organizationResource(row: OrganizationRow) {
   return {
     id: row.id,
     name: row.name,
@@ -183,13 +122,12 @@ export async function lockAsOwner(tx: Tx, id: string, userId: string): Promise<O
   return row;
 }
 
-/** The caller becomes its first owner. @throws AppError 403 for an API key; 422 for faults or too many organizations */
+/** The caller becomes its first owner. @throws AppError 422 for faults or too many organizations */
 export async function createOrganization(
   { unit, clock, newId }: HasUnit & HasClock & HasIds,
-  actor: Actor,
+  actor: SignedIn,
   body: JsonObject,
 ): Promise<OrganizationResource> {
-  requireSession(actor);
   const { userId } = actor;
   const { name } = NEW_ORGANIZATION.parse(body, {});
   const row = { id: newId(), name, tier: 'free', created_at: clock() } as const;
@@ -209,33 +147,23 @@ export async function requireRoomOf(tx: Tx, userId: string): Promise<void> {
   }
 }
 
-/** Those that the caller belongs to, oldest first. @throws AppError 403 for an API key */
-export async function listOwnOrganizations(
-  { store }: HasStore,
-  actor: Actor,
-): Promise<OrganizationResource[]> {
-  requireSession(actor);
+/** Those that the caller belongs to, oldest first. */
+export async function listOwnOrganizations({ store }: HasStore, actor: SignedIn) {
   return (await listOrganizations(store.read, actor.userId)).map(organizationResource);
 }
 
-/** @throws AppError 403 for an API key, 404 */
-export async function getOrganization(
-  { store }: HasStore,
-  actor: Actor,
-  id: string,
-): Promise<OrganizationResource> {
-  requireSession(actor);
+/** @throws AppError 404 */
+export async function getOrganization({ store }: HasStore, actor: SignedIn, id: string) {
   return organizationResource(await memberOf(store.read, id, actor.userId));
 }
 
-/** @throws AppError 403 for an API key or a user who is no owner, 404, 422 */
+/** @throws AppError 403 for a user who is no owner, 404, 422 */
 export async function patchOrganization(
   { store }: HasStore,
-  actor: Actor,
+  actor: SignedIn,
   id: string,
   body: JsonObject,
 ): Promise<OrganizationResource> {
-  requireSession(actor);
   const { userId } = actor;
   const { name } = NEW_ORGANIZATION.parse(body, {});
   return store.write(async (tx) => {
@@ -247,14 +175,13 @@ export async function patchOrganization(
 
 /**
  * POST /auth/organization: from now on the session acts for the organization, or with null for the user's own customer.
- * @throws AppError 403 for an API key, 404 for an organization that the user does not belong to, 422
+ * @throws AppError 404 for an organization that the user does not belong to, 422
  */
 export async function switchOrganization(
   { store, clock }: HasStore & HasClock,
-  actor: Actor,
+  actor: SignedIn,
   body: JsonObject,
 ): Promise<{ readonly organization: OrganizationResource | null }> {
-  requireSession(actor);
   const { userId, sessionId } = actor;
   const { organization_id: id } = SESSION_SWITCH.parse(body, {});
   return store.write(async (tx) => {
@@ -270,30 +197,24 @@ export async function switchOrganization(
 
 const LAST_OWNER = 'The last owner of an organization must stay its owner';
 
-function memberResource(row: MemberRow): MemberResource {
+function memberResource(row: MemberRow) {
   return { user_id: row.user_id, email: row.email, role: row.role, created_at: formatTime(row.created_at) };
 }
 
-/** Longest membership first. @throws AppError 403 for an API key, 404 */
-export async function listOrganizationMembers(
-  { store }: HasStore,
-  actor: Actor,
-  id: string,
-): Promise<MemberResource[]> {
-  requireSession(actor);
+/** Longest membership first. @throws AppError 404 */
+export async function listOrganizationMembers({ store }: HasStore, actor: SignedIn, id: string) {
   await memberOf(store.read, id, actor.userId);
   return (await listMembers(store.read, id)).map(memberResource);
 }
 
-/** @throws AppError 403 for an API key or a user who is no owner, 404, 422 for faults or the last owner */
+/** @throws AppError 403 for a user who is no owner, 404, 422 for faults or the last owner */
 export async function patchMember(
   { store }: HasStore,
-  actor: Actor,
+  actor: SignedIn,
   id: string,
   memberId: string,
   body: JsonObject,
 ): Promise<MemberResource> {
-  requireSession(actor);
   const { userId } = actor;
   const { role } = MEMBER_PATCH.parse(body, {});
   return store.write(async (tx) => {
@@ -309,15 +230,14 @@ export async function patchMember(
 /**
  * An owner removes a member, or a member leaves. The sessions in which that user acts for the organization end in the same
  * unit of work, and so do the query tokens and webhooks that the user made in it.
- * @throws AppError 403 for an API key, or a user who is no owner and removes another; 404; 422 for the last owner
+ * @throws AppError 403 for a user who is no owner and removes another; 404; 422 for the last owner
  */
 export async function removeMember(
   { store, clock }: HasStore & HasClock,
-  actor: Actor,
+  actor: SignedIn,
   id: string,
   memberId: string,
 ): Promise<void> {
-  requireSession(actor);
   const { userId } = actor;
   await store.write(async (tx) => {
     await lockCustomer(tx, id);
@@ -342,10 +262,9 @@ async function requireOtherOwner(tx: Tx, id: string, member: MemberRow): Promise
 /**
  * Closes an organization: nobody finds it, no session or API key of it counts, and its webhooks send nothing more. Later units delete
  * its namespaces and at last itself (`namespaces/deletion.ts`), as with the account of a user.
- * @throws AppError 403 for an API key, a user who is no owner, or with a suspended namespace; 404
+ * @throws AppError 403 for a user who is no owner, or with a suspended namespace; 404
  */
-export async function deleteOrganization({ store }: HasStore, actor: Actor, id: string): Promise<void> {
-  requireSession(actor);
+export async function deleteOrganization({ store }: HasStore, actor: SignedIn, id: string): Promise<void> {
   const { userId } = actor;
   await store.write(async (tx) => {
     await lockAsOwner(tx, id, userId);

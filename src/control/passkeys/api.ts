@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
-import { actorOf } from '../../http/guard.ts';
-import { DELETED, describe, madeResponse, type Operation } from '../../http/openapi/operation.ts';
-import { jsonBody, pathId, refuseFields, refuseParameters } from '../../http/request.ts';
+import { userOf } from '../../http/guard.ts';
+import { DELETED, describeRoutes, madeResponse } from '../../http/openapi/operation.ts';
+import { jsonBody, pathId } from '../../http/request.ts';
+import { refuseForeignPage } from '../../http/session-cookie.ts';
 import { arrayOf, type Schema } from '../../protocol/input/schema.ts';
-import { answerSession, requireCookieAllowed, SIGNED_IN_SCHEMA } from '../accounts/api.ts';
+import { answerSession, SIGNED_IN_SCHEMA } from '../accounts/api.ts';
 import { addressBudgets, failureBudgets, slowingFailures, takeAll } from '../accounts/sign-in-budgets.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { runOnce } from '../unit.ts';
@@ -19,9 +20,6 @@ import {
   passkeySignInOptions,
   signInWithPasskey,
 } from './rules.ts';
-
-const tag = 'Passkeys';
-const auth = 'session';
 
 const TEXT = { type: 'string' } as const;
 const CREDENTIAL_TYPE = { type: 'string', const: 'public-key' } as const;
@@ -78,30 +76,24 @@ const REQUEST_OPTIONS: Schema = {
   additionalProperties: true,
 };
 
-const PASSKEY_OPERATIONS = {
+const ROUTES = describeRoutes('Passkeys', 'session', {
   creationOptions: {
     operationId: 'createPasskeyOptions',
     summary: 'Options for adding a passkey',
     description: `For \`navigator.credentials.create()\`. The challenge works once, for ${LIMITS.passkeyChallengeMinutes} minutes.`,
-    tag,
-    auth,
     request: 'empty',
     responses: { 200: { description: 'The options', schema: CREATION_OPTIONS } },
-    errors: [422],
   },
   list: {
     operationId: 'listPasskeys',
     summary: 'Lists your passkeys',
-    tag,
-    auth,
+    query: {},
     responses: { 200: { description: 'Oldest first', schema: arrayOf(PASSKEY_SCHEMA) } },
   },
   create: {
     operationId: 'createPasskey',
     summary: 'Adds a passkey',
     description: `\`response\` is what \`toJSON()\` of the new credential gives. A user has at most ${LIMITS.passkeysPerUser} passkeys.`,
-    tag,
-    auth,
     headers: ['Idempotency-Key'],
     request: NEW_PASSKEY.schema,
     responses: madeResponse(PASSKEY_SCHEMA, 'The passkey'),
@@ -110,8 +102,6 @@ const PASSKEY_OPERATIONS = {
     operationId: 'deletePasskey',
     summary: 'Removes a passkey',
     description: 'You may remove each of them: a code by mail is always a way in.',
-    tag,
-    auth,
     responses: DELETED,
   },
   requestOptions: {
@@ -134,42 +124,35 @@ const PASSKEY_OPERATIONS = {
     responses: { 200: { description: 'The session', schema: SIGNED_IN_SCHEMA, headers: ['Set-Cookie'] } },
     errors: [401, 403],
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function passkeyRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.post('/passkeys/options', describe(PASSKEY_OPERATIONS.creationOptions), async (request) => {
-    refuseFields(request);
+  app.post('/passkeys/options', ROUTES.creationOptions, async (request) => {
     await takeAll(deps, addressBudgets(request, 'passkeyOptions'));
-    return passkeyCreationOptions(deps, actorOf(request));
+    return passkeyCreationOptions(deps, userOf(request));
   });
-  app.get('/passkeys', describe(PASSKEY_OPERATIONS.list), async (request) => {
-    refuseParameters(request);
-    return listOwnPasskeys(deps, actorOf(request));
-  });
-  app.post('/passkeys', describe(PASSKEY_OPERATIONS.create), async (request, reply) => {
+  app.get('/passkeys', ROUTES.list, (request) => listOwnPasskeys(deps, userOf(request)));
+  app.post('/passkeys', ROUTES.create, async (request, reply) => {
     await takeAll(deps, addressBudgets(request, 'passkeyResponses'));
-    const passkey = await runOnce(deps, request, reply, (unit) =>
-      addPasskey({ ...deps, unit }, actorOf(request), jsonBody(request)),
+    return runOnce(deps, request, reply, (unit) =>
+      addPasskey({ ...deps, unit }, userOf(request), jsonBody(request)),
     );
-    return reply.code(201).send(passkey);
   });
-  app.delete('/passkeys/:id', describe(PASSKEY_OPERATIONS.delete), async (request, reply) => {
-    await deleteOwnPasskey(deps, actorOf(request), pathId(request, 'id', 'Passkey'));
-    return reply.code(204).send();
-  });
+  app.delete('/passkeys/:id', ROUTES.delete, (request) =>
+    deleteOwnPasskey(deps, userOf(request), pathId(request, 'id', 'Passkey')),
+  );
   signInRoutes(app, deps);
 }
 
 function signInRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.post('/auth/passkeys/options', describe(PASSKEY_OPERATIONS.requestOptions), async (request) => {
-    refuseFields(request);
+  app.post('/auth/passkeys/options', ROUTES.requestOptions, async (request) => {
     await takeAll(deps, addressBudgets(request, 'passkeyOptions'));
     return passkeySignInOptions(deps);
   });
-  app.post('/auth/passkeys/verify', describe(PASSKEY_OPERATIONS.signIn), async (request, reply) => {
+  app.post('/auth/passkeys/verify', ROUTES.signIn, async (request, reply) => {
     await takeAll(deps, addressBudgets(request, 'passkeyResponses'));
     const { response, cookie = false } = PASSKEY_SIGN_IN.parse(jsonBody(request), {});
-    requireCookieAllowed(reply, deps, cookie);
+    if (cookie) refuseForeignPage(request, deps.publicUrl());
     const session = await slowingFailures(deps, failureBudgets(request), () =>
       signInWithPasskey(deps, response, (tx, userId) => deps.sessions.begin(tx, userId, 'passkey')),
     );

@@ -6,7 +6,7 @@ import type {
 import { AppError, invalid, notFound, unauthenticated } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
-import { type Actor, requireSession } from '../../http/actor.ts';
+import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { BOOLEAN, nameOf } from '../../protocol/input/readers.ts';
 import { resourceSchema, type Schema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
@@ -102,14 +102,7 @@ export const PASSKEY_SIGN_IN = shape('PasskeySignIn', {
   cookie: optional(BOOLEAN),
 });
 
-interface PasskeyResource {
-  readonly id: string;
-  readonly name: string;
-  /** Whether a copy exists outside the authenticator, as its last answer said. */
-  readonly backed_up: boolean;
-  readonly last_used_at: string | null;
-  readonly created_at: string;
-}
+type PasskeyResource = ReturnType<typeof passkeyResource>;
 
 export const PASSKEY_SCHEMA = resourceSchema<PasskeyResource>('Passkey', {
   id: UUID,
@@ -119,7 +112,7 @@ export const PASSKEY_SCHEMA = resourceSchema<PasskeyResource>('Passkey', {
   created_at: TIME,
 });
 
-function passkeyResource(row: PasskeyRow): PasskeyResource {
+function passkeyResource(row: PasskeyRow) {
   return {
     id: row.id,
     name: row.name,
@@ -129,20 +122,14 @@ function passkeyResource(row: PasskeyRow): PasskeyResource {
   };
 }
 
-/** The signed-in person. @throws AppError 403 for an API key */
-function userIdOf(actor: Actor): string {
-  requireSession(actor);
-  return actor.userId;
+/** Oldest first. */
+export async function listOwnPasskeys({ store }: HasStore, actor: SignedIn): Promise<PasskeyResource[]> {
+  return (await listPasskeys(store.read, actor.userId)).map(passkeyResource);
 }
 
-/** Oldest first. @throws AppError 403 for an API key */
-export async function listOwnPasskeys({ store }: HasStore, actor: Actor): Promise<PasskeyResource[]> {
-  return (await listPasskeys(store.read, userIdOf(actor))).map(passkeyResource);
-}
-
-/** Any passkey may be removed: a code by mail is always a way in. @throws AppError 403 for an API key, 404 */
-export async function deleteOwnPasskey({ store }: HasStore, actor: Actor, id: string): Promise<void> {
-  const userId = userIdOf(actor);
+/** Any passkey may be removed: a code by mail is always a way in. @throws AppError 404 */
+export async function deleteOwnPasskey({ store }: HasStore, actor: SignedIn, id: string): Promise<void> {
+  const { userId } = actor;
   if (!(await store.write((tx) => deletePasskey(tx, id, userId)))) throw notFound('Passkey');
 }
 
@@ -154,13 +141,13 @@ const REGISTERED = 'response is of a passkey that is registered already';
 
 /**
  * POST /passkeys/options: the options of `navigator.credentials.create()` in their JSON form. Nothing is stored.
- * @throws AppError 403 for an API key, 422 when the user has no room for another passkey
+ * @throws AppError 422 when the user has no room for another passkey
  */
 export async function passkeyCreationOptions(
   deps: RegisterDeps,
-  actor: Actor,
+  actor: SignedIn,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const userId = userIdOf(actor);
+  const { userId } = actor;
   const user = await findUserWithCounts(deps.store.read, userId, actor.customerId);
   if (user === null) throw notFound('User');
   const passkeys = await listPasskeys(deps.store.read, userId);
@@ -187,14 +174,14 @@ export async function passkeyCreationOptions(
 
 /**
  * POST /passkeys.
- * @throws AppError 403 for an API key; 422 for faults, a response that is not valid, a used challenge, too many passkeys
+ * @throws AppError 422 for faults, a response that is not valid, a used challenge, too many passkeys
  */
 export async function addPasskey(
   deps: RegisterDeps & HasUnit & HasIds,
-  actor: Actor,
+  actor: SignedIn,
   body: JsonObject,
 ): Promise<PasskeyResource> {
-  const userId = userIdOf(actor);
+  const { userId } = actor;
   const { name, response: read } = NEW_PASSKEY.parse(body, {});
   const { response, clientData } = read;
   const challenge = deps.challenges.check(clientData.challenge, { kind: 'add', userId });
@@ -219,11 +206,7 @@ export async function addPasskey(
 }
 
 /** The value of the unit is the answer, also of a repeated POST. */
-function storePasskey(
-  deps: HasUnit & HasClock,
-  row: PasskeyRow,
-  challenge: CheckedChallenge,
-): Promise<PasskeyResource> {
+function storePasskey(deps: HasUnit & HasClock, row: PasskeyRow, challenge: CheckedChallenge) {
   return deps.unit(async (tx) => {
     // A user's own customer has the user's id: its row holds up what else the user adds.
     await holdCustomer(tx, row.user_id);

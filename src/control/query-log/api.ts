@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { nextLink } from '../../http/answers.ts';
+import { linkNext } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';
-import { describe, type Operation } from '../../http/openapi/operation.ts';
+import { describeRoutes } from '../../http/openapi/operation.ts';
 import { eventStream } from '../../http/streams.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { pageQueryLog, QUERY_LOG_PAGE_SCHEMA } from './list.ts';
@@ -11,24 +11,19 @@ import { LOG_PARAMETERS, parseStreamFilter, STREAM_PARAMETERS } from './listing-
 import { type LogStreams, openLogStreams, parseLastEventId, tooManyStreams } from './log-streams.ts';
 import { STREAM_SCHEMA } from './stream-events.ts';
 
-const QUERY_LOG_OPERATIONS = {
+const ROUTES = describeRoutes('Query log', 'credential', {
   list: {
     operationId: 'listQueryLogs',
     summary: 'Lists the DNS queries of the last 24 hours, newest first',
     description:
       'Queries over UDP, TCP and DoT for the namespaces that the credential reaches, those that were refused included. Queries over DoH are not recorded. A row has no name, parameters, token or address.',
-    tag: 'Query log',
-    auth: 'credential',
     query: LOG_PARAMETERS,
     responses: { 200: { description: 'A page of rows', schema: QUERY_LOG_PAGE_SCHEMA, headers: ['Link'] } },
-    errors: [400],
   },
   stream: {
     operationId: 'streamQueryLogs',
     summary: 'Sends rows of the query log as they come, as server-sent events',
     description: `The \`id\` of an event is the id of its row, \`data\` the row as JSON. \`Last-Event-ID\` goes on after a row. At most ${LIMITS.queryLogStreamRows} rows a second are sent; an event \`skipped\` has the \`count\` of others, or null where it is not known. A person may have ${LIMITS.queryLogStreamsPerCustomer} streams open; another is 429. When the server has no place left, the oldest stream of a person who has most is closed. The stream ends with its session or key.`,
-    tag: 'Query log',
-    auth: 'credential',
     query: STREAM_PARAMETERS,
     headers: ['Last-Event-ID'],
     responses: {
@@ -38,9 +33,8 @@ const QUERY_LOG_OPERATIONS = {
         schema: STREAM_SCHEMA,
       },
     },
-    errors: [400],
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 /** How long a browser waits before it connects again, milliseconds. The comment lets the answer begin at once. */
 const OPENING = 'retry: 3000\n\n';
@@ -48,15 +42,14 @@ const OPENING = 'retry: 3000\n\n';
 type Query = Readonly<Record<string, string>>;
 
 export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/query_logs', describe(QUERY_LOG_OPERATIONS.list), async (request, reply) => {
+  app.get('/query_logs', ROUTES.list, async (request, reply) => {
     const query = request.query as Query;
     const page = await pageQueryLog(deps, actorOf(request), query);
     const { limit, next_cursor: next } = page.meta;
-    if (next !== null)
-      reply.header('link', nextLink(deps, request, { ...query, limit: String(limit), cursor: next }));
+    linkNext(deps, request, reply, limit, next);
     return page;
   });
-  app.get('/query_logs/stream', describe(QUERY_LOG_OPERATIONS.stream), streamRoute(app, deps));
+  app.get('/query_logs/stream', ROUTES.stream, streamRoute(app, deps));
 }
 
 function streamRoute(app: FastifyInstance, deps: ApiDeps) {

@@ -5,18 +5,10 @@ import { AppError } from '../../base/errors.ts';
 import { createPlaces, type Places } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
-import { created, nextLink } from '../../http/answers.ts';
+import { created, linkNext } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';
-import { DELETED_FROM_DNS, describe, type Operation } from '../../http/openapi/operation.ts';
-import {
-  envelope,
-  ifMatch,
-  isNotModified,
-  jsonBody,
-  onlyIfNew,
-  pathId,
-  refuseParameters,
-} from '../../http/request.ts';
+import { DELETED_FROM_DNS, describeRoutes } from '../../http/openapi/operation.ts';
+import { envelope, ifMatch, isNotModified, jsonBody, onlyIfNew, pathId } from '../../http/request.ts';
 import {
   type Batches,
   jsonArrayStream,
@@ -52,21 +44,17 @@ import {
   withSentData,
 } from './shapes.ts';
 
-const tag = 'Records';
-const auth = 'credential';
 const ONE = {
   description: 'The record. Without `data` for an API key that lacks `read`',
   schema: SHOWN_RECORD_SCHEMA,
   headers: ['ETag'],
 } as const;
 
-const RECORD_OPERATIONS = {
+const ROUTES = describeRoutes('Records', 'credential', {
   list: {
     operationId: 'listRecords',
     summary: 'Lists records',
     description: `Ordered by namespace name, then by \`created_at\`. Without \`limit\` and \`cursor\` it is everything, streamed; with either it is a page, and \`Link\` with \`rel="next"\` leads to the next one. A person may read ${LIMITS.listingsPerCustomer} listings without \`limit\` and ${LIMITS.pagesPerCustomer} pages of more than ${LIMITS.listingPage} octets at once, in all organizations together; a page that is smaller is never refused for this. When the server has no place left, the one who reads most gives way first. The server closes the connection of a reader that takes nothing for ${LIMITS.listingIdleMs / 1000} s: such an array has no closing bracket.`,
-    tag,
-    auth,
     query: LISTING_PARAMETERS,
     responses: {
       200: {
@@ -81,7 +69,7 @@ const RECORD_OPERATIONS = {
     summary: 'Exports the records of a namespace as JSON lines',
     description: `One record a line, in the form that \`uqrp import\` and a bulk write take. It counts as a listing without \`limit\`. The answer is chunked: one that was cut off ends without the last chunk, which HTTP clients report as an error. A whole one has the trailer \`X-Record-Count\` with the number of lines.`,
     tag: 'Namespaces',
-    auth,
+    query: {},
     responses: {
       200: {
         description: 'JSON lines of `ExportedRecord`',
@@ -94,8 +82,6 @@ const RECORD_OPERATIONS = {
   get: {
     operationId: 'getRecord',
     summary: 'Reads a record',
-    tag,
-    auth,
     headers: ['If-None-Match'],
     responses: {
       200: { description: 'The record', schema: RECORD_SCHEMA, headers: ['ETag'] },
@@ -107,8 +93,6 @@ const RECORD_OPERATIONS = {
     summary: 'Creates a record',
     description:
       'The namespace must exist and be yours. A key that is taken is 422 `Key has already been taken`, or 412 with `If-None-Match: *`.',
-    tag,
-    auth,
     headers: ['Idempotency-Key', 'If-None-Match'],
     request: enveloped('record', NEW_RECORD.schema),
     responses: { 201: { ...ONE, headers: ['Location', 'ETag', 'X-Service-Seq'] } },
@@ -119,8 +103,6 @@ const RECORD_OPERATIONS = {
     summary: 'Writes and deletes up to 500 records in one unit',
     description:
       'All of them or none, and one write against the limits. A key that exists is replaced as a whole. Faults name their place: `records[3].data is not strict Base64`.',
-    tag,
-    auth,
     headers: ['Idempotency-Key'],
     request: BULK.schema,
     bodyLimit: LIMITS.bulkBody,
@@ -136,8 +118,6 @@ const RECORD_OPERATIONS = {
     operationId: 'updateRecord',
     summary: 'Changes a record',
     description: 'Only what is given changes. `updated_at` and `ETag` always advance.',
-    tag,
-    auth,
     headers: ['If-Match'],
     request: enveloped('record', RECORD_PATCH.schema),
     responses: { 200: { ...ONE, headers: ['ETag', 'X-Service-Seq'] } },
@@ -146,13 +126,11 @@ const RECORD_OPERATIONS = {
   delete: {
     operationId: 'deleteRecord',
     summary: 'Deletes a record for good',
-    tag,
-    auth,
     headers: ['If-Match'],
     responses: DELETED_FROM_DNS,
     errors: [412],
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const patience = { ms: LIMITS.placePatienceMs, clock: deps.clock };
@@ -163,7 +141,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const tick = oneTickEach();
   /** A whole listing ends with the credential that began it. A page is one batch, which was read under it. */
   const renewalOf = (request: FastifyRequest) => async () => (await request.renewActor()) !== null;
-  app.get('/records', describe(RECORD_OPERATIONS.list), async (request, reply) => {
+  app.get('/records', ROUTES.list, async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
     const { filter, page } = parseListing(query);
     const isHead = request.method === 'HEAD';
@@ -182,8 +160,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     if (page !== null) {
       await tick();
       const { batches, next, isSmall } = await pageRecords(deps, actor, filter, page);
-      if (next !== null)
-        reply.header('link', nextLink(deps, request, { ...query, limit: String(page.limit), cursor: next }));
+      linkNext(deps, request, reply, page.limit, next);
       if (isHead) return sendHead(reply);
       // Of a small page the system takes all that is left: it holds nothing of ours while its client does not read.
       const reader = isSmall ? WITHOUT_PLACE : enter(pages, request, reply);
@@ -193,8 +170,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     if (isHead) return sendHead(reply);
     return send(streamRecords(deps, actor, filter), LIMITS.listingMs, enter(listings, request, reply));
   });
-  app.get('/namespaces/:id/export', describe(RECORD_OPERATIONS.export), async (request, reply) => {
-    refuseParameters(request);
+  app.get('/namespaces/:id/export', ROUTES.export, async (request, reply) => {
     const actor = actorOf(request);
     const { name } = await getNamespace(deps, actor, namespaceId(request));
     const isHead = request.method === 'HEAD';
@@ -210,12 +186,12 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
       jsonLinesStream(batches, reply.raw, { ...times, timers, tick, mayGoOn: renewalOf(request), reader }),
     );
   });
-  app.get('/records/:id', describe(RECORD_OPERATIONS.get), async (request, reply) => {
+  app.get('/records/:id', ROUTES.get, async (request, reply) => {
     const record = await getRecord(deps, actorOf(request), recordId(request));
     tagged(reply, record);
     return isNotModified(request, tagOf(record)) ? reply.code(304).send() : record;
   });
-  app.post('/records', describe(RECORD_OPERATIONS.create), async (request, reply) => {
+  app.post('/records', ROUTES.create, async (request, reply) => {
     const options = { onlyIfNew: onlyIfNew(request) };
     const body = envelope(request, 'record');
     const stored = await runOnce(deps, request, reply, (unit) =>
@@ -224,26 +200,25 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     const record = withSentData(actorOf(request), stored, body);
     return created(deps, request, tagged(reply, record), record);
   });
-  app.post('/records/bulk', describe(RECORD_OPERATIONS.bulk), (request, reply) =>
+  app.post('/records/bulk', ROUTES.bulk, (request, reply) =>
     runOnce(deps, request, reply, (unit) =>
       writeBulk({ ...deps, unit }, actorOf(request), jsonBody(request)),
     ),
   );
-  app.patch('/records/:id', describe(RECORD_OPERATIONS.update), async (request, reply) => {
+  app.patch('/records/:id', ROUTES.update, async (request, reply) => {
     const condition = ifMatch(request);
     const body = envelope(request, 'record');
     const unit = unitOf(deps, request, reply);
     const record = await patchRecord({ ...deps, unit }, actorOf(request), recordId(request), body, condition);
     return tagged(reply, record).send(record);
   });
-  app.delete('/records/:id', describe(RECORD_OPERATIONS.delete), async (request, reply) => {
+  app.delete('/records/:id', ROUTES.delete, async (request, reply) => {
     await deleteRecord(
       { ...deps, unit: unitOf(deps, request, reply) },
       actorOf(request),
       recordId(request),
       ifMatch(request),
     );
-    return reply.code(204).send();
   });
 }
 

@@ -34,7 +34,6 @@ import {
   parseBulk,
   parseNewRecord,
   parseRecordPatch,
-  type RecordResource,
   recordResource,
   recordTag,
   type ShownRecord,
@@ -107,11 +106,7 @@ async function replaceExpired(
 }
 
 /** @throws AppError 404, or 403 for a namespace outside the key's allowlist */
-export async function getRecord(
-  deps: HasStore & HasClock,
-  actor: Actor,
-  id: string,
-): Promise<RecordResource> {
+export async function getRecord(deps: HasStore & HasClock, actor: Actor, id: string) {
   const row = await authorizeRecord(deps, actor, id);
   return recordResource(row, row.namespace);
 }
@@ -189,19 +184,8 @@ async function authorizeRecord(
 }
 
 function newRow(record: NewRecord, id: string, namespaceId: string, now: number): RecordsTable {
-  return {
-    id,
-    namespace_id: namespaceId,
-    key: record.key,
-    resource: record.resource,
-    version: record.version,
-    data: record.data,
-    content_type: record.contentType,
-    ttl_seconds: record.ttlSeconds,
-    expires_at: record.expiresAt,
-    created_at: now,
-    updated_at: now,
-  };
+  const { namespace: _, ...columns } = record;
+  return { id, namespace_id: namespaceId, ...columns, created_at: now, updated_at: now };
 }
 
 function recordCap(actor: Actor): number {

@@ -20,19 +20,7 @@ import { base64, type NewChange } from '../../store/log/change-log.ts';
 import type { RecordPatch } from '../../store/records/records.ts';
 import type { RecordsTable } from '../../store/schema.ts';
 
-export interface RecordResource {
-  readonly id: string;
-  readonly key: string;
-  readonly resource: string;
-  readonly namespace: string;
-  readonly version: string;
-  readonly data: string;
-  readonly content_type: string;
-  readonly ttl_seconds: number;
-  readonly expires_at: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
+export type RecordResource = ReturnType<typeof recordResource>;
 
 const BARE_RECORD = {
   id: UUID,
@@ -61,7 +49,7 @@ export const SHOWN_RECORD_SCHEMA = resourceSchema<ShownRecord>(
   { data: true },
 );
 
-export function recordResource(row: RecordsTable, namespace: string): RecordResource {
+export function recordResource(row: RecordsTable, namespace: string) {
   return {
     id: row.id,
     key: row.key,
@@ -130,14 +118,8 @@ export function deletedChange(
   return { type: 'record.deleted', owner, cause, key, namespace };
 }
 
-/** A new record, with every check that needs no database done. */
-export interface NewRecord extends RecordKey {
-  readonly data: Buffer;
-  readonly contentType: string;
-  readonly ttlSeconds: number;
-  /** Milliseconds since the epoch; null: never. */
-  readonly expiresAt: number | null;
-}
+/** A new record, with every check that needs no database done: columns of its row, and its namespace. */
+export type NewRecord = ReturnType<typeof newRecord>;
 
 const CONTENT_TYPE_DEFAULT = 'application/octet-stream';
 
@@ -282,13 +264,13 @@ function readNewRecord(body: unknown, context: RecordContext, faults: Faults, at
   return values && newRecord(values);
 }
 
-function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>): NewRecord {
+function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>) {
   return {
     ...values.key,
     data: values.data,
-    contentType: values.content_type ?? CONTENT_TYPE_DEFAULT,
-    ttlSeconds: values.ttl_seconds ?? LIMITS.ttlSecondsDefault,
-    expiresAt: values.expires_in ?? values.expires_at ?? null,
+    content_type: values.content_type ?? CONTENT_TYPE_DEFAULT,
+    ttl_seconds: values.ttl_seconds ?? LIMITS.ttlSecondsDefault,
+    expires_at: values.expires_in ?? values.expires_at ?? null,
   };
 }
 

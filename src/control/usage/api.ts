@@ -1,44 +1,37 @@
 import type { FastifyInstance } from 'fastify';
 import { actorOf } from '../../http/guard.ts';
 import type { Limiter } from '../../http/limiter.ts';
-import { describe, type Operation } from '../../http/openapi/operation.ts';
-import { refuseParameters } from '../../http/request.ts';
+import { describeRoutes } from '../../http/openapi/operation.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { PROPAGATION_PARAMETERS, PROPAGATION_SCHEMA, readPropagation } from './propagation.ts';
 import { readUsage, USAGE_SCHEMA, type WritesResource } from './rules.ts';
 
-const USAGE_OPERATIONS = {
+const ROUTES = describeRoutes('Usage', 'credential', {
   get: {
     operationId: 'getUsage',
     summary: 'Reads what is used, and the private reads of this month',
     description:
       'An API key with `scopes.namespaces` sees only what it reaches. `soft_cap_state` is there where the operator has switched billing on. Nothing is refused by these counts.',
-    tag: 'Usage',
-    auth: 'credential',
+    query: {},
     responses: { 200: { description: 'The usage', schema: USAGE_SCHEMA } },
-    errors: [400],
   },
   propagation: {
     operationId: 'getPropagation',
     summary: 'Tells which DNS nodes have applied a write',
     description:
       'A node of another process tells how far it is every five seconds; the node in this process is always known. `ms` is known for that one.',
-    tag: 'Usage',
-    auth: 'credential',
     query: PROPAGATION_PARAMETERS,
     responses: { 200: { description: 'Every node', schema: PROPAGATION_SCHEMA } },
-    errors: [400],
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function usageRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/usage', describe(USAGE_OPERATIONS.get), async (request) => {
-    refuseParameters(request);
+  app.get('/usage', ROUTES.get, async (request) => {
     const actor = actorOf(request);
     return readUsage(deps, actor, await writesOf(deps.limiter, actor.customerId));
   });
-  app.get('/propagation', describe(USAGE_OPERATIONS.propagation), (request) =>
+  app.get('/propagation', ROUTES.propagation, (request) =>
     readPropagation(deps, actorOf(request), request.query as QueryParameters),
   );
 }

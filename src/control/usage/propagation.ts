@@ -1,10 +1,8 @@
-/** Where a write stands in the feed, as its customer carries it: the value of `X-Service-Seq`. */
-
-import type { SecretEncryption } from '../../base/secret-encryption.ts';
 import type { Actor } from '../../http/actor.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, resourceSchema } from '../../protocol/input/schema.ts';
 import type { HasStore } from '../deps.ts';
+import type { Positions } from '../unit.ts';
 
 /** How far one node is. */
 export interface NodeProgress {
@@ -24,22 +22,12 @@ export interface HasNodes {
   readonly positions: Positions;
 }
 
-interface NodeResource {
-  readonly name: string;
-  readonly applied: boolean;
-  readonly ms: number | null;
-  readonly late: boolean;
-}
-
-interface PropagationResource {
-  readonly applied: boolean;
-  readonly nodes: readonly NodeResource[];
-}
+type PropagationResource = Awaited<ReturnType<typeof readPropagation>>;
 
 export const PROPAGATION_SCHEMA = resourceSchema<PropagationResource>('Propagation', {
   applied: { type: 'boolean', description: 'Whether every node that is not late has the write' },
   nodes: arrayOf(
-    resourceSchema<NodeResource>('NodePropagation', {
+    resourceSchema<PropagationResource['nodes'][number]>('NodePropagation', {
       name: { type: 'string', examples: ['fra1'] },
       applied: { type: 'boolean', description: 'Whether its answers show the write' },
       ms: {
@@ -67,13 +55,13 @@ export async function readPropagation(
   { store, nodes, positions }: HasStore & HasNodes,
   { customerId }: Actor,
   query: QueryParameters,
-): Promise<PropagationResource> {
+) {
   const { seq: text } = readParameters(query, Object.keys(PROPAGATION_PARAMETERS));
   if (text === undefined) throw badParameter('seq', 'is required');
   const position = positions.read(customerId, text);
   if (position === null) throw badParameter('seq', 'is not a value of X-Service-Seq of this account');
   const { epoch } = await store.changes.bounds();
-  const all = nodes().map((node): NodeResource => {
+  const all = nodes().map((node) => {
     const applied = node.epoch === epoch && node.seq !== null && node.seq >= position.seq;
     const at = applied ? node.appliedAt(position.seq) : null;
     return {
@@ -85,38 +73,4 @@ export async function readPropagation(
   });
   const heard = all.filter(({ late }) => !late);
   return { applied: heard.length > 0 && heard.every(({ applied }) => applied), nodes: all };
-}
-
-interface Position {
-  /** Of the last change of the write. */
-  readonly seq: number;
-  /** When the write began, milliseconds since the epoch. */
-  readonly at: number;
-}
-
-export interface Positions {
-  /** Different at each call: numbers of changes would tell how much other customers write between two writes. */
-  text(customerId: string, position: Position): string;
-  /** Null: it is not a position of this customer. */
-  read(customerId: string, text: string): Position | null;
-}
-
-/** Letters of the longest position, and more than any has. */
-const TEXT_MAX = 128;
-
-export function openPositions(encryption: SecretEncryption): Positions {
-  return {
-    text(customerId, { seq, at }) {
-      return Buffer.from(encryption.encrypt(customerId, `${seq} ${at}`)).toString('base64url');
-    },
-    read(customerId, text) {
-      if (text.length > TEXT_MAX) return null;
-      try {
-        const [seq = '', at = ''] = encryption.decrypt(customerId, Buffer.from(text, 'base64url')).split(' ');
-        return { seq: Number(seq), at: Number(at) };
-      } catch {
-        return null;
-      }
-    },
-  };
 }

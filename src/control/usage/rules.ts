@@ -1,5 +1,5 @@
 import { formatTime } from '../../base/text/time.ts';
-import { TIERS, type Tier } from '../../base/tiers.ts';
+import { TIERS } from '../../base/tiers.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { countApiKeys } from '../../store/tables/api-keys.ts';
@@ -69,28 +69,9 @@ interface Span {
   readonly until: string;
 }
 
-interface MeteredResource extends Span {
-  /** Counts are for display: nodes count without a guarantee, and nothing is refused or priced by them. */
-  readonly estimated: true;
-  readonly total_authenticated_queries: number;
-  readonly by_namespace: readonly { readonly name: string; readonly count: number }[];
-  readonly tier: Tier;
-  readonly tier_allowance: number;
-  /** Only with UQRP_BILLING. */
-  readonly soft_cap_state?: SoftCapState;
-}
+type MeteredResource = UsageResource['metered'];
 
-interface UsageResource {
-  readonly tier: Tier;
-  readonly period: Span;
-  readonly records: Limited;
-  readonly namespaces: Used;
-  readonly api_keys: Used;
-  readonly webhooks: Limited;
-  /** Null: writes are not limited in number (UQRP_REST_RATE). */
-  readonly writes: WritesResource | null;
-  readonly metered: MeteredResource;
-}
+type UsageResource = Awaited<ReturnType<typeof readUsage>>;
 
 const TIER = { type: 'string', enum: Object.keys(TIERS) } as const;
 const USED = resourceSchema<Used>('Used', { used: COUNT });
@@ -155,7 +136,7 @@ export async function readUsage(
   { store, clock, billing }: HasStore & HasClock & HasBilling,
   actor: Actor,
   writes: WritesResource | null,
-): Promise<UsageResource> {
+) {
   const { customerId, tier } = actor;
   const now = clock();
   const period = monthOf(now);
@@ -177,7 +158,7 @@ export async function readUsage(
     writes,
     metered: {
       ...spanOf({ since: period.since, until: now }),
-      estimated: true,
+      estimated: true as const,
       total_authenticated_queries: total,
       by_namespace,
       tier,
@@ -187,15 +168,13 @@ export async function readUsage(
   };
 }
 
-type Metered = Pick<MeteredResource, 'by_namespace'> & { readonly total: number };
-
 /** Reads of deleted namespaces count for credentials that reach all namespaces. */
 async function readMetered(
   { store }: HasStore,
   actor: Actor,
   namespaces: readonly NamespaceRow[],
   period: Period,
-): Promise<Metered> {
+) {
   const ids = namespaces.map(({ id }) => id);
   const sums = await sumUsage(store.read, ids, period);
   const deleted = actor.namespaces === null ? await sumDeletedUsage(store.read, actor.customerId, period) : 0;

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
-import { created, nextLink } from '../../http/answers.ts';
+import { created, linkNext } from '../../http/answers.ts';
 import { actorOf, take } from '../../http/guard.ts';
-import { createdResponse, DELETED, describe, type Operation } from '../../http/openapi/operation.ts';
-import { envelope, pathId, refuseFields, refuseParameters } from '../../http/request.ts';
+import { createdResponse, DELETED, describeRoutes } from '../../http/openapi/operation.ts';
+import { envelope, pathId } from '../../http/request.ts';
 import { arrayOf, resourceSchema } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
@@ -29,36 +29,28 @@ import {
   WEBHOOK_WITH_SECRETS_SCHEMA,
 } from './shapes.ts';
 
-const tag = 'Webhooks';
-const auth = 'credential';
 const ONE_DELIVERY = resourceSchema<{ readonly delivery: DeliveryResource }>('DeliveryResult', {
   delivery: DELIVERY_SCHEMA,
 });
 
-const WEBHOOK_OPERATIONS = {
+const ROUTES = describeRoutes('Webhooks', 'credential', {
   list: {
     operationId: 'listWebhooks',
     summary: 'Lists webhooks, oldest first',
-    tag,
-    auth,
+    query: {},
     responses: {
       200: { description: 'The webhooks that the credential may manage', schema: arrayOf(WEBHOOK_SCHEMA) },
     },
-    errors: [400],
   },
   events: {
     operationId: 'listWebhookEvents',
     summary: 'Lists the events to subscribe to',
-    tag,
-    auth,
+    query: {},
     responses: { 200: { description: 'The events', schema: EVENT_CATALOGUE_SCHEMA } },
-    errors: [400],
   },
   get: {
     operationId: 'getWebhook',
     summary: 'Reads a webhook',
-    tag,
-    auth,
     responses: { 200: { description: 'The webhook, without its secrets', schema: WEBHOOK_SCHEMA } },
   },
   create: {
@@ -66,8 +58,6 @@ const WEBHOOK_OPERATIONS = {
     summary: 'Creates a webhook',
     description:
       'Needs a paid tier. The URL is checked now, and again before every attempt. The secrets are in this answer only.',
-    tag,
-    auth,
     headers: ['Idempotency-Key'],
     request: enveloped('webhook', NEW_WEBHOOK.schema),
     responses: createdResponse(WEBHOOK_WITH_SECRETS_SCHEMA, 'The webhook with both secrets'),
@@ -77,24 +67,18 @@ const WEBHOOK_OPERATIONS = {
     summary: 'Changes a webhook',
     description:
       'Only what is given changes. Waiting deliveries of events and namespaces that it takes away end as `failed` with `webhook_disabled`. `enabled: false` ends all waiting deliveries; `enabled: true` starts with later events and `failure_count` 0.',
-    tag,
-    auth,
     request: enveloped('webhook', WEBHOOK_PATCH.schema),
     responses: { 200: { description: 'The webhook', schema: WEBHOOK_SCHEMA } },
   },
   delete: {
     operationId: 'deleteWebhook',
     summary: 'Deletes a webhook with its history',
-    tag,
-    auth,
     responses: DELETED,
   },
   regenerateSecret: {
     operationId: 'regenerateWebhookSecret',
     summary: 'Replaces both secrets',
     description: `The old ones are invalid at once, for waiting deliveries too. At most ${LIMITS.webhookSecretsPerHour} an hour for each webhook.`,
-    tag,
-    auth,
     headers: ['Idempotency-Key'],
     request: 'empty',
     responses: {
@@ -105,8 +89,6 @@ const WEBHOOK_OPERATIONS = {
     operationId: 'testWebhook',
     summary: 'Sends a test delivery now',
     description: `Also to a disabled webhook. The answer is 200 whatever the endpoint answered. At most ${LIMITS.webhookTestsPerMinute} a minute for each webhook.`,
-    tag,
-    auth,
     headers: ['Idempotency-Key'],
     request: 'empty',
     responses: { 200: { description: 'The result', schema: ONE_DELIVERY } },
@@ -114,8 +96,6 @@ const WEBHOOK_OPERATIONS = {
   deliveries: {
     operationId: 'listWebhookDeliveries',
     summary: 'Lists deliveries of the last 7 days, newest first',
-    tag,
-    auth,
     query: DELIVERY_PARAMETERS,
     responses: {
       200: { description: 'A page of deliveries', schema: DELIVERY_PAGE_SCHEMA, headers: ['Link'] },
@@ -125,52 +105,35 @@ const WEBHOOK_OPERATIONS = {
     operationId: 'redeliverWebhookDelivery',
     summary: 'Makes a waiting delivery due now',
     description: 'A delivery that has ended is 422: what it sent is erased.',
-    tag,
-    auth,
     headers: ['Idempotency-Key'],
     request: 'empty',
     responses: { 200: { description: 'The delivery', schema: ONE_DELIVERY } },
   },
-} as const satisfies Readonly<Record<string, Operation>>;
+});
 
 export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/webhooks', describe(WEBHOOK_OPERATIONS.list), async (request) => {
-    refuseParameters(request);
-    return listAuthorized(deps, actorOf(request));
-  });
-  app.get('/webhooks/events', describe(WEBHOOK_OPERATIONS.events), async (request) => {
-    refuseParameters(request);
-    return EVENT_CATALOGUE;
-  });
-  app.get('/webhooks/:id', describe(WEBHOOK_OPERATIONS.get), (request) =>
-    getWebhook(deps, actorOf(request), webhookId(request)),
-  );
-  app.post('/webhooks', describe(WEBHOOK_OPERATIONS.create), async (request, reply) => {
+  app.get('/webhooks', ROUTES.list, (request) => listAuthorized(deps, actorOf(request)));
+  app.get('/webhooks/events', ROUTES.events, async () => EVENT_CATALOGUE);
+  app.get('/webhooks/:id', ROUTES.get, (request) => getWebhook(deps, actorOf(request), webhookId(request)));
+  app.post('/webhooks', ROUTES.create, async (request, reply) => {
     const webhook = await runOnce(deps, request, reply, (unit) =>
       createWebhook({ ...deps, unit }, actorOf(request), envelope(request, 'webhook')),
     );
     return created(deps, request, reply, webhook);
   });
-  app.patch('/webhooks/:id', describe(WEBHOOK_OPERATIONS.update), (request) =>
+  app.patch('/webhooks/:id', ROUTES.update, (request) =>
     patchWebhook(deps, actorOf(request), webhookId(request), envelope(request, 'webhook')),
   );
-  app.delete('/webhooks/:id', describe(WEBHOOK_OPERATIONS.delete), async (request, reply) => {
-    await deleteWebhook(deps, actorOf(request), webhookId(request));
-    return reply.code(204).send();
-  });
-  app.post(
-    '/webhooks/:id/regenerate_secret',
-    describe(WEBHOOK_OPERATIONS.regenerateSecret),
-    async (request, reply) => {
-      refuseFields(request);
-      return runOnce(deps, request, reply, async (unit) => {
-        await takeForWebhook(deps, request, 'webhookSecrets');
-        return regenerateSecrets({ ...deps, unit }, actorOf(request), webhookId(request));
-      });
-    },
+  app.delete('/webhooks/:id', ROUTES.delete, (request) =>
+    deleteWebhook(deps, actorOf(request), webhookId(request)),
   );
-  app.post('/webhooks/:id/test', describe(WEBHOOK_OPERATIONS.test), async (request, reply) => {
-    refuseFields(request);
+  app.post('/webhooks/:id/regenerate_secret', ROUTES.regenerateSecret, async (request, reply) => {
+    return runOnce(deps, request, reply, async (unit) => {
+      await takeForWebhook(deps, request, 'webhookSecrets');
+      return regenerateSecrets({ ...deps, unit }, actorOf(request), webhookId(request));
+    });
+  });
+  app.post('/webhooks/:id/test', ROUTES.test, async (request, reply) => {
     const delivery = await runOnce(deps, request, reply, async (unit) => {
       await takeForWebhook(deps, request, 'webhookTests');
       return sendTest({ ...deps, unit }, actorOf(request), webhookId(request));
@@ -181,26 +144,20 @@ export function webhookRoutes(app: FastifyInstance, deps: ApiDeps): void {
 }
 
 function deliveryRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  app.get('/webhooks/:id/deliveries', describe(WEBHOOK_OPERATIONS.deliveries), async (request, reply) => {
+  app.get('/webhooks/:id/deliveries', ROUTES.deliveries, async (request, reply) => {
     const query = request.query as Readonly<Record<string, string>>;
     const page = await pageDeliveries(deps, actorOf(request), webhookId(request), query);
     const { limit, next_cursor: next } = page.meta;
-    if (next !== null)
-      reply.header('link', nextLink(deps, request, { ...query, limit: String(limit), cursor: next }));
+    linkNext(deps, request, reply, limit, next);
     return page;
   });
-  app.post(
-    '/webhooks/:id/deliveries/:delivery_id/redeliver',
-    describe(WEBHOOK_OPERATIONS.redeliver),
-    async (request, reply) => {
-      refuseFields(request);
-      const deliveryId = pathId(request, 'delivery_id', 'Delivery');
-      const delivery = await runOnce(deps, request, reply, (unit) =>
-        redeliver({ ...deps, unit }, actorOf(request), webhookId(request), deliveryId),
-      );
-      return { delivery };
-    },
-  );
+  app.post('/webhooks/:id/deliveries/:delivery_id/redeliver', ROUTES.redeliver, async (request, reply) => {
+    const deliveryId = pathId(request, 'delivery_id', 'Delivery');
+    const delivery = await runOnce(deps, request, reply, (unit) =>
+      redeliver({ ...deps, unit }, actorOf(request), webhookId(request), deliveryId),
+    );
+    return { delivery };
+  });
 }
 
 function webhookId(request: FastifyRequest): string {

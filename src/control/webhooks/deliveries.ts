@@ -6,7 +6,13 @@ import {
   decodeListingCursor,
   encodeListingCursor,
 } from '../../protocol/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+import {
+  badParameter,
+  limitParameter,
+  type QueryParameters,
+  readLimit,
+  readParameters,
+} from '../../protocol/input/query-parameters.ts';
 import { arrayOf, resourceSchema } from '../../protocol/input/schema.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../../protocol/webhooks.ts';
 import {
@@ -36,10 +42,7 @@ interface DeliveryListing {
 
 export const DELIVERY_PARAMETERS = {
   status: { schema: { enum: DELIVERY_STATUSES }, description: 'Only those' },
-  limit: {
-    schema: { type: 'integer', minimum: 1, maximum: LIMITS.pageMax, default: PAGE_DEFAULT },
-    description: 'Deliveries of a page',
-  },
+  limit: limitParameter('Deliveries', PAGE_DEFAULT, LIMITS.pageMax),
   cursor: {
     schema: CURSOR_SCHEMA,
     description: 'The page after, from `meta.next_cursor`. Valid for the same webhook and status only',
@@ -53,8 +56,7 @@ function parseDeliveryListing(query: QueryParameters, webhookId: string): Delive
   const { status: statusText, limit: limitText, cursor } = readParameters(query, PARAMETERS);
   const status = statusText === undefined ? null : statusOf(statusText);
   if (status === undefined) throw badParameter('status', `is not one of ${DELIVERY_STATUSES.join(', ')}`);
-  const limit = limitText === undefined ? PAGE_DEFAULT : pageLimit(limitText);
-  if (limit === null) throw badParameter('limit', `is not a number from 1 to ${LIMITS.pageMax}`);
+  const limit = readLimit(limitText, PAGE_DEFAULT, LIMITS.pageMax);
   const after = cursor === undefined ? null : decodePosition(cursor, webhookId, status);
   if (cursor !== undefined && after === null) throw badParameter('cursor', 'is not a cursor of this listing');
   return { status, limit, after };
@@ -83,20 +85,7 @@ function statusOf(text: string): DeliveryStatus | undefined {
   return DELIVERY_STATUSES.find((status) => status === text.toLowerCase());
 }
 
-function pageLimit(text: string): number | null {
-  const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
-  return limit >= 1 && limit <= LIMITS.pageMax ? limit : null;
-}
-
-interface DeliveryPage {
-  readonly deliveries: readonly DeliveryResource[];
-  readonly meta: {
-    readonly limit: number;
-    /** Null on the last page. */
-    readonly next_cursor: string | null;
-    readonly has_more: boolean;
-  };
-}
+type DeliveryPage = Awaited<ReturnType<typeof pageDeliveries>>;
 
 export const DELIVERY_PAGE_SCHEMA = resourceSchema<DeliveryPage>('DeliveryPage', {
   deliveries: arrayOf(DELIVERY_SCHEMA),
@@ -113,7 +102,7 @@ export async function pageDeliveries(
   actor: Actor,
   webhookId: string,
   query: Readonly<Record<string, unknown>>,
-): Promise<DeliveryPage> {
+) {
   await findAuthorized(deps, actor, webhookId);
   const { status, limit, after } = parseDeliveryListing(query, webhookId);
   const rows = await listDeliveries(deps.store.read, webhookId, status, after, limit + 1);

@@ -10,18 +10,9 @@ interface PoolLimits {
   readonly perCustomer: Readonly<Record<PoolName, number>>;
 }
 
-export interface WorkerPools {
-  busy(): number;
-  free(pool: PoolName): number;
-  busyFor(customerId: string, pool: PoolName): number;
-  customers(pool: PoolName): Iterable<string>;
-  occupy(customerId: string, pool: PoolName): void;
-  release(customerId: string, pool: PoolName): void;
-  /** Workers that one customer may have while `waiting` customers wait. In the general pool: an equal part. */
-  share(pool: PoolName, waiting: number): number;
-}
+export type WorkerPools = ReturnType<typeof createWorkerPools>;
 
-export function createWorkerPools({ workers, reserved, perCustomer }: PoolLimits): WorkerPools {
+export function createWorkerPools({ workers, reserved, perCustomer }: PoolLimits) {
   const size: Readonly<Record<PoolName, number>> = { general: workers - reserved, reserve: reserved };
   const counts = { general: new Map<string, number>(), reserve: new Map<string, number>() };
   const busy = { general: 0, reserve: 0 };
@@ -35,12 +26,13 @@ export function createWorkerPools({ workers, reserved, perCustomer }: PoolLimits
 
   return {
     busy: () => busy.general + busy.reserve,
-    free: (pool) => size[pool] - busy[pool],
-    busyFor: (customerId, pool) => counts[pool].get(customerId) ?? 0,
-    customers: (pool) => counts[pool].keys(),
-    occupy: (customerId, pool) => add(customerId, pool, 1),
-    release: (customerId, pool) => add(customerId, pool, -1),
-    share(pool, waiting) {
+    free: (pool: PoolName) => size[pool] - busy[pool],
+    busyFor: (customerId: string, pool: PoolName) => counts[pool].get(customerId) ?? 0,
+    customers: (pool: PoolName) => counts[pool].keys(),
+    occupy: (customerId: string, pool: PoolName) => add(customerId, pool, 1),
+    release: (customerId: string, pool: PoolName) => add(customerId, pool, -1),
+    /** Workers that one customer may have while `waiting` customers wait. In the general pool: an equal part. */
+    share(pool: PoolName, waiting: number): number {
       if (pool === 'reserve') return perCustomer.reserve;
       return Math.min(perCustomer.general, Math.ceil(size.general / Math.max(1, waiting)));
     },

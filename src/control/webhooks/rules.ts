@@ -36,7 +36,6 @@ import {
   type SendAttempt,
 } from './send-attempt.ts';
 import {
-  type DeliveryResource,
   deliveryResource,
   findAuthorized,
   lockAuthorized,
@@ -286,11 +285,7 @@ const ATTEMPTS_MAX = 3;
  * @throws AppError 404, 403; 422 for a tier without webhooks, or when the URL is no longer allowed
  * @throws AttemptInterruptedError when the outbound thread ended `ATTEMPTS_MAX` times: a fault of this server, status 500
  */
-export async function sendTest(
-  deps: Omit<WebhookDeps, 'random'> & HasUnit,
-  actor: Actor,
-  id: string,
-): Promise<DeliveryResource> {
+export async function sendTest(deps: Omit<WebhookDeps, 'random'> & HasUnit, actor: Actor, id: string) {
   const webhook = await findAuthorized(deps, actor, id);
   requireWebhooks(actor);
   const urlFault = await deps.checkUrl(webhook.url);

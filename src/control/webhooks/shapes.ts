@@ -18,9 +18,6 @@ import { folded, isLabel } from '../../protocol/names/labels.ts';
 import {
   DELIVERY_ERRORS,
   DELIVERY_STATUSES,
-  type DeliveryError,
-  type DeliveryEvent,
-  type DeliveryStatus,
   isWebhookEvent,
   WEBHOOK_EVENTS,
   type WebhookEvent,
@@ -31,19 +28,7 @@ import { findWebhook, lockWebhook, type WebhookRow } from '../../store/webhooks/
 import { MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
 import type { HasStore } from '../deps.ts';
 
-export interface WebhookResource {
-  readonly id: string;
-  readonly name: string;
-  readonly url: string;
-  readonly events: readonly WebhookEvent[];
-  readonly enabled: boolean;
-  readonly failure_count: number;
-  readonly last_triggered_at: string | null;
-  /** Empty: all namespaces of the customer. */
-  readonly scopes: { readonly namespaces: readonly string[] };
-  readonly created_at: string;
-  readonly created_by: Maker | null;
-}
+export type WebhookResource = ReturnType<typeof webhookResource>;
 
 /** Shown only in the response that creates them. 64 lower-case hexadecimal letters each. */
 export interface WebhookSecrets {
@@ -79,15 +64,12 @@ export const WEBHOOK_WITH_SECRETS_SCHEMA = resourceSchema<WebhookResource & Webh
   },
 );
 
-export function webhookResource(
-  row: WebhookRow,
-  makerOf: (id: string | null) => Maker | null,
-): WebhookResource {
+export function webhookResource(row: WebhookRow, makerOf: (id: string | null) => Maker | null) {
   return {
     id: row.id,
     name: row.name,
     url: row.url,
-    events: JSON.parse(row.events),
+    events: JSON.parse(row.events) as readonly WebhookEvent[],
     enabled: row.enabled === 1,
     failure_count: row.failure_count,
     last_triggered_at: formatTimeOrNull(row.last_triggered_at),
@@ -108,19 +90,7 @@ export function namespacesOf({ namespaces }: Pick<WebhookRow, 'namespaces'>): re
 }
 
 /** A delivery as the API shows it: without its body and without the response of the endpoint. */
-export interface DeliveryResource {
-  readonly id: string;
-  readonly event: DeliveryEvent;
-  readonly seq: number | null;
-  readonly status: DeliveryStatus;
-  readonly response_code: number | null;
-  readonly error: DeliveryError | null;
-  readonly attempts: number;
-  readonly duration_ms: number | null;
-  readonly created_at: string;
-  readonly last_attempt_at: string | null;
-  readonly next_attempt_at: string | null;
-}
+export type DeliveryResource = ReturnType<typeof deliveryResource>;
 
 export const DELIVERY_SCHEMA = resourceSchema<DeliveryResource>('Delivery', {
   id: UUID,
@@ -141,7 +111,7 @@ export const DELIVERY_SCHEMA = resourceSchema<DeliveryResource>('Delivery', {
   next_attempt_at: TIME_OR_NULL,
 });
 
-export function deliveryResource(row: DeliveryRow): DeliveryResource {
+export function deliveryResource(row: DeliveryRow) {
   return {
     id: row.id,
     event: row.event,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { it, describe as suite } from 'node:test';
+import { describe, it } from 'node:test';
 import Fastify from 'fastify';
 import { collectRoutes } from './document.ts';
-import { describe, type Operation } from './operation.ts';
+import { describeRoutes, type Operation } from './operation.ts';
 
 const operation: Operation = {
   operationId: 'getThing',
@@ -12,13 +12,13 @@ const operation: Operation = {
   responses: { 204: { description: 'Nothing' } },
 };
 
-suite('the routes of the API', () => {
+describe('the routes of the API', () => {
   it('are collected with their paths below the prefix, once for GET and HEAD', async () => {
     const app = Fastify();
     app.register(
       async (api) => {
         const routes = collectRoutes(api);
-        api.get('/things/:id', describe(operation), async () => null);
+        api.get('/things/:id', describeRoutes('Service', 'none', { get: operation }).get, async () => null);
         assert.deepEqual(routes, [{ method: 'GET', path: '/things/:id', operation }]);
       },
       { prefix: '/api/v1' },

@@ -21,7 +21,7 @@ export const TAGS = {
 export type Auth = 'credential' | 'session' | 'none';
 
 /** Refusals beside those that follow from `auth`, `request` and the path. */
-type Refusal = 400 | 401 | 403 | 404 | 412 | 422 | 429;
+type Refusal = 401 | 403 | 404 | 412 | 422;
 
 interface Parameter {
   readonly schema: Schema;
@@ -57,13 +57,16 @@ export interface Operation {
   readonly description?: string;
   readonly tag: keyof typeof TAGS;
   readonly auth: Auth;
+  /** Empty: any parameter is refused. Absent: parameters are not looked at. */
   readonly query?: Readonly<Record<string, Parameter>>;
   readonly headers?: readonly RequestHeader[];
   /** The body; `empty`: none, or an empty object. Absent: the operation reads no body. */
   readonly request?: ObjectSchema | 'empty';
   /** Octets of the longest body, where it is not the usual limit. */
   readonly bodyLimit?: number;
-  /** By status. */
+  /** It draws on no write budget. */
+  readonly unmetered?: boolean;
+  /** By status. The least one is that of a success. */
   readonly responses: Readonly<Record<number, ResponseDescription>>;
   readonly errors?: readonly Refusal[];
 }
@@ -71,6 +74,8 @@ export interface Operation {
 declare module 'fastify' {
   interface FastifyContextConfig {
     operation?: Operation;
+    /** Of a success. */
+    status?: number;
   }
 }
 
@@ -79,17 +84,34 @@ interface RouteDescription {
   readonly bodyLimit?: number;
 }
 
+type Shared = Pick<Operation, 'tag' | 'auth'>;
+
 /**
- * The options of a route. What they say is enforced (`auth`, `bodyLimit`) or checked by the tests of the API (the rest).
- * @example app.get('/me', describe(ACCOUNT_OPERATIONS.me), (request) => currentUser(deps, actorOf(request)))
+ * The options of the routes of a use case. What they say is enforced (`auth`, `bodyLimit`, the status of a success) or checked by the tests
+ * of the API (the rest).
+ * @param tag of the operations that name no other; so is `auth`
+ * @example app.get('/passkeys', ROUTES.list, (request) => listOwnPasskeys(deps, userOf(request)))
  */
-export function describe(operation: Operation): RouteDescription {
-  const { auth, bodyLimit } = operation;
+export function describeRoutes<K extends string>(
+  tag: Shared['tag'],
+  auth: Auth,
+  operations: Readonly<Record<K, Omit<Operation, keyof Shared> & Partial<Shared>>>,
+): Readonly<Record<K, RouteDescription>> {
+  const described = Object.entries<Omit<Operation, keyof Shared> & Partial<Shared>>(operations).map(
+    ([key, operation]) => [key, describe({ tag, auth, ...operation })],
+  );
+  return Object.fromEntries(described);
+}
+
+function describe(operation: Operation): RouteDescription {
+  const { auth, bodyLimit, unmetered, responses } = operation;
   return {
     config: {
       operation,
+      status: Math.min(...Object.keys(responses).map(Number)),
       ...(auth === 'session' && { session: true }),
       ...(auth === 'none' && { public: true }),
+      ...(unmetered === true && { unmetered }),
     },
     ...(bodyLimit !== undefined && { bodyLimit }),
   };

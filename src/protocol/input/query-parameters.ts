@@ -18,6 +18,22 @@ export function readParameters(
   return query as Readonly<Record<string, string>>;
 }
 
+/** Description of a parameter `limit`. @param rows such as `Datasets` */
+export function limitParameter(rows: string, fallback: number, max: number) {
+  return {
+    schema: { type: 'integer', minimum: 1, maximum: max, default: fallback },
+    description: `${rows} of a page`,
+  } as const;
+}
+
+/** @param text of the parameter `limit`. @throws AppError 400 */
+export function readLimit(text: string | undefined, fallback: number, max: number): number {
+  if (text === undefined) return fallback;
+  const limit = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= max) return limit;
+  throw badParameter('limit', `is not a number from 1 to ${max}`);
+}
+
 export function badParameter(name: string, what: string): AppError {
   return malformed(400, `${name} ${what}`);
 }

@@ -14,6 +14,24 @@ export function textOf(schema: Schema = {}): Reader<string> {
   return { schema: { type: 'string', ...schema }, read: (fields, name) => fields.text(name) };
 }
 
+/** A text of which `parse` makes the value. @param fault ends the message where it makes none */
+export function parsedOf<T>(
+  schema: Schema,
+  parse: (text: string) => T | null | undefined,
+  fault: string,
+): Reader<T> {
+  return {
+    schema,
+    read(fields, name) {
+      const text = fields.text(name);
+      if (text === undefined) return undefined;
+      const value = parse(text) ?? undefined;
+      if (value === undefined) fields.fault(name, fault);
+      return value;
+    },
+  };
+}
+
 /** In plain ranges, which Python's `re` and RE2 read too: they know neither `\p{Cc}` nor `\u2028`. */
 const ONE_LINE = '^[^\\x00-\\x1f\\x7f-\\x9f\u2028\u2029]+$';
 

@@ -14,7 +14,7 @@ import type { ApiDeps } from '../../../src/control/api-deps.ts';
 import type { HasUnit } from '../../../src/control/deps.ts';
 import type { InvitationMail } from '../../../src/control/organizations/invitations.ts';
 import { openChallenges } from '../../../src/control/passkeys/challenges.ts';
-import { openPositions } from '../../../src/control/usage/propagation.ts';
+import { openPositions } from '../../../src/control/unit.ts';
 import type { WebhookDeps } from '../../../src/control/webhooks/rules.ts';
 import type { AttemptRequest } from '../../../src/control/webhooks/send-attempt.ts';
 import { type Limiter, unlimited } from '../../../src/http/limiter.ts';
