@@ -6,7 +6,6 @@
  * `node bench/nodes.ts [sqlite|postgres] [nodes] [changes a second] [seconds] [units of work a second]`
  */
 import { fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +17,7 @@ import { startFollower } from '../src/feed/follower/follower.ts';
 import type { ViewRebuild, ViewWriter } from '../src/feed/ports/view-writer.ts';
 import { openBusSource } from '../src/feed/receive/bus-source.ts';
 import { verifier } from '../test/support/feed/batch/messages.ts';
-import { testKeys } from '../test/support/feed/bus/bus-source-world.ts';
+import { testKeys, testRpc } from '../test/support/feed/bus/bus-source-world.ts';
 import { type NatsServer, natsMissing, startNats } from '../test/support/feed/bus/nats-server.ts';
 import { postgresDatabase } from '../test/support/store/postgres.ts';
 import { cpuOf } from './lib/cpu.ts';
@@ -80,11 +79,10 @@ async function openNode(server: NatsServer, name: string): Promise<Node> {
     onError: (error) => process.stderr.write(`${String(error)}\n`),
   });
   const source = openBusSource({
-    node: name,
     bus,
+    rpc: testRpc(bus, name, Date.now),
     verifier,
     keys: () => testKeys,
-    random: (octets) => randomBytes(octets),
     clock: Date.now,
     onRepair: (_, changes) => {
       repairs += changes;

@@ -5,7 +5,7 @@
  *
  * Control runs in this process and gives pages from memory, faster than a database. Each node runs in a child process of its own.
  */
-import { randomBytes, randomFillSync } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import { createReadStream, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { FILE_FORMAT } from '../src/view/lmdb/file-format.ts';
 import { openLmdbReader } from '../src/view/reader.ts';
 import { openLmdbWriter } from '../src/view/writer.ts';
 import { verifier } from '../test/support/feed/batch/messages.ts';
-import { testKeys, testSecrets } from '../test/support/feed/bus/bus-source-world.ts';
+import { testEnd, testKeys, testRpc, testSecrets } from '../test/support/feed/bus/bus-source-world.ts';
 import { inState } from '../test/support/feed/bus/bus-suite.ts';
 import { startNats } from '../test/support/feed/bus/nats-server.ts';
 import { keyAt, manyRecords } from './lib/many-records.ts';
@@ -75,11 +75,10 @@ async function node(path: string, take: 'pages' | 'file'): Promise<void> {
   await inState(bus, 'connected');
   const keys = () => testKeys;
   const log = openBusSource({
-    node: take,
     bus,
+    rpc: testRpc(bus, take, Date.now),
     verifier,
     keys,
-    random: (octets) => randomBytes(octets),
     clock: Date.now,
   });
   const files = diskFiles(`${path}-incoming`);
@@ -160,7 +159,7 @@ else {
   process.env.BENCH_NATS = nats.address;
   const bus = openBus(nats.address, 'control', true);
   await inState(bus, 'connected');
-  const stop = startResponder({ source: store, bus, secrets: () => testSecrets, clock: Date.now });
+  const stop = startResponder({ source: store, end: testEnd(bus, Date.now) });
   try {
     await runViewSteps(import.meta.filename, [fromPages, fromSnapshot]);
   } finally {

@@ -54,8 +54,6 @@ export const EXCEPTIONS: readonly ModuleRow[] = [
       'feed/bus',
       'feed/nodes',
       'feed/ports',
-      'feed/rpc',
-      'feed/snapshots',
       'ops/config',
       'ops/telemetry',
       'services/geoip-files.ts',

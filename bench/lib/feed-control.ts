@@ -7,7 +7,7 @@ import type { ChangeBody } from '../../src/protocol/change.ts';
 import { appendChanges, type NewChange } from '../../src/store/log/change-log.ts';
 import { openStore } from '../../src/store/open.ts';
 import { verifier } from '../../test/support/feed/batch/messages.ts';
-import { freeLock, testSecrets, until } from '../../test/support/feed/bus/bus-source-world.ts';
+import { freeLock, testEnd, testSecrets, until } from '../../test/support/feed/bus/bus-source-world.ts';
 import { SMALL_STREAMS } from '../../test/support/feed/bus/nats-world.ts';
 import { upserted } from '../../test/support/view/view-changes.ts';
 
@@ -44,7 +44,7 @@ async function publish(): Promise<void> {
     if (event !== 'leading' && event !== 'stepped_back') report(`${event} ${String(error)}`);
   };
   const publisher = startPublisher({ ...common, lock: freeLock, verifier, onEvent });
-  const stopAnswers = startResponder(common);
+  const stopAnswers = startResponder({ source: store.changes, end: testEnd(bus, Date.now) });
   await until(() => publisher.status().seq !== null);
   stopFeed = async () => {
     stopAnswers();

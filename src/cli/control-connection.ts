@@ -4,8 +4,9 @@ import { createPublicKey, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../base/clock.ts';
-import { type Bus, BusError } from '../feed/bus/bus.ts';
-import { type FeedVerifier, feedVerifier } from '../feed/message/message.ts';
+import { BusError } from '../feed/bus/bus.ts';
+import { feedVerifier } from '../feed/message/keys.ts';
+import { controlIdentity, controlRpc, type Rpc, RpcError } from '../feed/message/rpc.ts';
 import {
   type ControlCredentials,
   CredentialsError,
@@ -14,8 +15,6 @@ import {
   serversOf,
 } from '../feed/ports/credentials.ts';
 import { FeedRefusedError } from '../feed/ports/refusal.ts';
-import { controlExchange, controlIdentity } from '../feed/rpc/control-identity.ts';
-import { type Exchange, ExchangeError } from '../feed/rpc/rpc.ts';
 import { readEnvironment } from '../ops/config/env.ts';
 import { FEED, feedServers } from '../ops/config/variables.ts';
 import { commandConfig } from './context.ts';
@@ -71,22 +70,15 @@ function readCredentials(path: string): ReturnType<typeof parseCredentials> {
 
 // A command's connection to the control processes of a feed, with control's credentials. It opens no database.
 
-interface ControlConnection {
-  readonly bus: Bus;
-  readonly verifier: FeedVerifier;
-  readonly exchange: Exchange;
-}
-
 const CONNECT_MS = 5_000;
 
 /** @throws InputError that says what cannot be reached, and what to do */
 export async function withControl<T>(
   { credentials, servers }: ControlSettings,
   clock: Clock,
-  run: (to: ControlConnection) => Promise<T>,
+  run: (rpc: Rpc) => Promise<T>,
 ): Promise<T> {
-  const identity = controlIdentity(credentials);
-  if (identity === null) throw new InputError('control\'s credentials have a damaged key in "seed"');
+  const identity = controlIdentity(credentials.sign);
   const { openNatsBus } = await import('../feed/bus/nats/nats-bus.ts');
   const connected = Promise.withResolvers<void>();
   let lastError: unknown = null;
@@ -105,8 +97,8 @@ export async function withControl<T>(
   try {
     await connected.promise;
     const verifier = feedVerifier(credentials.verify.map((pem) => createPublicKey(pem)));
-    const exchange = controlExchange(identity, { bus, verifier, random: randomBytes, clock });
-    return await run({ bus, verifier, exchange });
+    const rpc = controlRpc(identity, { bus, verifier, random: randomBytes, clock });
+    return await run(rpc);
   } catch (error) {
     throw reachFault(error, servers) ?? error;
   } finally {
@@ -122,7 +114,7 @@ function reachFault(error: unknown, servers: readonly string[]): InputError | nu
       `the answer was refused (${error.reason}): these credentials are not those of the control process that answered`,
     );
   }
-  if (error instanceof ExchangeError) return new InputError(`${error.message}: look at its log`);
+  if (error instanceof RpcError) return new InputError(`${error.message}: look at its log`);
   if (!(error instanceof BusError)) return null;
   const at = servers.join(', ');
   switch (error.reason) {

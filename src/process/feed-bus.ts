@@ -5,7 +5,7 @@ import { createReportLimits } from '../base/lifecycle/report-limits.ts';
 import type { Bus } from '../feed/bus/bus.ts';
 import { type NkeyKeys, nkeyKeys } from '../feed/bus/nats/nkey.ts';
 import type { StreamSizes } from '../feed/bus/nats/streams.ts';
-import { type FeedVerifier, feedVerifier } from '../feed/message/message.ts';
+import { type FeedVerifier, feedVerifier } from '../feed/message/keys.ts';
 import { serversOf } from '../feed/ports/credentials.ts';
 import { ConfigError } from '../ops/config/config.ts';
 import type { FeedSettings } from '../ops/config/feed-settings.ts';

@@ -26,7 +26,6 @@ describe('messages of the feed that are refused', () => {
     for (const { mend } of told) assert.ok((FEED_MENDS as readonly string[]).includes(mend));
     const mends = new Map(told.map(({ reason, mend }) => [reason, mend]));
     assert.match(mends.get('version')!, /upgrade this node/);
-    assert.match(mends.get('shard')!, /upgrade this node/);
     assert.match(mends.get('epoch')!, /database of control was exchanged/);
     assert.match(mends.get('key')!, /keys of the hour/);
     assert.match(mends.get('clock')!, /clocks/);

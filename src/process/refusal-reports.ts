@@ -10,7 +10,6 @@ const FOREIGN: FeedMend = 'see who can write to the broker, a message was damage
 
 const MENDS: Readonly<Partial<Record<FeedRefusal, FeedMend>>> = {
   version: 'upgrade this node to the release of control',
-  shard: 'upgrade this node to the release of control',
   signer: 'make new credentials for this node, they lack a key that signs the feed',
   epoch:
     'the database of control was exchanged, put the right one back or start this node with --accept-new-store',

@@ -12,7 +12,8 @@ import { openNatsBus } from '../feed/bus/nats/nats-bus.ts';
 import { startFollower } from '../feed/follower/follower.ts';
 import type { HourlyKey } from '../feed/keys/hourly-keys.ts';
 import type { BatchSecrets } from '../feed/message/batch.ts';
-import { feedKeyRing, feedSigner, feedVerifier } from '../feed/message/message.ts';
+import { feedKeyRing, feedSigner, feedVerifier } from '../feed/message/keys.ts';
+import { createRpc } from '../feed/message/rpc.ts';
 import { parseCredentials, serversOf } from '../feed/ports/credentials.ts';
 import { openBusSource } from '../feed/receive/bus-source.ts';
 import {
@@ -97,7 +98,16 @@ function run({
   const bus = openNatsBus({ ...serversOf(credentials), servers, streams: null, onError: () => {} });
   const files = diskFiles(join(directory, 'incoming'));
   const reader = createSnapshotReader({ bus, verifier, keys: ring, files });
-  const log = openBusSource({ node: credentials.name, bus, verifier, keys: ring, random, clock });
+  const rpc = createRpc({
+    bus,
+    name: credentials.name,
+    signing: { signer, random },
+    verifier,
+    presentKey: () => secrets().key,
+    ring,
+    clock,
+  });
+  const log = openBusSource({ bus, rpc, verifier, keys: ring, clock });
   const told = toldSource(log, () => tell({ type: 'building' }), clock);
   const source = snapshotSource({ source: told, reader, format: FILE_FORMAT, clock });
   const view = openLmdbWriter({ path: join(directory, 'view') });

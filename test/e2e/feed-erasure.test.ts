@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Bus } from '../../src/feed/bus/bus.ts';
 import { openNatsBus } from '../../src/feed/bus/nats/nats-bus.ts';
-import { type NodeKeyring, openNodeKeyring } from '../../src/feed/keys/node-keyring.ts';
+import { nkeyKeys } from '../../src/feed/bus/nats/nkey.ts';
+import { type NodeKeyring, openNodeKeyring } from '../../src/feed/keys/node-keys.ts';
 import { openBatch, readRows } from '../../src/feed/message/batch.ts';
-import { feedVerifier } from '../../src/feed/message/message.ts';
+import { feedKeyRing, feedVerifier } from '../../src/feed/message/keys.ts';
+import { createRpc } from '../../src/feed/message/rpc.ts';
 import { type FeedCredentials, parseCredentials, serversOf } from '../../src/feed/ports/credentials.ts';
 import { FeedRefusedError } from '../../src/feed/ports/refusal.ts';
 import { runCli } from '../support/command.ts';
@@ -216,11 +218,22 @@ async function thiefOf(
   credentials: FeedCredentials,
   opened: { stop(): Promise<void> }[],
 ): Promise<NodeKeyring> {
+  const bus = await connected(credentials, opened);
+  const verifier = verifierOf(credentials);
+  const rpc = createRpc({
+    bus,
+    name: credentials.name,
+    signing: { signer: nkeyKeys(credentials.seed)!.signer, random: randomBytes },
+    verifier,
+    presentKey: () => null,
+    ring: () => feedKeyRing([]),
+    clock: Date.now,
+  });
   const keyring = openNodeKeyring({
-    bus: await connected(credentials, opened),
-    verifier: verifierOf(credentials),
+    bus,
+    rpc,
+    verifier,
     own: { node: credentials.name, privateKey: createPrivateKey(credentials.decrypt ?? '') },
-    random: randomBytes,
   });
   opened.push(keyring);
   await keyring.ready;

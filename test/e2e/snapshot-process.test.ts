@@ -8,7 +8,8 @@ import { after, before, describe, it } from 'node:test';
 import type { Bus } from '../../src/feed/bus/bus.ts';
 import { startFollower } from '../../src/feed/follower/follower.ts';
 import type { HourlyKey } from '../../src/feed/keys/hourly-keys.ts';
-import { feedKey, feedKeyRing, feedSigner, feedVerifier } from '../../src/feed/message/message.ts';
+import { feedKey, feedKeyRing, feedSigner, feedVerifier } from '../../src/feed/message/keys.ts';
+import { createRpc } from '../../src/feed/message/rpc.ts';
 import { printCredentials } from '../../src/feed/ports/credentials.ts';
 import { startPublisher } from '../../src/feed/publish/publisher.ts';
 import { startResponder } from '../../src/feed/publish/responder.ts';
@@ -24,10 +25,12 @@ import { snapshotSource } from '../../src/feed/snapshots/snapshot-source.ts';
 import { FILE_FORMAT } from '../../src/view/lmdb/file-format.ts';
 import { openLmdbReader } from '../../src/view/reader.ts';
 import { openLmdbWriter } from '../../src/view/writer.ts';
+import { signingKeys } from '../support/feed/batch/keys.ts';
 import { type BrokerFolder, brokerFolder } from '../support/feed/broker-folder.ts';
 import { freeLock, until } from '../support/feed/bus/bus-source-world.ts';
 import { inState } from '../support/feed/bus/bus-suite.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
+import { controlEnd, keyOfAny } from '../support/feed/exchange/nodes.ts';
 import { createFakeSource } from '../support/feed/fake-source.ts';
 import { namespaceUpserted, upserted } from '../support/view/view-changes.ts';
 
@@ -61,7 +64,15 @@ describe('the process that makes snapshots', { skip: natsMissing() ?? false }, (
     const secrets = () => ({ key: keys.at(-1)!.key, signer, random });
     const common = { source, bus: control, secrets, clock: Date.now };
     const publisher = startPublisher({ ...common, lock: freeLock, verifier: feedVerifier([publicKey]) });
-    const stopAnswers = startResponder(common);
+    const stopAnswers = startResponder({
+      source,
+      end: controlEnd(control, {
+        verifierOf: (name) => (name === 'control' ? feedVerifier([publicKey]) : keyOfAny(name)),
+        signing: { signer, random },
+        secrets,
+        clock: Date.now,
+      }),
+    });
     stops.push(() => publisher.stop(), stopAnswers);
     const geoip = join(folder, 'geoip.mmdb');
     writeFileSync(geoip, 'countries');
@@ -97,7 +108,18 @@ describe('the process that makes snapshots', { skip: natsMissing() ?? false }, (
       verifier: feedVerifier([publicKey]),
       keys: () => feedKeyRing(keys.map(({ key }) => key)),
     };
-    const log = openBusSource({ node: 'fra1', ...common, random, clock: Date.now });
+    const log = openBusSource({
+      ...common,
+      rpc: createRpc({
+        ...common,
+        name: 'fra1',
+        signing: { signer: signingKeys(14).signer, random },
+        presentKey: () => null,
+        ring: common.keys,
+        clock: Date.now,
+      }),
+      clock: Date.now,
+    });
     let downloads = 0;
     const view = openLmdbWriter({ path: join(path, 'view') });
     const follower = startFollower({

@@ -1,5 +1,5 @@
 import type { Bus } from '../../src/feed/bus/bus.ts';
-import type { FeedVerifier } from '../../src/feed/message/message.ts';
+import type { FeedVerifier } from '../../src/feed/message/keys.ts';
 import type { Counters } from './counters.ts';
 import type { ControlSecrets, NodeSecrets } from './feed-secrets.ts';
 import type { Random } from './random.ts';

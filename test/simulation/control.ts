@@ -58,7 +58,9 @@ export function createControl(options: ControlOptions): SimulatedControl {
     const connected = connect(name);
     const bus = whileAlive(connected, process);
     const ports: ProcessPorts = { bus, process, random: options.random, clock, counters };
-    const keys = options.isWhole ? controlKeys(ports, whileAlive(database.keys(process), process)) : plain;
+    const keys = options.isWhole
+      ? controlKeys(ports, whileAlive(database.keys(process), process))
+      : { ...plain, end: controlEnd(ports, plain, { signer: plain.secrets().signer, verifier }) };
     const source = whileAlive(database.source(process), process);
     const secrets = () => keys.secrets();
     const common = { source, bus, secrets, clock, timers: process };
@@ -72,13 +74,13 @@ export function createControl(options: ControlOptions): SimulatedControl {
         trace(`${name}: ${event}`);
       },
     });
-    startResponder({ ...common, onError: () => counters.count('responder failed') });
+    startResponder({ source, end: keys.end, timers: process });
     const usage: UsageSink = {
       add: (batch: UsageBatch) => whileAlive(database.usage(process), process).add(batch),
     };
     if (options.isWhole) {
       startMeter({
-        end: controlEnd(ports, keys),
+        end: keys.end,
         usage,
         queryLog: { add: () => Promise.resolve() },
         existing: (ids) => Promise.resolve(new Set(ids)),

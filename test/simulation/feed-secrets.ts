@@ -8,7 +8,7 @@ import {
   type FeedVerifier,
   feedKey,
   feedKeyRing,
-} from '../../src/feed/message/message.ts';
+} from '../../src/feed/message/keys.ts';
 import { FeedRefusedError } from '../../src/feed/ports/refusal.ts';
 import type { Random } from './random.ts';
 

@@ -16,12 +16,13 @@ import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
 import { createMemoryView, type MemoryView } from '../support/view/memory-view.ts';
 import type { Common } from './common.ts';
 import { type Disk, emptyView } from './disk.ts';
+import type { NodeSecrets } from './feed-secrets.ts';
 import { clearingView, type MendedFault, sleepySource } from './mended-faults.ts';
 import { plainUsageSink } from './plain-meter.ts';
 import { whileAlive } from './process.ts';
 import type { Random } from './random.ts';
 import type { ProcessTimers } from './scheduler.ts';
-import { nodeExchange, nodeKeyring, type ProcessPorts } from './whole-secrets.ts';
+import { nodeKeyring, nodeRpc, type ProcessPorts } from './whole-secrets.ts';
 
 export interface NodeOptions extends Common {
   readonly name: string;
@@ -66,16 +67,17 @@ export function createNode(options: NodeOptions): SimulatedNode {
     const connected = connect(name);
     const bus = whileAlive(connected, process);
     const ports: ProcessPorts = { bus, process, random, clock, counters };
-    const keys = options.isWhole ? nodeKeyring(ports, name, () => scheduler.now()) : plain;
+    const signer = options.isWhole ? undefined : plain.secrets().signer;
+    const rpc = nodeRpc(ports, name, () => keys, verifier, signer);
+    const keys: NodeSecrets = options.isWhole ? nodeKeyring(ports, name, rpc, () => scheduler.now()) : plain;
     const files = memorySnapshotFiles();
     const view = createMemoryView(disk.view, files.whole);
     const onRefused = (reason: FeedRefusal): void => counters.count(`refused ${reason}`);
     const source = openBusSource({
-      node: name,
       bus,
+      rpc,
       verifier,
       keys: () => keys.ring(),
-      random: (octets) => random.octets(octets),
       clock,
       timers: process,
       onRefused,
@@ -111,7 +113,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     });
     follower.ready.catch(() => {});
     const started: Running = { process, bus: connected, view, follower, accounting: null };
-    const usage = options.isWhole ? busUsageSink(nodeExchange(ports, name, keys)) : plainUsageSink(bus);
+    const usage = options.isWhole ? busUsageSink(rpc) : plainUsageSink(bus);
     void openNodeAccounting({
       node: name,
       boot: `${name}-${++boots}`,

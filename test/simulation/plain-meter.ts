@@ -1,4 +1,4 @@
-/** Usage over the bus without signatures and encryption, for the seeds that have none. Whole seeds use `feed/exchange`. */
+/** Usage over the bus without signatures and encryption, for the seeds that have none. Whole seeds use `feed/nodes/meter.ts`. */
 import { type Bus, SUBJECTS } from '../../src/feed/bus/bus.ts';
 import type { UsageBatch, UsageSink } from '../../src/feed/ports/usage-sink.ts';
 

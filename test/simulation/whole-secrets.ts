@@ -1,10 +1,11 @@
 /** The key service, keyrings and exchange of `src/feed`, with their signatures: one seed in some has them, because they take time. */
 import type { Bus } from '../../src/feed/bus/bus.ts';
-import { startKeyService } from '../../src/feed/keys/key-service.ts';
-import { openNodeKeyring } from '../../src/feed/keys/node-keyring.ts';
+import { startKeyService } from '../../src/feed/keys/control-keys.ts';
+import { openNodeKeyring } from '../../src/feed/keys/node-keys.ts';
+import { type FeedSigner, type FeedVerifier, feedVerifier } from '../../src/feed/message/keys.ts';
+import { type ControlEnd, createRpc, type Rpc } from '../../src/feed/message/rpc.ts';
 import type { FeedNode } from '../../src/feed/nodes/nodes.ts';
 import type { FeedKeyStore } from '../../src/feed/ports/feed-store.ts';
-import { type ControlEnd, createExchange, type Exchange } from '../../src/feed/rpc/rpc.ts';
 import { nodeKeys, signingKeys } from '../support/feed/batch/keys.ts';
 import { secrets as controlSecrets, verifier } from '../support/feed/batch/messages.ts';
 import type { Counters } from './counters.ts';
@@ -16,6 +17,7 @@ interface NodeIdentity {
   readonly listed: FeedNode;
   readonly encryption: ReturnType<typeof nodeKeys>;
   readonly signing: ReturnType<typeof signingKeys>;
+  readonly verifier: FeedVerifier;
 }
 
 /** What `nodes.json` and the credentials of the three nodes hold. */
@@ -23,10 +25,9 @@ const IDENTITIES: ReadonlyMap<string, NodeIdentity> = new Map(
   ['n1', 'n2', 'n3'].map((name, i) => {
     const encryption = nodeKeys(20 + i);
     const encrypt = encryption.publicKey.export({ type: 'spki', format: 'pem' }).toString();
-    return [
-      name,
-      { listed: { name, nkey: `U${name}`, encrypt, account: i }, encryption, signing: signingKeys(30 + i) },
-    ];
+    const signing = signingKeys(30 + i);
+    const listed = { name, nkey: `U${name}`, encrypt, account: i };
+    return [name, { listed, encryption, signing, verifier: feedVerifier([signing.publicKey]) }];
   }),
 );
 const NODES: readonly FeedNode[] = [...IDENTITIES.values()].map(({ listed }) => listed);
@@ -41,32 +42,35 @@ export interface ProcessPorts {
 }
 
 export function controlKeys(
-  { bus, process, random, clock, counters }: ProcessPorts,
+  ports: ProcessPorts,
   store: FeedKeyStore,
-): ControlSecrets {
+): ControlSecrets & { readonly end: ControlEnd } {
+  const { process, counters } = ports;
+  const end: ControlEnd = controlEnd(ports, {
+    secrets: () => service.secrets(),
+    ring: () => service.ring(),
+  });
   const service = startKeyService({
     store,
-    bus,
+    end,
     nodes: { current: () => NODES, onChange: () => () => {} },
-    signer: controlSecrets.signer,
-    random: (octets) => random.octets(octets),
-    clock,
     timers: process,
     onError: () => counters.count('key service failed'),
   });
-  return { secrets: () => service.secrets(), ring: () => service.ring() };
+  return { end, secrets: () => service.secrets(), ring: () => service.ring() };
 }
 
 export function nodeKeyring(
-  { bus, process, random, counters }: ProcessPorts,
+  { bus, process, counters }: ProcessPorts,
   name: string,
+  rpc: Rpc,
   elapsed: () => number,
 ): NodeSecrets {
   const keyring = openNodeKeyring({
     bus,
+    rpc,
     verifier,
     own: { node: name, privateKey: IDENTITIES.get(name)!.encryption.privateKey },
-    random: (octets) => random.octets(octets),
     elapsed,
     timers: process,
     onRefused: (reason) => counters.count(`refused ${reason}`),
@@ -75,28 +79,39 @@ export function nodeKeyring(
   return { ring: () => keyring.ring(), present: () => keyring.present() };
 }
 
-export function nodeExchange(
+/** @param signer of a seed that is not whole */
+export function nodeRpc(
   { bus, random, clock, counters }: ProcessPorts,
   name: string,
-  keys: NodeSecrets,
-): Exchange {
-  return createExchange({
+  keys: () => NodeSecrets,
+  verifier: FeedVerifier,
+  signer: FeedSigner = IDENTITIES.get(name)!.signing.signer,
+): Rpc {
+  return createRpc({
     bus,
     name,
-    signer: IDENTITIES.get(name)!.signing.signer,
+    signing: { signer, random: (octets) => random.octets(octets) },
     verifier,
-    presentKey: () => keys.present(),
-    ring: () => keys.ring(),
-    random: (octets) => random.octets(octets),
+    presentKey: () => keys().present(),
+    ring: () => keys().ring(),
     clock,
     onRefused: (reason) => counters.count(`refused ${reason}`),
   });
 }
 
-export function controlEnd({ bus, clock, counters }: ProcessPorts, keys: ControlSecrets): ControlEnd {
+/** @param plain of a seed that is not whole */
+export function controlEnd(
+  { bus, random, clock, counters }: ProcessPorts,
+  keys: ControlSecrets,
+  plain?: { readonly signer: FeedSigner; readonly verifier: FeedVerifier },
+): ControlEnd {
   return {
     bus,
-    keyOf: (node) => IDENTITIES.get(node)?.signing.publicKey ?? null,
+    verifierOf: (node) => plain?.verifier ?? IDENTITIES.get(node)?.verifier ?? null,
+    signing: {
+      signer: plain?.signer ?? controlSecrets.signer,
+      random: (octets) => random.octets(octets),
+    },
     ring: () => keys.ring(),
     secrets: () => keys.secrets(),
     clock,

@@ -1,8 +1,3 @@
-/**
- * Three brokers in a cluster. The leader of the stream is killed every 20 seconds; live changes must go on.
- * Usage: node test/soak/brokers.ts [minutes, 10] ; "short" runs one minute.
- */
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +11,7 @@ import { startPublisher } from '../../src/feed/publish/publisher.ts';
 import { startResponder } from '../../src/feed/publish/responder.ts';
 import { openBusSource } from '../../src/feed/receive/bus-source.ts';
 import { verifier } from '../support/feed/batch/messages.ts';
-import { freeLock, testKeys, testSecrets } from '../support/feed/bus/bus-source-world.ts';
+import { freeLock, testEnd, testKeys, testRpc, testSecrets } from '../support/feed/bus/bus-source-world.ts';
 import { inState } from '../support/feed/bus/bus-suite.ts';
 import { type NatsServer, natsMissing, runNats } from '../support/feed/bus/nats-server.ts';
 import { createFakeSource } from '../support/feed/fake-source.ts';
@@ -155,7 +150,7 @@ async function startFeed() {
       if (event === 'leading') leading.resolve();
     },
   });
-  const stopAnswers = startResponder(parts);
+  const stopAnswers = startResponder({ source: origin, end: testEnd(control, clock) });
   closing.push(() => publisher.stop(), stopAnswers);
   await leading.promise;
   const applied = new Map<number, number>();
@@ -163,11 +158,10 @@ async function startFeed() {
     const bus = openBus(`node${i}`, false);
     await inState(bus, 'connected');
     const source = openBusSource({
-      node: `node${i}`,
       bus,
+      rpc: testRpc(bus, `node${i}`, clock),
       verifier,
       keys: () => testKeys,
-      random: randomBytes,
       clock,
       onRefused: (reason) => count(`node ${i} refused: ${reason}`),
       onRepair: (from) => count(`node ${i}: a repair from ${from}`),

@@ -53,7 +53,7 @@ export async function refuseWhileBehind(
 /** @throws InputError when no control process answers */
 async function askReports(control: ControlSettings, clock: Clock): Promise<readonly NodeReport[]> {
   try {
-    return await withControl(control, clock, ({ exchange }) => askNodes(exchange));
+    return await withControl(control, clock, askNodes);
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new InputError(

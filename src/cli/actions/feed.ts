@@ -1,6 +1,6 @@
 /** `feed erase`, `feed snapshot` and `feed epoch new`: what a control process does with the feed. */
 
-import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,14 @@ import {
   withNode,
   withoutNode,
 } from '../../feed/nodes/nodes.ts';
-import { askFeed, askForEpoch, askNodes, askToErase, type FeedStatus } from '../../feed/nodes/operator.ts';
+import {
+  askFeed,
+  askForEpoch,
+  askNodes,
+  askToErase,
+  demandSnapshot,
+  type FeedStatus,
+} from '../../feed/nodes/operator.ts';
 import {
   CONTROL_NAME,
   CredentialsError,
@@ -26,7 +33,6 @@ import {
   parseCredentials,
   printCredentials,
 } from '../../feed/ports/credentials.ts';
-import { demandSnapshot } from '../../feed/snapshots/demand.ts';
 import { hostPort } from '../../ops/config/parsers.ts';
 import { controlSettings, type FeedOption, withControl } from '../control-connection.ts';
 import { EXIT, escapeControls, InputError, print, table, UsageError } from '../output.ts';
@@ -35,12 +41,12 @@ import { EXIT, escapeControls, InputError, print, table, UsageError } from '../o
 const NEW_KEY_MS = 3_000;
 
 export async function feedErase(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
-  await withControl(controlSettings(options), clock, async ({ bus, verifier, exchange }) => {
-    await askToErase(exchange);
+  await withControl(controlSettings(options), clock, async (rpc) => {
+    await askToErase(rpc);
     if (!json)
       print('keys, stream and snapshots are erased: nothing that was sent before can be read any more');
     await sleep(NEW_KEY_MS);
-    const seq = await demandSnapshot(bus, verifier, randomBytes);
+    const seq = await demandSnapshot(rpc);
     print(
       json ? JSON.stringify({ erased: true, snapshot: seq }) : `a new snapshot is made, at change ${seq}`,
     );
@@ -49,15 +55,15 @@ export async function feedErase(clock: Clock, options: FeedOption, json: boolean
 
 /** Prints the number of the last change that the new snapshot has. */
 export async function feedSnapshot(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
-  await withControl(controlSettings(options), clock, async ({ bus, verifier }) => {
-    const seq = await demandSnapshot(bus, verifier, randomBytes);
+  await withControl(controlSettings(options), clock, async (rpc) => {
+    const seq = await demandSnapshot(rpc);
     print(json ? JSON.stringify({ seq }) : `a snapshot with every change up to ${seq} is at the broker`);
   });
 }
 
 export async function feedEpochNew(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
-  await withControl(controlSettings(options), clock, async ({ exchange }) => {
-    const epoch = await askForEpoch(exchange);
+  await withControl(controlSettings(options), clock, async (rpc) => {
+    const epoch = await askForEpoch(rpc);
     print(
       json
         ? JSON.stringify({ epoch })
@@ -70,7 +76,7 @@ export async function feedEpochNew(clock: Clock, options: FeedOption, json: bool
 
 /** Prints a row for each node; exit code 1 when one is late, or answers from a view that it cannot bring up to date. */
 export async function nodeStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
-  const nodes = await withControl(controlSettings(options), clock, ({ exchange }) => askNodes(exchange));
+  const nodes = await withControl(controlSettings(options), clock, askNodes);
   if (json) print(JSON.stringify({ nodes: nodes.map(nodeJson) }));
   else if (nodes.length === 0) print('the feed has no nodes: uqrp node add makes one');
   else print(table([NODE_HEAD, ...nodes.map(nodeRow)]));
@@ -79,7 +85,7 @@ export async function nodeStatus(clock: Clock, options: FeedOption, json: boolea
 
 /** Prints how log, stream, publisher and snapshots stand. */
 export async function feedStatus(clock: Clock, options: FeedOption, json: boolean): Promise<void> {
-  const status = await withControl(controlSettings(options), clock, ({ exchange }) => askFeed(exchange));
+  const status = await withControl(controlSettings(options), clock, askFeed);
   print(json ? JSON.stringify(feedJson(status)) : table(feedRows(status)));
 }
 

@@ -6,11 +6,13 @@ import { after, before, describe, it } from 'node:test';
 import { type BrokerFolder, brokerFolder, rawConnection } from '../../../test/support/feed/broker-folder.ts';
 import { inState } from '../../../test/support/feed/bus/bus-suite.ts';
 import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-server.ts';
+import { controlEnd } from '../../../test/support/feed/exchange/nodes.ts';
 import { createFakeSource } from '../../../test/support/feed/fake-source.ts';
 import { freePort } from '../../../test/support/free-port.ts';
 import { type Bus, SUBJECTS } from '../../feed/bus/bus.ts';
-import { writeHead } from '../../feed/message/head.ts';
-import { feedKey, feedSigner } from '../../feed/message/message.ts';
+import { nkeyKeys } from '../../feed/bus/nats/nkey.ts';
+import { writeHead } from '../../feed/message/batch.ts';
+import { feedKey, feedSigner, feedVerifier } from '../../feed/message/keys.ts';
 import { type FeedCredentials, isControl, isOfNode } from '../../feed/ports/credentials.ts';
 import { startResponder } from '../../feed/publish/responder.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
@@ -52,7 +54,10 @@ describe('doctor at the broker', { skip: natsMissing() ?? false }, () => {
     return finding;
   };
   function beatAt(at: number, credentials = broker.credentials('control')): void {
-    head = writeHead({ epoch: 'e', head: 3, oldest: 1, at }, signerOf(credentials));
+    head = writeHead(
+      { epoch: 'e', head: 3, oldest: 1, at },
+      { signer: signerOf(credentials), random: randomBytes },
+    );
   }
 
   before(async () => {
@@ -63,9 +68,12 @@ describe('doctor at the broker', { skip: natsMissing() ?? false }, () => {
     const secrets = { key: feedKey(randomBytes(32)), signer: signerOf(credentials), random: randomBytes };
     stopAnswers = startResponder({
       source: createFakeSource(),
-      bus: control,
-      secrets: () => secrets,
-      clock: () => NOW,
+      end: controlEnd(control, {
+        verifierOf: () => feedVerifier([nkeyKeys(broker.credentials('fra1').seed)!.publicKey]),
+        signing: secrets,
+        secrets: () => secrets,
+        clock: () => NOW,
+      }),
     });
     beatAt(NOW);
   });

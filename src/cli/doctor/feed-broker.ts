@@ -1,11 +1,12 @@
 /** Checks of the way to the feed's broker, with the credentials of this process. They change nothing there. */
 import { createPublicKey, randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
-import { type Bus, BusError, keysSubject, STREAMS, SUBJECTS, subjectOfNode } from '../../feed/bus/bus.ts';
-import { openBatch } from '../../feed/message/batch.ts';
-import { CLOCK_TOLERANCE_MS, NO_QUESTION, openAnswer, QUESTION_OCTETS } from '../../feed/message/head.ts';
-import { type FeedVerifier, feedVerifier } from '../../feed/message/message.ts';
-import { answerNumber, readAnswer, writeQuestion } from '../../feed/message/question.ts';
+import { type Bus, BusError, keysSubject, STREAMS, SUBJECTS } from '../../feed/bus/bus.ts';
+import { nkeyKeys } from '../../feed/bus/nats/nkey.ts';
+import { CLOCK_TOLERANCE_MS, openBatch, readAnswer } from '../../feed/message/batch.ts';
+import { type FeedVerifier, feedKeyRing, feedVerifier } from '../../feed/message/keys.ts';
+import { ALL_NODES, openFresh } from '../../feed/message/message.ts';
+import { createRpc } from '../../feed/message/rpc.ts';
 import { serversOf } from '../../feed/ports/credentials.ts';
 import { FeedRefusedError } from '../../feed/ports/refusal.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
@@ -151,7 +152,7 @@ async function checkHeartbeat({ bus, verifier, clock, feed }: Broker): Promise<F
       : wrong(check, `${text}. Start one, or look at its log.`);
   }
   try {
-    const ms = clock() - openAnswer(message, verifier, NO_QUESTION).at;
+    const ms = clock() - openFresh(message, 'head', ALL_NODES, verifier, { last: 0 }).at;
     const text = `${(Math.abs(ms) / 1_000).toFixed(1)} s ${ms < 0 ? 'behind' : 'after'} the clock of control`;
     if (Math.abs(ms) > CLOCK_TOLERANCE_MS)
       return wrong(check, `${text}: heartbeats are refused. Set the clock, and run NTP on both machines.`);
@@ -179,20 +180,29 @@ function heartbeat(bus: Bus): Promise<Uint8Array | null> {
 }
 
 /** A node asks control where the log ends. */
-async function checkQuestions({ bus, verifier, feed }: Broker): Promise<Finding> {
+async function checkQuestions({ bus, verifier, feed, clock }: Broker): Promise<Finding> {
   const check = 'broker questions';
-  const number = randomBytes(QUESTION_OCTETS);
-  const question = writeQuestion({ number, question: { ask: 'bounds' } });
+  const nkey = nkeyKeys(feed.credentials.seed);
+  if (nkey === null) return wrong(check, 'the credentials have a damaged key in "seed". Make new ones.');
+  const rpc = createRpc({
+    bus,
+    name: feed.credentials.name,
+    signing: { signer: nkey.signer, random: randomBytes },
+    verifier,
+    presentKey: () => null,
+    ring: () => feedKeyRing([]),
+    clock,
+  });
   try {
-    const answer = await bus.request(subjectOfNode(SUBJECTS.get, feed.credentials.name), question, ANSWER_MS);
-    if (answer.length === 0) return wrong(check, 'control is there and cannot answer now. Look at its log.');
-    const { head: signed, batch } = readAnswer(answer);
-    const { head } = openAnswer(signed, verifier, answerNumber(number, batch));
+    const { answer } = await rpc.askPlain('bounds', ANSWER_MS);
+    const { head } = readAnswer(answer).head;
     return ok(check, `control answers: its log ends with change ${head}`);
   } catch (error) {
     if (error instanceof FeedRefusedError)
       return wrong(check, `the answer of control is refused (${error.reason})`);
     if (!(error instanceof BusError)) throw error;
+    if (error.reason === 'failed')
+      return wrong(check, 'control is there and cannot answer now. Look at its log.');
     return wrong(check, `control does not answer (${error.reason}). Start it, or look at its log.`);
   }
 }

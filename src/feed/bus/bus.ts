@@ -1,4 +1,4 @@
-/** What carries the feed between control and nodes. Nobody trusts it: messages are signed and encrypted (`feed/batch`). */
+/** What carries the feed between control and nodes. Nobody trusts it: messages are signed and encrypted (`feed/message`). */
 export type BusState = 'connected' | 'disconnected';
 
 /**

@@ -1,9 +1,32 @@
 import assert from 'node:assert/strict';
+import type { KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { hourKey, nodeKeys, signingKeys } from '../../../test/support/feed/batch/keys.ts';
 import { reasonOf, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
-import type { Freshness } from '../message/sealed.ts';
-import { type KeyDelivery, openKeys, writeKeys } from './hourly-keys.ts';
+import type { FeedSigner, FeedVerifier } from '../message/keys.ts';
+import { type Freshness, openFresh, type Recipient, unsealed, writeMessage } from '../message/message.ts';
+import { type HourlyKey, parseKeys, printKeys } from './hourly-keys.ts';
+
+interface KeyDelivery {
+  readonly node: string;
+  readonly at: number;
+  readonly keys: readonly HourlyKey[];
+}
+
+function writeKeys(
+  { node, at, keys }: KeyDelivery,
+  recipient: KeyObject,
+  signer: FeedSigner,
+  answers: Uint8Array | null = null,
+): Uint8Array {
+  const fields = { kind: 'keys', from: 'control', to: node, at, answers } as const;
+  return writeMessage(fields, { ...secrets, signer }, { recipient, plain: printKeys(keys) });
+}
+
+function openKeys(message: Uint8Array, of: FeedVerifier, as: Recipient, fresh: Freshness): KeyDelivery {
+  const opened = openFresh(message, 'keys', as.node, of, fresh);
+  return { node: opened.to, at: opened.at, keys: parseKeys(unsealed(opened, as)) };
+}
 
 const HOUR_MS = 3_600_000;
 const hourly = (hour: number): KeyDelivery['keys'][number] => ({
@@ -42,7 +65,7 @@ describe('the hourly keys of a node', () => {
   });
 
   it('answer one question, and are refused as the answer to another and as a message that nobody asked for', () => {
-    const [question, other] = [Buffer.alloc(16, 3), Buffer.alloc(16, 4)];
+    const [question, other] = [Buffer.alloc(32, 3), Buffer.alloc(32, 4)];
     const answer = writeKeys(delivery, fra1.publicKey, secrets.signer, question);
     assert.equal(opened(answer, own, { question }), 'read');
     assert.equal(opened(answer, own, { question: other }), 'replayed');

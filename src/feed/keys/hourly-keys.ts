@@ -1,27 +1,12 @@
-/** The hourly keys for one node (`UQFK`, see `sealed.ts`): 48 octets a key: secret, first and last millisecond of writing. */
-import type { KeyObject } from 'node:crypto';
-import {
-  type FeedKey,
-  type FeedKeyRing,
-  type FeedSigner,
-  type FeedVerifier,
-  feedKey,
-  feedKeyRing,
-  field,
-  fieldReader,
-  KEY_OCTETS,
-} from '../message/message.ts';
-import {
-  type Freshness,
-  openSealed,
-  type Recipient,
-  type SealedType,
-  writeSealed,
-} from '../message/sealed.ts';
+/**
+ * The hourly keys: what a node gets of them, and how long each lives. In a message a key has 48 octets: secret, first and last
+ * millisecond of writing.
+ */
+import { field, fieldReader } from '../message/fields.ts';
+import { type FeedKey, type FeedKeyRing, feedKey, feedKeyRing, KEY_OCTETS } from '../message/keys.ts';
 import type { StoredKey } from '../ports/feed-store.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
-const KEYS: SealedType = { kind: 'UQFK', info: Buffer.from('uqrp feed keys 1') };
 /** Those of three hours, the next one, and those that another process made whose clock is fast. */
 const KEYS_MAX = 8;
 
@@ -32,38 +17,15 @@ export interface HourlyKey {
   readonly until: number;
 }
 
-export interface KeyDelivery {
-  readonly node: string;
-  readonly at: number;
-  readonly keys: readonly HourlyKey[];
-}
-
-/** @param recipient X25519 public key of the node. @param question that is answered; left out: nobody asked */
-export function writeKeys(
-  { node, at, keys }: KeyDelivery,
-  recipient: KeyObject,
-  signer: FeedSigner,
-  question?: Uint8Array,
-): Uint8Array {
+export function printKeys(keys: readonly HourlyKey[]): Uint8Array {
   if (keys.length > KEYS_MAX) throw new RangeError(`at most ${KEYS_MAX} keys are sent at once`);
-  const plain = Buffer.concat(
+  return Buffer.concat(
     keys.map(({ key, from, until }) => Buffer.concat([key.secret, field.u64(from), field.u64(until)])),
   );
-  return writeSealed(KEYS, { node, at, plain }, recipient, signer, question);
 }
 
-/** @throws FeedRefusedError and nothing else, whatever the bytes are */
-export function openKeys(
-  message: Uint8Array,
-  verifier: FeedVerifier,
-  own: Recipient,
-  fresh: Freshness,
-): KeyDelivery {
-  const { node, at, plain } = openSealed(KEYS, message, verifier, own, fresh);
-  return { node, at, keys: hourlyKeys(plain) };
-}
-
-function hourlyKeys(plain: Uint8Array): HourlyKey[] {
+/** @throws FeedRefusedError and nothing else, whatever the octets are */
+export function parseKeys(plain: Uint8Array): HourlyKey[] {
   const reader = fieldReader(plain);
   const keys: HourlyKey[] = [];
   while (reader.left() > 0) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KeyWorld, keyWorld } from '../../../test/support/feed/keys/key-world.ts';
+import { KeyMissingError } from './control-keys.ts';
 import { endOf, holdKeys, periodOf, READ_MS, WRITE_MS } from './hourly-keys.ts';
-import { KeyMissingError } from './key-service.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -7,12 +7,13 @@ import { mulberry } from '../../../test/support/feed/bus/feed-world.ts';
 import { NO_FAULTS } from '../../../test/support/feed/bus/memory-bus.ts';
 import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-server.ts';
 import { natsWorld } from '../../../test/support/feed/bus/nats-world.ts';
+import { controlEnd, keyOfAny, nodeEnd } from '../../../test/support/feed/exchange/nodes.ts';
 import { changingNodes, keyWorld } from '../../../test/support/feed/keys/key-world.ts';
 import { createMemoryFeedKeys } from '../../../test/support/feed/keys/memory-feed-keys.ts';
 import { keysSubject, SUBJECTS, subjectOfNode } from '../bus/bus.ts';
+import { startKeyService } from './control-keys.ts';
 import { READ_MS, WRITE_MS } from './hourly-keys.ts';
-import { startKeyService } from './key-service.ts';
-import { openNodeKeyring } from './node-keyring.ts';
+import { openNodeKeyring } from './node-keys.ts';
 
 const MINUTE_MS = 60_000;
 const START = 600_000 * WRITE_MS;
@@ -130,17 +131,15 @@ describe('the hourly keys that a node holds', () => {
     const world = await natsWorld(await startNats());
     const [controlBus, nodeBus] = [world.open(), world.open()];
     const nodes = changingNodes('fra1');
-    const common = { random: (octets: number) => randomBytes(octets), clock: Date.now };
-    const { signer } = secrets;
+    const random = (octets: number): Uint8Array => randomBytes(octets);
+    const signing = { signer: secrets.signer, random };
     const control = startKeyService({
       store: createMemoryFeedKeys(),
-      bus: controlBus,
+      end: controlEnd(controlBus, { verifierOf: keyOfAny, signing, clock: Date.now }),
       nodes,
-      signer,
-      ...common,
     });
     const own = { node: 'fra1', privateKey: nodeKeys(1).privateKey };
-    const node = openNodeKeyring({ bus: nodeBus, verifier, own, random: common.random });
+    const node = openNodeKeyring({ bus: nodeBus, rpc: nodeEnd(nodeBus, 'fra1', { random }), verifier, own });
     await Promise.all([control.ready, node.ready]);
     assert.equal(hex(node.present()!.id), hex(control.secrets().key.id));
     const renewed = new Promise<void>((resolve) => node.onKeys(resolve));

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test';
 import { secrets as feedSecrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { natsMissing, startNats } from '../../../test/support/feed/bus/nats-server.ts';
 import { natsWorld } from '../../../test/support/feed/bus/nats-world.ts';
+import { controlEnd, keyOfAny, nodeEnd } from '../../../test/support/feed/exchange/nodes.ts';
 import { changingNodes } from '../../../test/support/feed/keys/key-world.ts';
 import {
   markOf,
@@ -14,9 +15,9 @@ import {
   secretsWorld,
 } from '../../../test/support/feed/keys/secrets-world.ts';
 import { keysSubject, SUBJECTS, subjectOfNode } from '../bus/bus.ts';
-import { NoSecretsError, openNodeSecrets } from './node-secrets.ts';
+import { startSecretsService } from './control-keys.ts';
+import { NoSecretsError, openNodeSecrets } from './node-keys.ts';
 import { SecretsCopyError } from './secrets.ts';
-import { startSecretsService } from './secrets-service.ts';
 
 describe('the secrets of a node', () => {
   it('come at the connect, and again when they change, also when every push is lost at first', async () => {
@@ -239,16 +240,18 @@ describe('the secrets of a node', () => {
     const stop = startSecretsService({
       source: { read: async () => secretsOf(mark) },
       database: 'one',
-      bus: controlBus,
+      end: controlEnd(controlBus, {
+        verifierOf: keyOfAny,
+        signing: { signer: feedSecrets.signer, random: (octets) => randomBytes(octets) },
+        clock: Date.now,
+      }),
       nodes: changingNodes('fra1'),
-      signer: feedSecrets.signer,
-      clock: Date.now,
     });
     const keys = openNodeSecrets({
       bus: nodeBus,
+      rpc: nodeEnd(nodeBus, 'fra1', { random: (octets) => randomBytes(octets) }),
       verifier,
       own,
-      random: (octets) => randomBytes(octets),
       copy: { read: () => null, write() {} },
     });
     assert.equal(markOf(await keys.read()), 'a');

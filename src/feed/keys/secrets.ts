@@ -1,61 +1,20 @@
-/** The secrets of one node (`UQFP`, see `feed/batch/sealed.ts`): JSON, also as the copy that the node keeps on its disk. */
-import type { KeyObject } from 'node:crypto';
+/** The secrets of one node as JSON: in a message for it alone, and in the copy that it keeps on its disk. */
 import { readFileSync } from 'node:fs';
 import { replaceFileSync } from '../../base/files/replace-file.ts';
 import { aesGcmEncryption } from '../../base/secret-encryption.ts';
-import type { FeedSigner, FeedVerifier } from '../message/message.ts';
-import {
-  type Freshness,
-  openSealed,
-  type Recipient,
-  type SealedType,
-  writeSealed,
-} from '../message/sealed.ts';
 import type { NodeSecrets, PeriodSecret, ZoneSecret } from '../ports/node-keys.ts';
-import { FeedRefusedError } from '../ports/refusal.ts';
 
-const SECRETS: SealedType = { kind: 'UQFP', info: Buffer.from('uqrp node secrets 1') };
 const VERSION = 1;
 const COOKIE_OCTETS = 16;
 const TICKET_OCTETS = 48;
 
-export interface SecretsDelivery {
-  readonly node: string;
-  /** Of control's clock, milliseconds since the epoch. */
-  readonly at: number;
+export interface SecretsContent {
   /** The one that the secrets are of (`databaseOf` its epoch): keys of another one's would make every signature bogus. */
   readonly database: string;
   readonly secrets: NodeSecrets;
 }
 
-/** What is encrypted. */
-type Kept = Pick<SecretsDelivery, 'database' | 'secrets'>;
-
-/** @param recipient X25519 public key of the node. @param question that is answered; left out: nobody asked */
-export function writeSecrets(
-  { node, at, database, secrets }: SecretsDelivery,
-  recipient: KeyObject,
-  signer: FeedSigner,
-  question?: Uint8Array,
-): Uint8Array {
-  const plain = Buffer.from(printSecrets({ database, secrets }));
-  return writeSealed(SECRETS, { node, at, plain }, recipient, signer, question);
-}
-
-/** @throws FeedRefusedError and nothing else, whatever the bytes are */
-export function openSecrets(
-  message: Uint8Array,
-  verifier: FeedVerifier,
-  own: Recipient,
-  fresh: Freshness,
-): SecretsDelivery {
-  const { node, at, plain } = openSealed(SECRETS, message, verifier, own, fresh);
-  const kept = parseSecrets(Buffer.from(plain).toString('utf8'));
-  if (kept === null) throw new FeedRefusedError('format');
-  return { node, at, ...kept };
-}
-
-export function printSecrets({ database, secrets: { zones, cookies, tickets } }: Kept): string {
+export function printSecrets({ database, secrets: { zones, cookies, tickets } }: SecretsContent): string {
   const periods = (list: readonly PeriodSecret[]) =>
     list.map(({ period, secret }) => ({ period, secret: Buffer.from(secret).toString('base64') }));
   return JSON.stringify({
@@ -68,7 +27,7 @@ export function printSecrets({ database, secrets: { zones, cookies, tickets } }:
 }
 
 /** @returns null for anything but secrets of this version */
-export function parseSecrets(text: string): Kept | null {
+export function parseSecrets(text: string): SecretsContent | null {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -104,11 +63,9 @@ function periodsOf(value: unknown, octets: number): PeriodSecret[] | null {
 
 /** The secrets of a node on its disk, so that it starts when everything else is dead. */
 
-interface KeptSecrets {
+interface KeptSecrets extends SecretsContent {
   /** Of the delivery. */
   readonly at: number;
-  readonly database: string;
-  readonly secrets: NodeSecrets;
 }
 
 export interface SecretsCopy {

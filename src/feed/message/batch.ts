@@ -1,174 +1,196 @@
 /**
- * One message of changes: a header in clear text, the rows compressed and encrypted, a signature over all.
+ * Messages about the log: changes, its ends, and control's answers with rows. `message.ts` has the fields around them.
  *
- * | octets | field |
+ * | octets | clear part of `changes` |
  * |---|---|
- * | 4 | `UQFB` |
- * | 1, 1, 2 | version, flags (1: page of a snapshot, 2: last page), shard |
- * | 8, 16, 12 | signer, key id, nonce |
  * | 32 | SHA-256 of the batch before, zero for none |
- * | 8, 8, 8, 8 | `from`, `to`, sequence number in the stream (0: none), time |
- * | 4, 4 | length of the rows decompressed, and encrypted with tag |
+ * | 8 | sequence number in the stream (0: none) |
+ * | 8, 8 | first and last `seq` |
  * | 1 + n | epoch |
- * | n | rows: AES-256-GCM, the header is the associated data |
- * | 64 | Ed25519 |
+ *
+ * | octets | clear part of `head`, and of every answer about the log |
+ * |---|---|
+ * | 8, 8 | `head`, `oldest` |
+ * | 1 + n | epoch |
+ * | 8, 8 | where rows follow: first and last `seq`; in a page of a snapshot the numbers of its rows, from 1 |
+ * | 1 | a page of a snapshot: 1 for the last one |
+ *
+ * The body is the rows: a JSON list, each without its `seq`.
  */
-import { hash } from 'node:crypto';
-import { NONCE_OCTETS, TAG_OCTETS } from '../../base/aes-gcm.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
 import {
   ChangeFormatError,
   decodeChange,
   type EncodedChange,
-  encodeChange,
+  encodeRow,
 } from '../../protocol/changes/change-codec.ts';
+import type { LogBounds } from '../ports/change-source.ts';
+import { CONTROL_NAME } from '../ports/credentials.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
+import { compress, type FieldReader, field, fieldReader } from './fields.ts';
+import type { FeedKey, FeedKeyRing, FeedVerifier } from './keys.ts';
 import {
-  compress,
-  decompressJson,
-  decryptRows,
-  encryptRows,
-  type FeedKey,
-  type FeedKeyRing,
-  type FeedSigner,
-  type FeedVerifier,
-  field,
-  KEY_ID_OCTETS,
-  openSigned,
-  writePreamble,
+  ALL_NODES,
+  controlOnly,
+  jsonOf,
+  openFresh,
+  openMessage,
+  type Packed,
+  type SignedMessage,
+  type Signing,
+  writeMessage,
 } from './message.ts';
 
 const HASH_OCTETS = 32;
-const FLAGS = { page: 1, last: 2 } as const;
 
 /** The hash of the batch before, where there is none. */
 export const NO_HASH: Uint8Array = new Uint8Array(HASH_OCTETS);
+/** A heartbeat that is this far from a node's clock was held back, or one of the clocks is wrong. */
+export const CLOCK_TOLERANCE_MS = 10_000;
 
-export interface BatchHeader {
-  readonly epoch: string;
-  /** Always 0 in this release. */
-  readonly shard: number;
-  /** First and last `seq`; in a page of a snapshot: numbers of its rows, from 1. */
+/** First and last `seq`, or numbers of rows. */
+interface RowRange {
   readonly from: number;
   readonly to: number;
-  /** Where the publisher expects the batch in the stream; 0: it is not stored there. A page: `seq` of the snapshot. */
+}
+
+export interface BatchHeader extends RowRange {
+  readonly epoch: string;
+  /** Where the publisher expects the batch in the stream; 0: it is not stored there. */
   readonly streamSeq: number;
   /** When it was made, milliseconds since the epoch. */
   readonly at: number;
   /** Hash of the batch that was published before; `NO_HASH`: unknown. */
   readonly previous: Uint8Array;
-  /** `page`: rows of a snapshot, not changes. */
-  readonly kind: 'changes' | 'page' | 'last-page';
 }
 
 /** A batch whose signature and lengths are right. Its rows are still encrypted. */
 export interface SignedBatch extends BatchHeader {
   /** Of the whole message. */
   readonly hash: Uint8Array;
-  readonly keyId: Uint8Array;
-  readonly nonce: Uint8Array;
-  readonly plainLength: number;
-  readonly encrypted: Uint8Array;
-  /** The header as it was received. */
-  readonly associated: Uint8Array;
+  readonly message: SignedMessage;
 }
 
-export interface BatchSecrets {
+export interface BatchSecrets extends Signing {
   readonly key: FeedKey;
-  readonly signer: FeedSigner;
-  readonly random: (octets: number) => Uint8Array;
-}
-
-export function batchHash(message: Uint8Array): Uint8Array {
-  return hash('sha256', message, 'buffer');
 }
 
 /** The message of a batch. @param rows from `packRows` */
 export function writeBatch(
-  header: Omit<BatchHeader, 'from' | 'to'>,
+  { at, previous, streamSeq, epoch }: Omit<BatchHeader, 'from' | 'to'>,
   rows: PackedRows,
-  { key, signer, random }: BatchSecrets,
+  secrets: BatchSecrets,
 ): Uint8Array {
-  const nonce = random(NONCE_OCTETS);
-  const associated = Buffer.concat([
-    writePreamble('UQFB', { flags: flagsOf(header.kind), shard: header.shard }, signer),
-    key.id,
-    nonce,
-    header.previous,
-    field.u64(rows.from),
-    field.u64(rows.to),
-    field.u64(header.streamSeq),
-    field.u64(header.at),
-    field.u32(rows.plainLength),
-    field.u32(rows.compressed.length + TAG_OCTETS),
-    field.name(header.epoch),
-  ]);
-  const message = signer.sign(
-    Buffer.concat([associated, encryptRows(key, nonce, associated, rows.compressed)]),
-  );
-  if (message.length > LIMITS.feedMessage)
-    throw new RangeError('a batch is larger than a message of the feed');
-  return message;
+  const clear = Buffer.concat([previous, field.u64(streamSeq), writeRange(rows), field.name(epoch)]);
+  const fields = { kind: 'changes', from: CONTROL_NAME, to: ALL_NODES, at, clear } as const;
+  return writeMessage(fields, secrets, { key: secrets.key, packed: rows });
 }
 
-function flagsOf(kind: BatchHeader['kind']): number {
-  if (kind === 'changes') return 0;
-  return kind === 'page' ? FLAGS.page : FLAGS.page | FLAGS.last;
-}
-
-/**
- * Checks length, version and signature before anything else, so that a stranger's message costs one hash and one signature.
- * @throws FeedRefusedError and nothing else, whatever the bytes are
- */
-export function openBatch(message: Uint8Array, verifier: FeedVerifier): SignedBatch {
-  if (message.length > LIMITS.feedMessage) throw new FeedRefusedError('size');
-  const { body, reader, flags, shard } = openSigned('UQFB', message, verifier);
-  const keyId = reader.bytes(KEY_ID_OCTETS);
-  const nonce = reader.bytes(NONCE_OCTETS);
+/** @throws FeedRefusedError and nothing else, whatever the bytes are */
+export function openBatch(octets: Uint8Array, verifier: FeedVerifier): SignedBatch {
+  const message = openMessage(octets, ['changes'], ALL_NODES, controlOnly(verifier));
+  const reader = fieldReader(message.clear);
   const previous = reader.bytes(HASH_OCTETS);
-  const [from, to, streamSeq, at] = [reader.u64(), reader.u64(), reader.u64(), reader.u64()];
-  const [plainLength, length] = [reader.u32(), reader.u32()];
+  const streamSeq = reader.u64();
+  const range = readRange(reader);
   const epoch = reader.name();
-  if (reader.left() !== length) throw new FeedRefusedError('size');
-  if (plainLength > LIMITS.feedBatchOctets) throw new FeedRefusedError('size');
-  if (from < 1 || to < from) throw new FeedRefusedError('format');
-  if (to - from >= LIMITS.feedBatchChanges) throw new FeedRefusedError('size');
-  const associated = body.subarray(0, body.length - length);
-  const encrypted = reader.bytes(length);
-  const head = { epoch, shard, from, to, streamSeq, at, previous, kind: kindOf(flags) };
-  return { ...head, hash: batchHash(message), keyId, nonce, plainLength, encrypted, associated };
-}
-
-function kindOf(flags: number): BatchHeader['kind'] {
-  if (flags === 0) return 'changes';
-  if (flags === FLAGS.page) return 'page';
-  if (flags === (FLAGS.page | FLAGS.last)) return 'last-page';
-  throw new FeedRefusedError('format');
+  ended(reader);
+  return { epoch, ...range, streamSeq, at: message.at, previous, hash: message.hash, message };
 }
 
 /**
  * The changes of a batch, ascending from `from` to `to`.
  * @throws FeedRefusedError `key`, `decrypt`, `decompress` or `rows`
  */
-export function readRows(batch: SignedBatch, keys: FeedKeyRing): Change[] {
-  const key = keys.find(batch.keyId);
-  if (key === null) throw new FeedRefusedError('key');
-  const compressed = decryptRows(key, batch.nonce, batch.associated, batch.encrypted);
-  const count = batch.to - batch.from + 1;
-  return unpackRows(compressed, { from: batch.from, count, plainLength: batch.plainLength });
+export function readRows(
+  { message, from, to }: RowRange & { readonly message: SignedMessage },
+  keys: FeedKeyRing,
+): Change[] {
+  const rows = jsonOf(message, keys, 'rows');
+  if (!Array.isArray(rows) || rows.length !== to - from + 1) throw new FeedRefusedError('rows');
+  return rows.map((row: unknown, i) => changeOf(row, from + i));
 }
 
-/** Rows of changes as compressed JSON, with a bound on every length before memory is taken for it. */
+function writeRange({ from, to }: RowRange): Uint8Array {
+  return Buffer.concat([field.u64(from), field.u64(to)]);
+}
+
+function readRange(reader: FieldReader): RowRange {
+  const [from, to] = [reader.u64(), reader.u64()];
+  if (from < 1 || to < from) throw new FeedRefusedError('format');
+  if (to - from >= LIMITS.feedBatchChanges) throw new FeedRefusedError('size');
+  return { from, to };
+}
+
+function ended(reader: FieldReader): void {
+  if (reader.left() > 0) throw new FeedRefusedError('size');
+}
+
+export interface FeedHead extends LogBounds {
+  /** When control read its log, milliseconds since the epoch by its own clock. */
+  readonly at: number;
+}
+
+/** Rows of an answer. */
+export interface AnsweredRows extends RowRange {
+  /** Of a page: no other follows. */
+  readonly isLast: boolean;
+  readonly message: SignedMessage;
+}
+
+/** The clear part of a head, and of an answer about the log. @param rows that are the body of the answer */
+export function clearOf({ head, oldest, epoch }: LogBounds, rows?: RowRange, isLast = false): Uint8Array {
+  const bounds = Buffer.concat([field.u64(head), field.u64(oldest), field.name(epoch)]);
+  return rows === undefined ? bounds : Buffer.concat([bounds, writeRange(rows), field.u8(isLast ? 1 : 0)]);
+}
+
+/** @throws FeedRefusedError */
+export function readAnswer(message: SignedMessage): {
+  readonly head: FeedHead;
+  readonly rows: AnsweredRows | null;
+} {
+  const reader = fieldReader(message.clear);
+  const [head, oldest] = [reader.u64(), reader.u64()];
+  const epoch = reader.name();
+  if (oldest < 1 || oldest > head + 1) throw new FeedRefusedError('format');
+  const has = { epoch, head, oldest, at: message.at };
+  if (message.body === null) {
+    ended(reader);
+    return { head: has, rows: null };
+  }
+  const rows = { ...readRange(reader), isLast: reader.u8() === 1, message };
+  ended(reader);
+  return { head: has, rows };
+}
+
+/**
+ * What the log holds, and when. It is the proof that a node is current, because a broker can hold messages back but cannot make
+ * this one.
+ */
+export function writeHead(head: FeedHead, signing: Signing): Uint8Array {
+  const fields = { kind: 'head', from: CONTROL_NAME, to: ALL_NODES, at: head.at } as const;
+  return writeMessage({ ...fields, clear: clearOf(head) }, signing);
+}
+
+/**
+ * A heartbeat that is newer than the last one.
+ * @param last `at` of the last heartbeat, 0 for none
+ * @param now of this node's clock, milliseconds since the epoch
+ * @throws FeedRefusedError and nothing else, whatever the bytes are
+ */
+export function openHeartbeat(
+  message: Uint8Array,
+  verifier: FeedVerifier,
+  { last, now }: { last: number; now: number },
+): FeedHead {
+  const { head } = readAnswer(openFresh(message, 'head', ALL_NODES, verifier, { last }));
+  if (Math.abs(head.at - now) > CLOCK_TOLERANCE_MS) throw new FeedRefusedError('clock');
+  return head;
+}
 
 /** Rows of one batch, compressed. */
-export interface PackedRows {
-  /** Of the first and of the last row. */
-  readonly from: number;
-  readonly to: number;
-  readonly plainLength: number;
-  readonly compressed: Uint8Array;
-}
+export interface PackedRows extends Packed, RowRange {}
 
 /**
  * Divides changes into batches within the bounds of one message.
@@ -209,23 +231,8 @@ export function packRows(changes: readonly Change[]): PackedRows[] {
 
 /** `seq` is left out: the header has it. */
 function rowOf(change: Change): object {
-  const { seq: _, data, ...row } = encodeChange(change);
+  const { seq: _, data, ...row } = encodeRow(change);
   return { ...row, data: data === null ? null : Buffer.from(data).toString('base64') };
-}
-
-/**
- * @param from `seq` of the first row
- * @param count rows that the header states, at most `LIMITS.feedBatchChanges`
- * @param plainLength that the header states, at most `LIMITS.feedBatchOctets`
- * @throws FeedRefusedError `decompress` or `rows`, whatever the bytes are
- */
-function unpackRows(
-  compressed: Uint8Array,
-  { from, count, plainLength }: { from: number; count: number; plainLength: number },
-): Change[] {
-  const rows = decompressJson(compressed, plainLength, 'rows');
-  if (!Array.isArray(rows) || rows.length !== count) throw new FeedRefusedError('rows');
-  return rows.map((row: unknown, i) => changeOf(row, from + i));
 }
 
 function changeOf(row: unknown, seq: number): Change {

@@ -9,7 +9,7 @@ type Batch = Parameters<typeof accept>[1];
 const hash = (name: string): Uint8Array => Buffer.alloc(32, name);
 
 function batch(from: number, to: number, name: string, previous: Uint8Array = NO_HASH): Batch {
-  return { epoch: 'e', shard: 0, from, to, hash: hash(name), previous };
+  return { epoch: 'e', from, to, hash: hash(name), previous };
 }
 
 /** The state after these batches, each of which must be applied or a duplicate. */
@@ -47,10 +47,9 @@ describe('the chain of batches', () => {
     assert.deepEqual(accept(state, batch(8, 9, 'x')), { do: 'hole', from: 6, to: 7 });
   });
 
-  it('refuses another epoch and another shard before anything else', () => {
+  it('refuses another epoch before anything else', () => {
     const state = after(batch(1, 5, 'a'));
     assert.deepEqual(accept(state, { ...batch(1, 2, 'x'), epoch: 'f' }), { do: 'refused', reason: 'epoch' });
-    assert.deepEqual(accept(state, { ...batch(6, 6, 'x'), shard: 1 }), { do: 'refused', reason: 'shard' });
   });
 
   it('after a takeover, batches cut in another way go on from either', () => {

@@ -2,7 +2,6 @@
 
 import type { FeedRefusal } from '../ports/refusal.ts';
 import type { BatchHeader } from './batch.ts';
-import { SHARD } from './message.ts';
 
 /** What a node has of the feed. */
 export interface ChainState {
@@ -24,7 +23,7 @@ type ChainDecision =
   | { readonly do: 'hole'; readonly from: number; readonly to: number }
   | { readonly do: 'refused'; readonly reason: FeedRefusal };
 
-type ChainedHeader = Pick<BatchHeader, 'epoch' | 'shard' | 'from' | 'to' | 'previous'> & {
+type ChainedHeader = Pick<BatchHeader, 'epoch' | 'from' | 'to' | 'previous'> & {
   readonly hash: Uint8Array;
 };
 
@@ -41,7 +40,6 @@ export function chainAt(epoch: string, seq: number): ChainState {
  *   not known, and the rows are those of a log that never changes.
  */
 export function accept(state: ChainState, batch: ChainedHeader): ChainDecision {
-  if (batch.shard !== SHARD) return { do: 'refused', reason: 'shard' };
   if (batch.epoch !== state.epoch) return { do: 'refused', reason: 'epoch' };
   if (batch.to <= state.seq) return { do: 'duplicate' };
   if (batch.from > state.seq + 1) return { do: 'hole', from: state.seq + 1, to: batch.from - 1 };

@@ -1,234 +1,284 @@
-/** The fields that every message of the feed begins with: kind (4), version (1), flags (1), shard (2), signer (8). */
-
-import { createHash, createSecretKey, type KeyObject, sign, verify } from 'node:crypto';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { decryptGcm, encryptGcm } from '../../base/aes-gcm.ts';
+/**
+ * The one message of the feed. It is always signed. `docs/FEED.md` lists the kinds.
+ *
+ * | octets | field |
+ * |---|---|
+ * | 4, 1 | `UQRP`, version |
+ * | 1, 1, 1 | kind, flags (1: answers a question; 2: body under an hourly key; 4: body to the recipient), status |
+ * | 8, 12 | signer; number: random, in no other message |
+ * | 8 | time of the sender's clock, milliseconds since the epoch |
+ * | 1 + n, 1 + n | names of sender and recipient, `*` for all nodes |
+ * | 32 | flag 1: SHA-256 of the message that is answered |
+ * | 4 + n | clear part, which everybody may read |
+ * | 16, 4, n | flag 2: id of the key, octets decompressed, AES-256-GCM of zstd; the number is the nonce |
+ * | n | flag 4: HPKE to the X25519 key of the recipient |
+ * | 64 | Ed25519 over all octets before |
+ *
+ * All fields before a ciphertext are its associated data.
+ */
+import { hash as digest, type KeyObject } from 'node:crypto';
+import { NONCE_OCTETS } from '../../base/aes-gcm.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { CONTROL_NAME } from '../ports/credentials.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
+import { compress, decompress, type FieldReader, field, fieldReader } from './fields.ts';
+import { hpkeDecrypt, hpkeEncrypt } from './hpke.ts';
+import {
+  decryptBody,
+  encryptBody,
+  type FeedKey,
+  type FeedKeyRing,
+  type FeedSigner,
+  type FeedVerifier,
+  KEY_ID_OCTETS,
+  SIGNATURE_OCTETS,
+  SIGNER_OCTETS,
+} from './keys.ts';
 
-/** Hourly keys, secrets. */
-export type SealedKind = 'UQFK' | 'UQFP';
+/** In the order of their numbers: a new one is added at the end. */
+export const MESSAGE_KINDS = [
+  // Of control, to all nodes.
+  'changes',
+  'head',
+  'snapshot',
+  // Questions of a node, and what control sends it unasked.
+  'keys',
+  'secrets',
+  // Questions of a node.
+  'bounds',
+  'since',
+  'pages',
+  'page',
+  'usage',
+  'rows',
+  'provider',
+  // Told by a node.
+  'state',
+  // Questions of the command line; `publisher` is told by one control process to the others.
+  'status',
+  'command',
+  'make',
+  'publisher',
+] as const;
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** Batch, head, those that are for one node; request of a node, and its answer (`feed/exchange`); manifest of a snapshot. */
-type MessageKind = 'UQFB' | 'UQFH' | SealedKind | 'UQFN' | 'UQFA' | 'UQFS';
+/**
+ * In the order of their numbers. Of an answer; any other message is `done`.
+ * `invalid`: no repeat makes the question valid. `busy`: too many at once, nothing was done. `failed`: control could not do it now.
+ */
+export const ANSWER_STATUSES = ['done', 'invalid', 'busy', 'failed'] as const;
+export type AnswerStatus = (typeof ANSWER_STATUSES)[number];
 
-const VERSION = 1;
-const KIND_OCTETS = 4;
-const SIGNER_OCTETS = 8;
-/** The only shard of this release. */
-export const SHARD = 0;
+/** The recipient of what is for every node. No node can have this name. */
+export const ALL_NODES = '*';
 
-interface Preamble {
-  readonly flags: number;
-  readonly shard: number;
+const MAGIC = 'UQRP';
+const VERSION = 2;
+const KIND_AT = 5;
+const HASH_OCTETS = 32;
+const FLAGS = { answers: 1, hourly: 2, sealed: 4 } as const;
+const HPKE_INFO = Buffer.from('uqrp feed message 2');
+
+interface MessageFields {
+  readonly kind: MessageKind;
+  readonly from: string;
+  readonly to: string;
+  /** By the sender's clock, milliseconds since the epoch. */
+  readonly at: number;
+  /** Hash of the message that this one answers; left out: it is no answer. */
+  readonly answers?: Uint8Array | null;
+  readonly status?: AnswerStatus;
+  readonly clear?: Uint8Array;
+}
+
+/** Octets that are compressed, and how many they are decompressed. */
+export interface Packed {
+  readonly plainLength: number;
+  readonly compressed: Uint8Array;
+}
+
+/** What a message is made with. */
+export interface Signing {
+  readonly signer: FeedSigner;
+  readonly random: (octets: number) => Uint8Array;
+}
+
+export type MessageBody =
+  | { readonly key: FeedKey; readonly packed: Packed }
+  /** @param recipient X25519 public key */
+  | { readonly recipient: KeyObject; readonly plain: Uint8Array };
+
+/** A message whose signature is right. Its body is still encrypted. */
+export interface SignedMessage extends Required<MessageFields> {
+  readonly answers: Uint8Array | null;
+  /** SHA-256 of the whole message: its answer has it. */
+  readonly hash: Uint8Array;
+  readonly body:
+    | null
+    | { readonly keyId: Uint8Array; readonly plainLength: number; readonly encrypted: Uint8Array }
+    | { readonly sealed: Uint8Array };
+  readonly number: Uint8Array;
+  /** All octets before the body. */
+  readonly associated: Uint8Array;
+}
+
+/** @throws RangeError for more than a message holds */
+export function writeMessage(fields: MessageFields, signing: Signing, body?: MessageBody): Uint8Array {
+  const { kind, from, to, at, answers = null, status = 'done', clear = Buffer.alloc(0) } = fields;
+  const number = signing.random(NONCE_OCTETS);
+  const flags =
+    (answers === null ? 0 : FLAGS.answers) |
+    (body === undefined ? 0 : 'key' in body ? FLAGS.hourly : FLAGS.sealed);
+  const head = Buffer.concat([
+    Buffer.from(MAGIC),
+    Buffer.of(VERSION, MESSAGE_KINDS.indexOf(kind), flags, ANSWER_STATUSES.indexOf(status)),
+    signing.signer.id,
+    number,
+    field.u64(at),
+    field.name(from),
+    field.name(to),
+    answers ?? Buffer.alloc(0),
+    field.u32(clear.length),
+    clear,
+  ]);
+  const message = signing.signer.sign(body === undefined ? head : withBody(head, number, body));
+  if (message.length > LIMITS.feedMessage) throw new RangeError('a message is larger than the feed carries');
+  return message;
+}
+
+function withBody(head: Uint8Array, number: Uint8Array, body: MessageBody): Uint8Array {
+  if ('recipient' in body) {
+    const text = { info: HPKE_INFO, associated: head };
+    return Buffer.concat([head, hpkeEncrypt(body.recipient, text, body.plain)]);
+  }
+  const { key, packed } = body;
+  const associated = Buffer.concat([head, key.id, field.u32(packed.plainLength)]);
+  return Buffer.concat([associated, encryptBody(key, number, associated, packed.compressed)]);
+}
+
+export function messageHash(message: Uint8Array): Uint8Array {
+  return digest('sha256', message, 'buffer');
+}
+
+/** Keys of a sender; null for a name that is none. */
+export type VerifierOf = (from: string) => FeedVerifier | null;
+
+/** Of a node, which hears control alone. */
+export function controlOnly(verifier: FeedVerifier): VerifierOf {
+  return (from) => (from === CONTROL_NAME ? verifier : null);
+}
+
+/**
+ * Checks length, version, kind and signature before anything else, so that a stranger's message costs one hash and one signature.
+ * @param own name of the reader; `ALL_NODES` for what is for everybody
+ * @throws FeedRefusedError and nothing else, whatever the bytes are
+ */
+export function openMessage(
+  message: Uint8Array,
+  kinds: readonly MessageKind[],
+  own: string,
+  verifierOf: VerifierOf,
+): SignedMessage {
+  if (message.length > LIMITS.feedMessage || message.length <= SIGNATURE_OCTETS)
+    throw new FeedRefusedError('size');
+  const octets = message.subarray(0, message.length - SIGNATURE_OCTETS);
+  const reader = fieldReader(octets);
+  if (reader.latin1(MAGIC.length) !== MAGIC) throw new FeedRefusedError('format');
+  if (reader.u8() !== VERSION) throw new FeedRefusedError('version');
+  const kind = MESSAGE_KINDS[reader.u8()];
+  if (kind === undefined || !kinds.includes(kind)) throw new FeedRefusedError('format');
+  const [flags, status] = [reader.u8(), ANSWER_STATUSES[reader.u8()]];
+  const [signer, number] = [reader.bytes(SIGNER_OCTETS), reader.bytes(NONCE_OCTETS)];
+  const [at, from] = [reader.u64(), reader.name()];
+  const verifier = verifierOf(from);
+  if (verifier === null) throw new FeedRefusedError('signer');
+  verifier.open(message, () => signer);
+  const to = reader.name();
+  const answers = flags & FLAGS.answers ? reader.bytes(HASH_OCTETS) : null;
+  const clear = reader.bytes(reader.u32());
+  if (status === undefined) throw new FeedRefusedError('format');
+  if (to !== own) throw new FeedRefusedError('recipient');
+  const body = bodyOf(flags & ~FLAGS.answers, reader);
+  const associated = octets.subarray(0, octets.length - reader.left());
+  const rest = reader.bytes(reader.left());
+  return {
+    ...{ kind, from, to, at, answers, status, clear, number, associated, hash: messageHash(message) },
+    body:
+      body === 'sealed' ? { sealed: rest } : body === 'none' ? nothing(rest) : { ...body, encrypted: rest },
+  };
+}
+
+function bodyOf(
+  protection: number,
+  reader: FieldReader,
+): 'none' | 'sealed' | { readonly keyId: Uint8Array; readonly plainLength: number } {
+  if (protection === 0) return 'none';
+  if (protection === FLAGS.sealed) return 'sealed';
+  if (protection !== FLAGS.hourly) throw new FeedRefusedError('format');
+  const [keyId, plainLength] = [reader.bytes(KEY_ID_OCTETS), reader.u32()];
+  if (plainLength > LIMITS.feedBatchOctets) throw new FeedRefusedError('size');
+  return { keyId, plainLength };
+}
+
+function nothing(rest: Uint8Array): null {
+  if (rest.length > 0) throw new FeedRefusedError('size');
+  return null;
 }
 
 /** Without any check: two kinds come at one subject. */
-export function isKind(kind: MessageKind, message: Uint8Array): boolean {
-  return Buffer.from(message.subarray(0, KIND_OCTETS)).toString('latin1') === kind;
-}
-
-export function writePreamble(kind: MessageKind, { flags, shard }: Preamble, signer: FeedSigner): Uint8Array {
-  return Buffer.concat([Buffer.from(kind), field.u8(VERSION), field.u8(flags), field.u16(shard), signer.id]);
+export function isOfKind(kind: MessageKind, message: Uint8Array): boolean {
+  return message[KIND_AT] === MESSAGE_KINDS.indexOf(kind);
 }
 
 /**
- * Checks kind and version, then the signature, before any other field is looked at: a stranger's message costs no more.
- * @returns the message without its signature, and a reader of the fields after the preamble
- * @throws FeedRefusedError
+ * What makes a message a new one: it answers this question, or it was made later than the last one. An answer needs no clocks that agree.
  */
-export function openSigned(
-  kind: MessageKind,
+export type Freshness = { readonly question: Uint8Array } | { readonly last: number };
+
+/**
+ * A message of control that is new.
+ * @param own as of `openMessage`
+ * @throws FeedRefusedError and nothing else, whatever the bytes are
+ */
+export function openFresh(
   message: Uint8Array,
-  verifier: FeedVerifier,
-): Preamble & { readonly body: Uint8Array; readonly reader: FieldReader } {
-  const body = verifier.open(message, (unverified) => read(kind, unverified).signer);
-  const { reader, flags, shard } = read(kind, body);
-  return { body, reader, flags, shard };
-}
-
-function read(
   kind: MessageKind,
-  body: Uint8Array,
-): Preamble & { readonly reader: FieldReader; readonly signer: Uint8Array } {
-  const reader = fieldReader(body);
-  if (reader.latin1(KIND_OCTETS) !== kind) throw new FeedRefusedError('format');
-  if (reader.u8() !== VERSION) throw new FeedRefusedError('version');
-  const [flags, shard] = [reader.u8(), reader.u16()];
-  return { reader, flags, shard, signer: reader.bytes(SIGNER_OCTETS) };
+  own: string,
+  verifier: FeedVerifier,
+  fresh: Freshness,
+): SignedMessage {
+  const opened = openMessage(message, [kind], own, controlOnly(verifier));
+  const { answers, at } = opened;
+  const isNew =
+    'question' in fresh
+      ? answers !== null && Buffer.compare(answers, fresh.question) === 0
+      : answers === null && at > fresh.last;
+  if (!isNew) throw new FeedRefusedError('replayed');
+  return opened;
+}
+
+/** @throws RangeError for a body above the bound */
+export function packJson(value: unknown): Packed {
+  const plain = Buffer.from(JSON.stringify(value));
+  if (plain.length > LIMITS.feedBatchOctets)
+    throw new RangeError('a body is larger than a message of the feed');
+  return { plainLength: plain.length, compressed: compress(plain) };
 }
 
 /**
- * Ed25519 signatures (RFC 8032) over whole messages. A message names its signer by 8 octets, so that a node with two
- * public keys, during a rotation, tries one. Each kind of message begins with other octets, so that none passes for another.
- */
-
-const SIGNATURE_OCTETS = 64;
-
-export interface FeedSigner {
-  readonly id: Uint8Array;
-  /** The message followed by its signature. */
-  sign(message: Uint8Array): Uint8Array;
-}
-
-/** @param privateKey Ed25519 */
-export function feedSigner(privateKey: KeyObject, publicKey: KeyObject): FeedSigner {
-  return {
-    id: signerId(publicKey),
-    sign: (message) => Buffer.concat([message, sign(null, message, privateKey)]),
-  };
-}
-
-export interface FeedVerifier {
-  /**
-   * Splits off the signature and checks it.
-   * @param signerOf reads the signer's id from a message that nobody has verified yet
-   * @returns the message without its signature
-   * @throws FeedRefusedError `size`, `signer` or `signature`, or what `signerOf` throws
-   */
-  open(signed: Uint8Array, signerOf: (message: Uint8Array) => Uint8Array): Uint8Array;
-}
-
-/** @param publicKeys Ed25519: the present key, and the next or former one */
-export function feedVerifier(publicKeys: readonly KeyObject[]): FeedVerifier {
-  const keys = new Map(publicKeys.map((key) => [hex(signerId(key)), key]));
-  return {
-    open(signed, signerOf) {
-      if (signed.length <= SIGNATURE_OCTETS) throw new FeedRefusedError('size');
-      const message = signed.subarray(0, signed.length - SIGNATURE_OCTETS);
-      const key = keys.get(hex(signerOf(message)));
-      if (key === undefined) throw new FeedRefusedError('signer');
-      if (!verify(null, message, key, signed.subarray(message.length)))
-        throw new FeedRefusedError('signature');
-      return message;
-    },
-  };
-}
-
-function signerId(publicKey: KeyObject): Uint8Array {
-  const raw = publicKey.export({ format: 'der', type: 'spki' });
-  return createHash('sha256').update(raw).digest().subarray(0, SIGNER_OCTETS);
-}
-
-function hex(id: Uint8Array): string {
-  return Buffer.from(id).toString('hex');
-}
-
-/** Fields of fixed length, big-endian, with a position. The reader never reads past the end. */
-
-const U64_OCTETS = 8;
-
-export interface FieldReader {
-  /** Octets that are left. */
-  left(): number;
-  u8(): number;
-  u16(): number;
-  u32(): number;
-  /** At most 2^53 - 1. */
-  u64(): number;
-  /** A view of the message, not a copy. */
-  bytes(length: number): Uint8Array;
-  /** One character for each octet. */
-  latin1(length: number): string;
-  /** A length of one octet, then that many printable ASCII characters, at least one. */
-  name(): string;
-}
-
-/** @throws FeedRefusedError from each function: `size` past the end, `format` for a value out of bounds */
-export function fieldReader(message: Uint8Array): FieldReader {
-  const view = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-  let at = 0;
-  function next(length: number): number {
-    if (at + length > view.length) throw new FeedRefusedError('size');
-    at += length;
-    return at - length;
-  }
-  const latin1 = (length: number): string => {
-    const from = next(length);
-    return view.toString('latin1', from, from + length);
-  };
-  return {
-    left: () => view.length - at,
-    u8: () => view.readUInt8(next(1)),
-    u16: () => view.readUInt16BE(next(2)),
-    u32: () => view.readUInt32BE(next(4)),
-    u64() {
-      const value = view.readBigUInt64BE(next(U64_OCTETS));
-      if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new FeedRefusedError('format');
-      return Number(value);
-    },
-    bytes(length) {
-      const from = next(length);
-      return view.subarray(from, from + length);
-    },
-    latin1,
-    name() {
-      const text = latin1(view.readUInt8(next(1)));
-      if (!NAME.test(text)) throw new FeedRefusedError('format');
-      return text;
-    },
-  };
-}
-
-const NAME = /^[\x21-\x7e]{1,64}$/;
-
-export const field = {
-  u8: (value: number): Buffer => Buffer.of(value),
-  u16(value: number): Buffer {
-    const out = Buffer.alloc(2);
-    out.writeUInt16BE(value);
-    return out;
-  },
-  u32(value: number): Buffer {
-    const out = Buffer.alloc(4);
-    out.writeUInt32BE(value);
-    return out;
-  },
-  u64(value: number): Buffer {
-    const out = Buffer.alloc(U64_OCTETS);
-    out.writeBigUInt64BE(BigInt(value));
-    return out;
-  },
-  /** @throws RangeError unless 1 to 64 printable ASCII characters */
-  name(text: string): Buffer {
-    if (!NAME.test(text)) throw new RangeError('a name in the feed has 1 to 64 printable ASCII characters');
-    return Buffer.concat([Buffer.of(text.length), Buffer.from(text, 'latin1')]);
-  },
-};
-
-/** zstd, with a bound on every length before memory is taken for it. */
-
-/** 1 MB. Without this bound a frame may demand a window of 128 MB of the reader. */
-const WINDOW_LOG = 20;
-const COMPRESS = {
-  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: WINDOW_LOG },
-};
-const DECOMPRESS = { params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG } };
-
-export function compress(plain: Uint8Array): Uint8Array {
-  return zstdCompressSync(plain, COMPRESS);
-}
-
-/**
- * @param plainLength that the header states: at most this much memory is taken
- * @throws FeedRefusedError `decompress`, whatever the bytes are
- */
-export function decompress(compressed: Uint8Array, plainLength: number): Buffer {
-  let plain: Buffer;
-  try {
-    plain = zstdDecompressSync(compressed, { ...DECOMPRESS, maxOutputLength: plainLength });
-  } catch {
-    throw new FeedRefusedError('decompress');
-  }
-  if (plain.length !== plainLength) throw new FeedRefusedError('decompress');
-  return plain;
-}
-
-/**
+ * The JSON of a body under an hourly key.
  * @param malformed the refusal of a text that is no JSON
- * @throws FeedRefusedError `decompress` or `malformed`, whatever the bytes are
+ * @throws FeedRefusedError `key`, `decrypt`, `decompress` or `malformed`, whatever the bytes are
  */
-export function decompressJson(compressed: Uint8Array, plainLength: number, malformed: FeedRefusal): unknown {
-  const plain = decompress(compressed, plainLength);
+export function jsonOf(
+  { body, number, associated }: SignedMessage,
+  ring: FeedKeyRing,
+  malformed: FeedRefusal = 'format',
+): unknown {
+  if (body === null || 'sealed' in body) throw new FeedRefusedError(malformed);
+  const key = ring.find(body.keyId);
+  if (key === null) throw new FeedRefusedError('key');
+  const plain = decompress(decryptBody(key, number, associated, body.encrypted), body.plainLength);
   try {
     return JSON.parse(plain.toString('utf8'));
   } catch {
@@ -237,56 +287,16 @@ export function decompressJson(compressed: Uint8Array, plainLength: number, malf
   }
 }
 
-/** The keys of an hour. Batches of the hour are encrypted under one; destroyed keys make them unreadable. */
-
-export const KEY_OCTETS = 32;
-export const KEY_ID_OCTETS = 16;
-
-export interface FeedKey {
-  readonly id: Uint8Array;
-  readonly secret: Uint8Array;
-  /** The secret for ciphers. Given as octets, it costs each cipher 30 µs, and AES-GCM of a small batch takes 10. */
-  readonly cipherKey: KeyObject;
+/** Name and X25519 private key of the node that reads. */
+export interface Recipient {
+  readonly node: string;
+  readonly privateKey: KeyObject;
 }
 
-/** The keys that a node holds at present. */
-export interface FeedKeyRing {
-  find(id: Uint8Array): FeedKey | null;
-}
-
-/**
- * The id is a digest of the key. AES-GCM alone does not bind a ciphertext to one key; with the id in the signed header it is.
- * @param secret 32 random octets
- */
-export function feedKey(secret: Uint8Array): FeedKey {
-  if (secret.length !== KEY_OCTETS) throw new RangeError(`a key of the feed has ${KEY_OCTETS} octets`);
-  const digest = createHash('sha256').update('uqrp feed key\0').update(secret).digest();
-  return { id: digest.subarray(0, KEY_ID_OCTETS), secret, cipherKey: createSecretKey(secret) };
-}
-
-export function feedKeyRing(keys: Iterable<FeedKey>): FeedKeyRing {
-  const byId = new Map([...keys].map((key) => [Buffer.from(key.id).toString('hex'), key]));
-  return { find: (id) => byId.get(Buffer.from(id).toString('hex')) ?? null };
-}
-
-/** @returns ciphertext and tag. @param nonce 12 octets, used once under this key */
-export function encryptRows(
-  key: FeedKey,
-  nonce: Uint8Array,
-  header: Uint8Array,
-  plain: Uint8Array,
-): Uint8Array {
-  return encryptGcm(key.cipherKey, nonce, header, plain);
-}
-
-/** @throws FeedRefusedError `decrypt` */
-export function decryptRows(
-  key: FeedKey,
-  nonce: Uint8Array,
-  header: Uint8Array,
-  encrypted: Uint8Array,
-): Uint8Array {
-  const plain = decryptGcm(key.cipherKey, nonce, header, encrypted);
+/** The body of a message for this node alone. @throws FeedRefusedError `decrypt` */
+export function unsealed({ body, associated }: SignedMessage, { privateKey }: Recipient): Uint8Array {
+  const sealed = body !== null && 'sealed' in body ? body.sealed : null;
+  const plain = sealed && hpkeDecrypt(privateKey, { info: HPKE_INFO, associated }, sealed);
   if (plain === null) throw new FeedRefusedError('decrypt');
   return plain;
 }

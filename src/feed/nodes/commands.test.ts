@@ -4,23 +4,21 @@ import { describe, it } from 'node:test';
 import { countingNonces } from '../../../test/support/feed/batch/keys.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { BusError, SUBJECTS } from '../bus/bus.ts';
-import { makeNkey } from '../bus/nats/nkey.ts';
-import { feedVerifier } from '../message/message.ts';
-import { controlExchange, controlIdentity, statusEnd } from '../rpc/control-identity.ts';
-import { ExchangeError } from '../rpc/rpc.ts';
+import { feedVerifier } from '../message/keys.ts';
+import { controlIdentity, controlRpc, operatorEnd, RpcError } from '../message/rpc.ts';
 import { askForEpoch, askToErase, startCommands } from './operator.ts';
 
 const NOW = 1_000_000;
 
-async function identityOf() {
+function identityOf() {
   const signing = generateKeyPairSync('ed25519');
   const sign = signing.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-  const identity = controlIdentity({ sign, seed: (await makeNkey()).seed })!;
+  const identity = controlIdentity(sign);
   return { identity, verifier: feedVerifier([signing.publicKey]) };
 }
 
-async function world() {
-  const own = await identityOf();
+function world() {
+  const own = identityOf();
   const broker = createMemoryBroker();
   const done: string[] = [];
   const refused: string[] = [];
@@ -29,7 +27,7 @@ async function world() {
   const clock = (): number => now;
   const control = broker.connect('control');
   startCommands({
-    end: statusEnd(own.identity, {
+    end: operatorEnd(own.identity, own.verifier, {
       bus: control,
       clock,
       random: countingNonces(),
@@ -44,14 +42,14 @@ async function world() {
       return 'first.5';
     },
   });
-  const exchange = (as = own, bus = broker.connect('operator')) =>
-    controlExchange(as.identity, { bus, verifier: as.verifier, random: countingNonces(), clock });
+  const rpc = (as = own, bus = broker.connect('operator')) =>
+    controlRpc(as.identity, { bus, verifier: as.verifier, random: countingNonces(), clock });
   return {
     broker,
     control,
     done,
     refused,
-    exchange,
+    rpc,
     pass: (ms: number): void => {
       now += ms;
     },
@@ -63,41 +61,41 @@ async function world() {
 
 describe('commands to the feed', () => {
   it('erase: keys are renewed, then stream and snapshots are removed', async () => {
-    const { broker, control, done, exchange } = await world();
+    const { broker, control, done, rpc } = world();
     await control.append(Buffer.from('a'), 0);
     await control.putChunk('view.1', Buffer.from('x'));
-    await askToErase(exchange());
+    await askToErase(rpc());
     assert.deepEqual(done, ['keys renewed, 1 messages']);
     assert.deepEqual([broker.stream, await control.chunkNames()], [[], []]);
   });
 
   it('erase: while the keys cannot be renewed nothing is removed, and the operator is told', async () => {
-    const { broker, control, exchange, fail } = await world();
+    const { broker, control, rpc, fail } = world();
     await control.append(Buffer.from('a'), 0);
     fail(new Error('no database'));
-    await assert.rejects(askToErase(exchange()), ExchangeError);
+    await assert.rejects(askToErase(rpc()), RpcError);
     assert.equal(broker.stream.length, 1);
   });
 
   it('epoch: the answer is the new one', async () => {
-    const { done, exchange } = await world();
-    assert.equal(await askForEpoch(exchange()), 'first.5');
+    const { done, rpc } = world();
+    assert.equal(await askForEpoch(rpc()), 'first.5');
     assert.deepEqual(done, ['epoch renewed']);
   });
 
   it('without a control process the command is not lost without a word', async () => {
-    const own = await identityOf();
+    const own = identityOf();
     const bus = createMemoryBroker().connect();
     const random = countingNonces();
-    const exchange = controlExchange(own.identity, { bus, verifier: own.verifier, random, clock: () => NOW });
+    const rpc = controlRpc(own.identity, { bus, verifier: own.verifier, random, clock: () => NOW });
     await assert.rejects(
-      askToErase(exchange),
+      askToErase(rpc),
       (error) => error instanceof BusError && error.reason === 'no_responders',
     );
   });
 
   it('is refused of another signer, repeated, late, or changed', async () => {
-    const { broker, done, refused, exchange, pass } = await world();
+    const { broker, done, refused, rpc, pass } = world();
     const sent: Uint8Array[] = [];
     const spy = broker.connect('spy');
     spy.subscribe(SUBJECTS.command, (data) => sent.push(data));
@@ -109,11 +107,11 @@ describe('commands to the feed', () => {
         return operator.request(subject, data, ms);
       },
     };
-    await askForEpoch(exchange(undefined, recording));
+    await askForEpoch(rpc(undefined, recording));
     const [message] = sent;
     const forged = Buffer.from(message!);
     forged[forged.length - 70]! ^= 1;
-    const stranger = exchange(await identityOf());
+    const stranger = rpc(identityOf());
     pass(1);
     const attempts: readonly (readonly [Promise<unknown>, string])[] = [
       [operator.request(SUBJECTS.command, message!, 50), 'replayed'],
@@ -130,7 +128,7 @@ describe('commands to the feed', () => {
     await operator.request(SUBJECTS.command, message!, 50).catch(() => {});
     assert.deepEqual(done, ['epoch renewed']);
     await assert.rejects(
-      exchange()
+      rpc()
         .ask('command', 'drop', 1_000)
         .then(({ status }) => assert.equal(status, 'done')),
     );

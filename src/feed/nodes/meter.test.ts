@@ -6,8 +6,8 @@ import { createMemoryQueryLog } from '../../../test/support/feed/memory-query-lo
 import { createMemoryUsage } from '../../../test/support/feed/memory-usage.ts';
 import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts';
 import { type Bus, BusError, SUBJECTS } from '../bus/bus.ts';
+import { type ControlEnd, RpcError } from '../message/rpc.ts';
 import { type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from '../ports/usage-sink.ts';
-import { type ControlEnd, ExchangeError } from '../rpc/rpc.ts';
 import { busQueryLogSink, busUsageSink, startMeter } from './meter.ts';
 
 const HOUR = 3_600_000;
@@ -148,7 +148,7 @@ describe('metering over the bus', () => {
     const sink = busUsageSink(nodeEnd(broker.connect(), 'node1'));
     await assert.rejects(
       sink.add(batch('b.1', count('a', 7))),
-      (error) => error instanceof ExchangeError && error.status === 'failed',
+      (error) => error instanceof RpcError && error.status === 'failed',
     );
     assert.equal(errors.length, 1);
     isDown = false;
@@ -168,7 +168,7 @@ describe('metering over the bus', () => {
     let busy = 0;
     for (let i = 0; i < 130; i++) {
       await one!.add(batch(`b.${i}`, count('a', 1))).catch((error: unknown) => {
-        assert.ok(error instanceof ExchangeError && error.status === 'busy');
+        assert.ok(error instanceof RpcError && error.status === 'busy');
         busy++;
       });
     }
@@ -184,7 +184,7 @@ describe('metering over the bus', () => {
   });
 
   it('a node without a key, or one that was removed, is not served', async () => {
-    const { broker, refused, usage } = world({ keyOf: () => null });
+    const { broker, refused, usage } = world({ verifierOf: () => null });
     const keyless = busUsageSink(nodeEnd(broker.connect(), 'node1', { key: null }));
     await assert.rejects(keyless.add(batch('b.1', count('a', 1))), BusError);
     const removed = nodeEnd(broker.connect(), 'node1');

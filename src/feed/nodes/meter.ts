@@ -1,5 +1,6 @@
 /** Control's side of metering: takes batches of nodes into the sinks, and acknowledges them after the sinks' transaction. */
 import { LIMITS } from '../../base/limits.ts';
+import { answerQuestions, type ControlEnd, doneBody, type Rpc } from '../message/rpc.ts';
 import {
   checkQueryLogBatch,
   type QueryLogBatch,
@@ -17,14 +18,6 @@ import {
   type UsageSink,
   usageFormatError,
 } from '../ports/usage-sink.ts';
-import type { Answer } from '../rpc/request.ts';
-import {
-  answerRequests,
-  type ControlEnd,
-  type Exchange,
-  ExchangeError,
-  type OpenedRequest,
-} from '../rpc/rpc.ts';
 
 interface MeterOptions {
   readonly end: ControlEnd;
@@ -50,37 +43,28 @@ const AHEAD_MS = 2 * 3_600_000;
 
 /** @returns ends it */
 export function startMeter(options: MeterOptions): () => void {
-  const { end, usage, queryLog } = options;
-  return answerRequests(end, {
+  const { end, queryLog } = options;
+  return answerQuestions(end, {
     kinds: ['usage', 'rows'],
     rate: RATE,
-    atOnce: AT_ONCE,
-    answer: (request) =>
-      request.kind === 'usage'
-        ? addUsage(request)
-        : added(() => queryLog.add(queryLogBatchOf(request.body, request.node))),
+    atOnce: { all: AT_ONCE },
+    async answer({ kind, body, node }) {
+      try {
+        if (kind === 'usage') await addUsage(usageBatchOf(body, node), options);
+        else await queryLog.add(queryLogBatchOf(body, node));
+        return {};
+      } catch (error) {
+        const isBounds = error instanceof UsageFormatError || error instanceof QueryLogFormatError;
+        if (!isBounds) throw error;
+        return { status: 'invalid', json: error.field };
+      }
+    },
   });
-
-  async function addUsage({ body, node }: OpenedRequest): Promise<Answer> {
-    return added(async () => {
-      const batch = usageBatchOf(body, node);
-      sumsOf(batch);
-      const counts = await honest(batch, options);
-      if (counts.length > 0) await usage.add({ ...batch, counts });
-    });
-  }
 }
 
-/** @throws what is neither a shape nor a value out of bounds */
-async function added(add: () => Promise<void>): Promise<Answer> {
-  try {
-    await add();
-    return { status: 'done', body: null };
-  } catch (error) {
-    const isBounds = error instanceof UsageFormatError || error instanceof QueryLogFormatError;
-    if (!isBounds) throw error;
-    return { status: 'invalid', body: error.field };
-  }
+async function addUsage(batch: UsageBatch, options: MeterOptions): Promise<void> {
+  const counts = await honest(sumsOf(batch), options);
+  if (counts.length > 0) await options.usage.add({ ...batch, counts });
 }
 
 /**
@@ -88,7 +72,7 @@ async function added(add: () => Promise<void>): Promise<Answer> {
  * namespaces or hours that it invents.
  */
 async function honest(
-  { counts }: UsageBatch,
+  counts: readonly UsageCount[],
   { end, existing, onLeftOut }: MeterOptions,
 ): Promise<UsageCount[]> {
   const known = await existing([...new Set(counts.map(({ namespaceId }) => namespaceId))]);
@@ -109,26 +93,25 @@ function answersOf(counts: readonly UsageCount[]): number {
 /** Milliseconds until the sender repeats the batch. Control's transaction takes a few. */
 const ACK_MS = 5_000;
 
-/** The node of a batch is not sent: control takes the name that signed the request. */
-export function busUsageSink(exchange: Exchange): UsageSink {
+/** The node of a batch is not sent: control takes the name that signed the question. */
+export function busUsageSink(rpc: Pick<Rpc, 'ask'>): UsageSink {
   return {
     async add(batch) {
-      sumsOf(batch);
-      const { status, body } = await exchange.ask('usage', usageBody(batch), ACK_MS);
-      if (status === 'invalid') throw usageFormatError(body);
-      if (status !== 'done') throw new ExchangeError(status);
+      const answer = await rpc.ask('usage', usageBody({ ...batch, counts: sumsOf(batch) }), ACK_MS);
+      if (answer.status === 'invalid') throw usageFormatError(answer.body);
+      doneBody(answer);
     },
   };
 }
 
-/** The node of a batch is not sent: control takes the name that signed the request. */
-export function busQueryLogSink(exchange: Exchange): QueryLogSink {
+/** As `busUsageSink`. */
+export function busQueryLogSink(rpc: Pick<Rpc, 'ask'>): QueryLogSink {
   return {
     async add(batch) {
       checkQueryLogBatch(batch);
-      const { status, body } = await exchange.ask('rows', queryLogBody(batch), ACK_MS);
-      if (status === 'invalid') throw queryLogFormatError(body);
-      if (status !== 'done') throw new ExchangeError(status);
+      const answer = await rpc.ask('rows', queryLogBody(batch), ACK_MS);
+      if (answer.status === 'invalid') throw queryLogFormatError(answer.body);
+      doneBody(answer);
     },
   };
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
+import { verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { controlEnd, NOW, nodeEnd, RING } from '../../../test/support/feed/exchange/nodes.ts';
 import { SUBJECTS } from '../bus/bus.ts';
 import { makeNkey, nkeyKeys } from '../bus/nats/nkey.ts';
-import { feedVerifier } from '../message/message.ts';
 import {
   collectNodeStates,
   type NodeState,
@@ -13,7 +13,7 @@ import {
   STATE_MS,
   startStateReports,
 } from './node-states.ts';
-import { keyOfNodes } from './nodes.ts';
+import { verifiersOf } from './nodes.ts';
 
 const STATE: NodeState = {
   boot: 'a1',
@@ -195,7 +195,7 @@ describe('states of nodes', () => {
     const { node, sent, bus, broker, timers } = world();
     const stop = startStateReports({
       bus,
-      exchange: node,
+      rpc: node,
       state: () => STATE,
       onKeys: () => () => {},
       onError: (error) => assert.fail(String(error)),
@@ -215,13 +215,13 @@ describe('states of nodes', () => {
   it('the keys of nodes are those in the file now', async () => {
     const [one, other] = [await makeNkey(), await makeNkey()];
     let nodes = [{ name: 'a', nkey: one.publicKey }];
-    const keyOf = keyOfNodes(() => nodes);
+    const keyOf = verifiersOf(() => nodes, verifier);
     const signs = (seed: string): boolean => {
       const signer = nkeyKeys(seed)!.signer;
       const key = keyOf('a');
       if (key === null) return false;
       try {
-        feedVerifier([key]).open(signer.sign(Buffer.from('x')), () => signer.id);
+        key.open(signer.sign(Buffer.from('x')), () => signer.id);
         return true;
       } catch {
         return false;

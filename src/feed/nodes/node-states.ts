@@ -4,8 +4,9 @@ import { every } from '../../base/lifecycle/every.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createRequestRate } from '../bus/node-budgets.ts';
+import { jsonOf } from '../message/message.ts';
+import { type ControlEnd, openQuestion, type Rpc, subjectOf } from '../message/rpc.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
-import { type ControlEnd, type Exchange, opened, signedOf, subjectOf } from '../rpc/rpc.ts';
 
 export interface NodeReport {
   readonly name: string;
@@ -61,10 +62,10 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
 
   const stop = bus.subscribe(subjectOf('state', '*'), (message) => {
     try {
-      const request = signedOf(end, ['state'], message);
-      if (!rate.admits(request.node)) return;
-      const { node, at, body } = opened(request, end);
-      heard.set(node, next(heard.get(node), nodeStateOf(body), at, clock()));
+      const told = openQuestion(end, ['state'], message);
+      if (!rate.admits(told.from)) return;
+      const state = nodeStateOf(jsonOf(told, end.ring()));
+      heard.set(told.from, next(heard.get(told.from), state, told.at, clock()));
     } catch (error) {
       if (error instanceof FeedRefusedError) onRefused?.(error.reason);
       else onError?.(error);
@@ -129,10 +130,6 @@ const ZONES_MAX = 32;
 const ZONE_MAX = 255;
 const TAGS_MAX = 16;
 
-function stateBody(state: NodeState): unknown {
-  return state;
-}
-
 /** @throws FeedRefusedError `format` for anything but a state: an unknown member is left out */
 function nodeStateOf(body: unknown): NodeState {
   const { boot, version, seq, epoch, lag, heartbeatSeconds, stale, keyTags, viewSeconds, spoolOctets } =
@@ -192,7 +189,7 @@ function secondsOf(value: unknown): number {
 
 interface StateReportsOptions {
   readonly bus: Bus;
-  readonly exchange: Exchange;
+  readonly rpc: Pick<Rpc, 'tell'>;
   readonly state: () => NodeState;
   /** Called after keys came, without which nothing can be sent. @returns ends it */
   readonly onKeys: (listener: () => void) => () => void;
@@ -205,8 +202,8 @@ export const STATE_MS = 5_000;
 
 /** @returns ends the reports */
 export function startStateReports(options: StateReportsOptions): () => Promise<void> {
-  const { bus, exchange, state, onKeys, onError, timers = wholeSecondTimers } = options;
-  const tell = (): void => exchange.tell('state', stateBody(state()));
+  const { bus, rpc, state, onKeys, onError, timers = wholeSecondTimers } = options;
+  const tell = (): void => rpc.tell('state', state());
   const stopListening = bus.onState((now) => {
     if (now === 'connected') tell();
   });

@@ -1,12 +1,13 @@
 /** The file of those who belong to a feed: `nodes.json`. It holds public keys only; `nodes.conf` is made from it. */
 
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { every } from '../../base/lifecycle/every.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import { nkeyPublicKey } from '../bus/nats/nkey.ts';
+import { type FeedVerifier, feedVerifier } from '../message/keys.ts';
+import type { VerifierOf } from '../message/message.ts';
 import { CONTROL_NAME, CredentialsError, isNodeName } from '../ports/credentials.ts';
-import type { KeyOfNode } from '../rpc/rpc.ts';
 import { type NodeUser, usersConfig } from './broker-config.ts';
 
 export interface FeedNode extends NodeUser {
@@ -191,15 +192,20 @@ function damaged(path: string, what: string): CredentialsError {
   );
 }
 
-/** The keys that nodes sign with, from `nodes.json`. */
+/** The keys that senders sign with. */
 
-/** @param nodes as they are now: a node that was removed has no key from then on */
-export function keyOfNodes(
+/**
+ * @param nodes as they are now: a node that was removed has no key from then on
+ * @param control of the keys that sign the feed: other control processes and the command line ask too
+ */
+export function verifiersOf(
   nodes: () => readonly { readonly name: string; readonly nkey: string }[],
-): KeyOfNode {
+  control: FeedVerifier,
+): VerifierOf {
   /** By nkey: decoding one takes longer than finding it. */
-  let decoded = new Map<string, KeyObject | null>();
+  let decoded = new Map<string, FeedVerifier | null>();
   return (name) => {
+    if (name === CONTROL_NAME) return control;
     const all = nodes();
     const nkey = all.find((node) => node.name === name)?.nkey;
     if (nkey === undefined) return null;
@@ -207,7 +213,8 @@ export function keyOfNodes(
     if (known !== undefined) return known;
     if (decoded.size > 2 * all.length) decoded = new Map();
     const key = nkeyPublicKey(nkey);
-    decoded.set(nkey, key);
-    return key;
+    const verifier = key && feedVerifier([key]);
+    decoded.set(nkey, verifier);
+    return verifier;
   };
 }

@@ -7,17 +7,15 @@ import { EPOCH, header, revocations, secrets, verifier } from '../../../test/sup
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { controlEnd, NOW, nodeEnd } from '../../../test/support/feed/exchange/nodes.ts';
 import { BusError } from '../bus/bus.ts';
-import { makeNkey } from '../bus/nats/nkey.ts';
 import { packRows, writeBatch } from '../message/batch.ts';
-import { feedVerifier } from '../message/message.ts';
-import { controlExchange, controlIdentity, statusEnd } from '../rpc/control-identity.ts';
+import { feedVerifier } from '../message/keys.ts';
+import { controlIdentity, controlRpc, operatorEnd } from '../message/rpc.ts';
 import { collectNodeStates } from './node-states.ts';
 import { askFeed, askNodes, type PublisherReport, startStatus } from './operator.ts';
 
 const signing = generateKeyPairSync('ed25519');
 const sign = signing.privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-const credentials = { sign, seed: (await makeNkey()).seed };
-const identity = controlIdentity(credentials)!;
+const identity = controlIdentity(sign);
 const signed = feedVerifier([signing.publicKey]);
 const BOUNDS = { epoch: EPOCH, head: 12, oldest: 1 };
 const REPORT: PublisherReport = { seq: 12, unconfirmed: 1, conflicts: 2 };
@@ -28,8 +26,8 @@ function world() {
   const broker = createMemoryBroker(() => 0, timers);
   const refused: string[] = [];
   const clock = (): number => now;
-  const exchange = (as = identity) =>
-    controlExchange(as, { bus: broker.connect(), verifier: signed, random: countingNonces(), clock });
+  const rpc = (as = identity) =>
+    controlRpc(as, { bus: broker.connect(), verifier: signed, random: countingNonces(), clock });
   const process = (publisher: () => PublisherReport | null) => {
     const bus = broker.connect();
     const onRefused = (reason: string): void => void refused.push(reason);
@@ -38,8 +36,8 @@ function world() {
       names: () => ['node1', 'node2'],
     });
     return startStatus({
-      end: statusEnd(identity, { bus, clock, onRefused, random: countingNonces() }),
-      exchange: controlExchange(identity, { bus, verifier: signed, random: countingNonces(), clock }),
+      end: operatorEnd(identity, signed, { bus, clock, onRefused, random: countingNonces() }),
+      rpc: controlRpc(identity, { bus, verifier: signed, random: countingNonces(), clock }),
       verifier,
       states,
       publisher,
@@ -56,25 +54,25 @@ function world() {
   const pass = (ms: number): void => {
     now += ms;
   };
-  return { broker, timers, refused, exchange, process, settled, pass };
+  return { broker, timers, refused, rpc, process, settled, pass };
 }
 
 describe('the status that control tells', () => {
   it('has every node, and whether it is late', async () => {
-    const { process, exchange, settled, pass } = world();
+    const { process, rpc, settled, pass } = world();
     process(() => null);
-    assert.deepEqual(await settled(askNodes(exchange())), [
+    assert.deepEqual(await settled(askNodes(rpc())), [
       { name: 'node1', state: null, seconds: 0, late: false },
       { name: 'node2', state: null, seconds: 0, late: false },
     ]);
     pass(15_001);
-    assert.ok((await settled(askNodes(exchange()))).every(({ late }) => late));
+    assert.ok((await settled(askNodes(rpc()))).every(({ late }) => late));
   });
 
   it('has log, stream, snapshots and publisher, also when another process publishes', async () => {
-    const { broker, timers, process, exchange, settled, pass } = world();
+    const { broker, timers, process, rpc, settled, pass } = world();
     const stop = process(() => null);
-    const first = await settled(askFeed(exchange()));
+    const first = await settled(askFeed(rpc()));
     assert.deepEqual(first, {
       log: BOUNDS,
       publisher: null,
@@ -92,39 +90,38 @@ describe('the status that control tells', () => {
     }
     process(() => REPORT);
     await timers.advance(5_001);
-    const { publisher, stream } = await settled(askFeed(exchange()));
+    const { publisher, stream } = await settled(askFeed(rpc()));
     assert.deepEqual([publisher, stream], [REPORT, { from: 5, to: 12 }]);
     // Its report is kept for three of its intervals.
     pass(15_001);
-    assert.equal((await settled(askFeed(exchange()))).publisher, null);
+    assert.equal((await settled(askFeed(rpc()))).publisher, null);
     await stop();
-    assert.deepEqual((await settled(askFeed(exchange()))).publisher, REPORT, 'asked of the publisher itself');
+    assert.deepEqual((await settled(askFeed(rpc()))).publisher, REPORT, 'asked of the publisher itself');
   });
 
   it('while the stream cannot be read, the rest is told', async () => {
-    const { broker, process, exchange, timers } = world();
+    const { broker, process, rpc, timers } = world();
     process(() => REPORT);
     broker.streamFails = true;
-    const asked = askFeed(exchange());
+    const asked = askFeed(rpc());
     await timers.advance(2_000);
     const { publisher, stream } = await asked;
     assert.deepEqual([publisher, stream], [REPORT, null]);
   });
 
   it('is told to holders of control’s credentials alone', async () => {
-    const { broker, process, refused, exchange, timers } = world();
+    const { broker, process, refused, rpc, timers } = world();
     process(() => null);
-    const other = controlIdentity({ sign, seed: (await makeNkey()).seed })!;
     const otherKey = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' });
     const asked = [
-      askNodes(exchange(other)),
-      askNodes(exchange(controlIdentity({ ...credentials, sign: otherKey.toString() })!)),
+      askNodes(rpc(controlIdentity(otherKey.toString()))),
+      // With the key that signs, but not the one that encrypts.
+      askNodes(rpc({ ...identity, key: secrets.key })),
       nodeEnd(broker.connect(), 'node1').ask('status', 'nodes', 5_000),
     ];
     for (const one of asked) one.catch(() => {});
     await timers.advance(5_001);
     for (const one of asked) await assert.rejects(one, BusError);
     assert.deepEqual(refused, ['signer', 'key', 'signer']);
-    assert.equal(controlIdentity({ sign, seed: 'SU' }), null);
   });
 });

@@ -1,19 +1,21 @@
-/** What a control process tells the command line: how the nodes are, and how the feed is. */
+/** What a control process answers to the command line: how nodes and feed are, and what an operator tells it to do. */
 import { every } from '../../base/lifecycle/every.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import { openBatch } from '../message/batch.ts';
-import type { FeedVerifier } from '../message/message.ts';
+import type { FeedVerifier } from '../message/keys.ts';
+import { jsonOf } from '../message/message.ts';
+import {
+  answerQuestions,
+  type ControlEnd,
+  doneBody,
+  openQuestion,
+  type Rpc,
+  RpcError,
+  subjectOf,
+} from '../message/rpc.ts';
 import type { LogBounds } from '../ports/change-source.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
-import {
-  answerRequests,
-  type ControlEnd,
-  type Exchange,
-  ExchangeError,
-  openFrom,
-  subjectOf,
-} from '../rpc/rpc.ts';
 import type { NodeReport, NodeStates } from './node-states.ts';
 
 /** What the process knows that publishes. */
@@ -45,10 +47,10 @@ export interface FeedStatus {
 }
 
 interface StatusOptions {
-  /** From `statusEnd`. */
+  /** From `operatorEnd`. */
   readonly end: ControlEnd;
-  /** From `controlExchange`: the process that publishes tells the others. */
-  readonly exchange: Exchange;
+  /** From `controlRpc`: the process that publishes tells the others. */
+  readonly rpc: Rpc;
   readonly verifier: FeedVerifier;
   readonly states: NodeStates;
   /** Null while another process publishes. */
@@ -64,20 +66,9 @@ const REPORT_MS = 5_000;
 const REPORT_KEPT_MS = 15_000;
 const STATUS_ANSWER_MS = 5_000;
 
-type Question = 'nodes' | 'feed';
-
 /** @returns ends it */
 export function startStatus(options: StatusOptions): () => Promise<void> {
-  const {
-    end,
-    exchange,
-    verifier,
-    states,
-    publisher,
-    bounds,
-    snapshots,
-    timers = wholeSecondTimers,
-  } = options;
+  const { end, rpc, verifier, states, publisher, bounds, snapshots, timers = wholeSecondTimers } = options;
   let told: { readonly report: PublisherReport; readonly at: number; readonly heardAt: number } | null = null;
 
   async function feedStatus(): Promise<FeedStatus> {
@@ -94,21 +85,21 @@ export function startStatus(options: StatusOptions): () => Promise<void> {
     };
   }
 
-  const stopAnswers = answerRequests(end, {
+  const stopAnswers = answerQuestions(end, {
     kinds: ['status'],
     rate: STATUS_RATE,
-    atOnce: AT_ONCE,
+    atOnce: { all: AT_ONCE },
     async answer({ body }) {
-      if (body === 'nodes') return { status: 'done', body: states.list() };
-      if (body === 'feed') return { status: 'done', body: await feedStatus() };
+      if (body === 'nodes') return { json: states.list() };
+      if (body === 'feed') return { json: await feedStatus() };
       throw new FeedRefusedError('format');
     },
   });
   const stopHearing = end.bus.subscribe(subjectOf('publisher', '*'), (message) => {
     try {
-      const { at, body } = openFrom(end, ['publisher'], message);
-      if (told !== null && at <= told.at) return;
-      told = { report: body as PublisherReport, at, heardAt: end.clock() };
+      const report = openQuestion(end, ['publisher'], message);
+      if (told !== null && report.at <= told.at) return;
+      told = { report: jsonOf(report, end.ring()) as PublisherReport, at: report.at, heardAt: end.clock() };
     } catch (error) {
       if (!(error instanceof FeedRefusedError)) throw error;
       end.onRefused?.(error.reason);
@@ -118,7 +109,7 @@ export function startStatus(options: StatusOptions): () => Promise<void> {
     ms: REPORT_MS,
     task() {
       const report = publisher();
-      if (report !== null) exchange.tell('publisher', report);
+      if (report !== null) rpc.tell('publisher', report);
     },
     onError: (error) => end.onError?.(error),
     timers,
@@ -143,30 +134,19 @@ async function streamBounds(bus: Bus, verifier: FeedVerifier): Promise<FeedStatu
 
 /**
  * Asks a control process. Its signature was checked, so the shape is what this release writes.
- * @throws BusError, FeedRefusedError, ExchangeError
+ * @throws BusError, FeedRefusedError, RpcError
  */
-export function askNodes(exchange: Exchange): Promise<readonly NodeReport[]> {
-  return ask(exchange, 'nodes') as Promise<readonly NodeReport[]>;
+export async function askNodes(rpc: Rpc): Promise<readonly NodeReport[]> {
+  return doneBody(await rpc.ask('status', 'nodes', STATUS_ANSWER_MS)) as readonly NodeReport[];
 }
 
 /** As `askNodes`. */
-export function askFeed(exchange: Exchange): Promise<FeedStatus> {
-  return ask(exchange, 'feed') as Promise<FeedStatus>;
+export async function askFeed(rpc: Rpc): Promise<FeedStatus> {
+  return doneBody(await rpc.ask('status', 'feed', STATUS_ANSWER_MS)) as FeedStatus;
 }
-
-async function ask(exchange: Exchange, question: Question): Promise<unknown> {
-  const { status, body } = await exchange.ask('status', question, STATUS_ANSWER_MS);
-  if (status !== 'done') throw new ExchangeError(status === 'busy' ? 'busy' : 'failed');
-  return body;
-}
-
-/** What an operator tells a control process to do with the feed: erase what the broker holds, or begin another epoch. */
-
-const FEED_COMMANDS = ['erase', 'epoch'] as const;
-type FeedCommand = (typeof FEED_COMMANDS)[number];
 
 interface CommandOptions {
-  /** From `statusEnd`: a holder of control's credentials may command, and no node. */
+  /** From `operatorEnd`: a holder of control's credentials may command, and no node. */
   readonly end: ControlEnd;
   /** Destroys every hourly key and makes a new one. */
   readonly renewKeys: () => Promise<void>;
@@ -190,17 +170,17 @@ export function startCommands({ end, renewKeys, renewEpoch }: CommandOptions): (
     return true;
   }
 
-  return answerRequests(end, {
+  return answerQuestions(end, {
     kinds: ['command'],
     rate: COMMAND_RATE,
-    atOnce: 1,
+    atOnce: { all: 1 },
     async answer({ at, body }) {
       if (!isNew(at)) throw new FeedRefusedError('replayed');
       if (body === 'erase') {
         await eraseFeed(end.bus, renewKeys);
-        return { status: 'done', body: null };
+        return {};
       }
-      if (body === 'epoch') return { status: 'done', body: await renewEpoch() };
+      if (body === 'epoch') return { json: await renewEpoch() };
       throw new FeedRefusedError('format');
     },
   });
@@ -214,21 +194,71 @@ async function eraseFeed(bus: Bus, renewKeys: () => Promise<void>): Promise<void
 
 /**
  * Resolves when keys, stream and snapshots are gone. The next snapshot is asked for apart.
- * @throws BusError, FeedRefusedError, ExchangeError
+ * @throws BusError, FeedRefusedError, RpcError
  */
-export async function askToErase(exchange: Exchange): Promise<void> {
-  await tellToDo(exchange, 'erase');
+export async function askToErase(rpc: Rpc): Promise<void> {
+  doneBody(await rpc.ask('command', 'erase', COMMAND_ANSWER_MS));
 }
 
 /** As `askToErase`. @returns the new epoch */
-export async function askForEpoch(exchange: Exchange): Promise<string> {
-  const epoch = await tellToDo(exchange, 'epoch');
-  if (typeof epoch !== 'string') throw new ExchangeError('failed');
+export async function askForEpoch(rpc: Rpc): Promise<string> {
+  const epoch = doneBody(await rpc.ask('command', 'epoch', COMMAND_ANSWER_MS));
+  if (typeof epoch !== 'string') throw new RpcError('failed');
   return epoch;
 }
 
-async function tellToDo(exchange: Exchange, command: FeedCommand): Promise<unknown> {
-  const { status, body } = await exchange.ask('command', command, COMMAND_ANSWER_MS);
-  if (status !== 'done') throw new ExchangeError(status === 'busy' ? 'busy' : 'failed');
-  return body;
+interface DemandOptions {
+  /** From `operatorEnd`. */
+  readonly end: ControlEnd;
+  readonly isLeading: () => boolean;
+  /** @returns `seq` of the snapshot that was made */
+  readonly make: () => Promise<number>;
+  readonly timers?: Timers;
+}
+
+/** Leadership moves; only the leader listens, because a broker gives a question to one of those who do. */
+const LOOK_MS = 500;
+/** A broker can repeat a question, and a snapshot takes minutes. */
+const DEMANDS = 16;
+/** A view of tens of gigabytes takes minutes. */
+const DEMAND_ANSWER_MS = 300_000;
+
+/** Makes a snapshot when the command line asks, in the process that makes them. */
+export function answerDemands({ end, isLeading, make, timers }: DemandOptions): { stop(): Promise<void> } {
+  let stopAnswers: (() => void) | null = null;
+  const listen = (): (() => void) =>
+    answerQuestions(end, {
+      kinds: ['make'],
+      atOnce: { all: DEMANDS },
+      async answer({ at }) {
+        if (Math.abs(end.clock() - at) > AGE_MAX_MS) throw new FeedRefusedError('replayed');
+        return { json: await make() };
+      },
+    });
+  const looking = every({
+    ms: LOOK_MS,
+    task() {
+      if (isLeading()) stopAnswers ??= listen();
+      else {
+        stopAnswers?.();
+        stopAnswers = null;
+      }
+    },
+    onError: () => {},
+    ...(timers === undefined ? {} : { timers }),
+  });
+  return {
+    async stop() {
+      stopAnswers?.();
+      await looking.stop();
+    },
+  };
+}
+
+/**
+ * @returns `seq` of the snapshot that was made
+ * @throws BusError `no_responders`: no control process makes snapshots now. RpcError: it could not be made. FeedRefusedError for a false answer
+ */
+export async function demandSnapshot(rpc: Rpc, answerMs = DEMAND_ANSWER_MS): Promise<number> {
+  return doneBody(await rpc.ask('make', null, answerMs)) as number;
 }

@@ -1,10 +1,10 @@
 /** Questions of nodes for data of providers. Only control calls providers, so that their quotas are spent once. */
 
 import { BusError } from '../bus/bus.ts';
+import { answerQuestions, type ControlEnd, type Rpc } from '../message/rpc.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
-import { answerRequests, type ControlEnd, type Exchange } from '../rpc/rpc.ts';
 
-/** `edge/services/providers/remote` makes it and uses it. */
+/** `services/providers/remote` makes it and uses it. */
 type ProviderReading =
   | {
       readonly kind: 'value';
@@ -28,10 +28,10 @@ const AT_ONCE = 512;
 const TEXT_MAX = 64;
 
 /** @returns asks control; never rejects: `down` when control cannot be reached, or its answer cannot be used */
-export function providerAsks(exchange: Exchange): (feed: string, key: string) => Promise<ProviderReading> {
+export function providerAsks(rpc: Pick<Rpc, 'ask'>): (feed: string, key: string) => Promise<ProviderReading> {
   return async (feed, key) => {
     try {
-      const { status, body } = await exchange.ask('provider', [feed, key], ANSWER_MS);
+      const { status, body } = await rpc.ask('provider', [feed, key], ANSWER_MS);
       if (status === 'busy') return { kind: 'limited', retryAfter: 1 };
       return status === 'done' ? readingOf(body) : { kind: 'down' };
     } catch (error) {
@@ -49,15 +49,15 @@ export function answerProviderAsks(
   end: ControlEnd,
   read: (feed: string, key: string) => Promise<ProviderReading | null>,
 ): () => void {
-  return answerRequests(end, {
+  return answerQuestions(end, {
     kinds: ['provider'],
     rate: RATE,
-    atOnce: AT_ONCE,
+    atOnce: { all: AT_ONCE },
     async answer({ body }) {
       const [feed, key] = Array.isArray(body) ? (body as unknown[]) : [];
       const reading = isText(feed) && isText(key) ? await read(feed, key) : null;
       if (reading === null) throw new FeedRefusedError('format');
-      return { status: 'done', body: reading };
+      return { json: reading };
     },
   });
 }

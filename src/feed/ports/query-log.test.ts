@@ -23,7 +23,7 @@ queryLogSuite('memory', async () => {
 queryLogSuite('over the bus', async () => {
   const log = createMemoryQueryLog();
   const bus = createMemoryBroker();
-  const end = controlEnd(bus.connect(), { keyOf: keyOfAny });
+  const end = controlEnd(bus.connect(), { verifierOf: keyOfAny });
   startMeter({ end, usage: createMemoryUsage(), queryLog: log, existing: async () => new Set() });
   return {
     namespaceIds: ['018f0000-0000-7000-8000-000000000001', '018f0000-0000-7000-8000-000000000002'],

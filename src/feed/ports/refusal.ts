@@ -14,8 +14,6 @@ export const FEED_REFUSALS = [
   'signature',
   /** Of another database. */
   'epoch',
-  /** Of a shard that this release does not serve. */
-  'shard',
   /** Encrypted under a key that the node does not have, or has no more. */
   'key',
   /** The ciphertext does not belong to this key and header. */

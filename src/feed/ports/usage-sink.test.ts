@@ -144,7 +144,7 @@ usageSinkSuite('over the bus', async () => {
   const bus = createMemoryBroker();
   startMeter({
     // Two hours after the counts of the suite.
-    end: controlEnd(bus.connect(), { keyOf: keyOfAny, clock: () => 4 * HOUR }),
+    end: controlEnd(bus.connect(), { verifierOf: keyOfAny, clock: () => 4 * HOUR }),
     usage,
     queryLog: createMemoryQueryLog(),
     existing: async (ids) => new Set(ids),

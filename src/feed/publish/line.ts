@@ -4,13 +4,12 @@
  */
 import {
   type BatchSecrets,
-  batchHash,
   NO_HASH,
   type PackedRows,
   type SignedBatch,
   writeBatch,
 } from '../message/batch.ts';
-import { SHARD } from '../message/message.ts';
+import { messageHash } from '../message/message.ts';
 
 /** The last message of the stream. `batch` is null when nothing of ours: it cannot be read. */
 export interface StreamEnd {
@@ -107,10 +106,10 @@ export function createLine(
       // A gap in the log: it was pruned.
       const previous = rows.from === after + 1 ? tip : NO_HASH;
       const streamSeq = isWhole ? storedSeq + waiting.length + 1 : 0;
-      const header = { epoch, shard: SHARD, streamSeq, at, previous, kind: 'changes' } as const;
+      const header = { epoch, streamSeq, at, previous };
       const message = writeBatch(header, rows, secrets());
       after = rows.to;
-      tip = batchHash(message);
+      tip = messageHash(message);
       if (isWhole) waiting.push({ message, hash: tip, from: rows.from, to: rows.to });
       else dropped++;
       return message;
@@ -121,7 +120,7 @@ export function createLine(
     },
     stored(message) {
       storedSeq++;
-      storedHash = batchHash(message);
+      storedHash = messageHash(message);
       // No longer the first when too many waited meanwhile.
       if (waiting[0]?.message === message) waiting.shift();
     },

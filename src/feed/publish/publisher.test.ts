@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { verifier } from '../../../test/support/feed/batch/messages.ts';
-import { createFeedWorld, type FeedWorld } from '../../../test/support/feed/bus/feed-world.ts';
+import { createFeedWorld, type FeedWorld, START } from '../../../test/support/feed/bus/feed-world.ts';
 import { NO_FAULTS } from '../../../test/support/feed/bus/memory-bus.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import { SUBJECTS } from '../bus/bus.ts';
-import { NO_HASH, openBatch } from '../message/batch.ts';
-import { openHeartbeat } from '../message/head.ts';
+import { NO_HASH, openBatch, openHeartbeat } from '../message/batch.ts';
 
 const NAMESPACE: ChangeBody = {
   type: 'namespace.upserted',
@@ -120,7 +119,7 @@ describe('the publisher', () => {
       listener.subscribe(SUBJECTS.head, (message) => {
         const { head, oldest, epoch } = openHeartbeat(message, verifier, {
           last: 0,
-          now: 1_000_000 + world.timers.now,
+          now: START + world.timers.now,
         });
         order.push(`${epoch} ${oldest}-${head}`);
       });

@@ -6,9 +6,8 @@ import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { createWaker, type Waker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { AppendConflictError, type Bus, SUBJECTS } from '../bus/bus.ts';
-import { type BatchSecrets, openBatch, packRows } from '../message/batch.ts';
-import { writeHead } from '../message/head.ts';
-import type { FeedVerifier } from '../message/message.ts';
+import { type BatchSecrets, openBatch, packRows, writeHead } from '../message/batch.ts';
+import type { FeedVerifier } from '../message/keys.ts';
 import type { ChangeSource, LogBounds } from '../ports/change-source.ts';
 import type { LeaderLock, Lease } from '../ports/feed-store.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
@@ -158,7 +157,7 @@ async function endOf(bus: Bus, verifier: FeedVerifier, epoch: string): Promise<S
   const { seq } = last;
   try {
     const batch = openBatch(last.data, verifier);
-    const isOurs = batch.epoch === epoch && batch.kind === 'changes';
+    const isOurs = batch.epoch === epoch;
     return { seq, batch: isOurs ? batch : null, isRemoved: false };
   } catch (error) {
     if (error instanceof FeedRefusedError) return { seq, batch: null, isRemoved: false };
@@ -215,7 +214,7 @@ async function tail(work: Work): Promise<void> {
     await send();
     if (bounds !== null && !signal.aborted) {
       heartbeatAt = clock();
-      bus.publish(SUBJECTS.head, writeHead({ ...bounds, at: heartbeatAt }, work.secrets().signer));
+      bus.publish(SUBJECTS.head, writeHead({ ...bounds, at: heartbeatAt }, work.secrets()));
     }
     return Math.max(0, Math.min(pollMs, heartbeatAt + heartbeatMs - clock()));
   }

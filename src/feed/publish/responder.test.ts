@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createFeedWorld } from '../../../test/support/feed/bus/feed-world.ts';
+import { testRpc } from '../../../test/support/feed/bus/bus-source-world.ts';
+import { createFeedWorld, type FeedWorld, START } from '../../../test/support/feed/bus/feed-world.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
-import { SUBJECTS, subjectOfNode } from '../bus/bus.ts';
-import { writeQuestion } from '../message/question.ts';
+import type { BusError } from '../bus/bus.ts';
+import { field } from '../message/fields.ts';
+import type { Rpc } from '../message/rpc.ts';
 
 const RECORD: ChangeBody = {
   type: 'record.upserted',
@@ -16,6 +18,12 @@ const RECORD: ChangeBody = {
   ttlSeconds: 300,
   expiresAt: null,
 };
+const SINCE = Buffer.concat([field.u64(0), field.u32(1)]);
+
+function endOf(world: FeedWorld, name: string): Rpc {
+  return testRpc(world.broker.connect(name), name, () => START + world.timers.now);
+}
+
 /** Questions of one node that are answered at once. */
 const QUESTIONS_EACH = 8;
 /** As many snapshots as the responder gives at once. */
@@ -28,13 +36,7 @@ describe('the questions that control answers', () => {
     await world.timers.advance(1_000);
     const order: string[] = [];
     world.origin.before = (call) => void order.push(call);
-    const answer = world.broker
-      .connect('fra1')
-      .request(
-        subjectOfNode(SUBJECTS.get, 'fra1'),
-        writeQuestion({ number: Buffer.alloc(16, 1), question: { ask: 'since', seq: 0, limit: 1 } }),
-        60_000,
-      );
+    const answer = endOf(world, 'fra1').askPlain('since', 60_000, SINCE);
     await world.timers.advance(100);
     await answer;
     assert.deepEqual(order.filter((call) => call !== 'page').slice(-2), ['bounds', 'since']);
@@ -45,28 +47,28 @@ describe('the questions that control answers', () => {
     const world = createFeedWorld();
     world.publish('a');
     await world.timers.advance(1_000);
-    const question = (i: number) =>
-      writeQuestion({ number: Buffer.alloc(16, i), question: { ask: 'since', seq: 0, limit: 1 } });
     const release = Promise.withResolvers<void>();
     const since = world.origin.since.bind(world.origin);
     world.origin.since = async (...args) => {
       await release.promise;
       return since(...args);
     };
-    const ask = (node: string, i: number): Promise<number> =>
-      world.broker
-        .connect(node)
-        .request(subjectOfNode(SUBJECTS.get, node), question(i), 60_000)
-        .then(({ length }) => length);
-    const greedy = Array.from({ length: QUESTIONS_EACH + 2 }, (_, i) => ask('greedy', i));
+    const ask = (node: string): Promise<string> =>
+      endOf(world, node)
+        .askPlain('since', 60_000, SINCE)
+        .then(
+          () => 'answered',
+          (error: BusError) => error.reason,
+        );
+    const greedy = Array.from({ length: QUESTIONS_EACH + 2 }, () => ask('greedy'));
     await world.timers.advance(100);
-    const other = ask('other', 99);
+    const other = ask('other');
     await world.timers.advance(100);
     release.resolve();
     await world.timers.advance(1_000);
-    const empty = (await Promise.all(greedy)).filter((length) => length === 0);
-    assert.equal(empty.length, 2);
-    assert.ok((await other) > 0);
+    const told = (await Promise.all(greedy)).filter((answer) => answer === 'failed');
+    assert.equal(told.length, 2);
+    assert.equal(await other, 'answered');
     await world.close();
   });
 });
@@ -92,9 +94,9 @@ describe('the snapshots that control answers', () => {
     world.origin.write(RECORD);
     await world.timers.advance(1_000);
     for (let i = 0; i < AT_ONCE; i++) {
-      const question = writeQuestion({ number: Buffer.alloc(16, i), question: { ask: 'snapshot' } });
-      const killed = world.broker.connect(`killed${i}`);
-      void killed.request(subjectOfNode(SUBJECTS.get, `killed${i}`), question, 2_000).catch(() => {});
+      void endOf(world, `killed${i}`)
+        .askPlain('pages', 2_000)
+        .catch(() => {});
     }
     await world.timers.advance(100);
     const node = world.node('n1');

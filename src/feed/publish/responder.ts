@@ -1,42 +1,20 @@
 /** Answers the questions of nodes from the log: its bounds, changes, and snapshots page by page. Every control process has one. */
-
-import type { Clock } from '../../base/clock.ts';
-import { createPlaces } from '../../base/lifecycle/places.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Change, ChangeBody } from '../../protocol/change.ts';
-import { type Bus, nodeOfSubject, pageSubject, SUBJECTS, subjectOfNode } from '../bus/bus.ts';
-import {
-  type BatchHeader,
-  type BatchSecrets,
-  batchHash,
-  NO_HASH,
-  type PackedRows,
-  packRows,
-  writeBatch,
-} from '../message/batch.ts';
-import { writeHead } from '../message/head.ts';
-import { SHARD } from '../message/message.ts';
-import {
-  answerNumber,
-  NO_ANSWER,
-  type NumberedQuestion,
-  numberText,
-  readQuestion,
-  writeAnswer,
-} from '../message/question.ts';
+import { clearOf, type PackedRows, packRows } from '../message/batch.ts';
+import { fieldReader } from '../message/fields.ts';
+import { answerPlain, type ControlEnd, type Question, type Reply, snapshotSubject } from '../message/rpc.ts';
 import type { ChangeSource, LogBounds, Snapshot } from '../ports/change-source.ts';
+import { FeedRefusedError } from '../ports/refusal.ts';
 
 interface ResponderOptions {
   readonly source: ChangeSource;
-  readonly bus: Bus;
-  readonly secrets: () => BatchSecrets;
-  readonly clock: Clock;
+  readonly end: ControlEnd;
   readonly timers?: Timers;
-  readonly onError?: (error: unknown) => void;
 }
 
-/** Above these, questions are answered with `NO_ANSWER`: the database has other work too, and so have other nodes. */
+/** Above these, questions are `busy`: the database has other work too, and so have other nodes. */
 const QUESTIONS = { all: 64, each: 8 } as const;
 const SNAPSHOTS_MAX = 4;
 /** A snapshot that no page is asked of. */
@@ -45,6 +23,7 @@ const SNAPSHOT_IDLE_MS = 30_000;
 const SNAPSHOT_LEFT_MS = 5_000;
 /** With those whose last page was made: it may be asked for again. */
 const SNAPSHOTS_KNOWN_MAX = 64;
+const BUSY: Reply = { status: 'busy' };
 
 /** A snapshot whose pages are not all asked for. */
 interface OpenSnapshot {
@@ -54,32 +33,27 @@ interface OpenSnapshot {
   end(): void;
 }
 
+interface Page {
+  readonly rows: PackedRows;
+  readonly isLast: boolean;
+}
+
 /** @returns ends the answers */
-export function startResponder(options: ResponderOptions): () => void {
-  const { source, bus, secrets, clock, timers = realTimers, onError } = options;
+export function startResponder({ source, end: control, timers = realTimers }: ResponderOptions): () => void {
+  const { clock } = control;
   const snapshots = new Set<OpenSnapshot>();
   /** Ends the answers of snapshots, also of those whose last answer may be asked for again. */
   const ends = new Set<() => void>();
-  const places = createPlaces(QUESTIONS);
 
-  function answer(bounds: LogBounds, number: Uint8Array, batch: Uint8Array | null): Uint8Array {
-    const signedFor = answerNumber(number, batch);
-    return writeAnswer(writeHead({ ...bounds, at: clock() }, secrets().signer, signedFor), batch);
-  }
-
-  function write(
-    rows: PackedRows,
-    more: Pick<BatchHeader, 'epoch' | 'previous' | 'kind' | 'streamSeq'>,
-  ): Uint8Array {
-    return writeBatch({ ...more, shard: SHARD, at: clock() }, rows, secrets());
-  }
-
-  async function since(number: Uint8Array, seq: number, limit: number): Promise<Uint8Array> {
+  async function since({ clear }: Question): Promise<Reply> {
+    const reader = fieldReader(clear);
+    const [seq, limit] = [reader.u64(), reader.u32()];
+    if (limit < 1 || limit > LIMITS.feedBatchChanges || reader.left() > 0)
+      throw new FeedRefusedError('format');
     // Read first: it is no later than the changes, so a node never believes to be current too early.
     const bounds = await source.bounds();
     const [rows] = packRows(await source.since(seq, limit));
-    const head = { epoch: bounds.epoch, previous: NO_HASH, streamSeq: 0, kind: 'changes' } as const;
-    return answer(bounds, number, rows === undefined ? null : write(rows, head));
+    return rows === undefined ? { clear: clearOf(bounds) } : { clear: clearOf(bounds, rows), rows };
   }
 
   /** Also ends a snapshot that a node has left: one that was killed meanwhile asks for no more pages. */
@@ -94,87 +68,73 @@ export function startResponder(options: ResponderOptions): () => void {
     return true;
   }
 
-  async function snapshot(node: string, number: Uint8Array): Promise<Uint8Array> {
-    if (!hasRoom(node)) return NO_ANSWER;
+  async function snapshot({ node, hash }: Question): Promise<Reply> {
+    if (!hasRoom(node)) return BUSY;
     const opened = await source.openSnapshot();
-    servePages(node, number, opened);
-    const { epoch, seq } = opened;
-    return answer({ epoch, head: seq, oldest: 1 }, number, null);
+    servePages(node, snapshotSubject(hash), opened);
+    return { clear: clearOf(boundsOf(opened)) };
   }
 
   /** Answers at a subject of the snapshot's own until the last page was asked for, or nobody asks. */
-  function servePages(node: string, id: Uint8Array, { epoch, seq, pages }: Snapshot): void {
-    const rows = pagesOf(pages);
-    let previous = NO_HASH;
-    let sent: { readonly from: number; readonly next: number; readonly message: Uint8Array | null } | null =
-      null;
+  function servePages(node: string, subject: string, opened: Snapshot): void {
+    const pages = pagesOf(opened.pages);
+    let sent: { readonly from: number; readonly next: number; readonly page: Page | null } | null = null;
     let working: Promise<unknown> = Promise.resolve();
-    let waiting = 0;
     let cancel = timers.after(SNAPSHOT_IDLE_MS, end);
     const open: OpenSnapshot = { node, askedAt: clock(), end };
 
-    async function page(from: number): Promise<Uint8Array | null> {
+    async function page(from: number): Promise<Page | null> {
       // A repeated question: its answer was lost.
-      if (sent?.from === from) return sent.message;
+      if (sent?.from === from) return sent.page;
       if (from !== (sent?.next ?? 1)) throw new Error('a page was asked for out of order');
-      const found = await rows.next();
+      const found = await pages.next();
       if (found.done === true || found.value.isLast) snapshots.delete(open);
-      if (found.done === true) {
-        sent = { from, next: from, message: null };
-        return null;
-      }
-      const { isLast, ...packed } = found.value;
-      const kind = isLast ? 'last-page' : 'page';
-      const message = write(packed, { epoch, previous, kind, streamSeq: seq });
-      previous = batchHash(message);
-      sent = { from, next: packed.to + 1, message };
-      return message;
+      sent =
+        found.done === true
+          ? { from, next: from, page: null }
+          : { from, next: found.value.rows.to + 1, page: found.value };
+      return sent.page;
     }
 
-    const stop = bus.respond(pageSubject(numberText(id)), (data) => {
-      const asked = readQuestion(data);
-      if (asked?.question.ask !== 'page') return Promise.resolve(null);
-      const { number, question } = asked;
-      if (waiting === QUESTIONS.each) return Promise.resolve(null);
-      open.askedAt = clock();
-      cancel();
-      cancel = timers.after(SNAPSHOT_IDLE_MS, end);
-      // One after the other: a repeated question may come while the first is answered.
-      waiting++;
-      const result = working.then(async () => {
-        const message = await page(question.from);
-        return answer(await source.bounds(), number, message);
-      });
-      working = result.catch(() => {}).then(() => waiting--);
-      return result.catch(failed);
+    const stop = answerPlain(control, {
+      kinds: ['page'],
+      subject,
+      atOnce: { all: QUESTIONS.each },
+      answer({ clear }) {
+        const reader = fieldReader(clear);
+        const from = reader.u64();
+        open.askedAt = clock();
+        cancel();
+        cancel = timers.after(SNAPSHOT_IDLE_MS, end);
+        // One after the other: a repeated question may come while the first is answered.
+        const result = working.then(async (): Promise<Reply> => {
+          const found = await page(from);
+          if (found === null) return { clear: clearOf(boundsOf(opened)) };
+          const { rows, isLast } = found;
+          return { clear: clearOf(boundsOf(opened), rows, isLast), rows };
+        });
+        working = result.catch(() => {});
+        return result;
+      },
     });
     function end(): void {
       cancel();
       stop();
       snapshots.delete(open);
       ends.delete(end);
-      rows.return(undefined).catch(() => {});
+      pages.return(undefined).catch(() => {});
     }
     snapshots.add(open);
     ends.add(end);
   }
 
-  function failed(error: unknown): Uint8Array {
-    onError?.(error);
-    return NO_ANSWER;
-  }
-
-  async function answerTo(node: string, { number, question }: NumberedQuestion): Promise<Uint8Array> {
-    if (question.ask === 'bounds') return answer(await source.bounds(), number, null);
-    if (question.ask === 'since') return since(number, question.seq, question.limit);
-    return question.ask === 'snapshot' ? snapshot(node, number) : NO_ANSWER;
-  }
-
-  const stop = bus.respond(subjectOfNode(SUBJECTS.get, '*'), async (data, sentTo) => {
-    const asked = readQuestion(data);
-    if (asked === null) return null;
-    const node = nodeOfSubject(sentTo);
-    return places.run(node, () => answerTo(node, asked).catch(failed)) ?? NO_ANSWER;
+  const stop = answerPlain(control, {
+    kinds: ['bounds', 'since', 'pages'],
+    atOnce: QUESTIONS,
+    async answer(question) {
+      if (question.kind === 'since') return since(question);
+      return question.kind === 'pages' ? snapshot(question) : { clear: clearOf(await source.bounds()) };
+    },
   });
   return () => {
     stop();
@@ -182,8 +142,13 @@ export function startResponder(options: ResponderOptions): () => void {
   };
 }
 
+/** Its `seq` stands in the place of the log's head. */
+function boundsOf({ epoch, seq }: Snapshot): LogBounds {
+  return { epoch, head: seq, oldest: 1 };
+}
+
 /** The rows of a snapshot in batches, numbered from 1; one is read ahead, to know the last. */
-async function* pagesOf(pages: Snapshot['pages']): AsyncGenerator<PackedRows & { readonly isLast: boolean }> {
+async function* pagesOf(pages: Snapshot['pages']): AsyncGenerator<Page> {
   let count = 0;
   let rows: Change[] = [];
   let held: PackedRows | null = null;
@@ -197,10 +162,10 @@ async function* pagesOf(pages: Snapshot['pages']): AsyncGenerator<PackedRows & {
     yield* packRows(rows);
   }
   for await (const next of all()) {
-    if (held !== null) yield { ...held, isLast: false };
+    if (held !== null) yield { rows: held, isLast: false };
     held = next;
   }
-  if (held !== null) yield { ...held, isLast: true };
+  if (held !== null) yield { rows: held, isLast: true };
 }
 
 /** A row of a snapshot has no time, owner or cause. */

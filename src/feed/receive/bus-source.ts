@@ -4,9 +4,9 @@ import type { Clock } from '../../base/clock.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Change } from '../../protocol/change.ts';
 import { type Bus, BusError, SUBJECTS } from '../bus/bus.ts';
-import { openBatch, readRows } from '../message/batch.ts';
-import { type FeedHead, openHeartbeat } from '../message/head.ts';
-import type { FeedKeyRing, FeedVerifier } from '../message/message.ts';
+import { type FeedHead, openBatch, openHeartbeat, readRows } from '../message/batch.ts';
+import type { FeedKeyRing, FeedVerifier } from '../message/keys.ts';
+import type { Rpc } from '../message/rpc.ts';
 import type { ChangeSource, LogBounds } from '../ports/change-source.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
 import { createControlClient } from './control-client.ts';
@@ -14,14 +14,12 @@ import { createLiveChanges } from './live-changes.ts';
 import { createRepair, createStreamReader, type StreamReader, type StreamReads } from './repair.ts';
 
 interface BusSourceOptions {
-  /** Who asks control: the name in the credentials. */
-  readonly node: string;
   /** Not closed by the source. */
   readonly bus: Bus;
   readonly verifier: FeedVerifier;
   /** The hourly keys that the node has at present. */
   readonly keys: () => FeedKeyRing;
-  readonly random: (octets: number) => Uint8Array;
+  readonly rpc: Pick<Rpc, 'askPlain'>;
   readonly clock: Clock;
   readonly timers?: Timers;
   /** A message that was not used. */
@@ -87,7 +85,6 @@ export function openBusSource(options: BusSourceOptions): BusSource {
   function onLive(message: Uint8Array): void {
     try {
       const batch = openBatch(message, verifier);
-      if (batch.kind !== 'changes') throw new FeedRefusedError('format');
       if (newest === null || batch.at >= newest.at) newest = batch;
       const reason = live.receive(batch, (signed) => readRows(signed, keys()));
       if (reason !== null) onRefused?.(reason);

@@ -6,7 +6,7 @@ import type { Change } from '../../protocol/change.ts';
 import { type Bus, BusError, type StreamMessage } from '../bus/bus.ts';
 import { openBatch, readRows, type SignedBatch } from '../message/batch.ts';
 import { accept, advance, chainAt } from '../message/chain.ts';
-import type { FeedKeyRing, FeedVerifier } from '../message/message.ts';
+import type { FeedKeyRing, FeedVerifier } from '../message/keys.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
 interface Repair {
@@ -154,12 +154,7 @@ const READS_MAX = 16;
 
 /** Calls reject with `BusError`, and with `FeedRefusedError` for a message that must not be used. */
 export function createStreamReader({ bus, verifier, keys }: StreamReaderOptions): StreamReader {
-  /** Pages of snapshots are signed too, but their rows are no changes. */
-  function changesIn({ data }: StreamMessage): SignedBatch {
-    const batch = openBatch(data, verifier);
-    if (batch.kind !== 'changes') throw new FeedRefusedError('format');
-    return batch;
-  }
+  const changesIn = ({ data }: StreamMessage): SignedBatch => openBatch(data, verifier);
   const open = (message: StreamMessage | null | undefined): SignedBatch | null =>
     message == null ? null : changesIn(message);
 

@@ -7,7 +7,7 @@ import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import type { HourlyKey } from '../keys/hourly-keys.ts';
-import { feedKey } from '../message/message.ts';
+import { feedKey } from '../message/keys.ts';
 import type { ChangeSource } from '../ports/change-source.ts';
 
 interface SnapshotChildOptions {

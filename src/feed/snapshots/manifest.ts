@@ -1,42 +1,27 @@
 /**
- * What a snapshot is, signed by control. Its parts lie beside it.
+ * What a snapshot is: a message of control to all nodes. Its parts lie beside it.
  *
- * | octets | field |
+ * | octets | clear part |
  * |---|---|
- * | 4 | `UQFS` |
- * | 1, 1, 2 | version, flags (0), shard |
- * | 8 | signer |
  * | 16, 16 | id of the snapshot, id of the hourly key of its parts |
- * | 8, 8 | `seq`, time |
+ * | 8 | `seq` |
  * | 8, 8, 4 | octets of the content, of all parts, number of parts |
  * | 32 | SHA-256 of the content |
  * | 4 | page size |
  * | 1 + n, each | kind, epoch, layout, machine |
- * | 64 | Ed25519 |
  */
-
 import { NONCE_OCTETS } from '../../base/aes-gcm.ts';
 import { LIMITS } from '../../base/limits.ts';
-import {
-  compress,
-  decompress,
-  decryptRows,
-  encryptRows,
-  type FeedKey,
-  type FeedSigner,
-  type FeedVerifier,
-  field,
-  KEY_ID_OCTETS,
-  openSigned,
-  SHARD,
-  writePreamble,
-} from '../message/message.ts';
+import { compress, decompress, field, fieldReader } from '../message/fields.ts';
+import { decryptBody, encryptBody, type FeedKey, type FeedVerifier, KEY_ID_OCTETS } from '../message/keys.ts';
+import { ALL_NODES, controlOnly, openMessage, type Signing, writeMessage } from '../message/message.ts';
+import { CONTROL_NAME } from '../ports/credentials.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
 export const ID_OCTETS = 16;
 const HASH_OCTETS = 32;
 /** Every name at its bound. */
-const MANIFEST_OCTETS = 512;
+const MANIFEST_OCTETS = 640;
 
 /** `view`: the file of a view. The others are files that control keeps for its nodes. */
 const SNAPSHOT_KINDS = ['view', 'geoip', 'stock-map'] as const;
@@ -79,23 +64,21 @@ export interface SnapshotContent {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-export function writeManifest(manifest: Manifest, signer: FeedSigner): Uint8Array {
+export function writeManifest(manifest: Manifest, signing: Signing): Uint8Array {
   const { layout, pageSize, machine } = manifest.format;
-  return signer.sign(
-    Buffer.concat([
-      writePreamble('UQFS', { flags: 0, shard: SHARD }, signer),
-      manifest.id,
-      manifest.keyId,
-      field.u64(manifest.seq),
-      field.u64(manifest.at),
-      field.u64(manifest.octets),
-      field.u64(manifest.partOctets),
-      field.u32(manifest.parts),
-      manifest.sha256,
-      field.u32(pageSize),
-      ...[manifest.kind, manifest.epoch, layout, machine].map((text) => field.name(text)),
-    ]),
-  );
+  const clear = Buffer.concat([
+    manifest.id,
+    manifest.keyId,
+    field.u64(manifest.seq),
+    field.u64(manifest.octets),
+    field.u64(manifest.partOctets),
+    field.u32(manifest.parts),
+    manifest.sha256,
+    field.u32(pageSize),
+    ...[manifest.kind, manifest.epoch, layout, machine].map((text) => field.name(text)),
+  ]);
+  const fields = { kind: 'snapshot', from: CONTROL_NAME, to: ALL_NODES, at: manifest.at } as const;
+  return writeMessage({ ...fields, clear }, signing);
 }
 
 /**
@@ -104,16 +87,16 @@ export function writeManifest(manifest: Manifest, signer: FeedSigner): Uint8Arra
  */
 export function openManifest(message: Uint8Array, verifier: FeedVerifier, kind: SnapshotKind): Manifest {
   if (message.length > MANIFEST_OCTETS) throw new FeedRefusedError('size');
-  const { reader, flags, shard } = openSigned('UQFS', message, verifier);
+  const { at, clear } = openMessage(message, ['snapshot'], ALL_NODES, controlOnly(verifier));
+  const reader = fieldReader(clear);
   const [id, keyId] = [reader.bytes(ID_OCTETS), reader.bytes(KEY_ID_OCTETS)];
-  const [seq, at, octets, partOctets] = [reader.u64(), reader.u64(), reader.u64(), reader.u64()];
+  const [seq, octets, partOctets] = [reader.u64(), reader.u64(), reader.u64()];
   const parts = reader.u32();
   const sha256 = reader.bytes(HASH_OCTETS);
   const pageSize = reader.u32();
   const [named, epoch, layout, machine] = [reader.name(), reader.name(), reader.name(), reader.name()];
   if (reader.left() > 0) throw new FeedRefusedError('size');
-  if (flags !== 0 || named !== kind || parts !== partsOf(octets)) throw new FeedRefusedError('format');
-  if (shard !== SHARD) throw new FeedRefusedError('shard');
+  if (named !== kind || parts !== partsOf(octets)) throw new FeedRefusedError('format');
   if (octets > octetsMax(kind)) throw new FeedRefusedError('size');
   const format = { layout, pageSize, machine };
   return { kind, id, keyId, epoch, seq, at, octets, partOctets, parts, sha256, format };
@@ -179,7 +162,7 @@ export function writePart(
   random: (octets: number) => Uint8Array,
 ): Uint8Array {
   const nonce = random(NONCE_OCTETS);
-  return Buffer.concat([nonce, encryptRows(key, nonce, associated(place), compress(plain))]);
+  return Buffer.concat([nonce, encryptBody(key, nonce, associated(place), compress(plain))]);
 }
 
 /**
@@ -190,7 +173,7 @@ export function openPart(message: Uint8Array, place: PartPlace, key: FeedKey, oc
   if (message.length <= NONCE_OCTETS || message.length > LIMITS.feedMessage)
     throw new FeedRefusedError('size');
   const nonce = message.subarray(0, NONCE_OCTETS);
-  return decompress(decryptRows(key, nonce, associated(place), message.subarray(NONCE_OCTETS)), octets);
+  return decompress(decryptBody(key, nonce, associated(place), message.subarray(NONCE_OCTETS)), octets);
 }
 
 /** The content cut into parts, whatever the pieces are that it comes in. All but the last are full. */

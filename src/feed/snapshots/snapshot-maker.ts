@@ -8,7 +8,7 @@ import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { BatchSecrets } from '../message/batch.ts';
-import type { FeedVerifier } from '../message/message.ts';
+import type { FeedVerifier } from '../message/keys.ts';
 import {
   type FileFormat,
   ID_OCTETS,
@@ -171,7 +171,7 @@ export function createSnapshotWriter(options: SnapshotWriterOptions): SnapshotWr
       const at = Math.max(clock(), (newest?.manifest.at ?? 0) + 1);
       const manifest: Manifest = { kind, id, keyId: hour.key.id, epoch, seq, at, ...sums, format };
       const slot = SLOTS.find((each) => each !== newest?.slot) ?? SLOTS[0];
-      await bus.putChunk(manifestName(kind, slot), writeManifest(manifest, hour.signer));
+      await bus.putChunk(manifestName(kind, slot), writeManifest(manifest, hour));
       await removeOthers(kind, [id, ...idsOf(present.slice(0, 1))]);
       return manifest;
     },

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Bus, BusError } from '../bus/bus.ts';
-import type { FeedKeyRing, FeedVerifier } from '../message/message.ts';
+import type { FeedKeyRing, FeedVerifier } from '../message/keys.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
 import type { SnapshotFiles } from './disk-files.ts';
 import {

@@ -13,7 +13,7 @@ export const FEED_FAULTS = ['source', 'view', 'disk_full', 'other_store', 'forma
 export const FEED_REPAIRS = ['stream', 'control'] as const;
 export type FeedRepair = (typeof FEED_REPAIRS)[number];
 
-/** What keeps control from publishing (`feed/publisher/publisher.ts`). */
+/** What keeps control from publishing (`feed/publish/publisher.ts`). */
 export const PUBLISHER_FAULTS = ['conflict', 'stream_failed', 'rewound', 'behind_stream', 'failed'] as const;
 
 /** What an operator does about a message that was refused. */

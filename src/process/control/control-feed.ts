@@ -9,23 +9,39 @@ import { closeAll } from '../../base/lifecycle/close-all.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../base/secret-encryption.ts';
 import type { NodeProgress } from '../../control/usage/propagation.ts';
-import type { Bus } from '../../feed/bus/bus.ts';
 import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
+import { startKeyService, startSecretsService } from '../../feed/keys/control-keys.ts';
 import type { HourlyKey } from '../../feed/keys/hourly-keys.ts';
-import { type KeyService, startKeyService } from '../../feed/keys/key-service.ts';
-import { startSecretsService } from '../../feed/keys/secrets-service.ts';
-import type { FeedSigner } from '../../feed/message/message.ts';
-import { isBehind, type NodeReport } from '../../feed/nodes/node-states.ts';
-import { type WatchedNodes, watchNodes } from '../../feed/nodes/nodes.ts';
-import { startCommands } from '../../feed/nodes/operator.ts';
+import type { FeedVerifier } from '../../feed/message/keys.ts';
+import {
+  type ControlEnd,
+  type ControlIdentity,
+  controlIdentity,
+  controlRpc,
+  operatorEnd,
+} from '../../feed/message/rpc.ts';
+import { startMeter } from '../../feed/nodes/meter.ts';
+import {
+  collectNodeStates,
+  isBehind,
+  type NodeReport,
+  type NodeStates,
+} from '../../feed/nodes/node-states.ts';
+import { type NodeList, verifiersOf, type WatchedNodes, watchNodes } from '../../feed/nodes/nodes.ts';
+import {
+  answerDemands,
+  type PublisherReport,
+  startCommands,
+  startStatus,
+} from '../../feed/nodes/operator.ts';
+import { answerProviderAsks } from '../../feed/nodes/provider-asks.ts';
 import { CredentialsError, type FeedCredentials, printCredentials } from '../../feed/ports/credentials.ts';
 import type { LeaderLock } from '../../feed/ports/feed-store.ts';
 import type { NodeKeys } from '../../feed/ports/node-keys.ts';
 import { type PublisherEvent, processLock, startPublisher } from '../../feed/publish/publisher.ts';
 import { startResponder } from '../../feed/publish/responder.ts';
-import { type ControlIdentity, identityOf, statusEnd } from '../../feed/rpc/control-identity.ts';
 import { startSnapshotChild } from '../../feed/snapshots/child-process.ts';
-import { answerDemands } from '../../feed/snapshots/demand.ts';
+import { keptSnapshots } from '../../feed/snapshots/snapshot-reader.ts';
 import { type Config, ConfigError } from '../../ops/config/config.ts';
 import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
@@ -35,12 +51,14 @@ import type { Metrics } from '../../ops/telemetry/metrics.ts';
 import { mapFile } from '../../services/exchanges.ts';
 import { GEOIP_FILE } from '../../services/geoip-files.ts';
 import type { ProviderClient } from '../../services/providers/client/provider-client.ts';
+import { answerAsk } from '../../services/providers/remote/answer-ask.ts';
+import { queryLogSink } from '../../store/query-log/add-rows.ts';
 import type { Store } from '../../store/store.ts';
 import { FEED_KEYS_LABEL, feedKeyStore } from '../../store/tables/feed-keys.ts';
 import { renewEpoch } from '../../store/tables/service-facts.ts';
+import { existingNamespaces, usageSink } from '../../store/tables/usage.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';
 import { reportRefusals } from '../refusal-reports.ts';
-import { openControlExchange } from './control-exchange.ts';
 
 /** Snapshots on the control side: the child process that makes them, and who may ask for one. */
 
@@ -49,8 +67,7 @@ interface ControlSnapshotsOptions {
   readonly dataDir: string;
   /** Instead of the file that `uqrp geoip update` writes. */
   readonly geoipDb: string | null;
-  readonly bus: Bus;
-  readonly signer: FeedSigner;
+  readonly operator: ControlEnd;
   readonly keys: () => readonly HourlyKey[];
   /** Whether this process publishes. */
   readonly isLeading: () => boolean;
@@ -65,7 +82,7 @@ interface ControlSnapshots {
 }
 
 function startControlSnapshots(options: ControlSnapshotsOptions): ControlSnapshots {
-  const { feed, dataDir, geoipDb, bus, signer, keys, isLeading, clock, log } = options;
+  const { feed, dataDir, geoipDb, operator, keys, isLeading, clock, log } = options;
   const isDue = createReportLimits<'failing'>(clock);
   const child = startSnapshotChild({
     entry: new URL('../snapshot-process.ts', import.meta.url),
@@ -84,7 +101,11 @@ function startControlSnapshots(options: ControlSnapshotsOptions): ControlSnapsho
       if (isDue('failing')) log.event('feed.snapshot_failing', {}, error);
     },
   });
-  const demands = answerDemands({ bus, signer, isLeading, clock, make: () => child.make() });
+  const demands = answerDemands({
+    end: operator,
+    isLeading,
+    make: async () => (await child.make()).seq,
+  });
   return {
     age() {
       const last = child.last();
@@ -94,32 +115,56 @@ function startControlSnapshots(options: ControlSnapshotsOptions): ControlSnapsho
   };
 }
 
-/** The commands of an operator that a control process carries out: `uqrp feed erase` and `uqrp feed epoch new`. */
+/** What control does with what nodes send: takes their counts and rows, answers for providers, knows how they are, and tells it. */
 
-interface ControlCommandsOptions {
+interface ControlExchangeOptions {
+  /** Of nodes. */
+  readonly end: ControlEnd;
+  /** Of the command line, and of other control processes. */
+  readonly operator: ControlEnd;
   readonly identity: ControlIdentity;
-  readonly bus: Bus;
+  readonly nodes: NodeList;
+  readonly verifier: FeedVerifier;
   readonly store: Store;
-  readonly keys: Pick<KeyService, 'renew'>;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly providers: Pick<ProviderClient, 'ask'>;
+  /** Null while another process publishes. */
+  readonly publisher: () => PublisherReport | null;
   readonly metrics: Pick<Metrics, 'feed'>;
 }
 
-/** @returns ends it */
-function openControlCommands(options: ControlCommandsOptions): () => void {
-  const { identity, bus, store, keys, clock, log, metrics } = options;
-  return startCommands({
-    end: statusEnd(identity, {
-      bus,
-      clock,
-      random: randomBytes,
-      onRefused: reportRefusals(log, metrics.feed, clock),
-      onError: (error) => log.event('feed.publisher_failing', { reason: 'failed' }, error),
-    }),
-    renewKeys: () => keys.renew(),
-    renewEpoch: () => store.write((tx) => renewEpoch(tx, clock())),
-  });
+interface ControlExchange {
+  readonly states: NodeStates;
+  /** In the order in which they must end. */
+  readonly stops: readonly (() => void | Promise<void>)[];
+}
+
+function openControlExchange(options: ControlExchangeOptions): ControlExchange {
+  const { end, operator, identity, nodes, verifier, store, providers, metrics } = options;
+  const { bus, clock } = end;
+  const states = collectNodeStates({ end, names: () => nodes.current().map(({ name }) => name) });
+  return {
+    states,
+    stops: [
+      startMeter({
+        end,
+        usage: usageSink(store, clock),
+        queryLog: queryLogSink(store, clock),
+        existing: (ids) => existingNamespaces(store, ids),
+        onLeftOut: (answers) => metrics.feed.leftOut(answers),
+      }),
+      answerProviderAsks(end, answerAsk(providers, clock)),
+      startStatus({
+        end: operator,
+        rpc: controlRpc(identity, { bus, verifier, random: randomBytes, clock }),
+        verifier,
+        states,
+        publisher: options.publisher,
+        bounds: () => store.changes.bounds(),
+        snapshots: () => keptSnapshots(bus, verifier, clock),
+      }),
+      () => states.stop(),
+    ],
+  };
 }
 
 export interface ControlFeedOptions {
@@ -157,7 +202,7 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
   const report = reportPublisher(options, () => conflicts++);
   const nodes = openNodes(feed.file, log);
   const database = databaseOf((await store.changes.bounds()).epoch);
-  const { bus: unbounded, nkey, attempted } = await openFeedBus(options);
+  const { bus: unbounded, attempted } = await openFeedBus(options);
   const isFloodDue = createReportLimits<string>(clock);
   const bus = withNodeBudgets(unbounded, {
     clock,
@@ -166,30 +211,36 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
       if (isFloodDue(node)) log.event('feed.node_flooding', { node });
     },
   });
-  const identity = identityOf(feed.credentials.sign, nkey);
-  const { signer } = identity;
+  const identity = controlIdentity(feed.credentials.sign);
   const verifier = verifierOf(feed);
+  const isDue = createReportLimits<'exchange'>(clock);
+  const own = {
+    bus,
+    clock,
+    onRefused: reportRefusals(log, options.metrics.feed, clock),
+    onError: (error: unknown) => {
+      if (isDue('exchange')) log.event('feed.exchange_failing', {}, error);
+    },
+  };
+  const secrets = () => keys.secrets();
+  const end: ControlEnd = {
+    ...own,
+    verifierOf: verifiersOf(() => nodes.current(), verifier),
+    ring: () => keys.ring(),
+    signing: { signer: identity.signer, random: randomBytes },
+    secrets,
+  };
+  const operator = operatorEnd(identity, verifier, { ...own, random: randomBytes });
+  const onError = (error: unknown): void => report('failed', error);
   const keys = startKeyService({
     store: feedKeyStore(store, feedKeyEncryption(secret)),
-    bus,
+    end,
     nodes,
-    signer,
-    random: randomBytes,
-    clock,
-    onError: (error) => report('failed', error),
+    onError,
   });
-  const stopSecrets = startSecretsService({
-    source: options.nodeKeys,
-    database,
-    bus,
-    nodes,
-    signer,
-    clock,
-    onError: (error) => report('failed', error),
-  });
+  const stopSecrets = startSecretsService({ source: options.nodeKeys, database, end, nodes, onError });
   // So that the publisher's first look at the stream does not fail.
   await Promise.race([attempted, sleep(CONNECT_MS, undefined, { ref: false })]);
-  const secrets = () => keys.secrets();
   const publisher = startPublisher({
     source: store.changes,
     bus,
@@ -199,13 +250,16 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
     clock,
     onEvent: report,
   });
-  const stopCommands = openControlCommands({ ...options, identity, bus, keys });
-  const stopAnswers = startResponder({ source: store.changes, bus, secrets, clock });
+  const stopCommands = startCommands({
+    end: operator,
+    renewKeys: () => keys.renew(),
+    renewEpoch: () => store.write((tx) => renewEpoch(tx, clock())),
+  });
+  const stopAnswers = startResponder({ source: store.changes, end });
   const snapshots = startControlSnapshots({
     ...options.config,
     feed,
-    bus,
-    signer,
+    operator,
     keys: () => keys.readable(),
     isLeading: () => publisher.status().seq !== null,
     clock,
@@ -213,10 +267,10 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
   });
   const exchange = openControlExchange({
     ...options,
+    end,
+    operator,
     identity,
-    bus,
     nodes,
-    keys,
     verifier,
     publisher() {
       const { seq, unconfirmed } = publisher.status();

@@ -8,10 +8,10 @@ import type { Clock } from '../../base/clock.ts';
 import { closeAll } from '../../base/lifecycle/close-all.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import type { Bus } from '../../feed/bus/bus.ts';
-import { openNodeKeyring } from '../../feed/keys/node-keyring.ts';
-import { openNodeSecrets } from '../../feed/keys/node-secrets.ts';
+import { openNodeKeyring, openNodeSecrets } from '../../feed/keys/node-keys.ts';
 import { secretsCopy } from '../../feed/keys/secrets.ts';
-import type { FeedKeyRing, FeedVerifier } from '../../feed/message/message.ts';
+import type { FeedKeyRing, FeedVerifier } from '../../feed/message/keys.ts';
+import { createRpc } from '../../feed/message/rpc.ts';
 import type { ChangeSource, ViewSource } from '../../feed/ports/change-source.ts';
 import type { FeedRefusal } from '../../feed/ports/refusal.ts';
 import { openBusSource } from '../../feed/receive/bus-source.ts';
@@ -119,18 +119,22 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
   const verifier = verifierOf(feed);
   const onRefused = reportRefusals(log, metrics.feed, clock);
   const own = { node: feed.credentials.name, privateKey: createPrivateKey(feed.credentials.decrypt) };
-  const keyring = openNodeKeyring({
+  const rpc = createRpc({
     bus,
+    name: own.node,
+    signing: { signer: nkey.signer, random: randomBytes },
     verifier,
-    own,
-    random: randomBytes,
+    presentKey: () => keyring.present(),
+    ring: () => keyring.ring(),
+    clock,
     onRefused,
   });
+  const keyring = openNodeKeyring({ bus, rpc, verifier, own, onRefused });
   const secrets = openNodeSecrets({
     bus,
+    rpc,
     verifier,
     own,
-    random: randomBytes,
     copy: secretsCopy({
       path: join(config.dataDir, 'node-secrets'),
       node: own.node,
@@ -142,11 +146,10 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
     onCopyFailed: (error) => log.event('keys.copy_failing', {}, error),
   });
   const source = openBusSource({
-    node: own.node,
     bus,
+    rpc,
     verifier,
     keys: () => keyring.ring(),
-    random: randomBytes,
     clock,
     onRefused,
     onRepair: (from, changes) => metrics.feed.repaired(from, changes),
@@ -169,11 +172,9 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
   const exchange = await openEdgeExchange({
     ...options,
     bus,
-    nkey,
+    rpc,
     keyring,
-    verifier,
     heartbeatSeconds,
-    onRefused,
   });
   const connected = attempted.then(() => (bus.state() === 'connected' ? keyring.ready : undefined));
   await Promise.race([connected, sleep(CONNECT_MS, undefined, { ref: false })]);

@@ -7,14 +7,15 @@ import { describe, it } from 'node:test';
 import { nodeKeys } from '../../../test/support/feed/batch/keys.ts';
 import { secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
+import { controlEnd, keyOfAny, nodeEnd } from '../../../test/support/feed/exchange/nodes.ts';
 import { changingNodes } from '../../../test/support/feed/keys/key-world.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
 import { keyFile } from '../../dns/dnssec/keys/key-files.ts';
 import { generateKey, KeyError, type KeySet, keySetData } from '../../dns/dnssec/keys/key-set.ts';
 import { isPresigned } from '../../dns/dnssec/keys/node-key-set.ts';
-import { openNodeSecrets } from '../../feed/keys/node-secrets.ts';
-import { startSecretsService } from '../../feed/keys/secrets-service.ts';
+import { startSecretsService } from '../../feed/keys/control-keys.ts';
+import { openNodeSecrets } from '../../feed/keys/node-keys.ts';
 import { COOKIE_PERIOD_MS, type NodeKeys, TICKET_PERIOD_MS } from '../../feed/ports/node-keys.ts';
 import { openStore } from '../../store/open.ts';
 import { readSecrets } from '../node/keys.ts';
@@ -196,17 +197,20 @@ async function busWorld(): Promise<KeysWorld> {
         startSecretsService({
           source: world.node(mode),
           database: 'one',
-          bus: broker.connect('control'),
+          end: controlEnd(broker.connect('control'), {
+            verifierOf: keyOfAny,
+            signing: { signer: secrets.signer, random: (octets) => randomBytes(octets) },
+            clock: Date.now,
+          }),
           nodes: changingNodes('fra1'),
-          signer: secrets.signer,
-          clock: Date.now,
         }),
       );
+      const bus = broker.connect('fra1');
       const node = openNodeSecrets({
-        bus: broker.connect('fra1'),
+        bus,
+        rpc: nodeEnd(bus, 'fra1', { random: (octets) => randomBytes(octets) }),
         verifier,
         own: { node: 'fra1', privateKey: nodeKeys(1).privateKey },
-        random: (octets) => randomBytes(octets),
         copy: { read: () => null, write() {} },
       });
       stops.push(() => node.stop());

@@ -70,6 +70,11 @@ export function encodeChange(change: Change): EncodedChange {
   return encodeNewChange(change, change.seq, change.at).row;
 }
 
+/** As `encodeChange`, for a change that `decodeChange` made: it is not checked again. */
+export function encodeRow(change: Change): EncodedChange {
+  return rowOf(change, change.seq, change.at, membersOf(change));
+}
+
 /**
  * Numbers and encodes a change.
  * @param at milliseconds since the epoch
@@ -81,10 +86,16 @@ export function encodeNewChange(
   seq: number,
   at: number,
 ): { readonly row: EncodedChange; readonly change: Change } {
+  const body = membersOf(made);
+  const row = rowOf(made, seq, at, body);
+  // The members as they are: what was just written need not be parsed.
+  return { row, change: checked(row, () => body) };
+}
+
+function rowOf(made: NewChange, seq: number, at: number, body: Body): EncodedChange {
   const { owner, cause, type, namespace } = made;
   const { key = null, data = null } = made as { key?: string; data?: string | null };
-  const body = membersOf(made);
-  const row: EncodedChange = {
+  return {
     seq,
     at,
     owner,
@@ -95,8 +106,6 @@ export function encodeNewChange(
     body: JSON.stringify({ v: VERSION, ...body }),
     data: data === null ? null : Buffer.from(data, 'base64'),
   };
-  // The members as they are: what was just written need not be parsed.
-  return { row, change: checked(row, () => body) };
 }
 
 /** Members of a change that the body does not have. */

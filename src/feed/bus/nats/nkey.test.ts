@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { feedVerifier } from '../../message/message.ts';
+import { feedVerifier } from '../../message/keys.ts';
 import { makeNkey, nkeyKeys, nkeyPublicKey } from './nkey.ts';
 
 it('an nkey signs, and its public part verifies, as the library of NATS makes them', async () => {

@@ -3,7 +3,7 @@
  * padding): prefix, 32 octets, CRC-16/XMODEM with the low octet first. A seed has two octets of prefix.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { type FeedSigner, feedSigner } from '../../message/message.ts';
+import { type FeedSigner, feedSigner } from '../../message/keys.ts';
 
 /** Of a user (`U…`): control and nodes are users of the broker. */
 const USER = 20 << 3;

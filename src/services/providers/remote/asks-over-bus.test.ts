@@ -26,7 +26,7 @@ describe('edges ask control for data of providers', () => {
     const asked: string[] = [];
     const control = (): (() => void) =>
       answerProviderAsks(
-        controlEnd(broker.connect(), { keyOf: keyOfAny, onRefused: (reason) => refused.push(reason) }),
+        controlEnd(broker.connect(), { verifierOf: keyOfAny, onRefused: (reason) => refused.push(reason) }),
         answerAsk(opened.client, () => opened.now),
       );
     const stop = control();

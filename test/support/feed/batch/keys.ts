@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import type { KeyPair } from '../../../../src/feed/message/hpke.ts';
-import { type FeedKey, type FeedSigner, feedKey, feedSigner } from '../../../../src/feed/message/message.ts';
+import { type FeedKey, type FeedSigner, feedKey, feedSigner } from '../../../../src/feed/message/keys.ts';
 
 /** PKCS#8 in front of a raw private key (RFC 8410 §7). */
 const ED25519 = '302e020100300506032b657004220420';

@@ -1,5 +1,5 @@
 import { type BatchHeader, type BatchSecrets, NO_HASH } from '../../../../src/feed/message/batch.ts';
-import { type FeedVerifier, feedVerifier } from '../../../../src/feed/message/message.ts';
+import { type FeedVerifier, feedVerifier } from '../../../../src/feed/message/keys.ts';
 import { FeedRefusedError } from '../../../../src/feed/ports/refusal.ts';
 import type { Change } from '../../../../src/protocol/change.ts';
 import { countingNonces, hourKey, signingKeys } from './keys.ts';
@@ -13,7 +13,7 @@ export const verifier: FeedVerifier = feedVerifier([publicKey]);
 export const secrets: BatchSecrets = { key: hourKey(7), signer, random: countingNonces() };
 
 export function header(more: Partial<BatchHeader> = {}): Omit<BatchHeader, 'from' | 'to'> {
-  return { epoch: EPOCH, shard: 0, streamSeq: 0, at: 1_000, previous: NO_HASH, kind: 'changes', ...more };
+  return { epoch: EPOCH, streamSeq: 0, at: 1_000, previous: NO_HASH, ...more };
 }
 
 /** Revocations with these numbers: the smallest changes. */

@@ -1,19 +1,36 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../../../src/base/clock.ts';
 import { type Bus, SUBJECTS } from '../../../../src/feed/bus/bus.ts';
-import { writeHead } from '../../../../src/feed/message/head.ts';
-import { type FeedKeyRing, feedKeyRing } from '../../../../src/feed/message/message.ts';
+import { writeHead } from '../../../../src/feed/message/batch.ts';
+import { type FeedKeyRing, feedKeyRing } from '../../../../src/feed/message/keys.ts';
+import type { ControlEnd, Rpc } from '../../../../src/feed/message/rpc.ts';
 import type { LeaderLock } from '../../../../src/feed/ports/feed-store.ts';
 import { startPublisher } from '../../../../src/feed/publish/publisher.ts';
 import { startResponder } from '../../../../src/feed/publish/responder.ts';
 import { openBusSource } from '../../../../src/feed/receive/bus-source.ts';
 import { secrets, verifier } from '../batch/messages.ts';
+import { controlEnd, keyOfAny, nodeEnd } from '../exchange/nodes.ts';
 import { createFakeSource } from '../fake-source.ts';
 import type { SourceWorld } from '../source-suite.ts';
 
 export const testSecrets = { ...secrets, random: (octets: number) => randomBytes(octets) };
 
 export const testKeys: FeedKeyRing = feedKeyRing([secrets.key]);
+
+/** Control's end, for nodes of any name. */
+export function testEnd(bus: Bus, clock: Clock): ControlEnd {
+  return controlEnd(bus, {
+    verifierOf: keyOfAny,
+    signing: testSecrets,
+    secrets: () => testSecrets,
+    clock,
+  });
+}
+
+/** The end of a node, by any name. */
+export function testRpc(bus: Bus, name: string, clock: Clock): Rpc {
+  return nodeEnd(bus, name, { clock, random: testSecrets.random });
+}
 
 /** A lock that nobody else wants. */
 export const freeLock: LeaderLock = {
@@ -51,16 +68,13 @@ export async function busSourceWorld(carrier: Carrier, clock: Clock): Promise<So
   });
   const stopAnswers = startResponder({
     source: origin,
-    bus: control,
-    secrets: () => testSecrets,
-    clock: controlClock,
+    end: testEnd(control, controlClock),
   });
   const source = openBusSource({
-    node: 'fra1',
     bus: node,
+    rpc: testRpc(node, 'fra1', clock),
     verifier,
     keys: () => testKeys,
-    random: (octets) => randomBytes(octets),
     clock,
   });
   await until(() => publisher.status().seq !== null);
@@ -76,7 +90,7 @@ export async function busSourceWorld(carrier: Carrier, clock: Clock): Promise<So
       });
     });
     await node.readLast();
-    control.publish(SUBJECTS.head, writeHead({ ...bounds, at: controlClock() }, secrets.signer));
+    control.publish(SUBJECTS.head, writeHead({ ...bounds, at: controlClock() }, testSecrets));
     await heard;
   }
 

@@ -14,10 +14,10 @@ import { createMemoryView, type MemoryView } from '../../view/memory-view.ts';
 import { verifier } from '../batch/messages.ts';
 import { createFakeSource, type FakeSource } from '../fake-source.ts';
 import { createTestLock, type TestLock } from '../publisher-lock.ts';
-import { testKeys, testSecrets } from './bus-source-world.ts';
+import { testEnd, testKeys, testRpc, testSecrets } from './bus-source-world.ts';
 import { createMemoryBroker, type MemoryBroker } from './memory-bus.ts';
 
-const START = 1_000_000;
+export const START = 1_800_000_000_000;
 const POLL_MS = 250;
 
 export interface Node {
@@ -81,7 +81,7 @@ export function createFeedWorld(seed = 1): FeedWorld {
         timers,
         onEvent,
       });
-      const stopAnswers = startResponder({ source: origin, bus, secrets, clock: controlClock, timers });
+      const stopAnswers = startResponder({ source: origin, end: testEnd(bus, controlClock), timers });
       stops.push(stopAnswers, () => publisher.stop());
       return publisher;
     },
@@ -118,12 +118,12 @@ function startNode(
   const view = createMemoryView();
   let isStopped = false;
   let wake = (): void => {};
+  const bus = broker.connect(name);
   const source = openBusSource({
-    node: name,
-    bus: broker.connect(name),
+    bus,
+    rpc: testRpc(bus, name, clock),
     verifier,
     keys: () => testKeys,
-    random: testSecrets.random,
     clock,
     timers,
     onRefused: (reason) => refused.push(reason),

@@ -1,19 +1,19 @@
 import type { Bus } from '../../../../src/feed/bus/bus.ts';
-import { type FeedKey, feedKeyRing } from '../../../../src/feed/message/message.ts';
+import { type FeedKey, feedKeyRing, feedVerifier } from '../../../../src/feed/message/keys.ts';
+import type { VerifierOf } from '../../../../src/feed/message/message.ts';
+import { type ControlEnd, createRpc, type Rpc } from '../../../../src/feed/message/rpc.ts';
 import type { FeedRefusal } from '../../../../src/feed/ports/refusal.ts';
-import {
-  type ControlEnd,
-  createExchange,
-  type Exchange,
-  type KeyOfNode,
-} from '../../../../src/feed/rpc/rpc.ts';
 import { countingNonces, hourKey, signingKeys } from '../batch/keys.ts';
 import { secrets, verifier } from '../batch/messages.ts';
 
 /** Nodes of the tests and their signing keys. */
-export const NODES = { node1: signingKeys(11), node2: signingKeys(12), control: signingKeys(13) } as const;
+export const NODES = { node1: signingKeys(11), node2: signingKeys(12) } as const;
 
-export const keyOf: KeyOfNode = (node) => NODES[node as keyof typeof NODES]?.publicKey ?? null;
+export const keyOf: VerifierOf = (name) => {
+  if (name === 'control') return verifier;
+  const node = NODES[name as keyof typeof NODES];
+  return node === undefined ? null : feedVerifier([node.publicKey]);
+};
 
 export const RING = feedKeyRing([secrets.key]);
 
@@ -27,17 +27,17 @@ export function nodeEnd(
     readonly key?: FeedKey | null;
     readonly refused?: FeedRefusal[];
     readonly clock?: () => number;
+    readonly random?: (octets: number) => Uint8Array;
   } = {},
-): Exchange {
+): Rpc {
   const { signer } = NODES[name as keyof typeof NODES] ?? ANY;
-  return createExchange({
+  return createRpc({
     bus,
     name,
-    signer,
+    signing: { signer, random: more.random ?? countingNonces() },
     verifier,
     presentKey: () => (more.key === undefined ? secrets.key : more.key),
     ring: () => RING,
-    random: countingNonces(),
     clock: more.clock ?? (() => NOW),
     onRefused: (reason) => more.refused?.push(reason),
   });
@@ -46,11 +46,22 @@ export function nodeEnd(
 const ANY = signingKeys(14);
 
 export function controlEnd(bus: Bus, more: Partial<ControlEnd> = {}): ControlEnd {
-  return { bus, keyOf, ring: () => RING, secrets: () => secrets, clock: () => NOW, ...more };
+  return {
+    ...{
+      bus,
+      verifierOf: keyOf,
+      ring: () => RING,
+      signing: secrets,
+      secrets: () => secrets,
+      clock: () => NOW,
+    },
+    ...more,
+  };
 }
 
 /** Any name is a node's: for suites that make up names. */
-export const keyOfAny: KeyOfNode = (node) => keyOf(node) ?? ANY.publicKey;
+export const keyOfAny: VerifierOf = (node) => keyOf(node) ?? ANY_VERIFIER;
+const ANY_VERIFIER = feedVerifier([ANY.publicKey]);
 
 export const OTHER_KEY = hourKey(9);
 

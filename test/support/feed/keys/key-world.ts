@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { type KeyService, startKeyService } from '../../../../src/feed/keys/key-service.ts';
-import { type NodeKeyring, openNodeKeyring } from '../../../../src/feed/keys/node-keyring.ts';
+import { type KeyService, startKeyService } from '../../../../src/feed/keys/control-keys.ts';
+import { type NodeKeyring, openNodeKeyring } from '../../../../src/feed/keys/node-keys.ts';
 import type { FeedNode, NodeList } from '../../../../src/feed/nodes/nodes.ts';
 import type { FeedRefusal } from '../../../../src/feed/ports/refusal.ts';
 import { createManualTimers, type ManualTimers } from '../../base/lifecycle/manual-timers.ts';
 import { nodeKeys } from '../batch/keys.ts';
 import { secrets, verifier } from '../batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../bus/memory-bus.ts';
+import { controlEnd, keyOfAny, nodeEnd } from '../exchange/nodes.ts';
 import { createMemoryFeedKeys, type MemoryFeedKeys } from './memory-feed-keys.ts';
 
 const FILLS: Readonly<Record<string, number>> = { fra1: 1, ams1: 2, nyc1: 3 };
@@ -70,15 +71,14 @@ export function keyWorld(startAt: number, pollMs = 1_000, random?: () => number)
       startsAt += ms;
     },
     control(name, skewMs = 0) {
-      const { signer } = secrets;
-      const bus = broker.connect(name);
       const service = startKeyService({
         store,
-        bus,
+        end: controlEnd(broker.connect(name), {
+          verifierOf: keyOfAny,
+          signing: { signer: secrets.signer, random: (octets) => randomBytes(octets) },
+          clock: () => clock() + skewMs,
+        }),
         nodes,
-        signer,
-        random: (octets) => randomBytes(octets),
-        clock: () => clock() + skewMs,
         timers,
         pollMs,
       });
@@ -87,11 +87,12 @@ export function keyWorld(startAt: number, pollMs = 1_000, random?: () => number)
     },
     node(name) {
       const refused: FeedRefusal[] = [];
+      const bus = broker.connect(name);
       const keyring = openNodeKeyring({
-        bus: broker.connect(name),
+        bus,
+        rpc: nodeEnd(bus, name, { clock, random: (octets) => randomBytes(octets) }),
         verifier,
         own: { node: name, privateKey: nodeKeys(FILLS[name] ?? 9).privateKey },
-        random: (octets) => randomBytes(octets),
         elapsed: () => timers.now,
         timers,
         onRefused: (reason) => refused.push(reason),

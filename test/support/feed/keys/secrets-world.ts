@@ -3,15 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openNodeSecrets } from '../../../../src/feed/keys/node-secrets.ts';
+import { startSecretsService } from '../../../../src/feed/keys/control-keys.ts';
+import { openNodeSecrets } from '../../../../src/feed/keys/node-keys.ts';
 import { secretsCopy } from '../../../../src/feed/keys/secrets.ts';
-import { startSecretsService } from '../../../../src/feed/keys/secrets-service.ts';
 import type { NodeSecrets } from '../../../../src/feed/ports/node-keys.ts';
 import type { FeedRefusal } from '../../../../src/feed/ports/refusal.ts';
 import { createManualTimers } from '../../base/lifecycle/manual-timers.ts';
 import { nodeKeys } from '../batch/keys.ts';
 import { secrets as feedSecrets, verifier } from '../batch/messages.ts';
 import { createMemoryBroker } from '../bus/memory-bus.ts';
+import { controlEnd, keyOfAny, nodeEnd } from '../exchange/nodes.ts';
 import { changingNodes } from './key-world.ts';
 
 export const START = 1_800_000_000_000;
@@ -54,10 +55,12 @@ export function secretsWorld() {
           },
         },
         database: state.database,
-        bus: broker.connect('control'),
+        end: controlEnd(broker.connect('control'), {
+          verifierOf: keyOfAny,
+          signing: { signer, random: (octets) => randomBytes(octets) },
+          clock: () => START + timers.now,
+        }),
         nodes: state.nodes,
-        signer,
-        clock: () => START + timers.now,
         timers,
       });
       stops.push(stop);
@@ -65,12 +68,13 @@ export function secretsWorld() {
     },
     node: (used = copy(), acceptNewStore = false) => {
       const refused: FeedRefusal[] = [];
+      const bus = broker.connect('fra1');
       const copyFaults: unknown[] = [];
       const keys = openNodeSecrets({
-        bus: broker.connect('fra1'),
+        bus,
+        rpc: nodeEnd(bus, 'fra1', { random: (octets) => randomBytes(octets) }),
         verifier,
         own,
-        random: (octets) => randomBytes(octets),
         copy: used,
         acceptNewStore,
         elapsed: () => timers.now,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '../../../../src/feed/bus/bus.ts';
-import { type FeedKey, feedKeyRing } from '../../../../src/feed/message/message.ts';
+import { type FeedKey, feedKeyRing } from '../../../../src/feed/message/keys.ts';
 import type { FeedRefusal } from '../../../../src/feed/ports/refusal.ts';
 import type { FileFormat } from '../../../../src/feed/snapshots/manifest.ts';
 import { createSnapshotWriter, type SnapshotWriter } from '../../../../src/feed/snapshots/snapshot-maker.ts';
