@@ -8,8 +8,17 @@ import { AUTH_PREFIX } from '../../protocol/names/labels.ts';
 import type { ReplyDecorator } from '../shared/edns.ts';
 import type { JsonApi } from '../shared/handler.ts';
 import { headerRcode, type ListenOptions, queueShare } from '../shared/listener.ts';
-import type { Headers, HttpReply } from './exchange.ts';
-import { type AskingRequest, DNS_MESSAGE, type DohError, type ResourceRequest } from './route.ts';
+import {
+  type AskingRequest,
+  BODY_FAULTS,
+  DNS_MESSAGE,
+  type DohError,
+  type Exchange,
+  type Headers,
+  type HttpReply,
+  type ResourceRequest,
+  readRequest,
+} from './request.ts';
 
 /** Offset from the end of an SOA: the TTL of negative answers. */
 const MINIMUM_OCTETS = 4;
@@ -58,13 +67,13 @@ function isTokenAt(octets: Uint8Array, at: number): boolean {
   return AUTH.every((letter, i) => (octets[at + 1 + i]! | CASE_BIT) === letter);
 }
 
-export interface SchemaAnswer {
+interface SchemaAnswer {
   readonly status: number;
   readonly body: object;
 }
 
 /** `GET /schema?q=`. Null: the parameter is missing. */
-export type SchemaApi = (q: string | null) => SchemaAnswer | Promise<SchemaAnswer>;
+type SchemaApi = (q: string | null) => SchemaAnswer | Promise<SchemaAnswer>;
 
 export interface DohApi extends Pick<ListenOptions, 'handler' | 'clock' | 'observe' | 'onFault'> {
   readonly json: JsonApi;
@@ -104,7 +113,7 @@ export function throttled(seconds: number): HttpReply {
 }
 
 /** Answers what needs no DNS. */
-export function answerLocally(plan: Extract<ResourceRequest, { kind: 'error' | 'preflight' }>): HttpReply {
+function answerLocally(plan: Extract<ResourceRequest, { kind: 'error' | 'preflight' }>): HttpReply {
   return plan.kind === 'error' ? errorResponse(plan) : preflight(plan.allow);
 }
 
@@ -241,4 +250,57 @@ function finished(
 /** `then` that stays synchronous for a value: most answers need no promise. */
 function thenMap<A, B>(value: A | Promise<A>, map: (value: A) => B): B | Promise<B> {
   return value instanceof Promise ? value.then(map) : map(value);
+}
+
+// One request over HTTP, from its head to its reply, on whichever port it came.
+
+export interface DohService {
+  /** Rate limit: 0 lets a request pass, n answers 429 with `Retry-After: n` (seconds). */
+  readonly admit?: ((address: string) => number) | null;
+  readonly answer: (request: AskingRequest, address: () => string) => HttpReply | Promise<HttpReply>;
+  /** Gets a fault of the server, after which the reply is a 500. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** Never throws. */
+export function serveExchange(exchange: Exchange, service: DohService): void {
+  attempt(exchange, service, () => {
+    const wait = service.admit?.(exchange.address()) ?? 0;
+    if (wait > 0) return throttled(wait);
+    const request = readRequest(exchange.head);
+    if (request.kind === 'error' || request.kind === 'preflight') return answerLocally(request);
+    if (request.kind !== 'body') return service.answer(request, exchange.address);
+    exchange.readBody((body) => {
+      if (body !== 'gone') attempt(exchange, service, () => answerBody(body, exchange, service));
+    });
+    return null;
+  });
+}
+
+function answerBody(
+  body: Uint8Array | keyof typeof BODY_FAULTS,
+  exchange: Exchange,
+  { answer }: DohService,
+): HttpReply | Promise<HttpReply> {
+  if (typeof body === 'string') return errorResponse(BODY_FAULTS[body]);
+  return answer({ kind: 'wire', message: body }, exchange.address);
+}
+
+/** Replies with the result of `make`, or with a 500 if it fails. Null: no reply yet. */
+function attempt(
+  exchange: Exchange,
+  { onFault }: DohService,
+  make: () => HttpReply | Promise<HttpReply> | null,
+): void {
+  const failed = (fault: unknown): void => {
+    onFault(fault);
+    exchange.respond(internalError());
+  };
+  try {
+    const response = make();
+    if (response instanceof Promise) response.then((late) => exchange.respond(late)).catch(failed);
+    else if (response !== null) exchange.respond(response);
+  } catch (fault) {
+    failed(fault);
+  }
 }

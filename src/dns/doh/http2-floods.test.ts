@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { get, tls, withDoh } from '../../../test/support/dns/doh/doh-clients.ts';
 import { until } from '../../../test/support/dns/fakes.ts';
-import { FLAG, FRAME, PREFACE } from './http2/codes.ts';
+import { FLAG, FRAME, PREFACE } from './http2/frames.ts';
 
 function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
   const head = Buffer.alloc(9);

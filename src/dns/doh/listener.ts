@@ -19,12 +19,11 @@ import {
   tlsReloader,
 } from '../shared/tls.ts';
 import { listening } from '../stream/stream-server.ts';
-import { answerRequest, COMMON_HEADERS, type DohApi } from './answer.ts';
-import type { Exchange } from './exchange.ts';
-import { Http1Server } from './http1-server.ts';
-import { commonHeaders } from './http2/hpack/hpack-encoder.ts';
-import { Http2Server } from './http2/server.ts';
-import { type DohService, serveExchange } from './serve.ts';
+import { answerRequest, COMMON_HEADERS, type DohApi, type DohService, serveExchange } from './answer.ts';
+import { Http1Server } from './http1.ts';
+import { Http2Server } from './http2/connection.ts';
+import { commonHeaders } from './http2/hpack-encoder.ts';
+import type { Exchange } from './request.ts';
 
 export interface DohLimits extends ConnectionLimits {
   /** Milliseconds without a request after which a connection is closed. */
@@ -51,10 +50,8 @@ export interface DohOptions extends ListenOptions, TlsListenOptions, Pick<DohApi
   readonly connections?: ConnectionTable | null;
 }
 
-export type DohListener = TlsListener;
-
 /** DNS over HTTPS (RFC 8484) and its JSON form, over HTTP/2 and HTTP/1.1. */
-export async function listenDoh(options: DohOptions): Promise<DohListener> {
+export async function listenDoh(options: DohOptions): Promise<TlsListener> {
   const limits = { ...DOH_LIMITS, ...options.limits };
   const decorator = new ReplyDecorator('doh', { cookies: options.cookies ?? null });
   const api: DohApi = { ...options, decorator };

@@ -24,7 +24,7 @@ import { type Route, route } from './route.ts';
 import { SigningBudget } from './signing-budget.ts';
 import type { ServedZone } from './zones.ts';
 
-/** The counters that a Change increments (edge/view/freshness.ts). */
+/** The counters that a Change increments (view/freshness.ts). */
 interface FreshnessReader {
   read(index: number): number;
   counterOfKey(key: string): number;

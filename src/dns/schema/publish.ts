@@ -64,7 +64,7 @@ function describeHelp(services: readonly Service[], zone: string): Service {
 
 const WRONG_OPERATION: Outcome = { kind: 'malformed', code: 'E002' };
 
-/** What `edge/query` serves, by resource label. */
+/** What `dns/query` serves, by resource label. */
 export function publish(services: readonly Service[]): Services {
   const published = services.map((service): PublicService => {
     const info = infoOutcome(service.about.schema);

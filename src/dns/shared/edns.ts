@@ -128,7 +128,7 @@ function addPadding(reply: Uint8Array, length: number, opt: number, limit: numbe
   return appendOption(reply, length, opt, EDNS_OPTION.PADDING, octets, null);
 }
 
-/** Reads the EDNS options of a request and appends those of a reply, whose OPT record is last (`edge/query` ensures it). */
+/** Reads the EDNS options of a request and appends those of a reply, whose OPT record is last (`dns/query` ensures it). */
 
 /** The options of the last request read: one object for all packets, so a packet allocates nothing. */
 export class RequestOptions {

@@ -6,7 +6,7 @@ import { closeAll } from '../../base/lifecycle/close-all.ts';
 import { unlessCancelled } from '../../base/lifecycle/unless-cancelled.ts';
 import { type NodeAccounting, openNodeAccounting } from '../../dns/accounting/node-accounting.ts';
 import { usageSpool } from '../../dns/accounting/spool.ts';
-import type { DohService } from '../../dns/doh/serve.ts';
+import type { DohService } from '../../dns/doh/answer.ts';
 import { createConnectionMemory, releaseConnections } from '../../dns/shared/connection-table.ts';
 import { createRateMemory, makeRateLimits } from '../../dns/shared/rate-limit.ts';
 import { type Follower, startFollower } from '../../feed/follower/follower.ts';

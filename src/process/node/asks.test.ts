@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { HttpReply } from '../../dns/doh/exchange.ts';
+import type { HttpReply } from '../../dns/doh/request.ts';
 import { type Ask, askedOf, createAskAnswers, createWaitingAsks, requestOf } from './asks.ts';
 
 const ASK: Ask = { asked: { kind: 'schema', query: null }, address: '192.0.2.1' };

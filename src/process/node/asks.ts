@@ -1,6 +1,5 @@
 /** Questions that came over the REST port, on their way to a worker thread and back: plain data that can be copied between threads. */
-import type { HttpReply } from '../../dns/doh/exchange.ts';
-import type { AskingRequest } from '../../dns/doh/route.ts';
+import type { AskingRequest, HttpReply } from '../../dns/doh/request.ts';
 
 export type Asked =
   | Exclude<AskingRequest, { readonly kind: 'json' }>

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, it, test } from 'node:test';
 import { LIMITS } from '../../base/limits.ts';
-import type { HttpReply } from '../../dns/doh/exchange.ts';
+import type { HttpReply } from '../../dns/doh/request.ts';
 import { createRateMemory, makeRateLimits } from '../../dns/shared/rate-limit.ts';
 import { dnsOverRest, serveDns } from './dns-over-rest.ts';
 

@@ -3,11 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { addressKey } from '../../base/network/address-key.ts';
-import { errorResponse, throttled } from '../../dns/doh/answer.ts';
-import type { HttpReply } from '../../dns/doh/exchange.ts';
-import { http1Exchange } from '../../dns/doh/http1-exchange.ts';
-import { type AskingRequest, resourceOf } from '../../dns/doh/route.ts';
-import { type DohService, serveExchange } from '../../dns/doh/serve.ts';
+import { type DohService, errorResponse, serveExchange, throttled } from '../../dns/doh/answer.ts';
+import { http1Exchange } from '../../dns/doh/http1.ts';
+import { type AskingRequest, type HttpReply, resourceOf } from '../../dns/doh/request.ts';
 import { askedOf } from './asks.ts';
 import type { WorkerPool } from './pool.ts';
 

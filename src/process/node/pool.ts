@@ -3,7 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { type Backoff, backoffMs } from '../../base/lifecycle/backoff.ts';
 import type { Transport, UdpPath } from '../../base/network/transport.ts';
 import { KeyError } from '../../dns/dnssec/keys/key-set.ts';
-import type { HttpReply } from '../../dns/doh/exchange.ts';
+import type { HttpReply } from '../../dns/doh/request.ts';
 import type { Ask } from './asks.ts';
 import { ListenError } from './listen-error.ts';
 import { servedZones } from './served-zones.ts';

@@ -4,7 +4,7 @@ import type { CertificatePair } from '../../base/network/tls.ts';
 import type { Transport, UdpChoice, UdpPath } from '../../base/network/transport.ts';
 import type { NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
 import type { SigningMode } from '../../dns/dnssec/signing/signer.ts';
-import type { HttpReply } from '../../dns/doh/exchange.ts';
+import type { HttpReply } from '../../dns/doh/request.ts';
 import type { DatasetSettings } from '../../dns/query/operations.ts';
 import type { PeriodSecret } from '../../feed/ports/node-keys.ts';
 import type { LoadedDatabase } from '../../services/geoip-files.ts';

@@ -17,7 +17,7 @@ import {
   settings,
   windowUpdate,
 } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './codes.ts';
+import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './frames.ts';
 import {
   BLOCK_OCTETS,
   CONTINUATIONS,

@@ -17,7 +17,7 @@ import {
   rst,
   settings,
 } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING } from './codes.ts';
+import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING } from './frames.ts';
 import { CONNECTION_WINDOW } from './limits.ts';
 
 const PADDED = 0x8;

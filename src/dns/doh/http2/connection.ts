@@ -1,10 +1,11 @@
+import type { Socket } from 'node:net';
 import type { Clock } from '../../../base/clock.ts';
-import { ERROR } from './codes.ts';
-import { FrameReader } from './frame-reader.ts';
+import { every, type Repeating } from '../../../base/lifecycle/every.ts';
+import type { Holder } from '../../../base/lifecycle/places.ts';
+import { ERROR, FrameReader, FrameWriter, type Sink } from './frames.ts';
 import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
-import { FrameWriter, type Sink } from './output.ts';
 import { Session } from './session.ts';
-import type { StreamOptions } from './streams/stream-table.ts';
+import type { StreamOptions } from './stream-table.ts';
 
 export interface Http2Options extends StreamOptions {
   readonly clock: Clock;
@@ -217,4 +218,79 @@ export class Http2Connection {
     this.closed();
     this.#sink.end();
   }
+}
+
+/** Milliseconds to wait for the peer's FIN: closing at once would reset unread octets. */
+const LINGER_MS = 500;
+/** Deadlines are checked this many times within the shortest of them. */
+const SWEEPS = 4;
+
+/** The HTTP/2 connections of a listener. */
+export class Http2Server {
+  readonly #options: Omit<Http2Options, 'address'>;
+  readonly #open = new Set<Http2Connection>();
+  readonly #sweeper: Repeating;
+  #closing = false;
+
+  constructor(options: Omit<Http2Options, 'address'>) {
+    const { requestMs, idleMs } = options.limits;
+    this.#options = options;
+    this.#sweeper = every({
+      ms: Math.max(10, Math.min(requestMs, idleMs) / SWEEPS),
+      task: () => {
+        for (const connection of this.#open) connection.sweep();
+      },
+      onError: options.onFault,
+    });
+  }
+
+  /** Serves a socket. @returns what its place is used for */
+  serve(socket: Socket): Holder {
+    socket.setNoDelay(true);
+    const address = socket.remoteAddress ?? '';
+    const connection = new Http2Connection(sinkOf(socket), { ...this.#options, address });
+    this.#open.add(connection);
+    // 'close' follows. Without this listener a reset by the peer would end the process.
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk: Buffer) => connection.receive(chunk));
+    socket.on('drain', () => connection.drained());
+    socket.once('close', () => {
+      this.#open.delete(connection);
+      connection.closed();
+    });
+    if (this.#closing) connection.drain();
+    return { since: () => connection.idleSince, giveWay: () => connection.abort() };
+  }
+
+  /** Closes every connection after its requests in flight are answered. */
+  drain(): void {
+    this.#closing = true;
+    for (const connection of this.#open) connection.drain();
+  }
+
+  stop(): void {
+    void this.#sweeper.stop();
+  }
+}
+
+function sinkOf(socket: Socket): Sink {
+  return {
+    write: (parts) => {
+      if (socket.destroyed) return true;
+      if (parts.length === 1) return socket.write(parts[0]!);
+      socket.cork();
+      for (const part of parts) socket.write(part);
+      socket.uncork();
+      return !socket.writableNeedDrain;
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    end: () => {
+      socket.end();
+      // Keep reading and discard, so that the peer's FIN is seen.
+      socket.resume();
+      setTimeout(() => socket.destroySoon(), LINGER_MS).unref();
+    },
+    destroy: () => void socket.destroy(),
+  };
 }

@@ -14,7 +14,7 @@ import {
   settings,
   windowUpdate,
 } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { ERROR, FRAME, SETTING } from './codes.ts';
+import { ERROR, FRAME, SETTING } from './frames.ts';
 
 test('deadlines: an idle connection, half a preface, half a frame, half a header block', () => {
   const half = (octets: Buffer): Buffer => octets.subarray(0, octets.length - 1);

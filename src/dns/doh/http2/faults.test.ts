@@ -18,7 +18,7 @@ import {
   u32,
   windowUpdate,
 } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING, WINDOW_MAX } from './codes.ts';
+import { ERROR, FRAME, FRAME_OCTETS, PREFACE, SETTING, WINDOW_MAX } from './frames.ts';
 
 const PADDED = 0x8;
 const PRIORITY = 0x20;

@@ -11,7 +11,7 @@ import {
   settings,
   windowUpdate,
 } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './codes.ts';
+import { ERROR, FRAME, FRAME_OCTETS, SETTING } from './frames.ts';
 import { CONNECTION_WINDOW, HELD_OCTETS } from './limits.ts';
 
 const sizes = (peer: Peer, streamId: number): number[] =>

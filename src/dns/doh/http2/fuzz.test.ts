@@ -17,7 +17,7 @@ import {
   settings,
   windowUpdate,
 } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { FRAME, PREFACE, SETTING } from './codes.ts';
+import { FRAME, PREFACE, SETTING } from './frames.ts';
 import { CONNECTION_WINDOW, HELD_OCTETS, OUTPUT_OCTETS } from './limits.ts';
 
 /** Peers that say anything: the connection never throws, speaks in whole frames, keeps to its bounds, and can be closed. */

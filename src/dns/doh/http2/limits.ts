@@ -47,13 +47,35 @@ export const UNFINISHED_BODIES = 2;
 export const GOAWAY_MS = 500;
 /** Milliseconds for the rest of a request after its reply, then RST_STREAM(NO_ERROR). An earlier reset loses some replies. */
 export const EARLY_MS = 1000;
-
-/** Deadlines are checked this many times within the shortest of them. */
-const SWEEPS = 4;
-
-/** Milliseconds between two checks of the deadlines. */
-export function sweepMs({ requestMs, idleMs }: Http2Limits): number {
-  return Math.max(10, Math.min(requestMs, idleMs) / SWEEPS);
-}
 /** DATA of less than this, and not the last, counts as overhead. */
 export const SMALL_DATA = 16;
+
+/** Limits how often a peer may do something: a burst, and a rate per second. */
+export class AbuseCounter {
+  readonly #burst: number;
+  readonly #perSecond: number;
+  #left: number;
+  #at: number;
+
+  /** @param now milliseconds, the clock of `spend` */
+  constructor({ burst, perSecond }: { readonly burst: number; readonly perSecond: number }, now: number) {
+    this.#burst = burst;
+    this.#perSecond = perSecond;
+    this.#left = burst;
+    this.#at = now;
+  }
+
+  /** @returns whether the limit allows it */
+  spend(now: number, amount = 1): boolean {
+    if (now !== this.#at) {
+      this.earn((Math.max(0, now - this.#at) * this.#perSecond) / 1000);
+      this.#at = now;
+    }
+    this.#left -= amount;
+    return this.#left >= 0;
+  }
+
+  earn(amount: number): void {
+    this.#left = Math.min(this.#burst, this.#left + amount);
+  }
+}

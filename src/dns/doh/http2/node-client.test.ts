@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { gather } from '../../../../test/support/dns/doh/doh-clients.ts';
 import { listening } from '../../stream/stream-server.ts';
-import { commonHeaders } from './hpack/hpack-encoder.ts';
-import { Http2Server } from './server.ts';
-import type { Http2Stream } from './streams/stream.ts';
+import { Http2Server } from './connection.ts';
+import { commonHeaders } from './hpack-encoder.ts';
+import type { Http2Stream } from './stream.ts';
 
 /** Node's HTTP/2 is nghttp2's: its HPACK, frames and windows test ours, over TCP without TLS. */
 

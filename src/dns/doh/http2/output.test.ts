@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { framesOf } from '../../../../test/support/dns/doh/http2/peer.ts';
-import { FrameReader } from './frame-reader.ts';
-import { FrameWriter } from './output.ts';
+import { FrameReader, FrameWriter } from './frames.ts';
 
 /** A writer whose octets are kept as they were handed over, not copied, and what they should be. */
 function recorded(): { writer: FrameWriter; parts: Buffer[] } {

@@ -1,11 +1,25 @@
-import { AbuseCounter } from './abuse-counter.ts';
-import { ERROR, FLAG, FRAME, FRAME_OCTETS, SETTING, STREAM_ID_MAX, WINDOW_MAX } from './codes.ts';
-import { type FrameReader, u31At } from './frame-reader.ts';
-import { type BlockFrame, HeaderBlock } from './hpack/header-block.ts';
-import { HEADER_LIST_OCTETS, type Http2Limits, OVERHEAD, SMALL_DATA, TABLE_OCTETS } from './limits.ts';
-import type { FrameWriter } from './output.ts';
-import { HeadReader } from './streams/request-head.ts';
-import { type StreamOptions, StreamTable } from './streams/stream-table.ts';
+import {
+  ERROR,
+  FLAG,
+  FRAME,
+  FRAME_OCTETS,
+  type FrameReader,
+  type FrameWriter,
+  SETTING,
+  STREAM_ID_MAX,
+  u31At,
+  WINDOW_MAX,
+} from './frames.ts';
+import {
+  AbuseCounter,
+  HEADER_LIST_OCTETS,
+  type Http2Limits,
+  OVERHEAD,
+  SMALL_DATA,
+  TABLE_OCTETS,
+} from './limits.ts';
+import { type BlockFrame, HeaderBlock, HeadReader } from './request-head.ts';
+import { type StreamOptions, StreamTable } from './stream-table.ts';
 
 /** SETTINGS of both sides (RFC 9113 §6.5). */
 

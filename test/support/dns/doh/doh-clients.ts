@@ -4,8 +4,9 @@ import * as http2 from 'node:http2';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
 import { makeSelfSigned } from '../../../../src/base/certificates/self-signed.ts';
-import { type DohListener, type DohOptions, listenDoh } from '../../../../src/dns/doh/listener.ts';
+import { type DohOptions, listenDoh } from '../../../../src/dns/doh/listener.ts';
 import type { JsonApi } from '../../../../src/dns/shared/handler.ts';
+import type { TlsListener } from '../../../../src/dns/shared/tls.ts';
 import { labelOf, query, type Setting, setting } from '../fakes.ts';
 
 export const tls = makeSelfSigned({ hosts: [], now: Date.now() });
@@ -41,7 +42,7 @@ type Client = (ask: Ask) => Promise<Reply>;
 
 export interface Scene {
   readonly options: Setting;
-  readonly listener: DohListener;
+  readonly listener: TlsListener;
   readonly clients: Record<'h2' | 'http/1.1', Client>;
   readonly session: http2.ClientHttp2Session;
 }
@@ -71,7 +72,7 @@ export async function withDoh(
   }
 }
 
-function over1(listener: DohListener, agent: Agent): Client {
+function over1(listener: TlsListener, agent: Agent): Client {
   return ({ method = 'GET', path, headers = {}, body }) =>
     new Promise((resolve, reject) => {
       const target: RequestOptions = {

@@ -1,13 +1,13 @@
 /** The other side of a connection, in memory: makes frames by hand, right ones and wrong ones, and reads what comes back. */
 
-import type { BodyFault } from '../../../../../src/dns/doh/exchange.ts';
-import { ERROR, FRAME, PREFACE } from '../../../../../src/dns/doh/http2/codes.ts';
 import { Http2Connection, type Http2Options } from '../../../../../src/dns/doh/http2/connection.ts';
-import type { Field } from '../../../../../src/dns/doh/http2/hpack/field.ts';
-import { HpackDecoder } from '../../../../../src/dns/doh/http2/hpack/hpack-decoder.ts';
-import { commonHeaders } from '../../../../../src/dns/doh/http2/hpack/hpack-encoder.ts';
+import { ERROR, FRAME, PREFACE } from '../../../../../src/dns/doh/http2/frames.ts';
+import { HpackDecoder } from '../../../../../src/dns/doh/http2/hpack-decoder.ts';
+import { commonHeaders } from '../../../../../src/dns/doh/http2/hpack-encoder.ts';
+import type { Field } from '../../../../../src/dns/doh/http2/hpack-field.ts';
 import type { Http2Limits } from '../../../../../src/dns/doh/http2/limits.ts';
-import type { Http2Stream } from '../../../../../src/dns/doh/http2/streams/stream.ts';
+import type { Http2Stream } from '../../../../../src/dns/doh/http2/stream.ts';
+import type { BodyFault } from '../../../../../src/dns/doh/request.ts';
 
 export interface Frame {
   readonly type: number;

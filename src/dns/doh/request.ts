@@ -1,10 +1,45 @@
-/** Finds which of the four resources an HTTP request asks for. Pure: reads and answers nothing. */
+/** A request over HTTP and its reply, as HTTP/1.1 and HTTP/2 share them, and which of the four resources it asks for. */
 
 import { LIMITS } from '../../base/limits.ts';
-import type { RequestHead } from './exchange.ts';
+
+/** The parts of a request's header section that DoH reads. */
+export interface RequestHead {
+  readonly method: string;
+  /** Path and query as sent; '' for CONNECT, which has none. */
+  readonly target: string;
+  readonly contentType: string | undefined;
+  readonly contentLength: string | undefined;
+  /** The header section is larger than the limits allow; the reply is a 431. */
+  readonly tooLarge: boolean;
+}
+
+/** Header fields by lower-case name. */
+export type Headers = Readonly<Record<string, string>>;
+
+export interface HttpReply {
+  readonly status: number;
+  /** Without the fields that every reply has, and without Content-Length. */
+  readonly headers: Headers;
+  readonly body: Uint8Array;
+}
+
+/** Why a body is incomplete. After 'gone' no reply can reach the client. */
+export type BodyFault = 'too-large' | 'too-slow' | 'gone';
+export type BodyTaker = (body: Uint8Array | BodyFault) => void;
+
+export interface Exchange {
+  /** Valid until the receiving function returns: HTTP/2 then drops it to save memory. */
+  readonly head: RequestHead;
+  /** Calls `taker` once, now or later, with the whole body or a fault. Call it at most once. */
+  readBody(taker: BodyTaker): void;
+  /** The peer's IP address, for rate limits and cookies. */
+  readonly address: () => string;
+  /** Sends the reply, unless the peer is gone or already has one. Never throws. */
+  respond(reply: HttpReply): void;
+}
 
 /** A longer request target is a 414; a query name needs a tenth of it. */
-export const TARGET_OCTETS = 8192;
+const TARGET_OCTETS = 8192;
 export const DNS_MESSAGE = 'application/dns-message';
 
 const BASE64URL_ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';

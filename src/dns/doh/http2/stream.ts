@@ -1,4 +1,4 @@
-import type { BodyFault, BodyTaker, HttpReply, RequestHead } from '../../exchange.ts';
+import type { BodyFault, BodyTaker, HttpReply, RequestHead } from '../request.ts';
 
 /** The connection, as its streams use it. */
 export interface StreamOwner {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { block, type FieldText, getOf, integer } from '../../../../../test/support/dns/doh/http2/peer.ts';
-import type { RequestHead } from '../../exchange.ts';
-import { ERROR } from '../codes.ts';
-import { HEADER_FIELDS, HEADER_LIST_OCTETS } from '../limits.ts';
+import { block, type FieldText, getOf, integer } from '../../../../test/support/dns/doh/http2/peer.ts';
+import type { RequestHead } from '../request.ts';
+import { ERROR } from './frames.ts';
+import { HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
 import { HeadReader } from './request-head.ts';
 
 function read(fields: readonly FieldText[]): RequestHead | number {

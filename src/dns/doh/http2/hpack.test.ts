@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { block, type FieldText, integer } from '../../../../../test/support/dns/doh/http2/peer.ts';
-import type { Field } from './field.ts';
-import { HpackDecoder } from './hpack-decoder.ts';
+import { block, type FieldText, integer } from '../../../../test/support/dns/doh/http2/peer.ts';
+import { HpackDecoder, HUFFMAN_GROWTH, huffmanDecode } from './hpack-decoder.ts';
 import { commonHeaders, HpackEncoder } from './hpack-encoder.ts';
-import { HUFFMAN_GROWTH, huffmanDecode } from './huffman.ts';
-import { STATIC_TABLE } from './static-table.ts';
+import { type Field, STATIC_TABLE } from './hpack-field.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 

@@ -1,7 +1,6 @@
-import type { Headers } from '../../exchange.ts';
-import { DEFAULT_TABLE_OCTETS, FRAME_OCTETS } from '../codes.ts';
-import { FIELD_OVERHEAD } from './field.ts';
-import { STATIC_TABLE, staticIndexOf, staticIndexOfPair } from './static-table.ts';
+import type { Headers } from '../request.ts';
+import { DEFAULT_TABLE_OCTETS, FRAME_OCTETS } from './frames.ts';
+import { FIELD_OVERHEAD, STATIC_TABLE, staticIndexOf, staticIndexOfPair } from './hpack-field.ts';
 
 /** First octet of a literal and the width of its index (RFC 7541 §6.2.1, §6.2.2). */
 const LITERAL = { indexed: [0x40, 0x3f], plain: [0x00, 0x0f] } as const;

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TABLE_OCTETS } from '../limits.ts';
-import { FIELD_OVERHEAD, type Field, makeField } from './field.ts';
 import { HpackTable } from './hpack-decoder.ts';
-import { STATIC_TABLE } from './static-table.ts';
+import { FIELD_OVERHEAD, type Field, makeField, STATIC_TABLE } from './hpack-field.ts';
+import { TABLE_OCTETS } from './limits.ts';
 
 const FIRST = STATIC_TABLE.length + 1;
 

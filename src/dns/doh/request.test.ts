@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decodeBase64Url } from './route.ts';
+import { decodeBase64Url } from './request.ts';
 
 test('base64url: unpadded, its own alphabet, no stray bits', () => {
   const cases: [text: string, octets: number[] | null][] = [

@@ -1,9 +1,79 @@
-/** Requests and replies of HTTP/1.1 as exchanges. */
-
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex, Readable } from 'node:stream';
+import type { Clock } from '../../base/clock.ts';
+import { HttpWork } from '../../base/lifecycle/http-work.ts';
+import type { Holder } from '../../base/lifecycle/places.ts';
+import { LIMITS } from '../../base/limits.ts';
 import { COMMON_HEADERS, errorResponse } from './answer.ts';
-import type { BodyFault, BodyTaker, Exchange, HttpReply } from './exchange.ts';
+import type { BodyFault, BodyTaker, Exchange, HttpReply } from './request.ts';
+
+// No import: see `lifecycle/README.md`.
+const { createServer } = process.getBuiltinModule('node:http');
+
+interface Http1Options {
+  /** Milliseconds without a request after which a connection is closed. */
+  readonly idleMs: number;
+  /** Milliseconds for a request to arrive whole. */
+  readonly requestMs: number;
+  readonly clock: Clock;
+  readonly onExchange: (exchange: Exchange) => void;
+}
+
+/** Octets of a header section: enough for the longest DNS message in a target, so that more gets a 414 and not a 431. */
+const HEADER_OCTETS = 96 * 1024;
+
+/** The HTTP/1.1 connections of a listener. It has no port: the TLS server hands over sockets. */
+export class Http1Server {
+  readonly #server: Server;
+  readonly #clock: Clock;
+  readonly #open = new Map<Socket, HttpWork>();
+  #closing = false;
+
+  constructor({ idleMs, requestMs, clock, onExchange }: Http1Options) {
+    this.#clock = clock;
+    this.#server = createServer({
+      maxHeaderSize: HEADER_OCTETS,
+      headersTimeout: requestMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.max(50, requestMs / 4),
+    });
+    // This timeout also ends a response that the peer does not read.
+    this.#server.setTimeout(idleMs);
+    const body = { octets: LIMITS.dohBody, ms: requestMs };
+    this.#server.on('request', (request, response) => {
+      if (this.#open.get(request.socket)?.begin(request, response) === false) return;
+      onExchange(http1Exchange(request, response, { body, discarded: 0, closing: () => this.#closing }));
+    });
+    this.#server.on('clientError', (fault: NodeJS.ErrnoException, socket: Duplex) => {
+      if (socket.writable) socket.end(http1ErrorText(fault));
+      else socket.destroy();
+    });
+  }
+
+  /** Starts the checks of deadlines, which `listen` would start. */
+  start(): void {
+    this.#server.emit('listening');
+  }
+
+  /** Serves a socket. @returns what its place is used for */
+  serve(socket: Socket): Holder {
+    const work = new HttpWork(this.#clock, LIMITS.httpPipeline);
+    this.#open.set(socket, work);
+    socket.once('close', () => this.#open.delete(socket));
+    this.#server.emit('connection', socket);
+    return { since: () => work.since(), giveWay: () => socket.destroy() };
+  }
+
+  /** Requests in flight end first; idle connections close at once. */
+  drain(): void {
+    this.#closing = true;
+    this.#server.close();
+  }
+}
+
+// Requests and replies of HTTP/1.1 as exchanges.
 
 /** Reads a body of HTTP/1.1, up to a limit and a deadline. `taker` is called once; after a fault the rest stays unread. */
 function readBody(
@@ -42,7 +112,7 @@ const TOO_LARGE = 413;
 /** After these statuses the rest of the body stays unread, so an HTTP/1.1 connection must close. */
 const BODY_ABANDONED: ReadonlySet<number> = new Set([408, TOO_LARGE]);
 
-export interface Http1Context {
+interface Http1Context {
   /** Octets of a body, and milliseconds for it to arrive. */
   readonly body: { readonly octets: number; readonly ms: number };
   /** Announced octets up to which a refused body is read and discarded: a proxy loses a 413 when the connection is reset. 0: none. */
@@ -97,7 +167,7 @@ const PARSE_STATUS: ReadonlyMap<string | undefined, readonly [status: number, er
 ]);
 
 /** The whole HTTP/1.1 response to octets that Node's parser refuses. */
-export function http1ErrorText(fault: NodeJS.ErrnoException): string {
+function http1ErrorText(fault: NodeJS.ErrnoException): string {
   const [status, error] = PARSE_STATUS.get(fault.code) ?? [400, 'Bad request'];
   const response = errorResponse({ kind: 'error', status, error });
   const headers = Object.entries({ ...headersOf(response), connection: 'close' });

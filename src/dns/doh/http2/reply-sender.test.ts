@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FRAME_OCTETS } from '../codes.ts';
-import { commonHeaders } from '../hpack/hpack-encoder.ts';
-import { HELD_OCTETS, OUTPUT_OCTETS } from '../limits.ts';
-import { FrameWriter } from '../output.ts';
-import { ReplySender } from './reply-sender.ts';
+import { FRAME_OCTETS, FrameWriter } from './frames.ts';
+import { commonHeaders } from './hpack-encoder.ts';
+import { HELD_OCTETS, OUTPUT_OCTETS } from './limits.ts';
 import { Http2Stream } from './stream.ts';
+import { ReplySender } from './stream-table.ts';
 
 const HEAD = {
   method: 'GET',
