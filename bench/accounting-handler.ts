@@ -4,7 +4,7 @@
  */
 
 import { createRecorder } from '../src/dns/accounting/recorder.ts';
-import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../src/protocol/dns/name.ts';
 import { spellQueryToken } from '../src/protocol/query/query-token.ts';
 import { START, signedNode, zoneOf } from '../test/support/dns/query/signed-node.ts';

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { RRTYPE } from '../src/protocol/dns/codes.ts';
-import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../src/protocol/dns/name.ts';
 import {
   DatasetWorld,

@@ -15,7 +15,7 @@ import { makePacketHandler } from '../src/dns/query/packet.ts';
 import { startFollower } from '../src/feed/follower/follower.ts';
 import { servedZones } from '../src/process/node/served-zones.ts';
 import type { ChangeBody } from '../src/protocol/change.ts';
-import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../src/protocol/dns/name.ts';
 import { createFreshness } from '../src/view/freshness.ts';
 import { openLmdbReader } from '../src/view/reader.ts';

@@ -4,7 +4,7 @@
  */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../src/protocol/dns/name.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';
 import { print, quantile, row } from './lib/figures.ts';

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { encodeQuery } from '../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../src/protocol/dns/name.ts';
 import { account, startUqrp, type Uqrp } from '../test/support/server-process.ts';
 

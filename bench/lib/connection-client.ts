@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 
 const [port, part, name] = process.argv.slice(2) as [string, string, string];

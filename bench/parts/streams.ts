@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { compare } from '../lib/compare.ts';
 import { FIRST_NAME, hotFile } from '../lib/dataset.ts';

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { hostedEnvelope } from '../dns/query/resolve.ts';
 import { decodeBase32, decodeBase64, encodeBase32, encodeBase64 } from '../protocol/encodings.ts';
-import { namespaceNameFaults } from '../protocol/names/namespace-name.ts';
-import { RESERVED_NAMES } from '../protocol/names/reserved-names.ts';
+import { namespaceNameFaults, RESERVED_NAMES } from '../protocol/names/namespace-name.ts';
 import {
   contentFormat,
   ENVELOPE_ERRORS,

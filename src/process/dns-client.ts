@@ -7,8 +7,7 @@ import { connect as connectTcp, isIP, isIPv6, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { LIMITS } from '../base/limits.ts';
 import { RRTYPE } from '../protocol/dns/codes.ts';
-import { decodeMessage, type Message } from '../protocol/dns/message/message.ts';
-import { encodeQuery } from '../protocol/dns/message/query.ts';
+import { decodeMessage, encodeQuery, type Message } from '../protocol/dns/message/message.ts';
 import { nameFromText } from '../protocol/dns/name.ts';
 import { rdataToText } from '../protocol/dns/rdata/present.ts';
 

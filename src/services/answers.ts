@@ -1,8 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { EnvelopeErrorCode } from '../protocol/query/envelope.ts';
-import { errorEnvelope } from '../protocol/query/envelope.ts';
-import type { MalformedCause } from '../protocol/query/malformed.ts';
-import { FOREVER, type Outcome } from '../protocol/query/outcome.ts';
+import { type EnvelopeErrorCode, errorEnvelope } from '../protocol/query/envelope.ts';
+import { FOREVER, type MalformedCause, type Outcome } from '../protocol/query/outcome.ts';
 import { type FlatFields, flatEnvelope } from './flat.ts';
 
 /** TTL of an error envelope, seconds. Rate limits and timeouts have 0. */

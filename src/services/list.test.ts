@@ -6,7 +6,7 @@ import { askName, checkDescription, NOW } from '../../test/support/services/chec
 import { servicesPage } from '../../test/support/services/page.ts';
 import { publish } from '../dns/schema/publish.ts';
 import { isLabel } from '../protocol/names/labels.ts';
-import type { Query } from '../protocol/query/query.ts';
+import type { Query } from '../protocol/names/query-name.ts';
 import type { Service } from './service.ts';
 
 const services = allServices();

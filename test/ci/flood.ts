@@ -12,7 +12,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
-import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { preferThisProcess } from '../support/process.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ask, type ClientTransport } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
-import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
 import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
 import type { Uqrp } from '../support/server-process.ts';
 

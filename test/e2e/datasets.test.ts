@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { ask, type ClientTransport } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
-import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { certificate, eventually, getHttps } from './client.ts';
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
-import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import { fixture } from '../support/services/providers/rig.ts';
 import { eventually } from './client.ts';

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
-import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
 import { geoipPaths } from '../../src/services/geoip-files.ts';
 import type { OpenApi } from '../support/http/openapi/document.ts';
 import { createValidator } from '../support/http/openapi/validator.ts';

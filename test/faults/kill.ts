@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
-import { txtValue } from '../../src/protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
 import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
 import { type Rng, seededRng } from '../support/protocol/dns/fuzz.ts';
 import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import dnsPacket from 'dns-packet';
 import type { Transport } from '../../src/base/network/transport.ts';
-import { decodeMessage } from '../../src/protocol/dns/message/message.ts';
-import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { decodeMessage, encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { TestNode, ZONE } from '../scenarios/node.ts';
 import { corpus, mutate, type Rng, seededRng } from '../support/protocol/dns/fuzz.ts';

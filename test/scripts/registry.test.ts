@@ -15,9 +15,8 @@ import { randomFor } from '../../scripts/registry/random.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { readManifestFile } from '../../src/control/datasets/attest.ts';
 import { checkItems } from '../../src/control/datasets/items.ts';
-import { readItem } from '../../src/protocol/datasets/item.ts';
+import { readItem, selectWindow } from '../../src/protocol/datasets/item.ts';
 import { readManifest } from '../../src/protocol/datasets/manifest.ts';
-import { selectWindow } from '../../src/protocol/datasets/window.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/registry.ts', import.meta.url));
 const OPTIONS = { seed: 7, gtins: 6000, bins: 2000, version: '1.0.0', url: 'https://data.example.net' };

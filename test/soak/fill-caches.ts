@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
-import { encodeQuery } from '../../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 
 /** The kernel assigns each socket to one worker; with this many, every worker gets about the same number. */

@@ -1,8 +1,12 @@
 /** Query names: `<operation>.[auth-<token>.][<params>.]<resource>.<namespace>.<version>.<zone>` (docs/PROTOCOL.md). */
 import { encodeBase32 } from '../../../src/protocol/encodings.ts';
 import { AUTH_PREFIX, foldCase, isLabel, QUERY_NAME_MAX } from '../../../src/protocol/names/labels.ts';
-import { type ParsedName, parseQueryName } from '../../../src/protocol/names/query-name.ts';
-import type { Operation, Query } from '../../../src/protocol/query/query.ts';
+import {
+  type Operation,
+  type ParsedName,
+  parseQueryName,
+  type Query,
+} from '../../../src/protocol/names/query-name.ts';
 
 export type { Operation, ParsedName };
 

@@ -12,9 +12,8 @@ import {
   listDatasets,
   retireDataset,
 } from '../../control/datasets/versions.ts';
+import { isPublishedVersion, isSlug } from '../../protocol/datasets/query.ts';
 import { PUBLIC_KEY_OCTETS } from '../../protocol/datasets/signed-text.ts';
-import { isSlug } from '../../protocol/datasets/slug.ts';
-import { isPublishedVersion } from '../../protocol/datasets/version.ts';
 import { decodeBase64 } from '../../protocol/encodings.ts';
 import { isDiskFull } from '../../store/engine/engine-errors.ts';
 import { hasLocalStore } from '../../store/open.ts';

@@ -4,7 +4,7 @@ import { hostedEnvelope } from '../../dns/query/resolve.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { nameFromText } from '../../protocol/dns/name.ts';
-import { txtChunks } from '../../protocol/dns/rdata/txt.ts';
+import { txtChunks } from '../../protocol/dns/rdata/rdata.ts';
 import { completeName, noReply, render } from './query.ts';
 
 function replyWith(payload: string): Message {

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../ops/config/config.ts';
-import type { DnsServer } from '../../process/dns-client.ts';
-import { ask, type ClientTransport } from '../../process/dns-client.ts';
+import { ask, type ClientTransport, type DnsServer } from '../../process/dns-client.ts';
 import { RCODE, RRTYPE, rcodeName, rrtypeName } from '../../protocol/dns/codes.ts';
 import { readEde } from '../../protocol/dns/message/edns.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { nameFromText, nameToText } from '../../protocol/dns/name.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
-import { txtValue } from '../../protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { parseEnvelope } from '../../protocol/query/envelope.ts';
 import { commandConfig } from '../context.ts';

@@ -4,7 +4,7 @@ import { queryTokenText } from '../../ops/config/variables.ts';
 import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { nameFromText } from '../../protocol/dns/name.ts';
-import { txtValue } from '../../protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import {
   AUTH_PREFIX,
   foldCase,

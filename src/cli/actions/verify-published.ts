@@ -1,10 +1,9 @@
 import { sha256Of } from '../../control/datasets/items.ts';
 import { checkPublished, type PublishedCheck } from '../../protocol/datasets/published.ts';
-import { parseDatasetQuery } from '../../protocol/datasets/query.ts';
-import { KEYS_SLUG } from '../../protocol/datasets/slug.ts';
+import { KEYS_SLUG, parseDatasetQuery } from '../../protocol/datasets/query.ts';
 import { RCODE, RRTYPE, rcodeName } from '../../protocol/dns/codes.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
-import { txtValue } from '../../protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../protocol/dns/rdata/rdata.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { commandConfig } from '../context.ts';
 import { EXIT, escapeControls, print, UsageError } from '../output.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { type Config, StartError } from '../../ops/config/config.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
 import { storeFault } from '../../process/start-checks.ts';
-import { RCODE, rcodeName } from '../../protocol/dns-codes.ts';
+import { RCODE, rcodeName } from '../../protocol/dns/codes.ts';
 import { LATEST_MIGRATION, laterSchemaText, schemaOf } from '../../store/migrations/migrate.ts';
 import { openStore } from '../../store/open.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';

@@ -11,9 +11,8 @@ import {
   setCookie,
   signInCookie,
 } from '../../http/session-cookie.ts';
-import { BOOLEAN, parsedOf } from '../../protocol/input/readers.ts';
 import { arrayOf, resourceSchema, TIME } from '../../protocol/input/schema.ts';
-import { optional, required, shape } from '../../protocol/input/shape.ts';
+import { BOOLEAN, optional, parsedOf, required, shape } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import {
   ACCOUNT_DELETION,

@@ -7,12 +7,10 @@ import { formatTime } from '../../base/text/time.ts';
 import { documentOf, linkNext, sendDocument } from '../../http/answers.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
 import {
+  badParameter,
   CURSOR_SCHEMA,
   decodeListingCursor,
   encodeListingCursor,
-} from '../../protocol/input/listing-cursor.ts';
-import {
-  badParameter,
   limitParameter,
   type QueryParameters,
   readLimit,

@@ -4,9 +4,14 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSorter, type Entry } from '../../base/files/sorter.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { EARLIEST } from '../../protocol/datasets/as-of.ts';
-import { type DatasetItem, type ItemWindow, readItem } from '../../protocol/datasets/item.ts';
-import { compareStarts, overlap } from '../../protocol/datasets/window.ts';
+import {
+  compareStarts,
+  type DatasetItem,
+  type ItemWindow,
+  overlap,
+  readItem,
+} from '../../protocol/datasets/item.ts';
+import { EARLIEST } from '../../protocol/datasets/query.ts';
 
 /** A file of a dataset is wrong. Each message names the file, and the line or field. */
 export class DatasetFault extends Error {

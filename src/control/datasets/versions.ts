@@ -1,7 +1,7 @@
 /** Versions of datasets as the operator and readers of the API see them. */
 import { createHash } from 'node:crypto';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
-import { compareVersions } from '../../protocol/datasets/version.ts';
+import { compareVersions } from '../../protocol/datasets/query.ts';
 import { inflatePart, partsAfter } from '../../store/datasets/parts.ts';
 import { retireVersions } from '../../store/datasets/retire.ts';
 import type { VersionState } from '../../store/datasets/tables.ts';

@@ -4,7 +4,6 @@ import { LIMITS } from '../../base/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
 import { type Actor, type ApiOperation, requireOwner, type SignedIn } from '../../http/actor.ts';
 import { type Fields, isText, type JsonObject } from '../../protocol/input/fields.ts';
-import { FUTURE_TIME_OR_NULL, listOf, nameOf } from '../../protocol/input/readers.ts';
 import {
   arrayOf,
   HEX_SECRET,
@@ -13,7 +12,16 @@ import {
   TIME_OR_NULL,
   UUID,
 } from '../../protocol/input/schema.ts';
-import { nested, optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import {
+  FUTURE_TIME_OR_NULL,
+  listOf,
+  nameOf,
+  nested,
+  optional,
+  type Reader,
+  required,
+  shape,
+} from '../../protocol/input/shape.ts';
 import { folded, isLabel } from '../../protocol/names/labels.ts';
 import {
   type ApiKeyRow,

@@ -4,9 +4,8 @@ import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/text/time.ts';
 import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
-import { parsedOf } from '../../protocol/input/readers.ts';
 import { HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
-import { optional, required, shape } from '../../protocol/input/shape.ts';
+import { optional, parsedOf, required, shape } from '../../protocol/input/shape.ts';
 import { lockCustomer } from '../../store/tables/customers.ts';
 import {
   deleteEndedInvitations,

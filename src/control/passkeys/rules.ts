@@ -8,9 +8,8 @@ import { LIMITS } from '../../base/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
 import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
-import { BOOLEAN, nameOf } from '../../protocol/input/readers.ts';
 import { resourceSchema, type Schema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
-import { optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import { BOOLEAN, nameOf, optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
 import type { Tx } from '../../store/store.ts';
 import {
   countPasskeys,

@@ -2,7 +2,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, COUNT, resourceSchema } from '../../protocol/input/schema.ts';
-import type { QueryStatus } from '../../protocol/query/query-status.ts';
+import type { QueryStatus } from '../../protocol/query/outcome.ts';
 import { QUERY_LOG_WINDOW } from '../../store/query-log/add-rows.ts';
 import { countRows, type Interval } from '../../store/query-log/counts.ts';
 import { listSeries, readPage, type Series } from '../../store/query-log/page.ts';

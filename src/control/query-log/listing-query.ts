@@ -1,14 +1,16 @@
 import { LIMITS } from '../../base/limits.ts';
 import { NOT_A_TIME, parseTime } from '../../base/text/time.ts';
 import {
+  badParameter,
   CURSOR_SCHEMA,
   decodeListingCursor,
   encodeListingCursor,
-} from '../../protocol/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+  type QueryParameters,
+  readParameters,
+} from '../../protocol/input/query-parameters.ts';
 import { TIME } from '../../protocol/input/schema.ts';
 import { foldCase, isLabel } from '../../protocol/names/labels.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 import type { LogPosition } from '../../store/query-log/page.ts';
 
 const PAGE_DEFAULT = 50;

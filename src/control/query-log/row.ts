@@ -1,9 +1,9 @@
 import { TRANSPORTS, type Transport } from '../../base/network/transport.ts';
 import { formatTime } from '../../base/text/time.ts';
-import { rcodeName, rrtypeName } from '../../protocol/dns-codes.ts';
+import { rcodeName, rrtypeName } from '../../protocol/dns/codes.ts';
 import { resourceSchema, TIME } from '../../protocol/input/schema.ts';
-import { OPERATIONS, type Operation } from '../../protocol/query/query.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import { OPERATIONS, type Operation } from '../../protocol/names/query-name.ts';
+import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 import type { StoredRow } from '../../store/query-log/block.ts';
 
 /** A query as the API shows it. No field holds the name that was asked, its parameters, the token or the address. */

@@ -2,11 +2,13 @@ import { LIMITS } from '../../base/limits.ts';
 import { NOT_A_TIME, parseTime, TIMESTAMP } from '../../base/text/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import {
+  badParameter,
   CURSOR_SCHEMA,
   decodeListingCursor,
   encodeListingCursor,
-} from '../../protocol/input/listing-cursor.ts';
-import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
+  type QueryParameters,
+  readParameters,
+} from '../../protocol/input/query-parameters.ts';
 import { resourceSchema, type Schema } from '../../protocol/input/schema.ts';
 import { foldCase, isLabel, LABEL_SCHEMA } from '../../protocol/names/labels.ts';
 import {

@@ -4,7 +4,6 @@ import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import { BASE64 } from '../../protocol/encodings.ts';
 import { Faults, type Fields, isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
-import { FUTURE_TIME_OR_NULL, integerOf } from '../../protocol/input/readers.ts';
 import {
   arrayOf,
   resourceSchema,
@@ -13,7 +12,15 @@ import {
   TIME_OR_NULL,
   UUID,
 } from '../../protocol/input/schema.ts';
-import { optional, type Parsed, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import {
+  FUTURE_TIME_OR_NULL,
+  integerOf,
+  optional,
+  type Parsed,
+  type Reader,
+  required,
+  shape,
+} from '../../protocol/input/shape.ts';
 import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../protocol/names/record-key.ts';
 import { MEDIA_TYPE } from '../../protocol/query/envelope.ts';
 import { base64, type NewChange } from '../../store/log/change-log.ts';

@@ -2,12 +2,10 @@ import { invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import {
+  badParameter,
   CURSOR_SCHEMA,
   decodeListingCursor,
   encodeListingCursor,
-} from '../../protocol/input/listing-cursor.ts';
-import {
-  badParameter,
   limitParameter,
   type QueryParameters,
   readLimit,

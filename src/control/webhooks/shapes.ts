@@ -3,7 +3,6 @@ import { LIMITS } from '../../base/limits.ts';
 import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import { type Faults, type Fields, isText, type JsonObject } from '../../protocol/input/fields.ts';
-import { BOOLEAN, listOf, nameOf } from '../../protocol/input/readers.ts';
 import {
   arrayOf,
   COUNT,
@@ -13,7 +12,16 @@ import {
   TIME_OR_NULL,
   UUID,
 } from '../../protocol/input/schema.ts';
-import { type Field, optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
+import {
+  BOOLEAN,
+  type Field,
+  listOf,
+  nameOf,
+  optional,
+  type Reader,
+  required,
+  shape,
+} from '../../protocol/input/shape.ts';
 import { folded, isLabel } from '../../protocol/names/labels.ts';
 import {
   DELIVERY_ERRORS,

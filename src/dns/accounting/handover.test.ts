@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../../base/limits.ts';
 import { LOGGED_TRANSPORTS } from '../../feed/ports/query-log.ts';
-import { OPERATIONS } from '../../protocol/query/query.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import { OPERATIONS } from '../../protocol/names/query-name.ts';
+import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 import { decodeHandover, encodeHandover, type Handover } from './handover.ts';
 import type { Account, Tag } from './tag.ts';
 

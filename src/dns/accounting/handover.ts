@@ -10,8 +10,8 @@
  */
 import type { Transport } from '../../base/network/transport.ts';
 import { LOGGED_TRANSPORTS, loggedLabel, type QueryLogRow } from '../../feed/ports/query-log.ts';
-import { OPERATIONS } from '../../protocol/query/query.ts';
-import { QUERY_STATUSES } from '../../protocol/query/query-status.ts';
+import { OPERATIONS } from '../../protocol/names/query-name.ts';
+import { QUERY_STATUSES } from '../../protocol/query/outcome.ts';
 import type { Account, Tag } from './tag.ts';
 
 /** Position in `LOGGED_TRANSPORTS`; -1: its queries are not recorded. */

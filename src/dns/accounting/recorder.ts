@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.ts';
-import { RRTYPE } from '../../protocol/dns-codes.ts';
-import { OPERATIONS } from '../../protocol/query/query.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import { RRTYPE } from '../../protocol/dns/codes.ts';
+import { OPERATIONS } from '../../protocol/names/query-name.ts';
+import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 import { encodeHandover, TRANSPORT_PLACE } from './handover.ts';
 import type { Account, Accounting, Tag } from './tag.ts';
 

@@ -1,6 +1,6 @@
 import type { Transport } from '../../base/network/transport.ts';
-import type { Query } from '../../protocol/query/query.ts';
-import type { QueryStatus } from '../../protocol/query/query-status.ts';
+import type { Query } from '../../protocol/names/query-name.ts';
+import type { QueryStatus } from '../../protocol/query/outcome.ts';
 
 /**
  * How a query was allowed to read. `operator`: the namespaces of the operator, which are counted in metrics alone.

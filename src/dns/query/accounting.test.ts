@@ -14,10 +14,9 @@ import {
 import { expired, minted, namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 import { TRANSPORTS, type Transport } from '../../base/network/transport.ts';
 import type { AppliedChange, ChangeBody } from '../../protocol/change.ts';
-import { encodeQuery } from '../../protocol/dns/message/query.ts';
+import { encodeQuery } from '../../protocol/dns/message/message.ts';
 import { nameFromText } from '../../protocol/dns/name.ts';
-import { FOREVER } from '../../protocol/query/outcome.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import { FOREVER, QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 import { spellQueryToken } from '../../protocol/query/query-token.ts';
 import { createRecorder, type Recorder } from '../accounting/recorder.ts';
 import type { PublicService } from './operations.ts';

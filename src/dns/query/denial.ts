@@ -8,7 +8,7 @@ import {
   PUBLIC_NAMESPACE,
   PUBLIC_VERSION,
 } from '../../protocol/names/labels.ts';
-import { DEMO_NAMESPACES } from '../../protocol/names/reserved-names.ts';
+import { DEMO_NAMESPACES } from '../../protocol/names/namespace-name.ts';
 import type { Outcome } from '../../protocol/query/outcome.ts';
 import { isServed } from './operations.ts';
 import type { ResolveContext } from './resolve.ts';

@@ -9,8 +9,7 @@ import {
   zoneOf,
 } from '../../../test/support/dns/query/signed-node.ts';
 import { readEde } from '../../protocol/dns/message/edns.ts';
-import { MALFORMED_TEXTS, type MalformedCause } from '../../protocol/query/malformed.ts';
-import type { Outcome } from '../../protocol/query/outcome.ts';
+import { MALFORMED_TEXTS, type MalformedCause, type Outcome } from '../../protocol/query/outcome.ts';
 
 const clock = { now: START };
 

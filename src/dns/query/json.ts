@@ -3,8 +3,7 @@
 import { LIMITS } from '../../base/limits.ts';
 import { EDNS_OPTION, edeName, parseRrtype, RRTYPE } from '../../protocol/dns/codes.ts';
 import { type EdnsOption, readEde } from '../../protocol/dns/message/edns.ts';
-import { decodeMessage, type Message, type Rr } from '../../protocol/dns/message/message.ts';
-import { encodeQuery } from '../../protocol/dns/message/query.ts';
+import { decodeMessage, encodeQuery, type Message, type Rr } from '../../protocol/dns/message/message.ts';
 import { nameFromText, nameToText } from '../../protocol/dns/name.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
 import type { JsonApi, JsonResult } from '../shared/handler.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/dns/query/signed-node.ts';
 import { RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
-import { OPERATIONS } from '../../protocol/query/query.ts';
+import { OPERATIONS } from '../../protocol/names/query-name.ts';
 import type { PublicService } from './operations.ts';
 
 const clock = { now: START };

@@ -1,15 +1,13 @@
 /** The table operation -> handler. Checks, answers, NSEC and `GET /schema` share it, so that they cannot disagree. */
 
 import { keyTxt } from '../../protocol/datasets/attestation.ts';
-import { identityTxt } from '../../protocol/datasets/item.ts';
+import { identityTxt, SETTLED_MS, type Selection, selectWindow } from '../../protocol/datasets/item.ts';
 import { manifestTxt } from '../../protocol/datasets/manifest.ts';
 import { type DatasetQuery, parseDatasetQuery } from '../../protocol/datasets/query.ts';
-import { SETTLED_MS, type Selection, selectWindow } from '../../protocol/datasets/window.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts';
+import { OPERATIONS, type Operation, type Query } from '../../protocol/names/query-name.ts';
 import type { EnvelopeErrorCode } from '../../protocol/query/envelope.ts';
-import type { MalformedCause } from '../../protocol/query/malformed.ts';
-import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
-import { OPERATIONS, type Operation, type Query } from '../../protocol/query/query.ts';
+import { FOREVER, type MalformedCause, type Outcome } from '../../protocol/query/outcome.ts';
 import type { DatasetView } from '../../view/datasets/view.ts';
 
 /** Services below `public.v1`, by resource label. */

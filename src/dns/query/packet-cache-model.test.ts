@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { encodeQuery } from '../../protocol/dns/message/query.ts';
+import { encodeQuery } from '../../protocol/dns/message/message.ts';
 import { nameFromText } from '../../protocol/dns/name.ts';
 import type { Tag } from '../accounting/tag.ts';
 import type { Validity } from './cache-rows.ts';

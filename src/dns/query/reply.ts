@@ -5,12 +5,17 @@ import { EDE, RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import { type EdnsOption, edeOption, writeOpt } from '../../protocol/dns/message/edns.ts';
 import type { DnsRequest, RequestEdns, RequestFault } from '../../protocol/dns/message/request.ts';
 import { isSubdomain } from '../../protocol/dns/name.ts';
-import { hinfoRdata } from '../../protocol/dns/rdata/rdata.ts';
-import { txtChunks } from '../../protocol/dns/rdata/txt.ts';
+import { hinfoRdata, txtChunks } from '../../protocol/dns/rdata/rdata.ts';
 import { HEADER_OCTETS, truncateInto } from '../../protocol/dns/skim.ts';
 import { MessageWriter } from '../../protocol/dns/writer.ts';
-import { causeOfCode, MALFORMED_TEXTS, type MalformedCause } from '../../protocol/query/malformed.ts';
-import { type FailureCause, FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
+import {
+  causeOfCode,
+  type FailureCause,
+  FOREVER,
+  MALFORMED_TEXTS,
+  type MalformedCause,
+  type Outcome,
+} from '../../protocol/query/outcome.ts';
 import type { DenialMemory } from './denial.ts';
 import type { Rrset, ServedZone, Signatures, Zone, ZoneSigner } from './zones.ts';
 

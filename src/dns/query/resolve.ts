@@ -1,9 +1,9 @@
 import { LIMITS } from '../../base/limits.ts';
 import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
-import { DEMO_NAMESPACES } from '../../protocol/names/reserved-names.ts';
+import { DEMO_NAMESPACES } from '../../protocol/names/namespace-name.ts';
+import type { Query } from '../../protocol/names/query-name.ts';
 import { envelopeHead } from '../../protocol/query/envelope.ts';
 import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
-import type { Query } from '../../protocol/query/query.ts';
 import { queryTokenDigest } from '../../protocol/query/query-token.ts';
 import type { HostedRecord, HostedView } from '../../view/hosted/view.ts';
 import { answerPublic, type Services } from './operations.ts';

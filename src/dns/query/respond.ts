@@ -1,13 +1,11 @@
 import type { Transport } from '../../base/network/transport.ts';
 import { CLASS, RCODE, RRTYPE } from '../../protocol/dns/codes.ts';
 import type { DnsRequest } from '../../protocol/dns/message/request.ts';
-import { txtChunks } from '../../protocol/dns/rdata/txt.ts';
+import { txtChunks } from '../../protocol/dns/rdata/rdata.ts';
 import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
-import { DEMO_NAMESPACES } from '../../protocol/names/reserved-names.ts';
-import { causeOfCode } from '../../protocol/query/malformed.ts';
-import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
-import type { Query } from '../../protocol/query/query.ts';
-import type { QueryStatus } from '../../protocol/query/query-status.ts';
+import { DEMO_NAMESPACES } from '../../protocol/names/namespace-name.ts';
+import type { Query } from '../../protocol/names/query-name.ts';
+import { causeOfCode, FOREVER, type Outcome, type QueryStatus } from '../../protocol/query/outcome.ts';
 import type { HostedView } from '../../view/hosted/view.ts';
 import type { Accounting, Asked, Reading, Tag } from '../accounting/tag.ts';
 import {

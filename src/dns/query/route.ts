@@ -2,10 +2,9 @@ import { CLASS, RRTYPE } from '../../protocol/dns/codes.ts';
 import type { DnsRequest } from '../../protocol/dns/message/request.ts';
 import { labelCount } from '../../protocol/dns/name.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
-import { parseQueryName } from '../../protocol/names/query-name.ts';
+import { parseQueryName, type Query } from '../../protocol/names/query-name.ts';
 import type { EnvelopeErrorCode } from '../../protocol/query/envelope.ts';
 import { isCaseSensitive } from '../../protocol/query/params.ts';
-import type { Query } from '../../protocol/query/query.ts';
 import { checkOperation } from './operations.ts';
 import { findZone, type Rrset, type ServedZone, type Zone } from './zones.ts';
 

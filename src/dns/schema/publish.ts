@@ -1,7 +1,7 @@
 import { PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts';
+import type { Query } from '../../protocol/names/query-name.ts';
 import type { Outcome } from '../../protocol/query/outcome.ts';
 import { decodeParam } from '../../protocol/query/params.ts';
-import type { Query } from '../../protocol/query/query.ts';
 import { malformed } from '../../services/answers.ts';
 import { serviceSchema } from '../../services/schema.ts';
 import type { Service } from '../../services/service.ts';

@@ -1,8 +1,8 @@
 import { LIMITS } from '../../base/limits.ts';
 import type { Transport } from '../../base/network/transport.ts';
 import { AUTH_PREFIX, isLabel } from '../../protocol/names/labels.ts';
-import { OPERATIONS, type Operation } from '../../protocol/query/query.ts';
-import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/query-status.ts';
+import { OPERATIONS, type Operation } from '../../protocol/names/query-name.ts';
+import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 
 declare const LOGGED_LABEL: unique symbol;
 

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { LIMITED_EVENTS, TRANSPORTS } from '../../base/network/transport.ts';
-import { QUERY_STATUSES } from '../../protocol/query/query-status.ts';
+import { QUERY_STATUSES } from '../../protocol/query/outcome.ts';
 import { type EdgeTotals, edgeTotals, LATENCY_BOUNDS, RCODE_LABELS } from './edge-stats.ts';
 import { type KEY_ROLES, type ROLLOVER_STEPS, SIGNING_EVENTS } from './vocabulary.ts';
 

@@ -6,7 +6,7 @@ import {
   TRANSPORTS,
   type Transport,
 } from '../../base/network/transport.ts';
-import { QUERY_STATUSES } from '../../protocol/query/query-status.ts';
+import { QUERY_STATUSES } from '../../protocol/query/outcome.ts';
 import { SIGNING_EVENTS, type SigningEvent } from './vocabulary.ts';
 
 /**

@@ -46,7 +46,7 @@ export interface EncodedChange {
 const VERSION = 1;
 
 /** Unknown version or type, a body that is too long or not JSON, or the name of the wrong field. */
-export type ChangeFault = 'version' | 'type' | FieldFault['field'];
+type ChangeFault = 'version' | 'type' | FieldFault['field'];
 
 /** An unreadable or invalid Change. The message has none of its content. */
 export class ChangeFormatError extends Error {

@@ -4,13 +4,11 @@
 
 import { LIMITS } from '../../base/limits.ts';
 import type { ChangeBody, DatasetChange } from '../change.ts';
-import { EARLIEST, LATEST } from '../datasets/as-of.ts';
 import { attestationKeyId } from '../datasets/attestation.ts';
 import type { DatasetItem, ItemFacts } from '../datasets/item.ts';
-import { readSignedManifest } from '../datasets/manifest.ts';
+import { readSignedManifest, textFault } from '../datasets/manifest.ts';
+import { EARLIEST, isItemKey, LATEST } from '../datasets/query.ts';
 import { PUBLIC_KEY_OCTETS } from '../datasets/signed-text.ts';
-import { isItemKey } from '../datasets/slug.ts';
-import { textFault } from '../datasets/text.ts';
 import { decodeBase64 } from '../encodings.ts';
 import { PUBLIC_NAMESPACE } from '../names/labels.ts';
 import { FieldFault, integer } from './change-fields.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { parseTime } from '../../base/text/time.ts';
-import { EARLIEST, LATEST, parseAsOf, parseDay } from './as-of.ts';
+import { EARLIEST, LATEST, parseAsOf, parseDay } from './query.ts';
 
 describe('instants', () => {
   it('are unix seconds or days, and nothing else', () => {

@@ -2,10 +2,7 @@ import { ATTESTATION_VERSION } from '../../base/brand.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { decodeBase64 } from '../encodings.ts';
 import { Faults, Fields, isJsonObject } from '../input/fields.ts';
-import { LATEST } from './as-of.ts';
-import { slugFault } from './slug.ts';
-import { textFault } from './text.ts';
-import { isPublishedVersion } from './version.ts';
+import { isPublishedVersion, LATEST, slugFault } from './query.ts';
 
 /** What the publisher of a dataset states. Texts are in normal form C. */
 export interface Manifest {
@@ -132,4 +129,23 @@ function urlFault(text: string): string | null {
 
 function signatureFault(text: string): string | null {
   return decodeBase64(text)?.length === SIGNATURE_OCTETS ? null : 'must be Base64 of 64 octets';
+}
+
+/** Printable ASCII without `;` and backslash: most texts, and nothing else need be checked but their length. */
+const PLAIN = /^[ -:<-[\]-~]*$/;
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
+const MARK_FIRST = /^\p{M}/u;
+
+/**
+ * What is wrong with a text of a TXT answer, or null. `;` separates fields there, and a line feed ends a line of the text that is signed.
+ * @param text in normal form C. @param max octets of its UTF-8
+ */
+export function textFault(text: string, max: number): string | null {
+  if (text.length <= max && PLAIN.test(text)) return null;
+  if (!text.isWellFormed() || CONTROL.test(text))
+    return 'must be one line of text without control characters';
+  if (text.includes(';') || text.includes('\\')) return 'must not contain ; or \\';
+  // Programs that normalize a whole line would join the mark with the `=` before it.
+  if (MARK_FIRST.test(text)) return 'must not begin with a combining mark';
+  return Buffer.byteLength(text) > max ? `must have at most ${max} octets` : null;
 }

@@ -16,7 +16,7 @@ export type PublishedCheck =
   | { readonly valid: true; readonly manifest: SignedManifest; readonly key: PublishedKey }
   | { readonly valid: false; readonly code: PublishedFault; readonly reason: string };
 
-export interface PublishedAnswers {
+interface PublishedAnswers {
   readonly slug: string;
   /** Null: the latest was asked for. */
   readonly version: string | null;

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { MALFORMED_TEXTS, type MalformedCause } from '../query/malformed.ts';
-import { parseAsOf } from './as-of.ts';
-import { type DatasetQuery, identityLabel, manifestLabel, parseDatasetQuery } from './query.ts';
-import { isItemKey, isSlug, slugFault } from './slug.ts';
+import { MALFORMED_TEXTS, type MalformedCause } from '../query/outcome.ts';
+import {
+  type DatasetQuery,
+  identityLabel,
+  isItemKey,
+  isSlug,
+  manifestLabel,
+  parseAsOf,
+  parseDatasetQuery,
+  slugFault,
+} from './query.ts';
 
 const ON = { asOf: true };
 const OFF = { asOf: false };

@@ -1,8 +1,122 @@
 import { LIMITS } from '../../base/limits.ts';
-import type { MalformedCause } from '../query/malformed.ts';
-import { parseAsOf } from './as-of.ts';
-import { AS_OF_MARK, ITEM_MARK, isItemKey, isSlug, KEYS_SLUG, VERSION_MARK } from './slug.ts';
-import { labelOfVersion, versionOfLabel } from './version.ts';
+import type { MalformedCause } from '../query/outcome.ts';
+
+export const KEYS_SLUG = 'keys';
+
+const VERSION_MARK = '-v-';
+const ITEM_MARK = '-k-';
+const AS_OF_MARK = '-t-';
+
+const SLUG = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
+const BIN_KEY = /^[0-9]{6,8}$/;
+const GTIN_KEY = /^(?:[0-9]{8}|[0-9]{12,14})$/;
+const OTHER_KEY = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
+
+type SlugKind = 'bin' | 'gtin' | 'other';
+
+/** Texts that follow the field's name in a fault. */
+const KEY_RULES: Readonly<Record<SlugKind, string>> = {
+  bin: 'must be 6 to 8 digits',
+  gtin: 'must be 8, 12, 13 or 14 digits',
+  other: `must be 1 to ${LIMITS.datasetItemKey} letters, digits or inner hyphens, without ${AS_OF_MARK}`,
+};
+
+/** A slug that a query may name, in lower case. */
+export function isSlug(text: string): boolean {
+  return (
+    text.length <= LIMITS.datasetSlug &&
+    SLUG.test(text) &&
+    !text.includes(VERSION_MARK) &&
+    !text.includes(ITEM_MARK)
+  );
+}
+
+/** Why no dataset may be published under this slug, or null. */
+export function slugFault(text: string): string | null {
+  if (!isSlug(text)) {
+    return `must be 1 to ${LIMITS.datasetSlug} lower-case letters, digits or inner hyphens, without ${VERSION_MARK} and ${ITEM_MARK}`;
+  }
+  // `x-k` and item `5` make the label `x-k-k-5`, which reads as slug `x` and item `k-5`.
+  if (text.endsWith('-k')) return 'must not end in -k';
+  if (text === KEYS_SLUG) return 'is reserved';
+  return null;
+}
+
+/** @param key in lower case */
+export function isItemKey(slug: string, key: string): boolean {
+  const kind = kindOf(slug);
+  if (kind === 'bin') return BIN_KEY.test(key);
+  if (kind === 'gtin') return GTIN_KEY.test(key);
+  return key.length <= LIMITS.datasetItemKey && OTHER_KEY.test(key) && !key.includes(AS_OF_MARK);
+}
+
+export function itemKeyRule(slug: string): string {
+  return KEY_RULES[kindOf(slug)];
+}
+
+function kindOf(slug: string): SlugKind {
+  if (slug.startsWith('bin')) return 'bin';
+  return slug.startsWith('gtin') ? 'gtin' : 'other';
+}
+
+const IN_LABEL = /^[0-9]+d[0-9]+d[0-9]+$/;
+const PUBLISHED = /^(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)$/;
+
+function versionOfLabel(text: string): string | null {
+  return IN_LABEL.test(text) ? text.replaceAll('d', '.') : null;
+}
+
+function labelOfVersion(version: string): string {
+  return version.replaceAll('.', 'd');
+}
+
+/** A version that may be published: without leading zeros, so that equal versions have one spelling (semver 2.0.0 §2). */
+export function isPublishedVersion(text: string): boolean {
+  return text.length <= LIMITS.datasetVersion && PUBLISHED.test(text);
+}
+
+/** Orders published versions: negative when `a` is the lower one. Their parts are below 2^53. */
+export function compareVersions(a: string, b: string): number {
+  const left = a.split('.').map(Number);
+  const right = b.split('.').map(Number);
+  for (const [i, part] of left.entries()) {
+    const difference = part - right[i]!;
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/** 0001-01-01T00:00:00Z. */
+export const EARLIEST = -62_135_596_800;
+/** 9999-12-31T23:59:59Z. */
+export const LATEST = 253_402_300_799;
+
+const SECONDS = /^[0-9]{1,10}$/;
+const SECONDS_OF_400_YEARS = 146_097 * 86_400;
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const DATE = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
+
+/** The start of a UTC day, `0001-01-01` to `9999-12-31`; null for any other text. */
+export function parseDay(text: string): number | null {
+  if (!DATE.test(text)) return null;
+  const year = Number(text.slice(0, 4));
+  const month = Number(text.slice(5, 7));
+  const day = Number(text.slice(8));
+  if (year === 0 || day === 0 || day > daysOf(year, month)) return null;
+  // 400 years on: `Date.UTC` reads the years 0 to 99 as 1900 to 1999. Parsing the text takes several times as long.
+  return Date.UTC(year + 400, month - 1, day) / 1000 - SECONDS_OF_400_YEARS;
+}
+
+/** 0 for a month that is none. */
+function daysOf(year: number, month: number): number {
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 && isLeap ? 29 : (MONTH_DAYS[month - 1] ?? 0);
+}
+
+/** The part of a label after `-t-`: unix seconds of 1 to 10 digits, or a date. Null for anything else. */
+export function parseAsOf(text: string): number | null {
+  return SECONDS.test(text) ? Number(text) : parseDay(text);
+}
 
 export type DatasetQuery =
   /** `version`: null asks for the latest. */

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseDay } from './as-of.ts';
-import { compareVersions, isPublishedVersion } from './version.ts';
-import { compareStarts, overlap, selectWindow, type Window } from './window.ts';
+import { compareStarts, overlap, selectWindow, type Window } from './item.ts';
+import { compareVersions, isPublishedVersion, parseDay } from './query.ts';
 
 const NOW = 1_800_000_000;
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { corpus, mutate, seededRng } from '../../../test/support/protocol/dns/fuzz.ts';
 import { EDNS_OPTION } from './codes.ts';
 import { readOptions } from './message/edns.ts';
-import { encodeQuery } from './message/query.ts';
+import { encodeQuery } from './message/message.ts';
 import { decodeRequest, isRequestFault } from './message/request.ts';
 import { nameFromText, skipName } from './name.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decodeListingCursor, encodeListingCursor } from './listing-cursor.ts';
+import { decodeListingCursor, encodeListingCursor } from './query-parameters.ts';
 
 const LISTING = { namespace: 'acme', resource: undefined };
 const CURSOR = encodeListingCursor({ c: 5, i: 'some-id' }, LISTING);

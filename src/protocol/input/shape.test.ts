@@ -2,8 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AppError } from '../../base/errors.ts';
 import { Faults, isText } from './fields.ts';
-import { BOOLEAN, FUTURE_TIME_OR_NULL, integerOf, listOf, nameOf, textOf } from './readers.ts';
-import { enveloped, nested, optional, required, shape } from './shape.ts';
+import {
+  BOOLEAN,
+  enveloped,
+  FUTURE_TIME_OR_NULL,
+  integerOf,
+  listOf,
+  nameOf,
+  nested,
+  optional,
+  required,
+  shape,
+  textOf,
+} from './shape.ts';
 
 const SCOPES = shape('Scopes', { names: optional(listOf(2, isText, 'strings', { type: 'string' })) });
 const KEY = shape('Key', {

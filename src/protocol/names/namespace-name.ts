@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.ts';
 import type { Schema } from '../input/schema.ts';
+import { COMPANY_NAMES } from './company-names.ts';
 import { AUTH_PREFIX } from './labels.ts';
-import { RESERVED_NAMES } from './reserved-names.ts';
 
 const NAME = /^[a-z](?:[a-z0-9-]*[a-z0-9])?$/;
 
@@ -29,3 +29,22 @@ export function namespaceNameFaults(name: string): readonly string[] {
   if (RESERVED_NAMES.has(name)) faults.push('name is reserved');
   return faults;
 }
+
+const STRUCTURAL =
+  'public system admin api www mail ftp dns nameserver ns ns1 ns2 ns3 ns4 ns01 ns02 ns03 test demo example staging production root ' +
+  'localhost internal private';
+
+const OWN = 'uqrp uqrp-staging uqrp-dev svc service';
+
+/** Answered only when UQRP_DEMO is on. */
+export const DEMO_NAMESPACES: ReadonlySet<string> = new Set([
+  'playground',
+  'playground-staging',
+  'playground-dev',
+]);
+
+export const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  ...`${STRUCTURAL} ${OWN}`.split(' '),
+  ...COMPANY_NAMES,
+  ...DEMO_NAMESPACES,
+]);

@@ -1,5 +1,4 @@
 import type { EnvelopeErrorCode } from './envelope.ts';
-import type { MalformedCause } from './malformed.ts';
 
 /** Why a query failed. Each cause has an extended error. */
 export type FailureCause = 'storage' | 'provider' | 'signing' | 'too-large' | 'internal';
@@ -36,3 +35,41 @@ export type Outcome =
 
 /** Only a Change can make the outcome untrue. */
 export const FOREVER = Number.MAX_SAFE_INTEGER;
+
+/** Extended error texts of malformed queries. They are fixed: none repeats a part of the question. */
+export const MALFORMED_TEXTS = {
+  operation: 'unknown operation',
+  label: 'label not allowed',
+  version: 'version not understood',
+  unit: 'unknown unit, see info.units.public.v1',
+  units: 'units of different kinds',
+  value: 'value not understood',
+  base: 'base is not 2 to 36',
+  place: 'place not understood',
+  date: 'date not understood',
+  address: 'address not understood',
+  parameter: 'missing parameter',
+  ticker: 'ticker or exchange not understood',
+  'item-key': 'item key not understood',
+  'as-of': 'as-of not understood',
+} as const;
+
+export type MalformedCause = keyof typeof MALFORMED_TEXTS;
+
+const BY_CODE: Partial<Readonly<Record<EnvelopeErrorCode, MalformedCause>>> = {
+  E001: 'label',
+  E002: 'operation',
+  E003: 'version',
+};
+
+/** Codes for values have the cause `value`. */
+export function causeOfCode(code: EnvelopeErrorCode): MalformedCause {
+  return BY_CODE[code] ?? 'value';
+}
+
+/**
+ * What became of a query: answered with records, empty, empty because the record has expired, malformed or failed,
+ * refused for lack of authorisation. Stored and shown under these names; statistics use the position as an index.
+ */
+export const QUERY_STATUSES = ['hit', 'miss', 'expired', 'error', 'refused'] as const;
+export type QueryStatus = (typeof QUERY_STATUSES)[number];

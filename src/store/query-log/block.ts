@@ -1,6 +1,6 @@
 import type { Transport } from '../../base/network/transport.ts';
 import type { QueryLogRow } from '../../feed/ports/query-log.ts';
-import type { Operation } from '../../protocol/query/query.ts';
+import type { Operation } from '../../protocol/names/query-name.ts';
 import type { QueryLogBlocksTable } from './tables.ts';
 
 const MINUTE = 60_000;

@@ -1,4 +1,4 @@
-import type { QueryStatus } from '../../protocol/query/query-status.ts';
+import type { QueryStatus } from '../../protocol/query/outcome.ts';
 import { listStatement, statement } from '../engine/statement.ts';
 import type { Db } from '../store.ts';
 import { BATCH_NUMBERS, decodeBlock, type StoredRow } from './block.ts';

@@ -1,4 +1,4 @@
-import type { QueryStatus } from '../../protocol/query/query-status.ts';
+import type { QueryStatus } from '../../protocol/query/outcome.ts';
 
 /** Queries of the last 24 hours, many in a row. No column can hold a name, parameter, token or address. */
 export interface QueryLogBlocksTable {

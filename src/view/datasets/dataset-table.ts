@@ -1,4 +1,4 @@
-import { compareVersions } from '../../protocol/datasets/version.ts';
+import { compareVersions } from '../../protocol/datasets/query.ts';
 import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
 import type { Tree } from '../lmdb/tree.ts';
 import {

@@ -1,6 +1,6 @@
-import { EARLIEST } from '../../protocol/datasets/as-of.ts';
 import type { ItemFacts } from '../../protocol/datasets/item.ts';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
+import { EARLIEST } from '../../protocol/datasets/query.ts';
 import type { PublishedKey } from '../../protocol/datasets/signed-text.ts';
 
 /**

@@ -6,7 +6,7 @@ import { type AttestationKey, makeAttestationKey } from '../../../src/control/da
 import { ask } from '../../../src/process/dns-client.ts';
 import { RRTYPE } from '../../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../../src/protocol/dns/name.ts';
-import { txtValue } from '../../../src/protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../../src/protocol/dns/rdata/rdata.ts';
 import type { Uqrp } from '../server-process.ts';
 
 export const REGISTRY_ENV = { UQRP_DATASETS: 'on', UQRP_DATASETS_ASOF: 'on', UQRP_WORKERS: '1' } as const;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { RRTYPE } from '../../../src/protocol/dns/codes.ts';
 import { decodeMessage, encodeMessage } from '../../../src/protocol/dns/message/message.ts';
 import { nameToText } from '../../../src/protocol/dns/name.ts';
-import { txtChunks } from '../../../src/protocol/dns/rdata/txt.ts';
+import { txtChunks } from '../../../src/protocol/dns/rdata/rdata.ts';
 
 /** TXT values of a name, or a response code. */
 export type TxtAnswer = readonly (string | Uint8Array)[] | number;

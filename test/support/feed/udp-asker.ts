@@ -1,9 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { RRTYPE, rcodeName } from '../../../src/protocol/dns/codes.ts';
-import { decodeMessage } from '../../../src/protocol/dns/message/message.ts';
-import { encodeQuery } from '../../../src/protocol/dns/message/query.ts';
+import { decodeMessage, encodeQuery } from '../../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../../src/protocol/dns/name.ts';
-import { txtValue } from '../../../src/protocol/dns/rdata/txt.ts';
+import { txtValue } from '../../../src/protocol/dns/rdata/rdata.ts';
 import { parseEnvelope } from '../../../src/protocol/query/envelope.ts';
 
 export interface UdpAnswer {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { QueryStatus } from '../../../src/protocol/query/query-status.ts';
+import type { QueryStatus } from '../../../src/protocol/query/outcome.ts';
 import { decodeBlock, type StoredRow } from '../../../src/store/query-log/block.ts';
 import type { QueryLogBlocksTable, QueryLogSeriesTable } from '../../../src/store/query-log/tables.ts';
 import type { Store } from '../../../src/store/store.ts';

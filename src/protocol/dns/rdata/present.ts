@@ -4,7 +4,7 @@ import { formatAddress } from '../../../base/network/address.ts';
 import { RRTYPE, rrtypeName } from '../codes.ts';
 import { nameToText } from '../name.ts';
 import { WireReader } from '../reader.ts';
-import { txtStrings } from './txt.ts';
+import { txtStrings } from './rdata.ts';
 
 /** The caller checks that the reader is complete before it uses the text. */
 type Renderer = (reader: WireReader) => string;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { fromHex } from '../../../../test/support/protocol/dns/fixtures.ts';
-import { txtChunks, txtStrings, txtValue } from './txt.ts';
+import { txtChunks, txtStrings, txtValue } from './rdata.ts';
 
 test('a value is cut into strings of at most 255 octets', () => {
   const cases: readonly (readonly [number, readonly number[]])[] = [

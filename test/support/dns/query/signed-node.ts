@@ -5,8 +5,12 @@ import type { PublicService } from '../../../../src/dns/query/operations.ts';
 import { makePacketHandler, type PacketContext } from '../../../../src/dns/query/packet.ts';
 import type { ServedZone } from '../../../../src/dns/query/zones.ts';
 import { servedZones } from '../../../../src/process/node/served-zones.ts';
-import { decodeMessage, type Message, type Rr } from '../../../../src/protocol/dns/message/message.ts';
-import { encodeQuery } from '../../../../src/protocol/dns/message/query.ts';
+import {
+  decodeMessage,
+  encodeQuery,
+  type Message,
+  type Rr,
+} from '../../../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../../../src/protocol/dns/name.ts';
 import type { Outcome } from '../../../../src/protocol/query/outcome.ts';
 import { createFreshness } from '../../../../src/view/freshness.ts';

@@ -3,7 +3,7 @@ import type { Tag } from '../../../../src/dns/accounting/tag.ts';
 import type { PacketCache } from '../../../../src/dns/query/packet-cache.ts';
 import { finish, writeReply } from '../../../../src/dns/query/reply.ts';
 import { makeZone, unsignedZone } from '../../../../src/dns/query/zones.ts';
-import { encodeQuery } from '../../../../src/protocol/dns/message/query.ts';
+import { encodeQuery } from '../../../../src/protocol/dns/message/message.ts';
 import { decodeRequest, isRequestFault } from '../../../../src/protocol/dns/message/request.ts';
 import { nameFromText } from '../../../../src/protocol/dns/name.ts';
 

@@ -10,7 +10,7 @@ import {
   type QueryLogRow,
   type QueryLogSink,
 } from '../../../../src/feed/ports/query-log.ts';
-import { QUERY_STATUSES } from '../../../../src/protocol/query/query-status.ts';
+import { QUERY_STATUSES } from '../../../../src/protocol/query/outcome.ts';
 
 export interface QueryLogWorld {
   /** Ids of two namespaces that have an owner. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { LIMITS } from '../../../../src/base/limits.ts';
 import type { Change } from '../../../../src/protocol/change.ts';
-import { EARLIEST, LATEST } from '../../../../src/protocol/datasets/as-of.ts';
 import { attestationKeyId } from '../../../../src/protocol/datasets/attestation.ts';
+import { EARLIEST, LATEST } from '../../../../src/protocol/datasets/query.ts';
 
 /** Changes of every type, with values at their bounds more often than by chance. */
 const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);

@@ -3,7 +3,7 @@
 import { EDNS_OPTION } from '../../../../src/protocol/dns/codes.ts';
 import type { EdnsOption } from '../../../../src/protocol/dns/message/edns.ts';
 import { concatOctets } from '../../../../src/protocol/dns/octets.ts';
-import { txtChunks } from '../../../../src/protocol/dns/rdata/txt.ts';
+import { txtChunks } from '../../../../src/protocol/dns/rdata/rdata.ts';
 
 /** TXT rdata of octets, or of a text in UTF-8. */
 export function txtRdata(value: Uint8Array | string): Uint8Array {

@@ -1,8 +1,8 @@
 import { attestationKeyId } from '../../../../src/protocol/datasets/attestation.ts';
 import type { ItemFacts } from '../../../../src/protocol/datasets/item.ts';
 import type { SignedManifest } from '../../../../src/protocol/datasets/manifest.ts';
+import { compareVersions } from '../../../../src/protocol/datasets/query.ts';
 import type { PublishedKey } from '../../../../src/protocol/datasets/signed-text.ts';
-import { compareVersions } from '../../../../src/protocol/datasets/version.ts';
 import type { DatasetTarget, DatasetView } from '../../../../src/view/datasets/view.ts';
 
 export interface DatasetState {
