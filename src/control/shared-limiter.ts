@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { BUDGETS, type Limiter, type PeriodRule, secondsToWait, useOf } from '../http/limiter.ts';
+import { countHits, forgetPeriods, readPeriods, uncountHits } from '../store/rate-limits.ts';
 import type { Store } from '../store/store.ts';
-import { countHits, forgetPeriods, readPeriods, uncountHits } from '../store/tables/rate-limits.ts';
 
 /** Every length of a period, milliseconds. */
 const LENGTHS = new Set(Object.values(BUDGETS).flatMap((rules) => rules.map(({ length }) => length)));

@@ -6,15 +6,9 @@ import { LIMITS } from '../base/limits.ts';
 import type { SecretEncryption } from '../base/secret-encryption.ts';
 import type { Actor } from '../http/actor.ts';
 import { actorOf } from '../http/guard.ts';
-import { marksOf } from '../store/engine/unit-marks.ts';
+import { marksOf } from '../store/engine/signals.ts';
+import { countAnswers, findAnswer, forgetAnswers, storeAnswer, takeKey } from '../store/idempotency-keys.ts';
 import type { Tx } from '../store/store.ts';
-import {
-  countAnswers,
-  findAnswer,
-  forgetAnswers,
-  storeAnswer,
-  takeKey,
-} from '../store/tables/idempotency-keys.ts';
 import type { HasClock, HasStore, Unit } from './deps.ts';
 
 const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;

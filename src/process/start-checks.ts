@@ -38,7 +38,7 @@ export async function openCheckedStore(config: StoreSettings, secret: Secret, cl
   // Not loaded in an edge node, which has no store.
   const [{ openStore }, { isSecretOfStore }] = await Promise.all([
     import('../store/open.ts'),
-    import('../store/secret-check.ts'),
+    import('../store/service-facts.ts'),
   ]);
   const store = await openStore({ dataDir, databaseUrl, clock }).catch((error: unknown) => {
     throw storeFault(error, config) ?? error;

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { settle, withStore } from '../../test/support/store/fixtures.ts';
 import { sharedLimiter } from '../control/shared-limiter.ts';
-import { markWork } from './engine/unit-marks.ts';
+import { markWork } from './engine/signals.ts';
 import { appendChanges, type NewChange } from './log/change-log.ts';
 import type { Store } from './store.ts';
 

@@ -1,14 +1,13 @@
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
-import { deleteRetiredParts, hasRetiredParts } from './datasets/parts.ts';
-import { retireAbandoned } from './datasets/retire.ts';
-import { pruneLog } from './log/change-log.ts';
-import { eraseSuperseded, isErasureDue } from './log/erasure.ts';
+import { retireAbandoned } from './dataset-changes.ts';
+import { deleteRetiredParts, hasRetiredParts } from './datasets.ts';
+import { eraseSuperseded, isErasureDue, pruneLog } from './log/change-log.ts';
 import { QUERY_LOG_WINDOW } from './query-log/add-rows.ts';
 import { pruneBatches, pruneQueryLog } from './query-log/retention.ts';
 import type { Store } from './store.ts';
 import { storeLoop } from './store-loop.ts';
-import { pruneUsage } from './tables/usage-sums.ts';
+import { pruneUsage } from './usage.ts';
 
 /** Milliseconds between two rounds while units commit. Each erases payloads of the log that the fan-out has read. */
 const ROUND_MS = 1_000;

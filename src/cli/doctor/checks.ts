@@ -8,8 +8,8 @@ import { storeFault } from '../../process/start-checks.ts';
 import { RCODE, rcodeName } from '../../protocol/dns/codes.ts';
 import { LATEST_MIGRATION, laterSchemaText, schemaOf } from '../../store/migrations/migrate.ts';
 import { openStore } from '../../store/open.ts';
+import { readFact } from '../../store/service-facts.ts';
 import { checkSqlite } from '../../store/sqlite/backup.ts';
-import { readFact } from '../../store/tables/service-facts.ts';
 
 /** What one check found. `note`: nothing is wrong, or this machine cannot check it. */
 export interface Finding {

@@ -8,7 +8,7 @@ import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
 import { isOpenToAll } from '../../ops/config/feed-settings.ts';
 import { openStore } from '../../store/open.ts';
-import { isSecretOfStore } from '../../store/secret-check.ts';
+import { isSecretOfStore } from '../../store/service-facts.ts';
 import {
   checkCertificate,
   checkClock,

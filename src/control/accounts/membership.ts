@@ -2,12 +2,11 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import { unauthenticated } from '../../base/errors.ts';
 import type { Actor } from '../../http/actor.ts';
 import { resourceSchema, UUID } from '../../protocol/input/schema.ts';
+import { lockCustomer, mailsOfUsers } from '../../store/accounts.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
+import { findMember } from '../../store/organizations.ts';
+import { revokeTokensOf } from '../../store/query-tokens.ts';
 import type { Db, Tx } from '../../store/store.ts';
-import { lockCustomer } from '../../store/tables/customers.ts';
-import { findMember } from '../../store/tables/organizations.ts';
-import { revokeTokensOf } from '../../store/tables/query-tokens.ts';
-import { mailsOfUsers } from '../../store/tables/users.ts';
 import { pauseWebhooksOf } from '../../store/webhooks/webhooks.ts';
 
 /**

@@ -7,25 +7,26 @@ import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
 import { required, shape, textOf } from '../../protocol/input/shape.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
-import { markWork } from '../../store/engine/unit-marks.ts';
-import type { MemberRole } from '../../store/schema.ts';
-import type { Db, Tx } from '../../store/store.ts';
+import type { MemberRole } from '../../store/accounts.ts';
 import {
   closeCustomer,
-  hasSuspendedNamespace,
-  lockCustomer,
-  updateTier,
-} from '../../store/tables/customers.ts';
-import { countOtherOwners, membershipsOf } from '../../store/tables/organizations.ts';
-import { listSessions, revokeSession, revokeSessions, type SessionRow } from '../../store/tables/sessions.ts';
-import {
   deleteUser,
   findUserByEmail,
   findUserWithCounts,
+  hasSuspendedNamespace,
   insertUser,
+  listSessions,
   listUsersWithCounts,
+  lockCustomer,
+  revokeSession,
+  revokeSessions,
+  type SessionRow,
   type UserWithCounts,
-} from '../../store/tables/users.ts';
+  updateTier,
+} from '../../store/accounts.ts';
+import { markWork } from '../../store/engine/signals.ts';
+import { countOtherOwners, membershipsOf } from '../../store/organizations.ts';
+import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
 import { endWhatUserMade } from './membership.ts';

@@ -12,10 +12,11 @@ import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../base/secret-encryption.ts';
 import type { Actor, ApiOperation } from '../../http/actor.ts';
-import type { JwtKeysTable, SignInMethod } from '../../store/schema.ts';
+import type { SignInMethod } from '../../store/accounts.ts';
+import { findSession, insertSession, touchSession, trimSessions } from '../../store/accounts.ts';
+import type { JwtKeysTable } from '../../store/sign-in.ts';
+import { addJwtKey, findJwtKey, findJwtKeyOf } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
-import { addJwtKey, findJwtKey, findJwtKeyOf } from '../../store/tables/jwt-keys.ts';
-import { findSession, insertSession, touchSession, trimSessions } from '../../store/tables/sessions.ts';
 
 /** Milliseconds between two updates of `last_used_at`. */
 const EVERY = 60_000;

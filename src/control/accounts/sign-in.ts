@@ -2,8 +2,8 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { AppError, unauthenticated } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { SignInCodesTable } from '../../store/schema.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import { findUserByEmail, insertUser } from '../../store/accounts.ts';
+import type { SignInCodesTable } from '../../store/sign-in.ts';
 import {
   codesOf,
   countTry,
@@ -12,8 +12,8 @@ import {
   isKnownBrowser,
   putBrowser,
   putCode,
-} from '../../store/tables/sign-in-codes.ts';
-import { findUserByEmail, insertUser } from '../../store/tables/users.ts';
+} from '../../store/sign-in.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
 import type { HasSessions, NewSession } from './sessions.ts';
 

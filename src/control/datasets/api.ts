@@ -17,7 +17,7 @@ import {
   readParameters,
 } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';
-import { servedSlugs } from '../../store/datasets/versions.ts';
+import { servedSlugs } from '../../store/datasets.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import type { HasStore } from '../deps.ts';
 import { type DatasetVersion, servedVersions } from './versions.ts';

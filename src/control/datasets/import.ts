@@ -4,22 +4,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../../base/limits.ts';
 import { isAttestedBy } from '../../protocol/datasets/attestation.ts';
 import { readSignedManifest, type SignedManifest } from '../../protocol/datasets/manifest.ts';
-import { appendItemChanges } from '../../store/datasets/item-changes.ts';
-import type { KeyRow } from '../../store/datasets/keys.ts';
-import { insertParts, type Part } from '../../store/datasets/parts.ts';
-import { retireVersions } from '../../store/datasets/retire.ts';
-import { publishedChange } from '../../store/datasets/snapshot.ts';
+import { appendItemChanges, publishedChange, retireVersions } from '../../store/dataset-changes.ts';
+import type { KeyRow } from '../../store/datasets.ts';
 import {
   addParts,
-  endLease,
+  endImportLease,
   findVersion,
+  type ImportLease,
+  insertParts,
   insertVersion,
-  type Lease,
   listVersions,
   markServed,
+  type Part,
   takeLease,
   type VersionRow,
-} from '../../store/datasets/versions.ts';
+} from '../../store/datasets.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';
@@ -33,7 +32,7 @@ const LEASE_MS = 5_000;
 const POLL_MS = 200;
 
 interface Claimed {
-  readonly lease: Lease;
+  readonly lease: ImportLease;
   /** Parts that an earlier import stored. */
   readonly parts: number;
 }
@@ -268,7 +267,7 @@ export async function importDataset(
       await storeParts(deps, claimed, spool, options);
       await publish(deps, manifest, claimed.lease, [...own, key]);
     } catch (error) {
-      await deps.store.write((tx) => endLease(tx, claimed.lease)).catch(() => {});
+      await deps.store.write((tx) => endImportLease(tx, claimed.lease)).catch(() => {});
       throw error;
     }
     return { manifest, items: items.items };
@@ -280,7 +279,7 @@ export async function importDataset(
 async function publish(
   { store, clock }: ClaimDeps,
   manifest: SignedManifest,
-  lease: Lease,
+  lease: ImportLease,
   keys: readonly KeyRow[],
 ): Promise<void> {
   await store.write(async (tx) => {

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import { LIMITS } from '../../base/limits.ts';
 import type { DatasetItem } from '../../protocol/datasets/item.ts';
-import { itemText } from '../../store/datasets/item-changes.ts';
-import { deflatePart, type Part } from '../../store/datasets/parts.ts';
-import type { PartKind } from '../../store/datasets/tables.ts';
+import { itemText } from '../../store/dataset-changes.ts';
+import type { PartKind } from '../../store/datasets.ts';
+import { deflatePart, type Part } from '../../store/datasets.ts';
 import type { ItemsSink } from './items.ts';
 
 /** Of the division into parts. Raise it with any change of it: an import that another release began then starts again. */

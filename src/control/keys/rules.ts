@@ -31,8 +31,8 @@ import {
   insertApiKey,
   listApiKeys,
   touchApiKey,
-} from '../../store/tables/api-keys.ts';
-import { findNamespacesByName } from '../../store/tables/namespaces.ts';
+} from '../../store/api-keys.ts';
+import { findNamespacesByName } from '../../store/namespaces.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import { lastUses } from '../accounts/sessions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';

@@ -4,18 +4,15 @@ import { notFound } from '../../base/errors.ts';
 import { loop } from '../../base/lifecycle/loop.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
 import type { Actor } from '../../http/actor.ts';
-import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
-import { eraseQueryLog } from '../../store/query-log/retention.ts';
-import { deleteSomeOfNamespace } from '../../store/records/records.ts';
-import type { Store, Tx } from '../../store/store.ts';
 import {
   addToRecordsCount,
   closingCustomers,
   deleteCustomer,
   lockClosingCustomer,
   lockCustomer,
-} from '../../store/tables/customers.ts';
-import { deleteAnswersOf } from '../../store/tables/idempotency-keys.ts';
+} from '../../store/accounts.ts';
+import { deleteAnswersOf } from '../../store/idempotency-keys.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import {
   closeNamespace,
   closingNamespaces,
@@ -24,9 +21,12 @@ import {
   lockNamespace,
   lockNextOpenNamespace,
   type NamespaceRow,
-} from '../../store/tables/namespaces.ts';
-import { deleteSomeTokens, liveQueryTokens } from '../../store/tables/query-tokens.ts';
-import { foldUsage } from '../../store/tables/usage-sums.ts';
+} from '../../store/namespaces.ts';
+import { eraseQueryLog } from '../../store/query-log/retention.ts';
+import { deleteSomeTokens, liveQueryTokens } from '../../store/query-tokens.ts';
+import { deleteSomeOfNamespace } from '../../store/records.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import { foldUsage } from '../../store/usage.ts';
 import type { HasClock, HasStore, HasUnit } from '../deps.ts';
 import { authorizeNamespace, requireDeletable } from './rules.ts';
 

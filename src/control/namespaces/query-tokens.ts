@@ -7,7 +7,7 @@ import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/s
 import { integerOf, nameOf, optional, required, shape } from '../../protocol/input/shape.ts';
 import { QUERY_TOKEN_BYTES, queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
 import { appendChanges } from '../../store/log/change-log.ts';
-import { lockNamespace } from '../../store/tables/namespaces.ts';
+import { lockNamespace } from '../../store/namespaces.ts';
 import {
   forgetEndedTokens,
   insertQueryToken,
@@ -15,7 +15,7 @@ import {
   liveQueryTokens,
   type QueryTokenRow,
   revokeQueryToken,
-} from '../../store/tables/query-tokens.ts';
+} from '../../store/query-tokens.ts';
 import { holdActor, MADE_BY, type Maker, makersFor } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 

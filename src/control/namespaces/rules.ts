@@ -7,8 +7,9 @@ import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.t
 import { integerOf, optional, required, shape } from '../../protocol/input/shape.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { NAMESPACE_NAME_SCHEMA, namespaceNameFaults } from '../../protocol/names/namespace-name.ts';
+import type { CustomersTable } from '../../store/accounts.ts';
+import { findUserByEmail } from '../../store/accounts.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
-import type { CustomersTable } from '../../store/schema.ts';
 import {
   countNamespaces,
   findNamespace,
@@ -20,9 +21,8 @@ import {
   type NamespaceRow,
   setMaxTtl,
   setNamespaceFlags,
-} from '../../store/tables/namespaces.ts';
-import { findUserByEmail } from '../../store/tables/users.ts';
-import { findOwner } from '../../store/webhooks/owners.ts';
+} from '../../store/namespaces.ts';
+import { findOwner } from '../../store/webhooks/fan-out.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 

@@ -6,7 +6,7 @@ import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { optional, parsedOf, required, shape } from '../../protocol/input/shape.ts';
-import { lockCustomer } from '../../store/tables/customers.ts';
+import { lockCustomer } from '../../store/accounts.ts';
 import {
   deleteEndedInvitations,
   deleteInvitation,
@@ -14,8 +14,8 @@ import {
   type InvitationRow,
   listInvitations,
   putInvitation,
-} from '../../store/tables/invitations.ts';
-import { findUserEmail, insertMember, listMembers } from '../../store/tables/organizations.ts';
+} from '../../store/organizations.ts';
+import { findUserEmail, insertMember, listMembers } from '../../store/organizations.ts';
 import { normalizeEmail } from '../accounts/rules.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import {

@@ -13,15 +13,15 @@ import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { nameOf, parsedOf, type Reader, required, shape } from '../../protocol/input/shape.ts';
-import { markWork } from '../../store/engine/unit-marks.ts';
-import type { MemberRole } from '../../store/schema.ts';
+import { markWork } from '../../store/engine/signals.ts';
+import type { MemberRole } from '../../store/accounts.ts';
 import type { Db, Tx } from '../../store/store.ts';
 import {
   closeCustomer,
   hasSuspendedNamespace,
   lockCustomer,
   updateTier,
-} from '../../store/tables/customers.ts';
+} from '../../store/accounts.ts';
 import {
   allOrganizations,
   countOtherOwners,
@@ -36,7 +36,7 @@ import {
   renameOrganization,
   setMemberRole,
   setSessionCustomer,
-} from '../../store/tables/organizations.ts';
+} from '../../store/organizations.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { endWhatUserMade, holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';

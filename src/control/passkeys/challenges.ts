@@ -2,12 +2,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { countUsedChallenges, forgetUsedChallenges, insertUsedChallenge } from '../../store/passkeys.ts';
 import type { Tx } from '../../store/store.ts';
-import {
-  countUsedChallenges,
-  forgetUsedChallenges,
-  insertUsedChallenge,
-} from '../../store/tables/used-challenges.ts';
 import type { HasStore } from '../deps.ts';
 
 const RANDOM_OCTETS = 16;

@@ -19,8 +19,8 @@ import {
   listPasskeys,
   type PasskeyRow,
   usePasskey,
-} from '../../store/tables/passkeys.ts';
-import { findUserWithCounts } from '../../store/tables/users.ts';
+} from '../../store/passkeys.ts';
+import { findUserWithCounts } from '../../store/accounts.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 import { CHALLENGE_LIFE, type CheckedChallenge, useChallenge } from './challenges.ts';

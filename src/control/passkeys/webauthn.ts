@@ -1,7 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { LIMITS } from '../../base/limits.ts';
 import { isJsonObject, isText, type JsonObject } from '../../protocol/input/fields.ts';
-import type { PasskeyRow } from '../../store/tables/passkeys.ts';
+import type { PasskeyRow } from '../../store/passkeys.ts';
 import type { Challenges } from './challenges.ts';
 
 /**

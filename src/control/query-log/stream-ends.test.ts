@@ -9,7 +9,7 @@ import { addRows } from '../../../test/support/http/query-log/log-rows.ts';
 import { rowOf, withStreams } from '../../../test/support/http/query-log/stream-rig.ts';
 import { created, PUBLIC_URL } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { revokeSessions } from '../../store/tables/sessions.ts';
+import { revokeSessions } from '../../store/accounts.ts';
 
 apiScenarios('query log, ends of streams', {
   'a session cookie opens a stream from our own pages alone, and signing out ends it': (store) =>

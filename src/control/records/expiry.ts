@@ -1,12 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
-import {
-  type DueRecord,
-  deleteDue,
-  lockDueRecords,
-  lowerCounts,
-  nextDue,
-} from '../../store/records/expiry.ts';
+import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import { storeLoop } from '../../store/store-loop.ts';
 

@@ -6,7 +6,7 @@ import { insertRows } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { watched } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { SPAN } from '../../store/records/record-listing.ts';
+import { SPAN } from '../../store/record-listing.ts';
 import type { Store } from '../../store/store.ts';
 import { pageRecords, parseListing, streamRecords } from './listing.ts';
 

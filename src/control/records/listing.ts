@@ -11,15 +11,14 @@ import {
 } from '../../protocol/input/query-parameters.ts';
 import { resourceSchema, type Schema } from '../../protocol/input/schema.ts';
 import { foldCase, isLabel, LABEL_SCHEMA } from '../../protocol/names/labels.ts';
+import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
 import {
   listTogether,
   type RecordFilter,
   type RecordPosition,
   readSpan,
-} from '../../store/records/record-listing.ts';
-import type { RecordRow } from '../../store/records/records.ts';
-import type { RecordsTable } from '../../store/schema.ts';
-import { listNamespaces, type NamespaceRow } from '../../store/tables/namespaces.ts';
+} from '../../store/record-listing.ts';
+import type { RecordRow, RecordsTable } from '../../store/records.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { RECORD_SCHEMA, type RecordResource, recordResource } from './shapes.ts';
 

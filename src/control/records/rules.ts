@@ -2,7 +2,15 @@ import { AppError, invalid, malformed, namespaceSuspended, notFound } from '../.
 import { TIERS } from '../../base/tiers.ts';
 import { type Actor, requireReach } from '../../http/actor.ts';
 import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
+import { addToRecordsCount, lockCustomer } from '../../store/accounts.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
+import {
+  addToNamespaceCount,
+  findNamespacesByName,
+  holdOpen,
+  type NamespaceRow,
+} from '../../store/namespaces.ts';
+import type { RecordsTable } from '../../store/records.ts';
 import {
   deleteRecords,
   findRecord,
@@ -13,16 +21,8 @@ import {
   type OwnRecordRow,
   updateRecord,
   upsertRecords,
-} from '../../store/records/records.ts';
-import type { RecordsTable } from '../../store/schema.ts';
+} from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
-import { addToRecordsCount, lockCustomer } from '../../store/tables/customers.ts';
-import {
-  addToNamespaceCount,
-  findNamespacesByName,
-  holdOpen,
-  type NamespaceRow,
-} from '../../store/tables/namespaces.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import {
   type BareRecord,

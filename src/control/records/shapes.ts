@@ -24,8 +24,7 @@ import {
 import { parseRecordKey, RECORD_KEY_SCHEMA, type RecordKey } from '../../protocol/names/record-key.ts';
 import { MEDIA_TYPE } from '../../protocol/query/envelope.ts';
 import { base64, type NewChange } from '../../store/log/change-log.ts';
-import type { RecordPatch } from '../../store/records/records.ts';
-import type { RecordsTable } from '../../store/schema.ts';
+import type { RecordPatch, RecordsTable } from '../../store/records.ts';
 
 export type RecordResource = ReturnType<typeof recordResource>;
 

@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/http/world.ts';
 import { TIERS } from '../../base/tiers.ts';
 import type { Store } from '../../store/store.ts';
-import { usageSink } from '../../store/tables/usage.ts';
+import { usageSink } from '../../store/usage.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';
 
 const HOUR = 3_600_000;

@@ -4,7 +4,7 @@ import { TIERS } from '../../base/tiers.ts';
 import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../../protocol/webhooks.ts';
 import type { Tx } from '../../store/store.ts';
 import * as rows from '../../store/webhooks/dispatch.ts';
-import * as leases from '../../store/webhooks/leases.ts';
+import * as leases from '../../store/webhooks/dispatch.ts';
 import { countAttempt } from './hourly-attempts.ts';
 import type { AttemptResult } from './send-attempt.ts';
 
@@ -178,14 +178,14 @@ async function firstToAttempt(
     }
     if (TIERS[hook.tier].webhooks === 0) {
       const end = { status: 'failed', error: 'webhook_disabled' } as const;
-      failed += await rows.endDeliveries(tx, webhookId, end, now);
+      failed += await rows.endUnsent(tx, webhookId, end, now);
     } else if (first.attempts >= schedule.length || !first.has_body) {
       // The process that made the last attempt ended before it wrote the result, so the result is unknown.
       await rows.endDelivery(tx, first.id, { status: 'failed', error: 'timeout' });
       failed++;
     } else if (!mayAttempt) {
       const end = { status: 'dropped', error: 'rate_limited' } as const;
-      dropped += await rows.endDeliveries(tx, webhookId, end, now);
+      dropped += await rows.endUnsent(tx, webhookId, end, now);
     }
     // PostgreSQL lets others enqueue between these two reads; the next iteration sees those deliveries.
   }
@@ -353,7 +353,7 @@ async function releaseLease(
 
 async function disable(tx: Tx, id: string, failures: number, now: number): Promise<number> {
   const end = { status: 'failed', error: 'webhook_disabled' } as const;
-  const failed = await rows.endDeliveries(tx, id, end, null);
+  const failed = await rows.endUnsent(tx, id, end, null);
   await leases.disableWebhook(tx, id, failures, now);
   return failed;
 }

@@ -2,7 +2,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { TIERS } from '../../base/tiers.ts';
 import type { Change } from '../../protocol/change.ts';
 import type { WebhookEvent } from '../../protocol/webhooks.ts';
-import type { WebhookDeliveriesTable } from '../../store/schema.ts';
+import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';
 import type { TargetRow } from '../../store/webhooks/fan-out.ts';
 import { type CustomerEvent, deliveryBody, eventOf } from './events.ts';
 import { mayAttempt } from './hourly-attempts.ts';

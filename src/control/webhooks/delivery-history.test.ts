@@ -4,7 +4,7 @@ import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { addDeliveries } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, type Caller, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { deleteRows } from '../../../test/support/store/rows.ts';
-import type { WebhookDeliveriesTable } from '../../store/schema.ts';
+import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';
 
 const CURSOR = 'cursor is not a cursor of this listing';
 const LIMIT = 'limit is not a number from 1 to 100';

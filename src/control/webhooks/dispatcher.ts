@@ -8,8 +8,13 @@ import type { SecretEncryption } from '../../base/secret-encryption.ts';
 import type { DeliveryError, DeliveryStatus } from '../../protocol/webhooks.ts';
 import type { Store } from '../../store/store.ts';
 import { QUIET_MS } from '../../store/store-loop.ts';
-import { endAllLeases, waitingSince } from '../../store/webhooks/dispatch.ts';
-import { nextDueAfter, type WaitingWebhook, waitingWebhooks } from '../../store/webhooks/due-webhooks.ts';
+import {
+  endAllLeases,
+  nextDueAfter,
+  type WaitingWebhook,
+  waitingSince,
+  waitingWebhooks,
+} from '../../store/webhooks/dispatch.ts';
 import {
   cancelAttempt,
   claimAttempts,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LIMITS } from '../../base/limits.ts';
-import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
+import type { WaitingWebhook } from '../../store/webhooks/dispatch.ts';
 import { assignWorkers, createWorkerPools, type PoolName, type WorkerPools } from './fair-share.ts';
 
 function poolsOf(workers: number, reserved: number, general = workers, reserve = 2): WorkerPools {

@@ -1,4 +1,4 @@
-import type { WaitingWebhook } from '../../store/webhooks/due-webhooks.ts';
+import type { WaitingWebhook } from '../../store/webhooks/dispatch.ts';
 
 /** `reserve`: only webhooks without a last attempt or with one under `LIMITS.webhookFastMs`: slow endpoints cannot fill it. */
 export type PoolName = 'general' | 'reserve';

@@ -3,13 +3,13 @@ import { loop } from '../../base/lifecycle/loop.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
 import type { Db, Store, Tx } from '../../store/store.ts';
 import { QUIET_MS } from '../../store/store-loop.ts';
-import { eventNumbers, saveEventNumbers } from '../../store/webhooks/event-counters.ts';
 import {
   advanceCursor,
   changesOf,
   countWaiting,
   customersConcerned,
   droppedSince,
+  eventNumbers,
   fanOutPosition,
   holdEnabled,
   insertDeliveries,
@@ -17,6 +17,7 @@ import {
   lockCursor,
   moveCursor,
   rewindCursor,
+  saveEventNumbers,
   setDueBy,
 } from '../../store/webhooks/fan-out.ts';
 import { DeliveryBatch, type EnqueuedCounts, FAN_OUT_LIMITS, type FanOutLimits } from './delivery-batch.ts';

@@ -5,9 +5,8 @@ import { type Answer, assertFailure, created, openWorld, WEBHOOK } from '../../.
 import { LIMITS } from '../../base/limits.ts';
 import { TIERS, type Tier } from '../../base/tiers.ts';
 import { memoryLimiter } from '../../http/limiter.ts';
+import { findUserByEmail, updateTier } from '../../store/accounts.ts';
 import type { Store } from '../../store/store.ts';
-import { updateTier } from '../../store/tables/customers.ts';
-import { findUserByEmail } from '../../store/tables/users.ts';
 
 const FULL = 'Webhook limit of the account reached';
 const UNPAID = 'Webhooks need a paid tier, which the operator gives with: uqrp user tier EMAIL pro';

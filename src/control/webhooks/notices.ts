@@ -4,7 +4,7 @@ import { TIERS } from '../../base/tiers.ts';
 import type { Mail, Mailer } from '../../outbound/mailer.ts';
 import type { Store } from '../../store/store.ts';
 import { storeLoop } from '../../store/store-loop.ts';
-import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
+import { type DueNotice, moveNotice, nextNoticeAt, takeNotice } from '../../store/webhooks/webhooks.ts';
 
 /** Milliseconds between tries of a refused mail, and from the disabling of the webhook to the last try. */
 const RETRY_MS = 60_000;

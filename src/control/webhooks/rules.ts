@@ -5,8 +5,8 @@ import type { SecretEncryption } from '../../base/secret-encryption.ts';
 import { TIERS } from '../../base/tiers.ts';
 import type { Actor } from '../../http/actor.ts';
 import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
+import { findNamespacesByName } from '../../store/namespaces.ts';
 import type { Tx } from '../../store/store.ts';
-import { findNamespacesByName } from '../../store/tables/namespaces.ts';
 import {
   type DeliveryRow,
   earliestDue,

@@ -8,7 +8,7 @@ import {
 } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
 import type { WebhookEvent } from '../../protocol/webhooks.ts';
-import type { WebhookDeliveriesTable } from '../../store/schema.ts';
+import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';
 
 /** What a delivery that was ended without being sent has become. */
 function assertEnded(row: WebhookDeliveriesTable): void {

@@ -13,13 +13,14 @@ import { withStore } from '../../../test/support/store/fixtures.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
 import type { Tier } from '../../base/tiers.ts';
 import type { Store } from '../../store/store.ts';
-import { nextNoticeAt, takeNotice } from '../../store/webhooks/owner-notices.ts';
 import {
   closeWebhook,
   countWebhooks,
   findWebhook,
   listWebhooks,
   lockWebhook,
+  nextNoticeAt,
+  takeNotice,
 } from '../../store/webhooks/webhooks.ts';
 import { setTier } from '../accounts/rules.ts';
 import { cleanUp } from './loops.ts';

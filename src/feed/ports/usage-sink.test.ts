@@ -10,7 +10,7 @@ import { query } from '../../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { openStore } from '../../store/open.ts';
-import { usageSink } from '../../store/tables/usage.ts';
+import { usageSink } from '../../store/usage.ts';
 import { busUsageSink, startMeter } from '../nodes/meter.ts';
 import { type UsageBatch, type UsageCount, UsageFormatError, type UsageSink } from './usage-sink.ts';
 

@@ -53,10 +53,10 @@ import { GEOIP_FILE } from '../../services/geoip-files.ts';
 import type { ProviderClient } from '../../services/providers/client/provider-client.ts';
 import { answerAsk } from '../../services/providers/remote/answer-ask.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
+import { FEED_KEYS_LABEL, feedKeyStore } from '../../store/server-keys.ts';
+import { renewEpoch } from '../../store/service-facts.ts';
 import type { Store } from '../../store/store.ts';
-import { FEED_KEYS_LABEL, feedKeyStore } from '../../store/tables/feed-keys.ts';
-import { renewEpoch } from '../../store/tables/service-facts.ts';
-import { existingNamespaces, usageSink } from '../../store/tables/usage.ts';
+import { existingNamespaces, usageSink } from '../../store/usage.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';
 import { reportRefusals } from '../refusal-reports.ts';
 

@@ -17,7 +17,7 @@ import { hasLocalStore } from '../../store/open.ts';
 import { startStoreProbe } from '../../store/probe.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
 import type { Store } from '../../store/store.ts';
-import { usageSink } from '../../store/tables/usage.ts';
+import { usageSink } from '../../store/usage.ts';
 import { dsSeenBy, resolversOf } from '../dns-client.ts';
 import type { EdgeUpstream } from '../edge-upstream.ts';
 import { openCallingProviders } from '../providers.ts';

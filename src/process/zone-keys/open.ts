@@ -16,8 +16,8 @@ import {
   readKeySet,
 } from '../../dns/dnssec/keys/key-set.ts';
 import { ConfigError } from '../../ops/config/config.ts';
+import { insertKeySet, readKeySets, replaceKeySet } from '../../store/server-keys.ts';
 import type { Store } from '../../store/store.ts';
-import { insertKeySet, readKeySets, replaceKeySet } from '../../store/tables/key-sets.ts';
 import { fileZoneKeys, type ZoneKeys } from './control-secrets.ts';
 
 interface DatabaseKeysOptions {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { StoreSignals } from './signals.ts';
-import { NO_MARKS } from './unit-marks.ts';
+import { NO_MARKS, StoreSignals } from './signals.ts';
 
 it('signals tell of a commit whose notice was lost once a reader finds a later head', () => {
   let isWatching = false;

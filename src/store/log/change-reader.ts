@@ -2,12 +2,14 @@ import type { Clock } from '../../base/clock.ts';
 import type { ChangeSource, LogBounds, Snapshot } from '../../feed/ports/change-source.ts';
 import type { Change, ChangeBody } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
-import { isItemsRow, withItems } from '../datasets/item-changes.ts';
-import { datasetPages } from '../datasets/snapshot.ts';
+import { datasetPages, isItemsRow, withItems } from '../dataset-changes.ts';
 import type { StoreSignals } from '../engine/signals.ts';
 import { statement } from '../engine/statement.ts';
-import type { ChangeLogTable, NamespacesTable, QueryTokensTable, RecordsTable } from '../schema.ts';
+import type { NamespaceRow } from '../namespaces.ts';
+import type { QueryTokenRow } from '../query-tokens.ts';
+import type { RecordsTable } from '../records.ts';
 import type { Db } from '../store.ts';
+import type { ChangeLogTable } from './change-log.ts';
 import { base64 } from './change-log.ts';
 import type { RecentChanges } from './recent-changes.ts';
 
@@ -104,7 +106,7 @@ async function* pages(page: (after: string) => Promise<Item[]>): AsyncIterable<r
   }
 }
 
-const NAMESPACES = statement<{ after: string }, NamespacesTable>(
+const NAMESPACES = statement<{ after: string }, NamespaceRow>(
   `select * from namespaces where id > :after order by id limit ${PAGE}`,
 );
 
@@ -128,7 +130,7 @@ async function namespaces(read: Db, after: string): Promise<Item[]> {
 
 const TOKENS = statement<
   { after: string; now: number },
-  Pick<QueryTokensTable, 'id' | 'digest' | 'expires_at'> & { name: string }
+  Pick<QueryTokenRow, 'id' | 'digest' | 'expires_at'> & { name: string }
 >(
   `select t.id, t.digest, t.expires_at, n.name from query_tokens as t join namespaces as n on n.id = t.namespace_id
   where t.id > :after and t.revoked_at is null and t.expires_at > :now order by t.id limit ${PAGE}`,

@@ -8,11 +8,10 @@ import { plansOf } from '../../../test/support/store/statement-plans.ts';
 import { deleteClosed, deleteNamespace } from '../../control/namespaces/deletion.ts';
 
 import { patchRecord } from '../../control/records/rules.ts';
-import { deleteRecords } from '../records/records.ts';
+import { deleteRecords } from '../records.ts';
 import type { Store, Tx } from '../store.ts';
 import { advanceCursor } from '../webhooks/fan-out.ts';
-import { appendChanges } from './change-log.ts';
-import { eraseSuperseded, isErasureDue } from './erasure.ts';
+import { appendChanges, eraseSuperseded, isErasureDue } from './change-log.ts';
 
 /** Payloads leave the log once a later change of their record was told of, and not before. */
 onEachEngine((create) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
 import type { Change } from '../../protocol/change.ts';
-import { NO_MARKS } from '../engine/unit-marks.ts';
+import { NO_MARKS } from '../engine/signals.ts';
 import { createRecentChanges, RECENT_MAX, RECENT_MS } from './recent-changes.ts';
 
 /** Changes numbered from `first`. */

@@ -1,6 +1,6 @@
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import type { Change } from '../../protocol/change.ts';
-import type { Marks } from '../engine/unit-marks.ts';
+import type { Marks } from '../engine/signals.ts';
 
 /** More than this many changes are left to the database. A page of the follower has as many. */
 export const RECENT_MAX = 1_000;

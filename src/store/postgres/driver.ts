@@ -66,7 +66,7 @@ async function configure(client: { query(text: string): Promise<unknown> }): Pro
 }
 
 /** A reader: each statement on some connection of the pool. */
-export function readerOn(pool: Pool): Db {
+export function poolReader(pool: Pool): Db {
   return {
     engine: 'postgres',
     async execute(sql, values) {

@@ -14,7 +14,7 @@ import { queryLogSink } from '../query-log/add-rows.ts';
 import { countRows } from '../query-log/counts.ts';
 import { listSeries, readPage } from '../query-log/page.ts';
 import type { Db, Store } from '../store.ts';
-import { newPool, readerOn } from './driver.ts';
+import { newPool, poolReader } from './driver.ts';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const ROWS = 30;
@@ -54,7 +54,7 @@ async function inWorld(run: (world: World) => Promise<void>): Promise<void> {
 async function onOneConnection(database: PostgresDatabase, run: (db: Db) => Promise<void>): Promise<void> {
   const pool = newPool(database.url, 1);
   try {
-    await run(readerOn(pool));
+    await run(poolReader(pool));
   } finally {
     await pool.end();
   }

@@ -5,8 +5,8 @@ import { createDrain } from '../../base/lifecycle/drain.ts';
 import { loop } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
-import { joinMarks, type Marks, NO_MARKS } from '../engine/unit-marks.ts';
-import { WORK_TOPICS } from '../engine/work-topics.ts';
+import { joinMarks, type Marks, NO_MARKS } from '../engine/signals.ts';
+import { WORK_TOPICS } from '../store.ts';
 import { connectionConfig } from './driver.ts';
 
 const CHANNEL = 'uqrp_store';

@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from 'pg';
+import { Client, type Pool } from 'pg';
 import type { Clock } from '../../base/clock.ts';
 import { backoffMs } from '../../base/lifecycle/backoff.ts';
 import { isTransient } from '../engine/engine-errors.ts';
-import { StoreSignals } from '../engine/signals.ts';
-import { type Marks, marksOf } from '../engine/unit-marks.ts';
+import { type Marks, marksOf, StoreSignals } from '../engine/signals.ts';
 import { changeSource } from '../log/change-reader.ts';
 import { migrate } from '../migrations/migrate.ts';
+import { PING_LIMIT_MS } from '../probe.ts';
 import type { Store, Tx } from '../store.ts';
-import { inTransaction, newPool, readerOn } from './driver.ts';
+import { connectionConfig, inTransaction, newPool, poolReader } from './driver.ts';
 import { Notifier, watchNotices } from './notices.ts';
-import { createPostgresPing } from './ping.ts';
 
 /** Connections of a process. Writers queue for the log's one row in any case. */
 const WRITE_POOL = 10;
@@ -31,7 +30,7 @@ const MIGRATION_LOCK = 7_352_114_901_223;
 export async function openPostgresStore(url: string, clock: Clock, mayMigrate = true): Promise<Store> {
   const writePool = newPool(url, WRITE_POOL);
   const readPool = newPool(url, READ_POOL);
-  const read = readerOn(readPool);
+  const read = poolReader(readPool);
   try {
     if (mayMigrate) await migrateLocked(writePool, clock);
   } catch (error) {
@@ -106,4 +105,56 @@ async function runUnit<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<Ran
     // Random, so that two units that met in a deadlock do not meet again.
     await sleep(Math.random() * backoffMs(attempt, RETRY));
   }
+}
+
+export interface Ping {
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Asks the server whether it takes writes, on a connection of its own: pools that are busy say nothing about the server. A
+ * connection that fails once is dropped, and the next ping makes another.
+ */
+export function createPostgresPing(url: string): Ping {
+  let client: Client | null = null;
+
+  async function connected(): Promise<Client> {
+    if (client !== null) return client;
+    const fresh = new Client({
+      ...connectionConfig(url),
+      connectionTimeoutMillis: PING_LIMIT_MS,
+      query_timeout: PING_LIMIT_MS,
+    });
+    fresh.on('error', () => drop(fresh));
+    client = fresh;
+    await fresh.connect();
+    return fresh;
+  }
+
+  function drop(lost: Client): void {
+    if (client === lost) client = null;
+    void lost.end().catch(() => {});
+  }
+
+  return {
+    async ping() {
+      const asked = await connected().catch((error: unknown) => {
+        if (client !== null) drop(client);
+        throw error;
+      });
+      try {
+        const { rows } = await asked.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+        if (rows[0]?.standby !== false)
+          throw new Error('the PostgreSQL server is a standby and takes no writes');
+      } catch (error) {
+        drop(asked);
+        throw error;
+      }
+    },
+    async close() {
+      await client?.end().catch(() => {});
+      client = null;
+    },
+  };
 }

@@ -7,8 +7,8 @@ import {
   type QueryLogRow,
   type QueryLogSink,
 } from '../../feed/ports/query-log.ts';
+import { markWork } from '../engine/signals.ts';
 import { listStatement, rowInsert, statement } from '../engine/statement.ts';
-import { markWork } from '../engine/unit-marks.ts';
 import type { Store, Tx } from '../store.ts';
 import { BATCH_NUMBERS, type BlockContent, encodeBlocks } from './block.ts';
 import { countStarts } from './counts.ts';

@@ -10,9 +10,8 @@ import { LIMITS } from '../../base/limits.ts';
 import { deleteClosed, deleteNamespace, LOG_UNIT } from '../../control/namespaces/deletion.ts';
 
 import type { Store } from '../store.ts';
-import { usageSink } from '../tables/usage.ts';
-import { sumDeletedUsage, sumUsage } from '../tables/usage-sums.ts';
 import { pruneTelemetry } from '../upkeep.ts';
+import { sumDeletedUsage, sumUsage, usageSink } from '../usage.ts';
 import { BATCH_NUMBERS } from './block.ts';
 import { countRows } from './counts.ts';
 import { lastBlock, readNewRows } from './new-rows.ts';

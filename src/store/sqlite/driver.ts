@@ -108,7 +108,7 @@ export function readerOn(connection: SqliteConnection): Db {
 }
 
 /** A unit of work on the writer connection. */
-export interface Unit {
+interface Unit {
   readonly tx: Tx;
   /** From here on statements on `tx` reject. */
   end(): void;

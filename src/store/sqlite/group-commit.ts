@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDrain } from '../../base/lifecycle/drain.ts';
 import { isBusy } from '../engine/engine-errors.ts';
-import { joinMarks, type Marks, marksOf } from '../engine/unit-marks.ts';
+import { joinMarks, type Marks, marksOf } from '../engine/signals.ts';
 import type { Tx } from '../store.ts';
 import { newUnit, type SqliteConnection } from './driver.ts';
 

@@ -13,7 +13,7 @@ import { type SqliteDatabase, sqliteDatabase } from '../../../test/support/store
 import { LIMITS } from '../../base/limits.ts';
 import { sweepExpired } from '../../control/records/expiry.ts';
 import { isDiskFull } from '../engine/engine-errors.ts';
-import { eraseSuperseded } from '../log/erasure.ts';
+import { eraseSuperseded } from '../log/change-log.ts';
 import type { Store, Tx } from '../store.ts';
 import { advanceCursor } from '../webhooks/fan-out.ts';
 

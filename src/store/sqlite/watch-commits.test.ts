@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
-import { watchCommits } from './watch-commits.ts';
+import { watchCommits } from './sqlite-store.ts';
 
 /** @param watches how many watches the system gives */
 function world({ watches = Number.POSITIVE_INFINITY, isLocked = (): boolean => false } = {}) {

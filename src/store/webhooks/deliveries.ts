@@ -1,7 +1,26 @@
-import type { DeliveryStatus, WebhookEvent } from '../../protocol/webhooks.ts';
+import type { DeliveryError, DeliveryEvent, DeliveryStatus, WebhookEvent } from '../../protocol/webhooks.ts';
 import { insertText, listStatement, statement } from '../engine/statement.ts';
-import type { WebhookDeliveriesTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
+
+export interface WebhookDeliveriesTable {
+  id: string;
+  webhook_id: string;
+  event: DeliveryEvent;
+  /** The customer's number of the event; null for tests. */
+  seq: number | null;
+  status: DeliveryStatus;
+  response_code: number | null;
+  error: DeliveryError | null;
+  /** Attempts started: counted when a process claims the delivery. */
+  attempts: number;
+  duration_ms: number | null;
+  created_at: number;
+  last_attempt_at: number | null;
+  /** Null once it has ended. */
+  next_attempt_at: number | null;
+  /** What is signed and sent, frozen when it was enqueued; null once the delivery has ended. */
+  body: Uint8Array | null;
+}
 
 /** A delivery without its body, which only an attempt needs. */
 export type DeliveryRow = Omit<WebhookDeliveriesTable, 'body'>;

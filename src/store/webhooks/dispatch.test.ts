@@ -25,9 +25,8 @@ import { updateRows } from '../../../test/support/store/rows.ts';
 import { plansOf } from '../../../test/support/store/statement-plans.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { DeliveryAttempt } from '../../control/webhooks/attempts.ts';
-import type { WebhooksTable } from '../schema.ts';
-import { waitingSince } from './dispatch.ts';
-import { nextDueAfter, waitingWebhooks } from './due-webhooks.ts';
+import { nextDueAfter, waitingSince, waitingWebhooks } from './dispatch.ts';
+import type { WebhookRow } from './webhooks.ts';
 
 /** Webhooks claimed for their turn, attempts settled, leases lost: what each does to both rows. */
 onEachEngine((create) => {
@@ -71,7 +70,7 @@ onEachEngine((create) => {
 
     scenario('pass over what may not have its turn', async (store) => {
       const user = await addCustomer(store);
-      const table: readonly [title: string, boolean, Partial<WebhooksTable>][] = [
+      const table: readonly [title: string, boolean, Partial<WebhookRow>][] = [
         ['due now', true, { next_due_at: NOW }],
         ['due later', false, { next_due_at: NOW + 1 }],
         ['nothing to deliver', false, { next_due_at: null }],
@@ -206,7 +205,7 @@ onEachEngine((create) => {
       const [first, second] = [await addCustomer(store, 'one'), await addCustomer(store, 'two')];
       assert.equal(await nextDueAfter(store.read, 0), null);
       assert.equal(await waitingSince(store.read), null);
-      const table: readonly [string, Partial<WebhooksTable>][] = [
+      const table: readonly [string, Partial<WebhookRow>][] = [
         [first, { id: 'disabled', next_due_at: 1, enabled: 0 }],
         [first, { id: 'nothing to deliver', next_due_at: null, rests_until: 1 }],
         [first, { id: 'rests', next_due_at: 50, rests_until: 90, claimed_until: 10, last_attempt_ms: 999 }],

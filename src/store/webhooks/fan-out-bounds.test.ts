@@ -6,8 +6,7 @@ import { settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { findRows, query, updateRows } from '../../../test/support/store/rows.ts';
 import { pruneLog } from '../log/change-log.ts';
 import type { Store } from '../store.ts';
-import { eventNumbers } from './event-counters.ts';
-import { advanceCursor } from './fan-out.ts';
+import { advanceCursor, eventNumbers } from './fan-out.ts';
 
 const HOUR = 3_600_000;
 

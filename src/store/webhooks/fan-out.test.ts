@@ -7,7 +7,7 @@ import { putRecord, withStore } from '../../../test/support/store/fixtures.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
 import { startFanOut } from '../../control/webhooks/fan-out.ts';
 import type { NewChange } from '../log/change-log.ts';
-import { eraseSuperseded } from '../log/erasure.ts';
+import { eraseSuperseded } from '../log/change-log.ts';
 import type { Store } from '../store.ts';
 import { endWaiting } from './deliveries.ts';
 import { deleteWebhookRow, lockWebhook, updateWebhook } from './webhooks.ts';

@@ -3,10 +3,25 @@ import type { Tier } from '../../base/tiers.ts';
 import type { Change } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
 import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';
+import { markWork } from '../engine/signals.ts';
 import { listStatement, rowInsert, statement } from '../engine/statement.ts';
-import { markWork } from '../engine/unit-marks.ts';
-import type { ChangeLogTable, WebhookDeliveriesTable } from '../schema.ts';
+import type { ChangeLogTable } from '../log/change-log.ts';
 import type { Db, Tx } from '../store.ts';
+import type { WebhookDeliveriesTable } from './deliveries.ts';
+
+/** How far the log was worked through, where that is kept with the data: `webhooks`, the fan-out; `erasure`, of payloads. */
+export interface FeedCursorsTable {
+  name: string;
+  seq: number;
+  /** Latest time given to what was enqueued: it never goes back, so that order by time is order by `seq`. */
+  at: number;
+}
+
+/** The last number given to an event of a customer. */
+export interface EventCountersTable {
+  customer_id: string;
+  seq: number;
+}
 
 /** Rows in one turn of the event loop. */
 const CHUNK = 100;
@@ -243,4 +258,59 @@ const REWIND = statement<object>(
 /** Takes a cursor that stands after the end of the log back to it. */
 export async function rewindCursor(tx: Tx): Promise<void> {
   await REWIND.run(tx, {});
+}
+
+interface Owners {
+  readonly ids: readonly string[];
+}
+
+const ADD_MISSING = listStatement<Owners>(
+  `insert into event_counters (customer_id, seq) select id, 0 from customers where id in (:ids) order by id
+  on conflict do nothing`,
+  'text',
+);
+
+/**
+ * The last number given to an event of each of these customers. The caller must have locked the cursor of the fan-out.
+ * @returns no number for a customer who was deleted
+ */
+export async function eventNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {
+  const known = await knownNumbers(tx, owners);
+  const missing = owners.filter((owner) => !known.has(owner));
+  if (missing.length === 0) return known;
+  await ADD_MISSING.run(tx, { ids: missing });
+  return knownNumbers(tx, owners);
+}
+
+const KNOWN = listStatement<Owners, EventCountersTable>(
+  'select customer_id, seq from event_counters where customer_id in (:ids)',
+  'text',
+);
+
+async function knownNumbers(tx: Tx, owners: readonly string[]): Promise<Map<string, number>> {
+  const rows = await KNOWN.all(tx, { ids: owners });
+  return new Map(rows.map((row) => [row.customer_id, row.seq]));
+}
+
+const SAVE = statement<{ owner: string; seq: number }>(
+  'update event_counters set seq = :seq where customer_id = :owner',
+);
+
+export async function saveEventNumbers(tx: Tx, numbers: ReadonlyMap<string, number>): Promise<void> {
+  for (const [owner, seq] of numbers) await SAVE.run(tx, { owner, seq });
+}
+
+interface Owner {
+  readonly id: string;
+  readonly tier: Tier;
+}
+
+const FIND = statement<{ namespace: string }, Owner>(
+  `select c.id, c.tier from namespaces as n join customers as c on c.id = n.customer_id
+  where n.name = :namespace and n.closing = 0`,
+);
+
+/** The customer who owns the namespace of this name; null when there is no such namespace. */
+export function findOwner(db: Db, namespace: string): Promise<Owner | null> {
+  return FIND.first(db, { namespace });
 }

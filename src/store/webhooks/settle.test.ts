@@ -24,9 +24,9 @@ import { LIMITS } from '../../base/limits.ts';
 import { cancelAttempt } from '../../control/webhooks/attempts.ts';
 import type { AttemptResult } from '../../control/webhooks/send-attempt.ts';
 import type { DeliveryError } from '../../protocol/webhooks.ts';
-import type { WebhookDeliveriesTable, WebhooksTable } from '../schema.ts';
-import { endAllLeases, recordResult } from './dispatch.ts';
-import { nextDueAfter } from './due-webhooks.ts';
+import type { WebhookDeliveriesTable } from './deliveries.ts';
+import { endAllLeases, nextDueAfter, recordResult } from './dispatch.ts';
+import type { WebhookRow } from './webhooks.ts';
 
 /** Attempts settled under a lease and without one, and turns given back. */
 onEachEngine((create) => {
@@ -36,9 +36,9 @@ onEachEngine((create) => {
     type Row = [
       title: string,
       result: AttemptResult,
-      before: { hook?: Partial<WebhooksTable>; delivery?: Partial<WebhookDeliveriesTable> },
+      before: { hook?: Partial<WebhookRow>; delivery?: Partial<WebhookDeliveriesTable> },
       delivery: Partial<WebhookDeliveriesTable>,
-      hook: Partial<WebhooksTable>,
+      hook: Partial<WebhookRow>,
     ];
     const failed = (error: DeliveryError, more: Partial<AttemptResult> = {}): AttemptResult => ({
       error,

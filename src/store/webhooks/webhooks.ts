@@ -1,9 +1,54 @@
+import type { Tier } from '../../base/tiers.ts';
+import { firstOwner } from '../accounts.ts';
+import { markWork } from '../engine/signals.ts';
 import { insertText, listStatement, statement } from '../engine/statement.ts';
-import { markWork } from '../engine/unit-marks.ts';
-import type { WebhooksTable } from '../schema.ts';
 import type { Db, Tx } from '../store.ts';
 
-export type WebhookRow = WebhooksTable;
+export interface WebhookRow {
+  id: string;
+  customer_id: string;
+  name: string;
+  url: string;
+  /** JSON array of event names. */
+  events: string;
+  /** JSON array of namespace names; empty means all of the customer's. */
+  namespaces: string;
+  enabled: number;
+  /** Failed attempts in a row. */
+  failure_count: number;
+  last_triggered_at: number | null;
+  /** Lower-case hex SHA-256 of `secret`. */
+  secret_digest: string;
+  /** `signing_secret`, encrypted with the server's key (`core/secret-encryption.ts`). */
+  signing_secret: Uint8Array;
+  /** Changes of the log up to this `seq` are before its life and never delivered: set when made and when enabled again. */
+  starts_after: number;
+  /** The earliest `next_attempt_at` of its pending deliveries; null when there are none. */
+  next_due_at: number | null;
+  /** After a failed attempt nothing is sent before this time; 0: at once. */
+  rests_until: number;
+  /** The lease name of the process that delivers to it; null: no process does. */
+  claim: string | null;
+  /** The delivery whose attempt began last under the lease; null without a lease. */
+  claimed_delivery: string | null;
+  /** The end of the lease: from then on any process may claim it. 0 without a lease. */
+  claimed_until: number;
+  /** Time of its last attempt; 0: never. Of a customer's webhooks the one with the earliest comes first. */
+  served_at: number;
+  /** Milliseconds that the last attempt took; null: none was made. */
+  last_attempt_ms: number | null;
+  /** JSON: attempts of the last hour by minute (`control/webhooks/hourly-attempts.ts`). */
+  attempt_minutes: string;
+  /** From this time on its owner is to be notified that it was disabled; null: no notice is pending. */
+  notice_due_at: number | null;
+  /** What the server disabled it for; null: it is enabled, or its owner disabled it. */
+  disabled_by: 'failures' | 'tier' | null;
+  /** What is left to do in small units: end its waiting deliveries, or delete it. Null: nothing. */
+  cleanup: 'end_waiting' | 'delete' | null;
+  created_at: number;
+  /** The user whose session made it; null: an API key. */
+  created_by: string | null;
+}
 
 /** What a new webhook has in the columns that its deliveries move. */
 export const NEVER_SERVED = {
@@ -20,7 +65,7 @@ export const NEVER_SERVED = {
   notice_due_at: null,
   disabled_by: null,
   cleanup: null,
-} as const satisfies Partial<WebhooksTable>;
+} as const satisfies Partial<WebhookRow>;
 
 /** Its deletion has not started. Once it has, the owner no longer sees the webhook, though rows of it may be left. */
 const EXISTS = "(cleanup is null or cleanup <> 'delete')";
@@ -86,7 +131,7 @@ export async function countWebhooks(db: Db, customerId: string): Promise<number>
 /** The columns that the customer's requests change. Deliveries change the others. */
 export type WebhookUpdate = Partial<
   Pick<
-    WebhooksTable,
+    WebhookRow,
     | 'name'
     | 'url'
     | 'events'
@@ -133,7 +178,7 @@ export async function deleteWebhookRow(tx: Tx, id: string): Promise<void> {
   await DELETE.run(tx, { id });
 }
 
-export type CleanupTask = NonNullable<WebhooksTable['cleanup']>;
+export type CleanupTask = NonNullable<WebhookRow['cleanup']>;
 
 /** What ends every delivery of a webhook at once: nothing is enqueued, claimed or settled for it any more. */
 const CLOSED = 'enabled = 0, next_due_at = null, claim = null, claimed_delivery = null, notice_due_at = null';
@@ -195,7 +240,7 @@ export async function pauseWebhooksAbove(
   await NOTIFY.run(tx, { id: newest.id, now });
 }
 
-type ToClean = Pick<WebhooksTable, 'id'> & { readonly cleanup: CleanupTask };
+type ToClean = Pick<WebhookRow, 'id'> & { readonly cleanup: CleanupTask };
 
 const TO_CLEAN = statement<{ after: string; limit: number }, ToClean>(
   'select id, cleanup from webhooks where cleanup is not null and id > :after order by id limit :limit',
@@ -231,4 +276,76 @@ export async function feedHead(tx: Tx): Promise<number> {
   const head = await HEAD.first(tx, {});
   if (head === null) throw new Error('the database has lost its sequence number (table feed_head)');
   return head.seq;
+}
+
+/** A webhook that the server disabled and whose owner has not been notified. */
+export interface DueNotice {
+  readonly webhookId: string;
+  readonly name: string;
+  /** Of the customer's first owner. */
+  readonly email: string;
+  readonly failures: number;
+  readonly tier: Tier;
+  /** Webhooks of the customer that were paused because the tier allows fewer; 0: it was disabled for its failures. */
+  readonly paused: number;
+  /** Milliseconds since the epoch. */
+  readonly disabledAt: number;
+}
+
+const NEXT_NOTICE = statement<object, { notice_due_at: number }>(
+  'select notice_due_at from webhooks where notice_due_at is not null order by notice_due_at limit 1',
+);
+
+/** When the next notice falls due, the past included; null when there is none. */
+export async function nextNoticeAt(db: Db): Promise<number | null> {
+  return (await NEXT_NOTICE.first(db, {}))?.notice_due_at ?? null;
+}
+
+interface TakenRow {
+  readonly id: string;
+  readonly name: string;
+  readonly customer_id: string;
+  readonly tier: Tier;
+  readonly failure_count: number;
+  readonly served_at: number;
+  readonly disabled_by: 'failures' | 'tier' | null;
+  readonly email: string;
+}
+
+const NEXT_DUE = statement<{ now: number }, TakenRow>(
+  `select w.id, w.name, w.customer_id, c.tier, w.failure_count, w.served_at, w.disabled_by,
+    ${firstOwner('w.customer_id')} as email
+  from webhooks as w join customers as c on c.id = w.customer_id
+  where w.notice_due_at <= :now order by w.notice_due_at limit 1`,
+  { lock: 'for no key update of w skip locked' },
+);
+const POSTPONE = statement<{ id: string; until: number }>(
+  'update webhooks set notice_due_at = :until where id = :id',
+);
+const COUNT_PAUSED = statement<{ customerId: string }, { count: number }>(
+  "select count(*) as count from webhooks where customer_id = :customerId and enabled = 0 and disabled_by = 'tier'",
+);
+
+/**
+ * Takes a due notice and postpones it to `until`, so that no other process sends it before. If this process dies, the notice is sent then.
+ */
+export async function takeNotice(tx: Tx, now: number, until: number): Promise<DueNotice | null> {
+  const row = await NEXT_DUE.first(tx, { now });
+  if (row === null) return null;
+  const { id: webhookId, name, email, tier, failure_count: failures, customer_id: customerId } = row;
+  await POSTPONE.run(tx, { id: webhookId, until });
+  const paused = row.disabled_by === 'tier' ? await COUNT_PAUSED.first(tx, { customerId }) : null;
+  return { webhookId, name, email, failures, tier, paused: paused?.count ?? 0, disabledAt: row.served_at };
+}
+
+const MOVE = statement<{ id: string; taken: number; to: number | null }>(
+  'update webhooks set notice_due_at = :to where id = :id and notice_due_at = :taken',
+);
+
+/**
+ * Moves a notice that was taken until `taken` to another time, or to null, which ends it. Does nothing when the webhook
+ * was enabled, or disabled again, since then.
+ */
+export async function moveNotice(tx: Tx, webhookId: string, taken: number, to: number | null): Promise<void> {
+  await MOVE.run(tx, { id: webhookId, taken, to });
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { ChangeBody } from '../../../src/protocol/change.ts';
+import { insertUser } from '../../../src/store/accounts.ts';
 import { appendChanges, pruneLog } from '../../../src/store/log/change-log.ts';
-import { upsertRecords } from '../../../src/store/records/records.ts';
+import { upsertRecords } from '../../../src/store/records.ts';
 import type { Tx } from '../../../src/store/store.ts';
-import { insertUser } from '../../../src/store/tables/users.ts';
 import { advanceCursor } from '../../../src/store/webhooks/fan-out.ts';
 import type { TestDatabase } from '../store/fixtures.ts';
 import { deleteRows, insertRows, oneRow, updateRows } from '../store/rows.ts';

@@ -4,7 +4,7 @@ import { deleteClosed } from '../../../src/control/namespaces/deletion.ts';
 import { sharedLimiter } from '../../../src/control/shared-limiter.ts';
 import { type Limiter, memoryLimiter } from '../../../src/http/limiter.ts';
 import { releaseVersion } from '../../../src/ops/config/version.ts';
-import { eraseSuperseded } from '../../../src/store/log/erasure.ts';
+import { eraseSuperseded } from '../../../src/store/log/change-log.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { advanceCursor } from '../../../src/store/webhooks/fan-out.ts';
 

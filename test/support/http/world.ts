@@ -19,8 +19,8 @@ import type { WebhookDeps } from '../../../src/control/webhooks/rules.ts';
 import type { AttemptRequest } from '../../../src/control/webhooks/send-attempt.ts';
 import { type Limiter, unlimited } from '../../../src/http/limiter.ts';
 import type { Change } from '../../../src/protocol/change.ts';
+import { forgetPeriods } from '../../../src/store/rate-limits.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { forgetPeriods } from '../../../src/store/tables/rate-limits.ts';
 import { checkAnswers, contract } from './openapi/response-check.ts';
 import { TEST_SERVICE } from './server-parts.ts';
 

@@ -3,7 +3,7 @@ import { openSessions } from '../../../src/control/accounts/sessions.ts';
 import type { Actor } from '../../../src/http/actor.ts';
 import type { UseCaseDeps } from '../../../src/process/use-case-deps.ts';
 import { appendChanges } from '../../../src/store/log/change-log.ts';
-import { upsertRecords } from '../../../src/store/records/records.ts';
+import { upsertRecords } from '../../../src/store/records.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { type Home, upsert } from './fixtures.ts';
 import { query } from './rows.ts';

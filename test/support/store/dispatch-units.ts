@@ -9,9 +9,9 @@ import {
 } from '../../../src/control/webhooks/attempts.ts';
 
 import type { AttemptResult } from '../../../src/control/webhooks/send-attempt.ts';
-import type { WebhooksTable } from '../../../src/store/schema.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { waitingWebhooks } from '../../../src/store/webhooks/due-webhooks.ts';
+import { waitingWebhooks } from '../../../src/store/webhooks/dispatch.ts';
+import type { WebhookRow } from '../../../src/store/webhooks/webhooks.ts';
 import { addCustomer, addWebhook, enqueue } from '../control/webhooks/dispatch-world.ts';
 import { type TestDatabase, withStore } from './fixtures.ts';
 
@@ -73,7 +73,7 @@ type RunOne = (store: Store, id: string, open: TestDatabase['open']) => Promise<
 interface Scenarios {
   readonly scenario: (title: string, run: Run) => void;
   /** With one webhook and some deliveries that are due. */
-  readonly one: (title: string, due: number, run: RunOne, more?: Partial<WebhooksTable>) => void;
+  readonly one: (title: string, due: number, run: RunOne, more?: Partial<WebhookRow>) => void;
 }
 
 export function scenarios(create: () => Promise<TestDatabase>): Scenarios {

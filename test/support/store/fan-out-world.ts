@@ -5,9 +5,10 @@ import type { EnqueuedCounts } from '../../../src/control/webhooks/delivery-batc
 import { type FanOut, type FanOutOptions, openFanOut } from '../../../src/control/webhooks/fan-out.ts';
 import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';
 import { appendChanges, type NewChange } from '../../../src/store/log/change-log.ts';
-import type { WebhookDeliveriesTable, WebhooksTable } from '../../../src/store/schema.ts';
 import type { Store } from '../../../src/store/store.ts';
+import type { WebhookDeliveriesTable } from '../../../src/store/webhooks/deliveries.ts';
 import { lockCursor } from '../../../src/store/webhooks/fan-out.ts';
+import type { WebhookRow } from '../../../src/store/webhooks/webhooks.ts';
 import { NEVER_SERVED } from '../../../src/store/webhooks/webhooks.ts';
 import { type Home, settle } from './fixtures.ts';
 import { findRows, insertRows, updateRows } from './rows.ts';
@@ -20,8 +21,8 @@ export async function settlePaying(store: Store, namespace: string, tier: Tier =
 }
 
 /** An enabled webhook of a customer that is told of everything from the log's beginning, unless told otherwise. */
-export async function addHook(store: Store, home: Home, more: Partial<WebhooksTable> = {}): Promise<string> {
-  const hook: WebhooksTable = {
+export async function addHook(store: Store, home: Home, more: Partial<WebhookRow> = {}): Promise<string> {
+  const hook: WebhookRow = {
     id: randomUUID(),
     customer_id: home.customerId,
     name: 'hook',
@@ -41,7 +42,7 @@ export async function addHook(store: Store, home: Home, more: Partial<WebhooksTa
   return hook.id;
 }
 
-export const setHook = (store: Store, id: string, change: Partial<WebhooksTable>): Promise<unknown> =>
+export const setHook = (store: Store, id: string, change: Partial<WebhookRow>): Promise<unknown> =>
   store.write((tx) => updateRows(tx, 'webhooks', change, { id }));
 
 /** The key of the record of this name in a namespace. */

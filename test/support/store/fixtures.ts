@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../src/base/clock.ts';
+import { insertUser } from '../../../src/store/accounts.ts';
 import { appendChanges, type NewChange } from '../../../src/store/log/change-log.ts';
-import type { RecordsTable } from '../../../src/store/schema.ts';
+import type { RecordsTable } from '../../../src/store/records.ts';
 import type { Store, Tx } from '../../../src/store/store.ts';
-import { insertUser } from '../../../src/store/tables/users.ts';
 import { insertRows, query } from './rows.ts';
 
 /** One empty database of either engine, which several stores may open. */

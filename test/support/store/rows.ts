@@ -1,48 +1,36 @@
 /** Rows of the tables, as tests read and write them. */
 
 import type {
-  DatasetKeysTable,
-  DatasetPartsTable,
-  DatasetVersionsTable,
-} from '../../../src/store/datasets/tables.ts';
+  CustomersTable,
+  MembershipsTable,
+  SessionRow,
+  UsersTable,
+} from '../../../src/store/accounts.ts';
+import type { ApiKeyRow } from '../../../src/store/api-keys.ts';
+import type { DatasetPartsTable, KeyRow, VersionRow } from '../../../src/store/datasets.ts';
 import { statement } from '../../../src/store/engine/statement.ts';
+import type { IdempotencyKeysTable } from '../../../src/store/idempotency-keys.ts';
+import type { ChangeLogTable, FeedHeadTable } from '../../../src/store/log/change-log.ts';
+import type { NamespaceRow } from '../../../src/store/namespaces.ts';
+import type { InvitationRow } from '../../../src/store/organizations.ts';
+import type { PasskeyRow, UsedChallengesTable } from '../../../src/store/passkeys.ts';
 import type {
   QueryLogBlocksTable,
   QueryLogCountsTable,
   QueryLogHeadTable,
   QueryLogSeriesTable,
 } from '../../../src/store/query-log/tables.ts';
-import type {
-  ApiKeysTable,
-  ChangeLogTable,
-  CustomersTable,
-  EventCountersTable,
-  FeedCursorsTable,
-  FeedHeadTable,
-  FeedKeysTable,
-  IdempotencyKeysTable,
-  InvitationsTable,
-  JwtKeysTable,
-  KeySetsTable,
-  MembershipsTable,
-  NamespacesTable,
-  PasskeysTable,
-  QueryTokensTable,
-  RateWindowsTable,
-  RecordsTable,
-  ServiceFactsTable,
-  SessionsTable,
-  SignInBrowsersTable,
-  SignInCodesTable,
-  UsageBatchesTable,
-  UsageDeletedHoursTable,
-  UsageHoursTable,
-  UsedChallengesTable,
-  UsersTable,
-  WebhookDeliveriesTable,
-  WebhooksTable,
-} from '../../../src/store/schema.ts';
+import type { QueryTokenRow } from '../../../src/store/query-tokens.ts';
+import type { RateWindowsTable } from '../../../src/store/rate-limits.ts';
+import type { RecordsTable } from '../../../src/store/records.ts';
+import type { FeedKeysTable, KeySetsTable } from '../../../src/store/server-keys.ts';
+import type { ServiceFactsTable } from '../../../src/store/service-facts.ts';
+import type { JwtKeysTable, SignInBrowsersTable, SignInCodesTable } from '../../../src/store/sign-in.ts';
 import type { Db, Tx } from '../../../src/store/store.ts';
+import type { UsageBatchesTable, UsageDeletedHoursTable, UsageHoursTable } from '../../../src/store/usage.ts';
+import type { WebhookDeliveriesTable } from '../../../src/store/webhooks/deliveries.ts';
+import type { EventCountersTable, FeedCursorsTable } from '../../../src/store/webhooks/fan-out.ts';
+import type { WebhookRow } from '../../../src/store/webhooks/webhooks.ts';
 
 interface Tables {
   customers: CustomersTable;
@@ -51,15 +39,15 @@ interface Tables {
   sign_in_codes: SignInCodesTable;
   sign_in_browsers: SignInBrowsersTable;
   jwt_keys: JwtKeysTable;
-  sessions: SessionsTable;
-  api_keys: ApiKeysTable;
-  namespaces: NamespacesTable;
-  query_tokens: QueryTokensTable;
+  sessions: SessionRow;
+  api_keys: ApiKeyRow;
+  namespaces: NamespaceRow;
+  query_tokens: QueryTokenRow;
   records: RecordsTable;
   feed_head: FeedHeadTable;
   change_log: ChangeLogTable;
   rate_windows: RateWindowsTable;
-  webhooks: WebhooksTable;
+  webhooks: WebhookRow;
   webhook_deliveries: WebhookDeliveriesTable;
   feed_cursors: FeedCursorsTable;
   event_counters: EventCountersTable;
@@ -68,18 +56,18 @@ interface Tables {
   dnssec_key_sets: KeySetsTable;
   usage_hours: UsageHoursTable;
   usage_batches: UsageBatchesTable;
-  passkeys: PasskeysTable;
+  passkeys: PasskeyRow;
   used_challenges: UsedChallengesTable;
-  invitations: InvitationsTable;
+  invitations: InvitationRow;
   usage_deleted_hours: UsageDeletedHoursTable;
   query_log_blocks: QueryLogBlocksTable;
   query_log_head: QueryLogHeadTable;
   query_log_series: QueryLogSeriesTable;
   query_log_counts: QueryLogCountsTable;
   query_log_batches: UsageBatchesTable;
-  dataset_versions: DatasetVersionsTable;
+  dataset_versions: VersionRow;
   dataset_parts: DatasetPartsTable;
-  dataset_keys: DatasetKeysTable;
+  dataset_keys: KeyRow;
   feed_keys: FeedKeysTable;
 }
 

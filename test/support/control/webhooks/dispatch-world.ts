@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Tier } from '../../../../src/base/tiers.ts';
+import { insertUser } from '../../../../src/store/accounts.ts';
 import { openStore } from '../../../../src/store/open.ts';
-import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/store/schema.ts';
 import type { Store, Tx } from '../../../../src/store/store.ts';
-import { insertUser } from '../../../../src/store/tables/users.ts';
+import type { WebhookDeliveriesTable } from '../../../../src/store/webhooks/deliveries.ts';
+import type { WebhookRow } from '../../../../src/store/webhooks/webhooks.ts';
 import { NEVER_SERVED } from '../../../../src/store/webhooks/webhooks.ts';
 import type { TestDatabase } from '../../store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../store/postgres.ts';
@@ -50,10 +51,10 @@ export async function addCustomer(store: Store, name = 'acme', tier: Tier = 'pro
 export async function addWebhook(
   store: Store,
   customerId: string,
-  more: Partial<WebhooksTable> = {},
+  more: Partial<WebhookRow> = {},
 ): Promise<string> {
   const id = more.id ?? randomUUID();
-  const webhook: WebhooksTable = {
+  const webhook: WebhookRow = {
     id,
     customer_id: customerId,
     name: 'hook',
@@ -120,7 +121,7 @@ export function enqueue(
   return store.write((tx) => enqueueIn(tx, webhookId, count, at, more));
 }
 
-export async function webhookOf(store: Store, id: string): Promise<WebhooksTable> {
+export async function webhookOf(store: Store, id: string): Promise<WebhookRow> {
   return oneRow(store.read, 'webhooks', { where: { id } });
 }
 

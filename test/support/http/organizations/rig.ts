@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MemberRole } from '../../../../src/store/schema.ts';
+import type { MemberRole } from '../../../../src/store/accounts.ts';
 import { type Answer, type Caller, type Customer, created, type Json, type World } from '../world.ts';
 
 /** An organization, and a session of its owner that acts for it. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { WebhookDeliveriesTable, WebhooksTable } from '../../../../src/store/schema.ts';
 import type { Store } from '../../../../src/store/store.ts';
-import type { WebhookUpdate } from '../../../../src/store/webhooks/webhooks.ts';
+import type { WebhookDeliveriesTable } from '../../../../src/store/webhooks/deliveries.ts';
+import type { WebhookRow, WebhookUpdate } from '../../../../src/store/webhooks/webhooks.ts';
 import { updateWebhook } from '../../../../src/store/webhooks/webhooks.ts';
 import { findRows, firstRow, insertRows, oneRow, updateRows } from '../../store/rows.ts';
 
@@ -49,7 +49,7 @@ export function storedDeliveries(store: Store, webhookId: string): Promise<Webho
 }
 
 /** A webhook as it is stored. */
-export async function storedWebhook(store: Store, id: string): Promise<WebhooksTable> {
+export async function storedWebhook(store: Store, id: string): Promise<WebhookRow> {
   const row = await firstRow(store.read, 'webhooks', { where: { id } });
   assert.ok(row !== undefined, 'the webhook is gone');
   return row;
@@ -59,7 +59,7 @@ export async function storedWebhook(store: Store, id: string): Promise<WebhooksT
 export async function setWebhook(
   store: Store,
   id: string,
-  change: WebhookUpdate & Partial<Pick<WebhooksTable, 'claimed_until' | 'last_triggered_at'>>,
+  change: WebhookUpdate & Partial<Pick<WebhookRow, 'claimed_until' | 'last_triggered_at'>>,
 ): Promise<void> {
   await store.write(async (tx) => {
     const row = await oneRow(tx, 'webhooks', { where: { id } });

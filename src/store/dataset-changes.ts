@@ -1,0 +1,182 @@
+/**
+ * Changes of items in the log. Their rows name a part of `dataset_parts` in place of the items, so that the log does not
+ * hold a second copy for as long as it is kept.
+ */
+import type { Change, ChangeBody } from '../protocol/change.ts';
+import { decodeChange, type EncodedChange } from '../protocol/changes/change-codec.ts';
+import { itemList } from '../protocol/changes/dataset-changes.ts';
+import type { DatasetItem } from '../protocol/datasets/item.ts';
+import type { SignedManifest } from '../protocol/datasets/manifest.ts';
+import { PUBLIC_NAMESPACE } from '../protocol/names/labels.ts';
+import {
+  abandonedVersions,
+  inflatePart,
+  type KeyRow,
+  listDatasetKeys,
+  listVersions,
+  markRetired,
+  partsAfter,
+  type VersionRow,
+} from './datasets.ts';
+import { statement } from './engine/statement.ts';
+import { appendChanges, appendEncoded, type NewBody } from './log/change-log.ts';
+import type { Db, Tx } from './store.ts';
+
+const TYPE = 'dataset.items';
+/** Changes of items that one call reads: a part has at most 64 KiB of JSON, and a page of the log has 1,000 changes. */
+const PARTS_A_CALL = 64;
+
+/** Appends a change for each of these parts of items, stored in the same unit of work. Call it last in the unit. */
+export function appendItemChanges(
+  tx: Tx,
+  versionId: string,
+  parts: readonly number[],
+  at: number,
+): Promise<number> {
+  return appendEncoded(tx, parts.length, (first) =>
+    parts.map((part, index) => ({
+      ...emptyRow(versionId),
+      seq: first + index,
+      at,
+      body: JSON.stringify({ v: 1, versionId, part }),
+    })),
+  );
+}
+
+/** One item in the list that a part holds, as JSON. */
+export function itemText(item: DatasetItem): string {
+  return JSON.stringify(itemList(item));
+}
+
+export function isItemsRow({ type }: EncodedChange): boolean {
+  return type === TYPE;
+}
+
+/** The rows as changes, with their items. It may leave out rows at the end, never all. */
+export async function withItems(read: Db, rows: readonly EncodedChange[]): Promise<readonly Change[]> {
+  const changes: Change[] = [];
+  let parts = 0;
+  for (const row of rows) {
+    if (!isItemsRow(row)) {
+      changes.push(decodeChange(row));
+      continue;
+    }
+    if (parts++ === PARTS_A_CALL) break;
+    changes.push(await withItemsOf(read, row));
+  }
+  return changes;
+}
+
+const PART = statement<{ versionId: string; part: number }, { data: Uint8Array }>(
+  "select data from dataset_parts where version_id = :versionId and kind = 'items' and part = :part",
+);
+
+async function withItemsOf(read: Db, row: EncodedChange): Promise<Change> {
+  const { versionId, part } = JSON.parse(row.body) as { versionId: string; part: number };
+  const data = (await PART.first(read, { versionId, part }))?.data;
+  if (data !== undefined) return itemsChange(row, versionId, data);
+  // Its parts are deleted, so it was withdrawn later in the log: the view may withdraw it at once.
+  return decodeChange({ ...row, type: 'dataset.withdrawn', body: JSON.stringify({ v: 1, versionId }) });
+}
+
+/** @param data a part of items, deflated. @throws ChangeFormatError */
+export function itemsChange(row: EncodedChange, versionId: string, data: Uint8Array): Change {
+  const items = inflatePart(data).toString('utf8');
+  return decodeChange({ ...row, body: `{"v":1,"versionId":${JSON.stringify(versionId)},"items":${items}}` });
+}
+
+export function emptyRow(versionId: string): EncodedChange {
+  return {
+    seq: 0,
+    at: 0,
+    owner: null,
+    cause: 'direct',
+    type: TYPE,
+    namespace: PUBLIC_NAMESPACE,
+    key: null,
+    body: JSON.stringify({ v: 1, versionId }),
+    data: null,
+  };
+}
+
+/** A part has at most 64 KiB of JSON. */
+const PARTS_A_PAGE = 16;
+
+/**
+ * Keys, and versions with their items, as upserts. A version that is being imported is among them: its items so far are
+ * before the head of the log, so the log does not give them again.
+ */
+export async function* datasetPages(read: Db): AsyncIterable<readonly ChangeBody[]> {
+  const keys = await listDatasetKeys(read);
+  if (keys.length > 0) yield keys.map(keyChange);
+  for (const version of await listVersions(read, ['importing', 'served'])) {
+    yield* itemPages(read, version.id);
+    if (version.state === 'served') yield [publishedChange(version)];
+  }
+}
+
+export function keyChange(key: KeyRow): NewBody {
+  return {
+    type: 'dataset.key',
+    namespace: PUBLIC_NAMESPACE,
+    kid: key.kid,
+    publicKey: key.public_key,
+    since: key.since,
+    end: key.until,
+  };
+}
+
+export function publishedChange({ id, manifest }: Pick<VersionRow, 'id' | 'manifest'>): NewBody {
+  return {
+    type: 'dataset.published',
+    namespace: PUBLIC_NAMESPACE,
+    versionId: id,
+    manifest: JSON.parse(manifest) as SignedManifest,
+  };
+}
+
+export function withdrawnChange(versionId: string): NewBody {
+  return { type: 'dataset.withdrawn', namespace: PUBLIC_NAMESPACE, versionId };
+}
+
+async function* itemPages(read: Db, versionId: string): AsyncIterable<readonly ChangeBody[]> {
+  for (let after = -1; ; ) {
+    const parts = await partsAfter(read, versionId, 'items', after, PARTS_A_PAGE);
+    const last = parts.at(-1);
+    if (last === undefined) return;
+    yield parts.map(({ data }) => {
+      const {
+        seq: _seq,
+        at: _at,
+        owner: _owner,
+        cause: _cause,
+        ...body
+      } = itemsChange(emptyRow(versionId), versionId, data);
+      return body;
+    });
+    after = last.part;
+  }
+}
+
+/** Retires versions, served ones and ones that are being imported. Call it last in a unit. @returns those that it retired */
+export async function retireVersions(
+  tx: Tx,
+  versions: readonly VersionRow[],
+  now: number,
+): Promise<VersionRow[]> {
+  const retired: VersionRow[] = [];
+  for (const version of versions) if (await markRetired(tx, version.id, now)) retired.push(version);
+  if (retired.length === 0) return retired;
+  const changes = retired.map(({ id }) => ({
+    owner: null,
+    cause: 'direct' as const,
+    ...withdrawnChange(id),
+  }));
+  await appendChanges(tx, changes, now);
+  return retired;
+}
+
+/** Gives up imports that nobody has gone on with since before this time. */
+export async function retireAbandoned(tx: Tx, before: number, now: number): Promise<void> {
+  await retireVersions(tx, await abandonedVersions(tx, before), now);
+}

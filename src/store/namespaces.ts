@@ -1,0 +1,211 @@
+import { firstOwner } from './accounts.ts';
+import { markWork } from './engine/signals.ts';
+import { insertText, listStatement, statement } from './engine/statement.ts';
+import type { Db, Tx } from './store.ts';
+
+export interface NamespaceRow {
+  id: string;
+  name: string;
+  customer_id: string;
+  public_read: number;
+  suspended: number;
+  /** 1: it is being deleted. Its name is still taken; nothing else but the deletion sees it. */
+  closing: number;
+  /** Seconds that caches may keep an answer while the namespace is open. */
+  max_ttl: number;
+  records_count: number;
+  created_at: number;
+  updated_at: number;
+}
+
+// Only the functions at the end of this file find a namespace that is closing.
+
+const COLUMNS =
+  'id, name, customer_id, public_read, suspended, max_ttl, records_count, closing, created_at, updated_at';
+
+const INSERT = statement<NamespaceRow>(insertText('namespaces', COLUMNS, 'on conflict (name) do nothing'));
+
+/** @returns false when the name is taken */
+export async function insertNamespace(tx: Tx, namespace: NamespaceRow): Promise<boolean> {
+  return (await INSERT.run(tx, namespace)) > 0;
+}
+
+const FIND = statement<{ id: string; customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where id = :id and customer_id = :customerId and closing = 0`,
+);
+
+export async function findNamespace(db: Db, id: string, customerId: string): Promise<NamespaceRow | null> {
+  return FIND.first(db, { id, customerId });
+}
+
+const LIST = statement<{ customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where customer_id = :customerId and closing = 0 order by name`,
+);
+
+/** A customer's namespaces, by name, in the order of its bytes. */
+export async function listNamespaces(db: Db, customerId: string): Promise<NamespaceRow[]> {
+  return LIST.all(db, { customerId });
+}
+
+const FIND_BY_NAME = listStatement<{ ids: readonly string[]; customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where name in (:ids) and customer_id = :customerId and closing = 0`,
+  'text',
+);
+
+/** Those of `names` that the customer owns. */
+export async function findNamespacesByName(
+  db: Db,
+  names: readonly string[],
+  customerId: string,
+): Promise<Map<string, NamespaceRow>> {
+  if (names.length === 0) return new Map();
+  const rows = await FIND_BY_NAME.all(db, { ids: names, customerId });
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+const COUNT = statement<{ customerId: string }, { count: number }>(
+  'select count(*) as count from namespaces where customer_id = :customerId and closing = 0',
+);
+
+export async function countNamespaces(db: Db, customerId: string): Promise<number> {
+  return (await COUNT.first(db, { customerId }))?.count ?? 0;
+}
+
+/** What a write to a namespace needs to know of it. */
+type CountedNamespace = Pick<NamespaceRow, 'id' | 'suspended'>;
+
+const ADD_RECORDS = statement<{ name: string; customerId: string; delta: number }, CountedNamespace>(
+  `update namespaces set records_count = records_count + :delta
+  where name = :name and customer_id = :customerId and closing = 0 returning id, suspended`,
+);
+
+/**
+ * Adds to the record count of the customer's namespace and holds its row until the unit ends: it cannot be deleted meanwhile.
+ * @returns null when the customer has no such namespace
+ */
+export async function addToNamespaceCount(
+  tx: Tx,
+  name: string,
+  customerId: string,
+  delta: number,
+): Promise<CountedNamespace | null> {
+  const rows = await ADD_RECORDS.all(tx, { name, customerId, delta });
+  return rows[0] ?? null;
+}
+
+const LOCK = statement<{ id: string; customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where id = :id and customer_id = :customerId and closing = 0`,
+  { lock: 'for update' },
+);
+
+/** Reads a namespace and holds its row until the unit ends. */
+export function lockNamespace(tx: Tx, id: string, customerId: string): Promise<NamespaceRow | null> {
+  return LOCK.first(tx, { id, customerId });
+}
+
+const HOLD_OPEN = statement<{ name: string; customerId: string }, { id: string }>(
+  'select id from namespaces where name = :name and customer_id = :customerId and closing = 0',
+  { lock: 'for share' },
+);
+
+/**
+ * Holds the customer's namespace until the unit ends: it cannot be closed meanwhile. Other units may hold it so too.
+ * @returns false when the customer has no such namespace
+ */
+export async function holdOpen(tx: Tx, name: string, customerId: string): Promise<boolean> {
+  const rows = await HOLD_OPEN.all(tx, { name, customerId });
+  return rows.length > 0;
+}
+
+/** The flags that only the operator sets. */
+export type NamespaceFlags = Partial<Pick<NamespaceRow, 'public_read' | 'suspended'>>;
+
+/** As of the time `:now`, and later than before. */
+const UPDATED = 'updated_at = case when updated_at >= :now then updated_at + 1 else :now end';
+
+const SET_FLAGS = statement<
+  { name: string; publicRead: number | null; suspended: number | null; now: number },
+  NamespaceRow
+>(
+  `update namespaces set public_read = coalesce(:publicRead, public_read),
+    suspended = coalesce(:suspended, suspended), ${UPDATED}
+  where name = :name and closing = 0 returning ${COLUMNS}`,
+);
+
+/** @returns the namespace after the change, or null when there is none of this name */
+export function setNamespaceFlags(
+  tx: Tx,
+  name: string,
+  flags: NamespaceFlags,
+  now: number,
+): Promise<NamespaceRow | null> {
+  const { public_read: publicRead = null, suspended = null } = flags;
+  return SET_FLAGS.first(tx, { name, publicRead, suspended, now });
+}
+
+const SET_MAX_TTL = statement<{ id: string; maxTtl: number; now: number }, NamespaceRow>(
+  `update namespaces set max_ttl = :maxTtl, ${UPDATED} where id = :id returning ${COLUMNS}`,
+);
+
+/** Of a namespace that the unit has locked. @param maxTtl seconds */
+export async function setMaxTtl(tx: Tx, id: string, maxTtl: number, now: number): Promise<NamespaceRow> {
+  const row = await SET_MAX_TTL.first(tx, { id, maxTtl, now });
+  if (row === null) throw new Error('a locked namespace is gone');
+  return row;
+}
+
+const LIST_ALL = statement<object, NamespaceRow & { email: string }>(
+  `select ${COLUMNS}, ${firstOwner('namespaces.customer_id')} as email from namespaces where closing = 0 order by name`,
+);
+
+/** Every namespace with the mail address of its customer's first owner, by name in the order of its bytes. */
+export function listNamespacesWithOwners(db: Db): Promise<(NamespaceRow & { email: string })[]> {
+  return LIST_ALL.all(db, {});
+}
+
+const CLOSE = statement<{ id: string; now: number }>(
+  'update namespaces set closing = 1, updated_at = :now where id = :id',
+);
+
+/** Closes a namespace that the unit has locked, and wakes the loop that deletes its rows. */
+export async function closeNamespace(tx: Tx, id: string, now: number): Promise<void> {
+  await CLOSE.run(tx, { id, now });
+  markWork(tx, 'deletions');
+}
+
+const CLOSING = statement<{ limit: number }, { id: string }>(
+  'select id from namespaces where closing = 1 order by id limit :limit',
+);
+
+/** Ids of namespaces that are closed and not yet deleted. */
+export async function closingNamespaces(db: Db, limit: number): Promise<string[]> {
+  const rows = await CLOSING.all(db, { limit });
+  return rows.map(({ id }) => id);
+}
+
+const LOCK_CLOSING = statement<{ id: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where id = :id and closing = 1`,
+  { lock: 'for update' },
+);
+
+/** Reads a closed namespace and holds its row until the unit ends. */
+export function lockClosing(tx: Tx, id: string): Promise<NamespaceRow | null> {
+  return LOCK_CLOSING.first(tx, { id });
+}
+
+const DELETE = statement<{ id: string }>('delete from namespaces where id = :id');
+
+export async function deleteNamespaceRow(tx: Tx, id: string): Promise<void> {
+  await DELETE.run(tx, { id });
+}
+
+const LOCK_NEXT_OPEN = statement<{ customerId: string }, NamespaceRow>(
+  `select ${COLUMNS} from namespaces where customer_id = :customerId and closing = 0
+  order by created_at, id limit 1`,
+  { lock: 'for update' },
+);
+
+/** A namespace of a closed customer that is not closed yet, held until the unit ends. */
+export function lockNextOpenNamespace(tx: Tx, customerId: string): Promise<NamespaceRow | null> {
+  return LOCK_NEXT_OPEN.first(tx, { customerId });
+}

@@ -1,0 +1,117 @@
+import { insertText, listStatement, statement } from './engine/statement.ts';
+import type { Db, Tx } from './store.ts';
+
+export interface QueryTokenRow {
+  id: string;
+  namespace_id: string;
+  name: string;
+  /** Lower-case hex SHA-256, unique. */
+  digest: string;
+  expires_at: number;
+  revoked_at: number | null;
+  created_at: number;
+  /** The user whose session minted it; null: an API key or the operator. */
+  created_by: string | null;
+}
+
+const INSERT = statement<QueryTokenRow>(
+  insertText(
+    'query_tokens',
+    'id, namespace_id, name, digest, expires_at, revoked_at, created_at, created_by',
+  ),
+);
+
+export async function insertQueryToken(tx: Tx, token: QueryTokenRow): Promise<void> {
+  await INSERT.run(tx, token);
+}
+
+const LIST = statement<{ namespaceId: string }, QueryTokenRow>(
+  'select * from query_tokens where namespace_id = :namespaceId order by created_at, id',
+);
+
+/** A namespace's tokens, oldest first, ended ones included. */
+export function listQueryTokens(db: Db, namespaceId: string): Promise<QueryTokenRow[]> {
+  return LIST.all(db, { namespaceId });
+}
+
+const LIST_LIVE = statement<{ namespaceId: string; now: number }, QueryTokenRow>(
+  `select * from query_tokens
+  where namespace_id = :namespaceId and revoked_at is null and expires_at > :now`,
+);
+
+/** Tokens that still open the namespace at `now`. */
+export function liveQueryTokens(db: Db, namespaceId: string, now: number): Promise<QueryTokenRow[]> {
+  return LIST_LIVE.all(db, { namespaceId, now });
+}
+
+type Digest = Pick<QueryTokenRow, 'digest'>;
+
+const REVOKE = statement<{ id: string; namespaceId: string; now: number }, Digest>(
+  `update query_tokens set revoked_at = :now
+  where id = :id and namespace_id = :namespaceId and revoked_at is null returning digest`,
+);
+const FIND = statement<{ id: string; namespaceId: string }, Digest>(
+  'select digest from query_tokens where id = :id and namespace_id = :namespaceId',
+);
+
+/** @returns the token, and whether it was this call that revoked it; null when the namespace has no such token */
+export async function revokeQueryToken(
+  tx: Tx,
+  id: string,
+  namespaceId: string,
+  now: number,
+): Promise<{ readonly digest: string; readonly changed: boolean } | null> {
+  const revoked = await REVOKE.first(tx, { id, namespaceId, now });
+  if (revoked !== null) return { digest: revoked.digest, changed: true };
+  const known = await FIND.first(tx, { id, namespaceId });
+  return known === null ? null : { digest: known.digest, changed: false };
+}
+
+const LIVE_OF = statement<
+  { customerId: string; userId: string; now: number; limit: number },
+  { id: string; digest: string; namespace: string }
+>(
+  `select query_tokens.id, query_tokens.digest, namespaces.name as namespace
+  from query_tokens join namespaces on namespaces.id = query_tokens.namespace_id
+  where query_tokens.created_by = :userId and namespaces.customer_id = :customerId and namespaces.closing = 0
+    and query_tokens.revoked_at is null and query_tokens.expires_at > :now limit :limit`,
+);
+const REVOKE_ALL = listStatement<{ ids: readonly string[]; now: number }>(
+  'update query_tokens set revoked_at = :now where id in (:ids)',
+  'text',
+);
+
+/**
+ * Revokes up to `limit` live tokens that a user made in the customer's namespaces.
+ * @returns what the log tells of each
+ */
+export async function revokeTokensOf(
+  tx: Tx,
+  customerId: string,
+  userId: string,
+  now: number,
+  limit: number,
+): Promise<{ readonly namespace: string; readonly digest: string }[]> {
+  const live = await LIVE_OF.all(tx, { customerId, userId, now, limit });
+  if (live.length > 0) await REVOKE_ALL.run(tx, { ids: live.map(({ id }) => id), now });
+  return live.map(({ namespace, digest }) => ({ namespace, digest }));
+}
+
+const FORGET = statement<{ namespaceId: string; before: number }>(
+  'delete from query_tokens where namespace_id = :namespaceId and (revoked_at < :before or expires_at < :before)',
+);
+
+/** Forgets a namespace's tokens that ended, by revocation or expiry, before `before`. */
+export async function forgetEndedTokens(tx: Tx, namespaceId: string, before: number): Promise<void> {
+  await FORGET.run(tx, { namespaceId, before });
+}
+
+const DELETE_SOME = statement<{ namespaceId: string; limit: number }>(
+  `delete from query_tokens where id in (
+    select id from query_tokens where namespace_id = :namespaceId limit :limit)`,
+);
+
+/** Deletes up to `limit` tokens of a namespace. @returns how many there were */
+export function deleteSomeTokens(tx: Tx, namespaceId: string, limit: number): Promise<number> {
+  return DELETE_SOME.run(tx, { namespaceId, limit });
+}
