@@ -8,7 +8,6 @@ import type {
 } from '../../../src/store/accounts.ts';
 import type { ApiKeyRow } from '../../../src/store/api-keys.ts';
 import type { DatasetPartsTable, KeyRow, VersionRow } from '../../../src/store/datasets.ts';
-import { statement } from '../../../src/store/engine/statement.ts';
 import type { IdempotencyKeysTable } from '../../../src/store/idempotency-keys.ts';
 import type { ChangeLogTable, FeedHeadTable } from '../../../src/store/log/change-log.ts';
 import type { NamespaceRow } from '../../../src/store/namespaces.ts';
@@ -82,9 +81,15 @@ interface Selection<T extends Table, C extends keyof Tables[T]> {
   readonly order?: string;
 }
 
-/** Runs SQL text of any kind. @returns its rows */
-export function query<R = never>(db: Db, text: string, parameters: object = {}): Promise<R[]> {
-  return statement<object, R>(text).all(db, parameters);
+/** Runs SQL text of any kind, which is no statement of the store's. @returns its rows */
+export async function query<R = never>(db: Db, text: string, parameters: object = {}): Promise<R[]> {
+  const names: string[] = [];
+  const sql = text.replace(/:([a-z_]+)/gi, (_, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `${db.engine === 'postgres' ? '$' : '?'}${names.indexOf(name) + 1}`;
+  });
+  const values = names.map((name) => (parameters as Readonly<Record<string, unknown>>)[name]);
+  return (await db.execute<R>(sql, values)).rows;
 }
 
 export function findRows<T extends Table, C extends keyof Tables[T] = keyof Tables[T]>(
@@ -128,8 +133,8 @@ export async function insertRows<T extends Table>(
   const list = [given].flat() as Partial<Tables[T]>[];
   const names = Object.keys(list[0] ?? {});
   const values = names.map((name) => `:${name}`);
-  const insert = statement(`insert into ${table} (${names.join(', ')}) values (${values.join(', ')})`);
-  for (const row of list) await insert.run(tx, row);
+  const text = `insert into ${table} (${names.join(', ')}) values (${values.join(', ')})`;
+  for (const row of list) await query(tx, text, row);
 }
 
 export async function updateRows<T extends Table>(
