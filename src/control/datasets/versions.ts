@@ -2,10 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { compareVersions } from '../../protocol/datasets/query.ts';
-import { inflatePart, partsAfter } from '../../store/datasets.ts';
 import { retireVersions } from '../../store/dataset-changes.ts';
 import type { VersionState } from '../../store/datasets.ts';
-import { listVersions, type VersionRow } from '../../store/datasets.ts';
+import { inflatePart, listVersions, partsAfter, type VersionRow } from '../../store/datasets.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { DatasetFault } from './items.ts';
 

@@ -11,11 +11,13 @@ import {
   deleteEndedInvitations,
   deleteInvitation,
   findInvitation,
+  findUserEmail,
   type InvitationRow,
+  insertMember,
   listInvitations,
+  listMembers,
   putInvitation,
 } from '../../store/organizations.ts';
-import { findUserEmail, insertMember, listMembers } from '../../store/organizations.ts';
 import { normalizeEmail } from '../accounts/rules.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit } from '../deps.ts';
 import {

@@ -13,15 +13,9 @@ import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { nameOf, parsedOf, type Reader, required, shape } from '../../protocol/input/shape.ts';
-import { markWork } from '../../store/engine/signals.ts';
 import type { MemberRole } from '../../store/accounts.ts';
-import type { Db, Tx } from '../../store/store.ts';
-import {
-  closeCustomer,
-  hasSuspendedNamespace,
-  lockCustomer,
-  updateTier,
-} from '../../store/accounts.ts';
+import { closeCustomer, hasSuspendedNamespace, lockCustomer, updateTier } from '../../store/accounts.ts';
+import { markWork } from '../../store/engine/signals.ts';
 import {
   allOrganizations,
   countOtherOwners,
@@ -37,6 +31,7 @@ import {
   setMemberRole,
   setSessionCustomer,
 } from '../../store/organizations.ts';
+import type { Db, Tx } from '../../store/store.ts';
 import { closeWebhooks, pauseWebhooksAbove } from '../../store/webhooks/webhooks.ts';
 import { endWhatUserMade, holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';

@@ -10,7 +10,7 @@ import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { resourceSchema, type Schema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
 import { BOOLEAN, nameOf, optional, type Reader, required, shape } from '../../protocol/input/shape.ts';
-import type { Tx } from '../../store/store.ts';
+import { findUserWithCounts } from '../../store/accounts.ts';
 import {
   countPasskeys,
   deletePasskey,
@@ -20,7 +20,7 @@ import {
   type PasskeyRow,
   usePasskey,
 } from '../../store/passkeys.ts';
-import { findUserWithCounts } from '../../store/accounts.ts';
+import type { Tx } from '../../store/store.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
 import { CHALLENGE_LIFE, type CheckedChallenge, useChallenge } from './challenges.ts';
