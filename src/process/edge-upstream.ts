@@ -4,7 +4,7 @@ import type { ViewSource } from '../feed/ports/change-source.ts';
 import type { NodeKeys } from '../feed/ports/node-keys.ts';
 import type { QueryLogSink } from '../feed/ports/query-log.ts';
 import type { UsageSink } from '../feed/ports/usage-sink.ts';
-import type { ProviderClient } from '../services/providers/client/provider-client.ts';
+import type { ProviderClient } from '../services/providers/client.ts';
 
 export interface EdgeUpstream {
   /** Null without synchronisation (UQRP_SYNC=off): the view stays empty. */

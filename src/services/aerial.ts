@@ -1,5 +1,4 @@
-import { constant, malformed } from './answers.ts';
-import { rounded } from './flat.ts';
+import { constant, malformed, rounded } from './answers.ts';
 import {
   isLocationFault,
   locationFault,
@@ -9,8 +8,7 @@ import {
   parseLocation,
   placeText,
 } from './places/place.ts';
-import { type FieldSchema, serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 function distance(description: string, example: number): FieldSchema {
   return { type: 'number', description, example, minimum: 0 };

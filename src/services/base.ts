@@ -1,6 +1,5 @@
 import { constant, malformed } from './answers.ts';
-import { type FieldSchema, serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const BASE_MIN = 2;
 const BASE_MAX = 36;

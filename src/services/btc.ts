@@ -1,6 +1,5 @@
 import { answered, malformed, notEnabled } from './answers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 export const BTC_ABOUT: ServiceDescription = {
   schema: serviceSchema({

@@ -1,8 +1,7 @@
 import { formatAddress, parseAddress } from '../base/network/address.ts';
 import { constant, malformed } from './answers.ts';
-import { parseIpLabel } from './ip-label.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { parseIpLabel } from './geoip.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 export const CIDR_ABOUT: ServiceDescription = {
   schema: serviceSchema({

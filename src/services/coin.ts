@@ -1,6 +1,5 @@
 import { draw, malformed, momentary, parseInteger } from './answers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const SIDES = ['heads', 'tails'] as const;
 const FLIPS_MAX = 100;

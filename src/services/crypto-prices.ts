@@ -1,13 +1,18 @@
-import { PERCENT_PLACES, rounded } from './flat.ts';
-import { call, join } from './providers/sources/call.ts';
-import { at, difference, jsonOf, positive, within } from './providers/sources/parse.ts';
+import { PERCENT_PLACES, rounded } from './answers.ts';
 import {
+  at,
+  call,
+  difference,
   type Fetched,
+  join,
+  jsonOf,
+  positive,
   type Source,
   type SourceContext,
   UNUSABLE,
   unusable,
-} from './providers/sources/source.ts';
+  within,
+} from './providers/source.ts';
 
 /** Prices in units of the quote currency. */
 export interface Market {

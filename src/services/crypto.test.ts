@@ -5,7 +5,7 @@ import { fakeProviders, freshReading } from '../../test/support/services/provide
 import { fixture, openRig, sends } from '../../test/support/services/providers/rig.ts';
 import { makeCrypto } from './crypto.ts';
 import { parseCoinbase, parseKraken } from './crypto-prices.ts';
-import { jsonOf } from './providers/sources/parse.ts';
+import { jsonOf } from './providers/source.ts';
 
 const UNKNOWN_PAIR = '{"error":["EQuery:Unknown asset pair"]}';
 

@@ -1,12 +1,10 @@
-import { malformed, notEnabled, notFound } from './answers.ts';
+import { flatEnvelope, malformed, notEnabled, notFound } from './answers.ts';
 import { coinKey, parseCoin } from './crypto-prices.ts';
-import { flatEnvelope } from './flat.ts';
 import { after, outcomeOf } from './providers/outcome.ts';
-import type { Providers } from './providers/worker/worker-providers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import type { Providers } from './providers/worker.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
-export const CRYPTO_ABOUT: ServiceDescription = {
+const CRYPTO_ABOUT: ServiceDescription = {
   schema: serviceSchema({
     resource: 'crypto',
     title: 'Cryptocurrency price',

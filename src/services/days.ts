@@ -1,7 +1,6 @@
 import { parseTime } from '../base/text/time.ts';
 import type { Outcome } from '../protocol/query/outcome.ts';
-import { answered } from './answers.ts';
-import type { FlatFields } from './flat.ts';
+import { answered, type FlatFields } from './answers.ts';
 
 export const DAY_MS = 86_400_000;
 export const WEEKDAYS = [

@@ -1,6 +1,5 @@
 import { draw, malformed, momentary } from './answers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const DICE_MAX = 100;
 const SIDES_MAX = 1000;

@@ -1,9 +1,7 @@
 import { parseTime } from '../base/text/time.ts';
-import { answered, malformed, momentary } from './answers.ts';
+import { answered, type FlatFields, malformed, momentary } from './answers.ts';
 import { DAY_MS, parseDate, WEEKDAYS, weekday } from './days.ts';
-import type { FlatFields } from './flat.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 export const EPOCH_ABOUT: ServiceDescription = {
   schema: serviceSchema({

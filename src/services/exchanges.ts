@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { replaceFileSync } from '../base/files/replace-file.ts';
 import { every } from '../base/lifecycle/every.ts';
-import { at, dateOf, jsonOf } from './providers/sources/parse.ts';
+import { at, dateOf, jsonOf } from './providers/source.ts';
 
 /** ISO 10383 codes of the supported exchanges. */
 export const MICS = ['XNAS', 'XNYS', 'XASE', 'ARCX', 'BATS', 'IEXG'] as const;

@@ -5,14 +5,17 @@ import { codeOf } from '../../test/support/services/check-service.ts';
 import { parseEnvelope } from '../protocol/query/envelope.ts';
 import {
   constant,
+  decimal,
+  flatEnvelope,
   malformed,
   malformedWithEnvelope,
   notEnabled,
   notFound,
   rateLimited,
+  rounded,
   timedOut,
+  unescaped,
 } from './answers.ts';
-import { decimal, flatEnvelope, rounded, unescaped } from './flat.ts';
 
 test('flat fields in order; undefined is left out', () => {
   assert.equal(

@@ -1,4 +1,4 @@
-import { type FlatFields, type FlatValue, flatEnvelope, rounded } from './flat.ts';
+import { type FlatFields, type FlatValue, flatEnvelope, rounded } from './answers.ts';
 import {
   isLocationFault,
   locationFault,
@@ -8,9 +8,8 @@ import {
   placeText,
 } from './places/place.ts';
 import { after, outcomeOf } from './providers/outcome.ts';
-import type { Providers } from './providers/worker/worker-providers.ts';
-import { type FieldSchema, serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import type { Providers } from './providers/worker.ts';
+import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 import { LOCATION_PLACEHOLDER, METEO_CREDITS, METEO_ERRORS } from './weather.ts';
 import { cellKey, DAYS, fahrenheit, type Meteo } from './weather-sources.ts';
 

@@ -1,6 +1,15 @@
-import { call, join } from './providers/sources/call.ts';
-import { at, dateOf, jsonOf, positive } from './providers/sources/parse.ts';
-import { type Fetched, type Source, type SourceContext, unusable } from './providers/sources/source.ts';
+import {
+  at,
+  call,
+  dateOf,
+  type Fetched,
+  join,
+  jsonOf,
+  positive,
+  type Source,
+  type SourceContext,
+  unusable,
+} from './providers/source.ts';
 
 export interface Rate {
   /** Units of the quote for one unit of the base. */

@@ -5,7 +5,7 @@ import { fakeProviders, freshReading } from '../../test/support/services/provide
 import { fixture, openRig, sends } from '../../test/support/services/providers/rig.ts';
 import { makeForex } from './forex.ts';
 import { crossRate, parseEcb, parseFrankfurter } from './forex-rates.ts';
-import { jsonOf } from './providers/sources/parse.ts';
+import { jsonOf } from './providers/source.ts';
 
 describe('forex', () => {
   const providers = fakeProviders('forex', freshReading({ rate: 0.8739, asof: '2025-12-31' }, NOW));

@@ -1,10 +1,8 @@
-import { malformed, notEnabled, notFound } from './answers.ts';
-import { flatEnvelope } from './flat.ts';
+import { flatEnvelope, malformed, notEnabled, notFound } from './answers.ts';
 import { pairKey, parsePair } from './forex-rates.ts';
 import { after, outcomeOf } from './providers/outcome.ts';
-import type { Providers } from './providers/worker/worker-providers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import type { Providers } from './providers/worker.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const FOREX_ABOUT: ServiceDescription = {
   schema: serviceSchema({

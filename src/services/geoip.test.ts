@@ -10,7 +10,7 @@ import {
   codeOf,
   NOW,
 } from '../../test/support/services/check-service.ts';
-import { GEOIP_ABOUT, makeGeoip } from './geoip.ts';
+import { GEOIP_ABOUT, makeGeoip, parseIpLabel } from './geoip.ts';
 import {
   type AddressDatabase,
   type AddressFacts,
@@ -24,7 +24,6 @@ import {
   openLoaded,
   updateDatabase,
 } from './geoip-files.ts';
-import { parseIpLabel } from './ip-label.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'uqrp-geoip-'));
 after(() => rmSync(dir, { recursive: true, force: true }));

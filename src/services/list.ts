@@ -14,8 +14,7 @@ import type { AddressSource } from './geoip-files.ts';
 import { makeMoon } from './moon.ts';
 import { makePi } from './pi.ts';
 import type { Places } from './places/place.ts';
-import { remembered } from './providers/remember.ts';
-import type { Providers } from './providers/worker/worker-providers.ts';
+import type { Providers } from './providers/worker.ts';
 import { makeRandom } from './random.ts';
 import type { Service } from './service.ts';
 import { makeStock } from './stock.ts';
@@ -40,11 +39,11 @@ export interface ServiceContext {
 export function makeServices(context: ServiceContext): readonly Service[] {
   const { places, geoip, providers, exchanges, btc } = context;
   return [
-    remembered(makeWeather(places, providers)),
-    remembered(makeForecast(places, providers)),
-    remembered(makeStock(providers, exchanges)),
-    remembered(makeForex(providers)),
-    remembered(makeCrypto(providers)),
+    makeWeather(places, providers),
+    makeForecast(places, providers),
+    makeStock(providers, exchanges),
+    makeForex(providers),
+    makeCrypto(providers),
     makeGeoip(geoip),
     makeUnits(),
     makeSun(places),

@@ -1,9 +1,7 @@
 import { Body, Illumination, MakeTime, MoonPhase, SearchMoonPhase } from 'astronomy-engine';
-import { malformed } from './answers.ts';
+import { malformed, rounded } from './answers.ts';
 import { answeredForDay, DAY_MS, dateText, dayOf, parseDate } from './days.ts';
-import { rounded } from './flat.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 /** In order from new moon. Even indexes are instants, odd ones the time between. */
 export const PHASES = [

@@ -1,6 +1,5 @@
 import { constant, malformed, parseInteger } from './answers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const DIGITS_MAX = 1000;
 /** Digits that are computed beyond the last one, and lost by rounding. */

@@ -1,6 +1,5 @@
 import { draw, malformed, momentary, parseInteger } from './answers.ts';
-import { type FieldSchema, serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 /** Digits of a bound: two bounds of twelve lie less than 2^48 apart, which is what `draw` takes. */
 const DIGITS_MAX = 12;

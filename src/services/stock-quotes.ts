@@ -1,13 +1,19 @@
-import { call, join } from './providers/sources/call.ts';
-import type { KeyedEndpoint } from './providers/sources/endpoints.ts';
-import { at, jsonOf, numberOf, positive, secondsOf, within } from './providers/sources/parse.ts';
+import type { KeyedEndpoint } from './providers/source.ts';
 import {
+  at,
+  call,
   type Fetched,
+  join,
+  jsonOf,
+  numberOf,
+  positive,
   type Source,
   type SourceContext,
+  secondsOf,
   UNUSABLE,
   unusable,
-} from './providers/sources/source.ts';
+  within,
+} from './providers/source.ts';
 
 /** In US dollars. */
 export interface Quote {

@@ -4,7 +4,7 @@ import { answerFields, askName, codeOf, NOW } from '../../test/support/services/
 import { fakeProviders, freshReading } from '../../test/support/services/providers/fake-providers.ts';
 import { fixture, openRig, sends } from '../../test/support/services/providers/rig.ts';
 import { type ExchangeMap, isCurrent, MICS, type Mic } from './exchanges.ts';
-import { jsonOf } from './providers/sources/parse.ts';
+import { jsonOf } from './providers/source.ts';
 import { makeStock } from './stock.ts';
 import { parseFinnhub, parseTwelveData, type Quote } from './stock-quotes.ts';
 

@@ -1,11 +1,16 @@
 import { raiseCase } from '../protocol/names/labels.ts';
-import { malformed, malformedWithEnvelope } from './answers.ts';
+import {
+  type FlatFields,
+  flatEnvelope,
+  malformed,
+  malformedWithEnvelope,
+  PERCENT_PLACES,
+  rounded,
+} from './answers.ts';
 import { type ExchangeMap, isCurrent, isMic, MICS, type Mic } from './exchanges.ts';
-import { type FlatFields, flatEnvelope, PERCENT_PLACES, rounded } from './flat.ts';
 import { after, outcomeOf } from './providers/outcome.ts';
-import type { Providers } from './providers/worker/worker-providers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import type { Providers } from './providers/worker.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 import type { Quote } from './stock-quotes.ts';
 
 interface StockLabel {

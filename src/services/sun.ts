@@ -19,8 +19,7 @@ import {
   parseLocation,
   placeText,
 } from './places/place.ts';
-import { type FieldSchema, serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const INSTANT = '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$';
 

@@ -10,8 +10,7 @@ import {
   placeText,
 } from './places/place.ts';
 import { fold } from './places/table.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 /** Names of the IANA database that the engine does not list, because it lists another name of the same zone. */
 const OTHER_NAMES = `

@@ -1,7 +1,5 @@
-import { constant, malformed } from './answers.ts';
-import { decimal } from './flat.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { constant, decimal, malformed } from './answers.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 /** `digits` / 10^`places`, with its sign: a number as it was written, exactly. */
 interface Decimal {

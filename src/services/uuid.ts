@@ -1,7 +1,6 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 import { malformed, momentary } from './answers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const UUID_ABOUT: ServiceDescription = {
   schema: serviceSchema({

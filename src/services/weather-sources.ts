@@ -1,8 +1,17 @@
-import { rounded } from './flat.ts';
+import { rounded } from './answers.ts';
 import type { Place } from './places/place.ts';
-import { call, join, timeOf } from './providers/sources/call.ts';
-import { at, dateOf, jsonOf, within } from './providers/sources/parse.ts';
-import { type Source, type SourceContext, unusable } from './providers/sources/source.ts';
+import {
+  at,
+  call,
+  dateOf,
+  join,
+  jsonOf,
+  type Source,
+  type SourceContext,
+  timeOf,
+  unusable,
+  within,
+} from './providers/source.ts';
 
 /** One day, in the time zone of the place. */
 interface Day {

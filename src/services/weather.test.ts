@@ -5,7 +5,7 @@ import { fakeProviders, freshReading } from '../../test/support/services/provide
 import { fixture, openRig, sends } from '../../test/support/services/providers/rig.ts';
 import { conditionOf, makeForecast } from './forecast.ts';
 import type { Place, Places } from './places/place.ts';
-import { jsonOf } from './providers/sources/parse.ts';
+import { jsonOf } from './providers/source.ts';
 import { makeWeather } from './weather.ts';
 import {
   cellKey,

@@ -1,9 +1,8 @@
-import { flatEnvelope, rounded } from './flat.ts';
+import { flatEnvelope, rounded } from './answers.ts';
 import { isLocationFault, locationFault, type Places, parseLocation } from './places/place.ts';
 import { after, outcomeOf } from './providers/outcome.ts';
-import type { Providers } from './providers/worker/worker-providers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription, ServiceError } from './service.ts';
+import type { Providers } from './providers/worker.ts';
+import { type Service, type ServiceDescription, type ServiceError, serviceSchema } from './service.ts';
 import { cellKey, fahrenheit } from './weather-sources.ts';
 
 export const METEO_CREDITS: readonly string[] = [

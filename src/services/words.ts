@@ -1,6 +1,5 @@
 import { constant, malformed } from './answers.ts';
-import { serviceSchema } from './schema.ts';
-import type { Service, ServiceDescription } from './service.ts';
+import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const BELOW_TWENTY = [
   ...['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'],

@@ -8,7 +8,7 @@ import {
   type EnvelopeErrorCode,
   errorEnvelope,
 } from '../../../src/protocol/query/envelope.ts';
-import { flatEnvelope } from '../../../src/services/flat.ts';
+import { flatEnvelope } from '../../../src/services/answers.ts';
 import { allServices } from '../../../test/support/services/all-services.ts';
 import { COMPUTED_FIELDS } from './computed-fields.ts';
 import { readEnvelope } from './envelope.ts';

@@ -1,6 +1,5 @@
 import { malformed } from '../../services/answers.ts';
-import { serviceSchema } from '../../services/schema.ts';
-import type { Service } from '../../services/service.ts';
+import { type Service, serviceSchema } from '../../services/service.ts';
 import { INFO_TTL } from './info.ts';
 
 /** The resource that lists the others. */

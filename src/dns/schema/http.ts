@@ -4,8 +4,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { foldCase, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts';
 import { isOperation, parseQueryName, type Query } from '../../protocol/names/query-name.ts';
 import { type EnvelopeErrorCode, envelopeStatus } from '../../protocol/query/envelope.ts';
-import type { ServiceSchema } from '../../services/schema.ts';
-import type { Placeholder, Service, ServiceError } from '../../services/service.ts';
+import type { Placeholder, Service, ServiceError, ServiceSchema } from '../../services/service.ts';
 import { selectService } from '../query/operations.ts';
 import { described } from './publish.ts';
 

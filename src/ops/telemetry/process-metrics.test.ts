@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SOURCES } from '../../services/providers/sources/source.ts';
+import { SOURCES } from '../../services/providers/source.ts';
 import { createMetrics } from './metrics.ts';
 import { PROVIDER_OUTCOMES, PROVIDERS } from './vocabulary.ts';
 

@@ -12,7 +12,7 @@ import { deriveKey, loadSecret, type Secret } from '../../ops/config/data-dir.ts
 import type { KeysNow } from '../../ops/telemetry/edge-metrics.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
 import type { Metrics } from '../../ops/telemetry/metrics.ts';
-import type { ProviderClient } from '../../services/providers/client/provider-client.ts';
+import type { ProviderClient } from '../../services/providers/client.ts';
 import { hasLocalStore } from '../../store/open.ts';
 import { startStoreProbe } from '../../store/probe.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';

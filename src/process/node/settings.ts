@@ -8,7 +8,7 @@ import type { HttpReply } from '../../dns/doh/request.ts';
 import type { DatasetSettings } from '../../dns/query/operations.ts';
 import type { PeriodSecret } from '../../feed/ports/node-keys.ts';
 import type { LoadedDatabase } from '../../services/geoip-files.ts';
-import type { FeedName } from '../../services/providers/sources/feeds.ts';
+import type { FeedName } from '../../services/providers/feeds.ts';
 import type { Ask } from './asks.ts';
 
 /** Ports in use; 0 in a request means any free one. */

@@ -27,7 +27,7 @@ import { watchExchangeMap } from '../../services/exchanges.ts';
 import { openLoaded } from '../../services/geoip-files.ts';
 import { makeServices } from '../../services/list.ts';
 import { openPlaces } from '../../services/places/table.ts';
-import { openWorkerProviders } from '../../services/providers/worker/worker-providers.ts';
+import { openWorkerProviders } from '../../services/providers/worker.ts';
 import type { DatasetView } from '../../view/datasets/view.ts';
 import { attachFreshness } from '../../view/freshness.ts';
 import { openLmdbReader } from '../../view/reader.ts';

@@ -1,8 +1,7 @@
 import { domainToUnicode } from 'node:url';
 import type { Outcome } from '../../protocol/query/outcome.ts';
-import { malformed, notFound } from '../answers.ts';
-import { decimal } from '../flat.ts';
-import { parseIpLabel } from '../ip-label.ts';
+import { decimal, malformed, notFound } from '../answers.ts';
+import { parseIpLabel } from '../geoip.ts';
 
 /** Credit in the `attribution` of every service that takes a location. */
 export const PLACES_CREDIT = 'places from GeoNames (https://www.geonames.org), CC BY 4.0';
@@ -29,7 +28,7 @@ export interface Places {
 }
 
 /** `missing` and `malformed` are FORMERR, `unknown` is E004. */
-export type LocationFault = 'missing' | 'malformed' | 'unknown';
+type LocationFault = 'missing' | 'malformed' | 'unknown';
 
 const COORDINATES = /^(-?[0-9]{1,3}(?:d[0-9]+)?)_(-?[0-9]{1,3}(?:d[0-9]+)?)$/;
 const ACE_LABEL = /^xn--[a-z0-9-]+$/i;

@@ -1,17 +1,17 @@
-import { join } from 'node:path';
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
+import { replaceFile } from '../../base/files/replace-file.ts';
 import { every } from '../../base/lifecycle/every.ts';
 import { makeResolve } from '../../outbound/connection.ts';
 import { createOutboundClient } from '../../outbound/outbound-client.ts';
 import { operatorOrigins } from '../../outbound/target.ts';
-import { makeProviderClient, type ProviderClient } from './client/provider-client.ts';
-import { readSnapshot, writeSnapshot } from './client/snapshot.ts';
-import { type AskControl, makeRemoteClient } from './remote/remote-client.ts';
-import type { Endpoints } from './sources/endpoints.ts';
-import { makeFeeds } from './sources/feeds.ts';
-import type { OnCall } from './sources/source.ts';
+import { makeProviderClient, type ProviderClient, type ProviderState } from './client.ts';
+import { makeFeeds } from './feeds.ts';
+import { type AskControl, makeRemoteClient } from './remote.ts';
+import { at, type Endpoints, jsonOf, type OnCall } from './source.ts';
 
-export interface ProvidersOptions {
+interface ProvidersOptions {
   readonly endpoints: Endpoints;
   /** Base URLs that may be private or without TLS, because the operator chose them. */
   readonly ownBases: readonly string[];
@@ -80,4 +80,50 @@ async function opened(client: ProviderClient, dataDir: string): Promise<OpenProv
       await save();
     },
   };
+}
+
+/** Changes with the form of values and entries: a file of another format is not read. */
+const FORMAT = 2;
+const MODE = 0o600;
+
+/** The state in the file; null when there is none, or it is damaged or of another format. */
+export async function readSnapshot(path: string): Promise<ProviderState | null> {
+  const text = await readFile(path, 'utf8').catch(() => null);
+  const data = text === null ? undefined : jsonOf(text);
+  if (at(data, 'format') !== FORMAT) return null;
+  const entries = at(data, 'entries');
+  const budgets = at(data, 'budgets');
+  if (!Array.isArray(entries) || !Array.isArray(budgets)) return null;
+  return {
+    entries: entries.filter((row) => isPair(row) && isEntry(row[1])) as ProviderState['entries'],
+    budgets: budgets.filter((row) => isPair(row) && isBudget(row[1])) as ProviderState['budgets'],
+  };
+}
+
+/** Replaces the file. @throws the error of the file system */
+export async function writeSnapshot(path: string, state: ProviderState): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFile(path, `${JSON.stringify({ format: FORMAT, ...state })}\n`, MODE);
+}
+
+function isPair(row: unknown): row is [string, unknown] {
+  return Array.isArray(row) && row.length === 2 && typeof row[0] === 'string';
+}
+
+function isEntry(value: unknown): boolean {
+  const validator = at(value, 'validator');
+  return (
+    Number.isFinite(at(value, 'at')) &&
+    Number.isFinite(at(value, 'freshUntil')) &&
+    Number.isFinite(at(value, 'time')) &&
+    Number.isFinite(at(value, 'notBefore')) &&
+    typeof at(value, 'source') === 'string' &&
+    (validator === null || typeof validator === 'string') &&
+    at(value, 'value') !== undefined
+  );
+}
+
+function isBudget(value: unknown): boolean {
+  const tokens = at(value, 'tokens');
+  return Number.isFinite(at(value, 'at')) && Array.isArray(tokens) && tokens.every(Number.isFinite);
 }

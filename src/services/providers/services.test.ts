@@ -18,8 +18,7 @@ import type { Place, Places } from '../places/place.ts';
 import type { Service } from '../service.ts';
 import { makeStock } from '../stock.ts';
 import { makeWeather } from '../weather.ts';
-import { remembered } from './remember.ts';
-import type { SourceName } from './sources/source.ts';
+import type { SourceName } from './source.ts';
 
 const LONDON: Place = { name: 'London', country: 'GB', lat: 51.50853, lon: -0.12574 };
 const PLACES: Places = { find: (name) => (name.toLowerCase() === 'london' ? LONDON : null) };
@@ -163,7 +162,7 @@ for (const row of ROWS) {
 
     it('has a TTL that falls with the age of the value, 5 seconds at least, then 30 and the mark of a stale answer', async () => {
       await withRig(async (rig) => {
-        const service = remembered(make(rig));
+        const service = make(rig);
         serveGood(row, rig);
         const fetchedAt = rig.now;
         const ask = async () => {

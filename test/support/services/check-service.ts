@@ -6,9 +6,8 @@ import { parseQueryName } from '../../../src/protocol/names/query-name.ts';
 import { ENVELOPE_ERRORS, parseEnvelope } from '../../../src/protocol/query/envelope.ts';
 import type { Outcome } from '../../../src/protocol/query/outcome.ts';
 import { decodeParam } from '../../../src/protocol/query/params.ts';
-import { unescaped } from '../../../src/services/flat.ts';
-import type { ServiceSchema } from '../../../src/services/schema.ts';
-import type { Service, ServiceDescription } from '../../../src/services/service.ts';
+import { unescaped } from '../../../src/services/answers.ts';
+import type { Service, ServiceDescription, ServiceSchema } from '../../../src/services/service.ts';
 
 /** The time at which examples are made: 2026-01-01T00:00:00Z. */
 export const NOW = Date.UTC(2026, 0, 1);

@@ -1,11 +1,6 @@
 import type { Market } from '../../../../src/services/crypto-prices.ts';
-import type { Feed, Feeds } from '../../../../src/services/providers/sources/feeds.ts';
-import type {
-  Fetched,
-  RateLimit,
-  Source,
-  SourceName,
-} from '../../../../src/services/providers/sources/source.ts';
+import type { Feed, Feeds } from '../../../../src/services/providers/feeds.ts';
+import type { Fetched, RateLimit, Source, SourceName } from '../../../../src/services/providers/source.ts';
 
 /** A source that a test answers for. */
 export class FakeSource implements Source<Market> {

@@ -1,6 +1,6 @@
-import type { Reading } from '../../../../src/services/providers/reading.ts';
-import type { FeedName, FeedValues } from '../../../../src/services/providers/sources/feeds.ts';
-import type { Providers } from '../../../../src/services/providers/worker/worker-providers.ts';
+import type { FeedName, FeedValues } from '../../../../src/services/providers/feeds.ts';
+import type { Reading } from '../../../../src/services/providers/outcome.ts';
+import type { Providers } from '../../../../src/services/providers/worker.ts';
 
 /** Providers that give one reading for everything, and record what they were asked. */
 export interface FakeProviders extends Providers {

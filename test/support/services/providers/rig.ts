@@ -6,18 +6,14 @@ import type { MessagePort } from 'node:worker_threads';
 import { makeResolve } from '../../../../src/outbound/connection.ts';
 import { createOutboundClient } from '../../../../src/outbound/outbound-client.ts';
 import { operatorOrigins } from '../../../../src/outbound/target.ts';
+import { makeProviderClient, type ProviderClient } from '../../../../src/services/providers/client.ts';
+import { makeFeeds } from '../../../../src/services/providers/feeds.ts';
+import type { Endpoints, SourceName } from '../../../../src/services/providers/source.ts';
 import {
-  makeProviderClient,
-  type ProviderClient,
-} from '../../../../src/services/providers/client/provider-client.ts';
-import type { Endpoints } from '../../../../src/services/providers/sources/endpoints.ts';
-import { makeFeeds } from '../../../../src/services/providers/sources/feeds.ts';
-import type { SourceName } from '../../../../src/services/providers/sources/source.ts';
-import { connectWorker } from '../../../../src/services/providers/worker/connect-worker.ts';
-import {
+  connectWorker,
   openWorkerProviders,
   type Providers,
-} from '../../../../src/services/providers/worker/worker-providers.ts';
+} from '../../../../src/services/providers/worker.ts';
 
 /** A recorded response. */
 export function fixture(name: string): string {

@@ -7,11 +7,11 @@ import {
   STALE_MS,
   TTL_MS,
   value,
-} from '../../../../test/support/services/providers/fake-feeds.ts';
-import type { Market } from '../../crypto-prices.ts';
-import type { Reading } from '../reading.ts';
-import { type Fetched, type Source, UNUSABLE } from '../sources/source.ts';
-import { makeProviderClient, type ProviderClient } from './provider-client.ts';
+} from '../../../test/support/services/providers/fake-feeds.ts';
+import type { Market } from '../crypto-prices.ts';
+import { makeProviderClient, type ProviderClient } from './client.ts';
+import type { Reading } from './outcome.ts';
+import { type Fetched, type Source, UNUSABLE } from './source.ts';
 
 const START = Date.UTC(2026, 0, 1);
 /** The longest that "there is no such thing" is believed. */

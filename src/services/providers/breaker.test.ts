@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Breaker, CLOSED, failedAt, mayCall, succeeded } from './provider-client.ts';
+import { type Breaker, CLOSED, failedAt, mayCall, succeeded } from './client.ts';
 
 const after = (failures: number, from: Breaker = CLOSED, now = 0): Breaker => {
   let breaker = from;

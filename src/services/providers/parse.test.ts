@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { at, dateOf, difference, jsonOf, numberOf, positive, within } from './parse.ts';
+import { at, dateOf, difference, jsonOf, numberOf, positive, within } from './source.ts';
 
 describe('what a provider sent', () => {
   it('is a number only in plain spelling', () => {

@@ -1,11 +1,8 @@
-import type { Clock } from '../../../base/clock.ts';
-import type { Reading } from '../reading.ts';
-import type { Feed, FeedName, Feeds, FeedValues } from '../sources/feeds.ts';
-import type { Fetched, OnCall, Source, SourceName } from '../sources/source.ts';
-import { Budget } from './budget.ts';
-import type { CachedReading } from './reading-cache.ts';
-import { makeReadingClient, type Unavailable } from './reading-client.ts';
-import type { ProviderState } from './snapshot.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Feed, FeedName, Feeds, FeedValues } from './feeds.ts';
+import type { Reading } from './outcome.ts';
+import { type CachedReading, makeReadingClient, type Unavailable } from './readings.ts';
+import type { Fetched, OnCall, RateLimit, Source, SourceName } from './source.ts';
 
 /** Circuit breaker of one source. Times in milliseconds since the epoch. */
 export interface Breaker {
@@ -95,6 +92,12 @@ class GuardedSource<T> {
   }
 }
 
+export interface ProviderState {
+  /** By id, the least recently used one first. */
+  readonly entries: readonly (readonly [string, CachedReading])[];
+  readonly budgets: readonly (readonly [SourceName, BudgetState])[];
+}
+
 /** One per process, shared by all workers, so that many workers make one call. */
 export interface ProviderClient {
   /** Feeds with at least one source. */
@@ -109,7 +112,7 @@ export interface ProviderClient {
   restore(state: ProviderState): void;
 }
 
-export interface ProviderClientOptions {
+interface ProviderClientOptions {
   readonly feeds: Feeds;
   readonly clock: Clock;
   readonly onCall?: OnCall;
@@ -214,4 +217,69 @@ function entryOf(
     return { value, time: Math.min(fetched.time ?? now, now), ...times, source, validator };
   }
   return previous === null || previous.source !== source ? null : { ...previous, ...times };
+}
+
+/** Plain data, for the snapshot. */
+interface BudgetState {
+  /** One number for each limit. */
+  readonly tokens: readonly number[];
+  readonly at: number;
+}
+
+/** Used share of a limit. A period admits at most the capacity plus one refill; each is half of this share. */
+const SHARE = 0.9;
+
+interface Bucket {
+  readonly capacity: number;
+  /** Tokens per millisecond. */
+  readonly refill: number;
+  tokens: number;
+}
+
+/** One token bucket per limit; a call needs a token of each. At most 90 % of any limit in any period. */
+export class Budget {
+  private readonly buckets: readonly Bucket[];
+  private at: number;
+
+  constructor(limits: readonly RateLimit[], now: number) {
+    this.buckets = limits.map(({ calls, perMs }) => {
+      const capacity = Math.max(1, Math.floor((calls * SHARE) / 2));
+      return { capacity, refill: capacity / perMs, tokens: capacity };
+    });
+    this.at = now;
+  }
+
+  /** Takes a token. Returns 0, or milliseconds until one is available. */
+  take(now: number): number {
+    this.fill(now);
+    let wait = 0;
+    for (const { tokens, refill } of this.buckets) {
+      if (tokens < 1) wait = Math.max(wait, Math.ceil((1 - tokens) / refill));
+    }
+    if (wait === 0) for (const bucket of this.buckets) bucket.tokens -= 1;
+    return wait;
+  }
+
+  state(): BudgetState {
+    return { tokens: this.buckets.map(({ tokens }) => tokens), at: this.at };
+  }
+
+  /** Restores a saved state and refills the buckets for the time since then. */
+  restore(state: BudgetState, now: number): void {
+    if (state.tokens.length !== this.buckets.length || state.at > now) return;
+    for (const [i, bucket] of this.buckets.entries()) {
+      bucket.tokens = Math.min(bucket.capacity, Math.max(0, state.tokens[i]!));
+    }
+    this.at = state.at;
+    this.fill(now);
+  }
+
+  private fill(now: number): void {
+    // A clock that was set back refills nothing and removes nothing.
+    const elapsed = Math.max(0, now - this.at);
+    this.at = now;
+    for (const bucket of this.buckets) {
+      bucket.tokens = Math.min(bucket.capacity, bucket.tokens + elapsed * bucket.refill);
+    }
+  }
 }

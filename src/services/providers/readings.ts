@@ -1,10 +1,10 @@
-import type { Clock } from '../../../base/clock.ts';
-import type { Reading } from '../reading.ts';
-import type { Feed, FeedName, FeedValues } from '../sources/feeds.ts';
-import { type CachedReading, ReadingCache } from './reading-cache.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Feed, FeedName, FeedValues } from './feeds.ts';
+import type { Reading } from './outcome.ts';
+import type { SourceName } from './source.ts';
 
 /** Cache, single flight and the rules for stale values, independent of what loads the values. */
-export interface ReadingClient {
+interface ReadingClient {
   /** Returns at once with a usable cached value, else a promise of the load. Never rejects. */
   ask<F extends FeedName>(feed: F, key: string): Reading<FeedValues[F]> | Promise<Reading<FeedValues[F]>>;
   size(): number;
@@ -16,11 +16,11 @@ export interface ReadingClient {
 }
 
 /** Lifetimes of a feed. */
-export type FeedTimes = Pick<Feed<unknown>, 'ttlMs' | 'staleMs'>;
+type FeedTimes = Pick<Feed<unknown>, 'ttlMs' | 'staleMs'>;
 
 export type Unavailable = Extract<Reading<never>, { kind: 'limited' | 'late' | 'down' | 'off' }>;
 
-export interface ReadingClientOptions {
+interface ReadingClientOptions {
   /** Null: the feed is off. */
   readonly timesOf: (feed: FeedName) => FeedTimes | null;
   /** Never rejects. @param entry what the cache has, perhaps too old to be used */
@@ -131,4 +131,59 @@ function usable(entry: CachedReading | null, feed: FeedTimes, now: number): Cach
 function reading(entry: CachedReading, until = entry.freshUntil): Reading<unknown> {
   const { value, time, at, freshUntil } = entry;
   return value === null ? { kind: 'missing', until } : { kind: 'value', value, time, at, freshUntil, until };
+}
+
+/** Times in milliseconds since the epoch. */
+export interface CachedReading {
+  /** Null: the provider reported that nothing exists. */
+  readonly value: unknown;
+  /** The source's time of the value, else the time of the fetch. */
+  readonly time: number;
+  /** When it was fetched, or last confirmed by the source. */
+  readonly at: number;
+  readonly freshUntil: number;
+  /** No call for this key before this time, as the source requested. */
+  readonly notBefore: number;
+  /** Source of the value (`control`: on an edge that asks control), and the validator for its next call (RFC 9110 §8.8). */
+  readonly source: SourceName | 'control';
+  readonly validator: string | null;
+}
+
+/** LRU cache by feed and key, with at most `max` entries. */
+class ReadingCache {
+  private readonly entries = new Map<string, CachedReading>();
+  private readonly max: number;
+
+  constructor(max: number) {
+    this.max = max;
+  }
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  get(id: string): CachedReading | null {
+    const entry = this.entries.get(id);
+    if (entry === undefined) return null;
+    this.entries.delete(id);
+    this.entries.set(id, entry);
+    return entry;
+  }
+
+  set(id: string, entry: CachedReading): void {
+    this.entries.delete(id);
+    this.entries.set(id, entry);
+    if (this.entries.size <= this.max) return;
+    const { value: first, done } = this.entries.keys().next();
+    if (done !== true) this.entries.delete(first);
+  }
+
+  delete(id: string): void {
+    this.entries.delete(id);
+  }
+
+  /** The `count` most recently used entries, in order of use. */
+  latest(count: number): readonly (readonly [string, CachedReading])[] {
+    return [...this.entries].slice(-count);
+  }
 }

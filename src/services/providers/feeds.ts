@@ -1,9 +1,8 @@
-import { coinbase, kraken, type Market } from '../../crypto-prices.ts';
-import { ecb, frankfurter, type Rate } from '../../forex-rates.ts';
-import { finnhub, type Quote, twelveData } from '../../stock-quotes.ts';
-import { type Meteo, metno, openMeteo } from '../../weather-sources.ts';
-import type { Endpoints } from './endpoints.ts';
-import type { Source, SourceContext } from './source.ts';
+import { coinbase, kraken, type Market } from '../crypto-prices.ts';
+import { ecb, frankfurter, type Rate } from '../forex-rates.ts';
+import { finnhub, type Quote, twelveData } from '../stock-quotes.ts';
+import { type Meteo, metno, openMeteo } from '../weather-sources.ts';
+import type { Endpoints, Source, SourceContext } from './source.ts';
 
 /** Values by feed. `weather` and `forecast` share one. */
 export interface FeedValues {

@@ -1,6 +1,7 @@
-import type { MessagePort } from 'node:worker_threads';
-import type { Reading } from '../reading.ts';
-import type { FeedName, FeedValues } from '../sources/feeds.ts';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { ProviderClient } from './client.ts';
+import type { FeedName, FeedValues } from './feeds.ts';
+import type { Reading } from './outcome.ts';
 
 /** Interface of the services to provider data, in their thread. */
 export interface Providers {
@@ -115,4 +116,18 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
   }
 
   return { has: (feed) => feeds.has(feed), ask: ask as Providers['ask'] };
+}
+
+/** Connects a worker to the provider client. Returns the worker's port; closing it closes both ends. */
+export function connectWorker(client: ProviderClient): MessagePort {
+  const { port1: ours, port2: theirs } = new MessageChannel();
+  ours.on('message', ({ id, feed, key }: Question) => {
+    const reading = client.ask(feed, key);
+    const send = (answer: Answer): void => ours.postMessage(answer);
+    if (reading instanceof Promise) void reading.then((late) => send({ id, reading: late }));
+    else send({ id, reading });
+  });
+  // The port must not keep either side alive.
+  ours.unref();
+  return theirs;
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OutboundClient } from '../../../outbound/outbound-client.ts';
-import { coinbase, parseKraken } from '../../crypto-prices.ts';
-import { finnhub, parseTwelveData } from '../../stock-quotes.ts';
+import type { OutboundClient } from '../../outbound/outbound-client.ts';
+import { coinbase, parseKraken } from '../crypto-prices.ts';
+import { finnhub, parseTwelveData } from '../stock-quotes.ts';
 import { UNUSABLE } from './source.ts';
 
 const DOWN = { kind: 'failed' };

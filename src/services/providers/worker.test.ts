@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import {
-  FakeSource,
-  feedsOf,
-  market,
-  value,
-} from '../../../../test/support/services/providers/fake-feeds.ts';
-import { makeProviderClient } from '../client/provider-client.ts';
-import type { Reading } from '../reading.ts';
-import type { FeedName } from '../sources/feeds.ts';
-import { connectWorker } from './connect-worker.ts';
+import { FakeSource, feedsOf, market, value } from '../../../test/support/services/providers/fake-feeds.ts';
+import { makeProviderClient } from './client.ts';
+import type { FeedName } from './feeds.ts';
+import type { Reading } from './outcome.ts';
 import {
   type Answer,
+  connectWorker,
   openWorkerProviders,
   type Providers,
   type Question,
   type WorkerProvidersOptions,
-} from './worker-providers.ts';
+} from './worker.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const reading = (price: number, until = NOW + 1000): Reading<unknown> => ({

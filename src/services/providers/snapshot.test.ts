@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { type ProviderState, readSnapshot, writeSnapshot } from './snapshot.ts';
+import type { ProviderState } from './client.ts';
+import { readSnapshot, writeSnapshot } from './open.ts';
 
 describe('the snapshot', () => {
   const directory = mkdtempSync(join(tmpdir(), 'uqrp-snapshot-'));

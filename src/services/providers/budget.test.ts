@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { RateLimit } from '../sources/source.ts';
-import { Budget } from './budget.ts';
+import { Budget } from './client.ts';
+import type { RateLimit } from './source.ts';
 
 const MINUTE: RateLimit = { calls: 600, perMs: 60_000 };
 

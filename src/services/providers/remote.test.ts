@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createMemoryBroker } from '../../../../test/support/feed/bus/memory-bus.ts';
-import { controlEnd, keyOfAny, nodeEnd } from '../../../../test/support/feed/exchange/nodes.ts';
-import { fixture, openRig, type Rig, sends } from '../../../../test/support/services/providers/rig.ts';
-import type { Timers } from '../../../base/lifecycle/timers.ts';
-import { answerProviderAsks, providerAsks } from '../../../feed/nodes/provider-asks.ts';
-import type { ProviderClient } from '../client/provider-client.ts';
-import { answerAsk } from './answer-ask.ts';
-import { makeRemoteClient } from './remote-client.ts';
+import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
+import { controlEnd, keyOfAny, nodeEnd } from '../../../test/support/feed/exchange/nodes.ts';
+import { fixture, openRig, type Rig, sends } from '../../../test/support/services/providers/rig.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
+import { answerProviderAsks, providerAsks } from '../../feed/nodes/provider-asks.ts';
+import type { ProviderClient } from './client.ts';
+import { answerAsk, makeRemoteClient } from './remote.ts';
 
 const SECOND = 1000;
 
