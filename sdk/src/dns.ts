@@ -20,11 +20,13 @@ export {
   type AnswerResult,
   checkAnswer,
   checkKeys,
+  type Denial,
+  type DenialKind,
+  denialOf,
   type KeysCheck,
   type KeysOptions,
 } from './dns/dnssec/check-answer.ts';
 export type { CheckTime, SignatureCheck, SignatureReason } from './dns/dnssec/check-signatures.ts';
-export { type Denial, type DenialKind, denialOf } from './dns/dnssec/denial.ts';
 export { algorithmName } from './dns/dnssec/verify-signature.ts';
 export { type DelegationSigner, readDs, type ZoneKey } from './dns/dnssec/zone-keys.ts';
 export { type ExchangeOptions, exchange, exchangeJson, type JsonQuestion } from './dns/doh.ts';
@@ -47,18 +49,24 @@ export {
   textFields,
 } from './dns/manifest-signature.ts';
 export { extendedErrorName, rcodeName, typeName, typeOf } from './dns/message/codes.ts';
-export { MessageError, type OctetSpan, type Section } from './dns/message/cursor.ts';
-export { type DnsName, nameFromText } from './dns/message/dns-name.ts';
+export {
+  type DnsName,
+  MessageError,
+  nameFromText,
+  type OctetSpan,
+  type Section,
+} from './dns/message/cursor.ts';
 export {
   type DnsMessage,
   decodeMessage,
+  encodeQuery,
   type HeaderFlags,
   type MessageQuestion,
+  type QueryOptions,
   recordsIn,
 } from './dns/message/message.ts';
-export type { Edns, EdnsOption, ExtendedError } from './dns/message/options.ts';
-export { encodeQuery, type QueryOptions } from './dns/message/query.ts';
 export type { RdataFields, RdataType } from './dns/message/rdata.ts';
+export type { Edns, EdnsOption, ExtendedError } from './dns/message/record.ts';
 export { type ResourceRecord, rdataOf, txtOf } from './dns/message/record.ts';
 export {
   buildName,

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
 import { installed, tarball } from '../../test/support/sdk/packed.ts';
-import { VERSION } from './rest/http/version.ts';
+import { VERSION } from './rest/http/http.ts';
 
 const run = promisify(execFile);
 const ATTW = fileURLToPath(

@@ -8,7 +8,7 @@ import { Malformed, NotFound, Refused, ServiceError, Unavailable, Unreadable } f
 import { Reader } from './dns/reader.ts';
 import { Services } from './dns/services.ts';
 import { ApiError } from './rest/http/errors.ts';
-import { BulkError } from './rest/records/bulk.ts';
+import { BulkError } from './rest/records/records.ts';
 import { bytesOf, jsonOf, textOf } from './rest/records/value.ts';
 import type { Uqrp } from './rest/uqrp.ts';
 

@@ -8,9 +8,8 @@ import { checkAnswer, checkKeys } from './dns/dnssec/check-answer.ts';
 import { readDs } from './dns/dnssec/zone-keys.ts';
 import { exchange, exchangeJson } from './dns/doh.ts';
 import { typeOf } from './dns/message/codes.ts';
-import { nameFromText } from './dns/message/dns-name.ts';
-import { decodeMessage } from './dns/message/message.ts';
-import { encodeQuery } from './dns/message/query.ts';
+import { nameFromText } from './dns/message/cursor.ts';
+import { decodeMessage, encodeQuery } from './dns/message/message.ts';
 import { readServiceDocument } from './dns/schema.ts';
 import type { Fetch } from './shared/fetch.ts';
 

@@ -12,6 +12,7 @@ export type {
   CookieOptions,
   CookieSession,
   IssuedToken,
+  SessionResource,
   SignInFlow,
   VerifyOptions,
 } from './rest/account/auth.ts';
@@ -22,14 +23,13 @@ export type {
   NewInvitation,
   OrganizationResource,
 } from './rest/account/organizations.ts';
-export type { PasskeyResource } from './rest/account/passkeys.ts';
-export type { SessionResource } from './rest/account/sessions.ts';
 export type {
   PasskeyAssertion,
   PasskeyCreationOptions,
   PasskeyRegistration,
   PasskeyRequestOptions,
-} from './rest/account/webauthn.ts';
+  PasskeyResource,
+} from './rest/account/passkeys.ts';
 export type {
   DatasetListOptions,
   DatasetResource,
@@ -51,7 +51,6 @@ export type {
   StreamFilter,
   StreamOptions,
 } from './rest/query-logs.ts';
-export { BulkError } from './rest/records/bulk.ts';
 export type {
   BulkItems,
   BulkOptions,
@@ -63,6 +62,7 @@ export type {
   RecordValue,
   TaggedRecord,
 } from './rest/records/records.ts';
+export { BulkError } from './rest/records/records.ts';
 export { bytesOf, jsonOf, textOf, type Value } from './rest/records/value.ts';
 export type * from './rest/requests.ts';
 export type * from './rest/resources.ts';

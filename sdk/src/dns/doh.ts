@@ -1,11 +1,38 @@
-import { encodeBase64Url } from '../../../src/protocol/encodings.ts';
+import { encodeBase64Url, latin1Of } from '../../../src/protocol/encodings.ts';
 import { defaultFetch, type Fetch, reasonOf } from '../shared/fetch.ts';
 import { Unavailable } from './errors.ts';
-import { decodeMessage } from './message/message.ts';
-import { encodeQuery } from './message/query.ts';
+import { decodeMessage, encodeQuery, recordsIn } from './message/message.ts';
+import { txtOf } from './message/record.ts';
 import { NameError } from './name.ts';
 import { errorOfRcode, type Transport, type TxtAnswer } from './transport.ts';
-import { decodeReply, type Reply } from './wire.ts';
+
+/** What a read needs of a reply. */
+export interface Reply {
+  readonly rcode: number;
+  /** Each the joined character strings of one TXT record, one character for each octet. */
+  readonly texts: readonly string[];
+  /** Least TTL of the TXT records; null without any. */
+  readonly ttl: number | null;
+  /** Text of the extended error (RFC 8914). */
+  readonly detail: string | null;
+}
+
+/** @throws RangeError for octets that are no reply */
+export function decodeReply(octets: Uint8Array): Reply {
+  const message = decodeMessage(octets);
+  if (!message.flags.qr) throw new RangeError('not a reply');
+  const found = recordsIn(message, 'answer').flatMap((record) => {
+    const txt = txtOf(record);
+    return txt === null ? [] : [{ ttl: record.ttl, text: latin1Of(txt) }];
+  });
+  const errors = message.edns?.extendedErrors.filter(({ text }) => text !== '') ?? [];
+  return {
+    rcode: message.rcode,
+    texts: found.map(({ text }) => text),
+    ttl: found.length === 0 ? null : Math.min(...found.map(({ ttl }) => ttl)),
+    detail: errors.at(-1)?.text ?? null,
+  };
+}
 
 const MESSAGE = 'application/dns-message';
 /** No reply is longer: a DNS message over a stream has a length of two octets. */

@@ -11,11 +11,11 @@ import {
 import { flatEnvelope } from '../../../src/services/answers.ts';
 import { allServices } from '../../../test/support/services/all-services.ts';
 import { COMPUTED_FIELDS } from './computed-fields.ts';
+import { decodeReply } from './doh.ts';
 import { readEnvelope } from './envelope.ts';
 import { ServiceError, Unreadable } from './errors.ts';
-import { encodeQuery } from './message/query.ts';
+import { encodeQuery } from './message/message.ts';
 import { FORECAST_DAY, SERVICE_FIELDS } from './service-fields.ts';
-import { decodeReply } from './wire.ts';
 
 /** The bit of the header that asks for recursion (RFC 1035, section 4.1.1). */
 const RECURSION_DESIRED = 0x0100;

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { bucketOf, type Context, compareSemver, evaluate } from './evaluate.ts';
+import { bucketOf, type Context, compareSemver, evaluate, murmur3 } from './evaluate.ts';
 import { FlagError, parseFlag, parseSemver, type Semver } from './flag.ts';
-import { murmur3 } from './murmur.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/FLAGS.md', import.meta.url), 'utf8');
 const BASE = { version: 1, variants: { on: true, off: false }, defaultVariant: 'off' };

@@ -14,8 +14,7 @@ import type { Reader } from '../dns/reader.ts';
 import { type SigningSecrets, type VerifyOptions, verifyWebhookAsync } from '../webhooks/verify.ts';
 import { type Context, evaluate } from './evaluate.ts';
 import type { FlagType, FlagValue } from './flag.ts';
-import { FlagCache, type FlagState } from './flag-cache.ts';
-import { eventOfFlag } from './flag-event.ts';
+import { eventOfFlag, FlagCache, type FlagState } from './flag-cache.ts';
 
 export interface UqrpProviderOptions {
   /** Reads the records, with a query token of the namespace unless that is open. */

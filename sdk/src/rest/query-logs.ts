@@ -1,10 +1,8 @@
 import { wait } from '../shared/wait.ts';
 import { ApiError, ConnectionError, TimeoutError, type UqrpError } from './http/errors.ts';
-import { type StreamEvent, streamEvents } from './http/event-stream.ts';
-import type { CallOptions, Http } from './http/http.ts';
-import type { LineOptions } from './http/lines.ts';
+import { type CallOptions, type Http, retryWaitMs } from './http/http.ts';
+import { type LineOptions, type StreamEvent, streamEvents } from './http/lines.ts';
 import { Listing, type Page } from './http/pages.ts';
-import { retryWaitMs } from './http/retry.ts';
 
 /** Answered with data; empty; empty because the record has expired; failed; refused. */
 export type QueryStatus = 'hit' | 'miss' | 'expired' | 'error' | 'refused';

@@ -1,8 +1,7 @@
 import { Account, type Propagation, type Usage } from './account/account.ts';
-import { Auth } from './account/auth.ts';
+import { Auth, Sessions } from './account/auth.ts';
 import { Organizations } from './account/organizations.ts';
 import { Passkeys } from './account/passkeys.ts';
-import { Sessions } from './account/sessions.ts';
 import { ApiKeys } from './api-keys.ts';
 import { Datasets } from './datasets.ts';
 import { type Answer, type CallOptions, Http, type RequestParts, type UqrpOptions } from './http/http.ts';

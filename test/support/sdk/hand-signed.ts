@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:cr
 import dnsPacket from 'dns-packet';
 import { signedOctets } from '../../../sdk/src/dns/dnssec/canonical.ts';
 import { keyTag, type ZoneKey } from '../../../sdk/src/dns/dnssec/zone-keys.ts';
-import { labelCount, nameFromText } from '../../../sdk/src/dns/message/dns-name.ts';
+import { labelCount, nameFromText } from '../../../sdk/src/dns/message/cursor.ts';
 import { type DnsMessage, decodeMessage } from '../../../sdk/src/dns/message/message.ts';
 import { rdataOf } from '../../../sdk/src/dns/message/record.ts';
 

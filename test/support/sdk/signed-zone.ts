@@ -1,4 +1,4 @@
-import { encodeQuery } from '../../../sdk/src/dns/message/query.ts';
+import { encodeQuery } from '../../../sdk/src/dns/message/message.ts';
 import { generateKeySet, type KeySet } from '../../../src/dns/dnssec/keys/key-set.ts';
 import { type Clockwork, START, signedNode, ZONE, zoneOf } from '../dns/query/signed-node.ts';
 

@@ -1,6 +1,6 @@
 /** The octets that a signature covers (RFC 4034, sections 3.1.8.1 and 6). */
 import { encodeHex } from '../../../../src/protocol/encodings.ts';
-import { type DnsName, foldedName } from '../message/dns-name.ts';
+import { type DnsName, foldedName } from '../message/cursor.ts';
 import type { RdataFields } from '../message/rdata.ts';
 import type { ResourceRecord } from '../message/record.ts';
 

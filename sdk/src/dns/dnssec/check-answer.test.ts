@@ -4,7 +4,7 @@ import { dsLines } from '../../../../src/dns/dnssec/keys/ds.ts';
 import { generateKeySet } from '../../../../src/dns/dnssec/keys/key-set.ts';
 import { type SignedZone, signedZone } from '../../../../test/support/sdk/signed-zone.ts';
 import { typeOf } from '../message/codes.ts';
-import { nameFromText } from '../message/dns-name.ts';
+import { nameFromText } from '../message/cursor.ts';
 import { type DnsMessage, decodeMessage } from '../message/message.ts';
 import { rdataOf } from '../message/record.ts';
 import {
@@ -12,9 +12,9 @@ import {
   type AnswerFault,
   checkAnswer,
   checkKeys,
+  denialOf,
   type KeysCheck,
 } from './check-answer.ts';
-import { denialOf } from './denial.ts';
 import { readDs } from './zone-keys.ts';
 
 const APEX = 'uqrp.net';

@@ -1,4 +1,4 @@
-import { type DnsName, isAtOrBelow, isSameName, labelCount } from '../message/dns-name.ts';
+import { type DnsName, isAtOrBelow, isSameName, labelCount } from '../message/cursor.ts';
 import type { DnsMessage } from '../message/message.ts';
 import type { RdataFields } from '../message/rdata.ts';
 import { type ResourceRecord, rdataOf } from '../message/record.ts';

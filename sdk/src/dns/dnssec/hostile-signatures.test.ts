@@ -14,7 +14,7 @@ import {
   SIGNED_AT,
   txt,
 } from '../../../../test/support/sdk/hand-signed.ts';
-import { nameFromText } from '../message/dns-name.ts';
+import { nameFromText } from '../message/cursor.ts';
 import { checkKeys, type KeysCheck, type KeysOptions } from './check-answer.ts';
 import { checkSignatures, type SignatureReason } from './check-signatures.ts';
 import { verifierOf } from './verify-signature.ts';

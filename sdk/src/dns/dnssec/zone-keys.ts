@@ -1,7 +1,7 @@
 import { encodeHex } from '../../../../src/protocol/encodings.ts';
-import type { DnsName } from '../message/dns-name.ts';
+import type { DnsName } from '../message/cursor.ts';
 import { type DnsMessage, recordsIn } from '../message/message.ts';
-import { absolute } from '../message/present.ts';
+import { absolute } from '../message/rdata.ts';
 import { type ResourceRecord, rdataOf } from '../message/record.ts';
 import { digestedOctets } from './canonical.ts';
 

@@ -3,8 +3,7 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type SignedZone, signedZone } from '../../../../test/support/sdk/signed-zone.ts';
 import { assertTiled } from '../../../../test/support/sdk/spans.ts';
-import { MessageError } from './cursor.ts';
-import { readName } from './dns-name.ts';
+import { MessageError, readName } from './cursor.ts';
 import { type DnsMessage, decodeMessage, recordsIn } from './message.ts';
 
 const HEADER = 12;

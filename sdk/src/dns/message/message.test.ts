@@ -4,10 +4,8 @@ import dnsPacket from 'dns-packet';
 import fc from 'fast-check';
 import { assertTiled } from '../../../../test/support/sdk/spans.ts';
 import { typeName, typeOf } from './codes.ts';
-import { MessageError } from './cursor.ts';
-import { nameFromText } from './dns-name.ts';
-import { type DnsMessage, decodeMessage } from './message.ts';
-import { encodeQuery } from './query.ts';
+import { MessageError, nameFromText } from './cursor.ts';
+import { type DnsMessage, decodeMessage, encodeQuery } from './message.ts';
 import { rdataOf } from './record.ts';
 
 const SEED = { seed: 14, numRuns: 400 };

@@ -1,6 +1,6 @@
 import type { CallOptions, Http } from '../http/http.ts';
 import type { UserResource } from '../resources.ts';
-import { assertPasskey, type PasskeyAssertion, type PasskeyRequestOptions } from './webauthn.ts';
+import { assertPasskey, type PasskeyAssertion, type PasskeyRequestOptions } from './passkeys.ts';
 
 /** A session that began. */
 export interface CookieSession {
@@ -101,4 +101,40 @@ export class Auth {
 function callOf(options: CallOptions): CallOptions {
   const { cookie: _, ...call } = options as Partial<CookieOptions>;
   return call;
+}
+
+export interface SessionResource {
+  readonly id: string;
+  /** How it began. */
+  readonly method: 'code' | 'passkey' | 'cli';
+  /** Whether it is the session of this client. */
+  readonly current: boolean;
+  readonly created_at: string;
+  /** At most a minute behind. */
+  readonly last_used_at: string | null;
+  readonly expires_at: string;
+}
+
+/** The sessions of the signed-in user. */
+export class Sessions {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Newest first. */
+  async list(options: CallOptions = {}): Promise<readonly SessionResource[]> {
+    return (await this.#http.json<SessionResource[]>({ method: 'GET', path: '/sessions', ...options })).body;
+  }
+
+  /** Ends one session, at once. */
+  async end(id: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.json({ method: 'DELETE', path: `/sessions/${encodeURIComponent(id)}`, ...options });
+  }
+
+  /** Ends every session, that of this client included. */
+  async endAll(options: CallOptions = {}): Promise<void> {
+    await this.#http.json({ method: 'DELETE', path: '/sessions', ...options });
+  }
 }

@@ -4,8 +4,7 @@ import { inspect } from 'node:util';
 import { drop, hang, reply, type Step, scripted } from '../../../../test/support/sdk/scripted-server.ts';
 import { Uqrp } from '../uqrp.ts';
 import { ApiError, ConnectionError, TimeoutError, type UqrpError } from './errors.ts';
-import type { UqrpOptions } from './http.ts';
-import { retryWaitMs } from './retry.ts';
+import { retryWaitMs, type UqrpOptions } from './http.ts';
 
 const TOKEN = 'c'.repeat(64);
 const NOW = { 'retry-after': '0' };

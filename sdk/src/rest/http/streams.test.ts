@@ -5,7 +5,7 @@ import { drop, hang, reply, type Step, scripted } from '../../../../test/support
 import type { QueryLogEvent } from '../query-logs.ts';
 import { Uqrp } from '../uqrp.ts';
 import type { UqrpError } from './errors.ts';
-import { type StreamEvent, streamEvents } from './event-stream.ts';
+import { type StreamEvent, streamEvents } from './lines.ts';
 import { Listing, nextCursor } from './pages.ts';
 
 const ROW = { timestamp: '2026-11-22T00:00:00.000Z', namespace: 'acme', status: 'hit' };
