@@ -23,11 +23,13 @@ import {
   type StartMessage,
   toldSource,
 } from '../feed/snapshots/child-process.ts';
-import { changedAt, diskFiles, installFile } from '../feed/snapshots/disk-files.ts';
-import type { SharedFile } from '../feed/snapshots/shared-files.ts';
-import { createSnapshotWriter, startSnapshotMaker, type ViewCopy } from '../feed/snapshots/snapshot-maker.ts';
-import { createSnapshotReader } from '../feed/snapshots/snapshot-reader.ts';
-import { snapshotSource } from '../feed/snapshots/snapshot-source.ts';
+import { changedAt, diskFiles, installFile, type SharedFile } from '../feed/snapshots/shared-files.ts';
+import {
+  createSnapshotWriter,
+  startSnapshotMaker,
+  type ViewToSend,
+} from '../feed/snapshots/snapshot-maker.ts';
+import { createSnapshotReader, snapshotSource } from '../feed/snapshots/snapshot-reader.ts';
 import { lockDataDir } from '../store/sqlite/server-lock.ts';
 import { FILE_FORMAT } from '../view/lmdb/file-format.ts';
 import { openLmdbWriter } from '../view/writer.ts';
@@ -123,7 +125,7 @@ function run({
     },
   });
 
-  async function copyView(): Promise<ViewCopy> {
+  async function copyView(): Promise<ViewToSend> {
     await follower.ready;
     if (follower.isStale()) throw new Error('the view that snapshots are made of is not current');
     startedAt = clock();

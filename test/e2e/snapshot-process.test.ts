@@ -19,9 +19,8 @@ import {
   type SnapshotChild,
   startSnapshotChild,
 } from '../../src/feed/snapshots/child-process.ts';
-import { diskFiles } from '../../src/feed/snapshots/disk-files.ts';
-import { createSnapshotReader } from '../../src/feed/snapshots/snapshot-reader.ts';
-import { snapshotSource } from '../../src/feed/snapshots/snapshot-source.ts';
+import { diskFiles } from '../../src/feed/snapshots/shared-files.ts';
+import { createSnapshotReader, snapshotSource } from '../../src/feed/snapshots/snapshot-reader.ts';
 import { FILE_FORMAT } from '../../src/view/lmdb/file-format.ts';
 import { openLmdbReader } from '../../src/view/reader.ts';
 import { openLmdbWriter } from '../../src/view/writer.ts';

@@ -7,7 +7,7 @@ import {
   createSnapshotWriter,
   type SnapshotMaker,
   startSnapshotMaker,
-  type ViewCopy,
+  type ViewToSend,
 } from '../../src/feed/snapshots/snapshot-maker.ts';
 import type { TestLock } from '../support/feed/publisher-lock.ts';
 import { FORMAT } from '../support/feed/snapshots/snapshot-world.ts';
@@ -24,7 +24,7 @@ export interface ControlOptions extends Common {
   readonly lock: TestLock;
   readonly nodes: readonly string[];
   /** Of a view that is up to date; null: this process makes no snapshots. */
-  readonly copyView: (() => Promise<ViewCopy>) | null;
+  readonly copyView: (() => Promise<ViewToSend>) | null;
 }
 
 /** A control process: publisher, responder, keys, snapshots, and what takes the usage of nodes. */

@@ -1,5 +1,5 @@
 import { openBatch } from '../../src/feed/message/batch.ts';
-import type { ViewCopy } from '../../src/feed/snapshots/snapshot-maker.ts';
+import type { ViewToSend } from '../../src/feed/snapshots/snapshot-maker.ts';
 import { verifier as realVerifier } from '../support/feed/batch/messages.ts';
 import { createMemoryBroker, type MemoryBroker } from '../support/feed/bus/memory-bus.ts';
 import { createTestLock, type TestLock } from '../support/feed/publisher-lock.ts';
@@ -97,7 +97,7 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
     counters,
     trace: say,
   };
-  const copyView = (): Promise<ViewCopy> => copyOf(nodes, database.epoch);
+  const copyView = (): Promise<ViewToSend> => copyOf(nodes, database.epoch);
   const controls = CONTROLS.map((name) =>
     createControl({
       ...common,
@@ -178,7 +178,7 @@ export function createWorld({ seed, counters, fault = null, trace = () => {} }: 
 }
 
 /** As the process that makes snapshots has it: a view of its own that follows like a node's. */
-async function copyOf(nodes: readonly SimulatedNode[], epoch: string): Promise<ViewCopy> {
+async function copyOf(nodes: readonly SimulatedNode[], epoch: string): Promise<ViewToSend> {
   const views = nodes.map((node) => node.serving()).filter((view) => view?.epoch() === epoch);
   const view = views[0];
   if (view == null) throw new Error('there is no view to copy');

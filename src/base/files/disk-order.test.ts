@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type DiskOrder, recordDiskOrder } from '../../../test/support/base/files/disk-order.ts';
-import { installFile } from '../../feed/snapshots/disk-files.ts';
+import { installFile } from '../../feed/snapshots/shared-files.ts';
 import type { Tree } from '../../view/lmdb/tree.ts';
 import { readState, writeState } from '../../view/lmdb/view-directory.ts';
 import { openLmdbWriter } from '../../view/writer.ts';

@@ -14,7 +14,7 @@ import {
   ROLLOVER_TIMES,
   type RolloverOutcome,
 } from '../../dns/dnssec/keys/rollover.ts';
-import { isBehind, type NodeReport } from '../../feed/nodes/node-states.ts';
+import { isNodeBehind, type NodeReport } from '../../feed/nodes/node-states.ts';
 import { askNodes } from '../../feed/nodes/operator.ts';
 import { loadConfig } from '../../ops/config/config.ts';
 import { deriveKey } from '../../ops/config/data-dir.ts';
@@ -41,7 +41,7 @@ export async function refuseWhileBehind(
   if (outcome.kind !== 'advanced' || outcome.step !== 'switch') return;
   const { keyTag } = outcome;
   const behind = (await ask())
-    .filter((node) => isBehind(node, zone, keyTag))
+    .filter((node) => isNodeBehind(node, zone, keyTag))
     .map(({ name, late }) => (late ? `${name} (late)` : name));
   if (behind.length === 0) return;
   throw new InputError(

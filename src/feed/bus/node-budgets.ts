@@ -53,7 +53,7 @@ export function withNodeBudgets(bus: Bus, { clock, onDropped }: NodeBudgetsOptio
 
 /** How much of each node is served: a bucket of tokens for each name. Names are of the feed's nodes, so their number is bounded. */
 
-export interface Rate {
+export interface RequestLimit {
   readonly perSecond: number;
   readonly burst: number;
 }
@@ -65,7 +65,7 @@ interface RequestRate {
   charge(node: string, tokens: number): void;
 }
 
-export function createRequestRate({ perSecond, burst }: Rate, clock: Clock): RequestRate {
+export function createRequestRate({ perSecond, burst }: RequestLimit, clock: Clock): RequestRate {
   const buckets = new Map<string, { tokens: number; at: number }>();
 
   function bucketOf(node: string): { tokens: number } {

@@ -6,9 +6,9 @@ import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
 import { keysSubject } from '../bus/bus.ts';
 import type { BatchSecrets } from '../message/batch.ts';
-import { type FeedKeyRing, KEY_OCTETS } from '../message/keys.ts';
+import { FEED_KEY_OCTETS, type FeedKeyRing } from '../message/keys.ts';
 import { writeMessage } from '../message/message.ts';
-import { answerPlain, type ControlEnd, type Reply } from '../message/rpc.ts';
+import { answerPlain, type ControlEnd, type ControlReply } from '../message/rpc.ts';
 import type { FeedNode, NodeList } from '../nodes/nodes.ts';
 import { CONTROL_NAME } from '../ports/credentials.ts';
 import type { FeedKeyStore } from '../ports/feed-store.ts';
@@ -18,9 +18,9 @@ import {
   type HourlyKey,
   holdKeys,
   keptPeriods,
+  keyPeriodOf,
   neededPeriods,
-  periodOf,
-  printKeys,
+  printHourlyKeys,
 } from './hourly-keys.ts';
 import { printSecrets } from './secrets.ts';
 
@@ -91,7 +91,7 @@ export function startKeyService(options: KeyServiceOptions): KeyService {
       rows = rows.filter(({ period }) => period >= first && period <= last);
     }
     const missing = neededPeriods(now).filter((needed) => !rows.some(({ period }) => period === needed));
-    for (const period of missing) await store.add({ period, secret: signing.random(KEY_OCTETS) });
+    for (const period of missing) await store.add({ period, secret: signing.random(FEED_KEY_OCTETS) });
     // Another process may have been first.
     if (missing.length > 0) rows = await store.read();
     if (held.isSame(rows)) return;
@@ -108,7 +108,7 @@ export function startKeyService(options: KeyServiceOptions): KeyService {
     refresh,
     content() {
       const keys = held.readable(clock());
-      return keys.length === 0 ? null : printKeys(keys);
+      return keys.length === 0 ? null : printHourlyKeys(keys);
     },
   });
 
@@ -136,7 +136,7 @@ export function startKeyService(options: KeyServiceOptions): KeyService {
     ring: () => held.ring(clock()),
     readable: () => held.readable(clock()),
     async renew() {
-      await store.replaceAll({ period: periodOf(clock()), secret: signing.random(KEY_OCTETS) });
+      await store.replaceAll({ period: keyPeriodOf(clock()), secret: signing.random(FEED_KEY_OCTETS) });
       // A reading that began before may have the old keys.
       await refreshing?.catch(() => {});
       await refresh();
@@ -263,7 +263,7 @@ function createDeliveries(options: DeliveriesOptions): Deliveries {
     return key;
   }
 
-  function deliveryTo(node: FeedNode): Required<Pick<Reply, 'at' | 'sealed'>> | null {
+  function deliveryTo(node: FeedNode): Required<Pick<ControlReply, 'at' | 'sealed'>> | null {
     const now = end.clock();
     // Nodes refuse what is not later than what they have. After the clock was set back they ask, and believe the answer.
     last = now <= last && now > last - SAME_TIME_MS ? last + 1 : now;

@@ -5,7 +5,7 @@ import { hourKey, nodeKeys, signingKeys } from '../../../test/support/feed/batch
 import { reasonOf, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import type { FeedSigner, FeedVerifier } from '../message/keys.ts';
 import { type Freshness, openFresh, type Recipient, unsealed, writeMessage } from '../message/message.ts';
-import { type HourlyKey, parseKeys, printKeys } from './hourly-keys.ts';
+import { type HourlyKey, parseHourlyKeys, printHourlyKeys } from './hourly-keys.ts';
 
 interface KeyDelivery {
   readonly node: string;
@@ -20,12 +20,12 @@ function writeKeys(
   answers: Uint8Array | null = null,
 ): Uint8Array {
   const fields = { kind: 'keys', from: 'control', to: node, at, answers } as const;
-  return writeMessage(fields, { ...secrets, signer }, { recipient, plain: printKeys(keys) });
+  return writeMessage(fields, { ...secrets, signer }, { recipient, plain: printHourlyKeys(keys) });
 }
 
 function openKeys(message: Uint8Array, of: FeedVerifier, as: Recipient, fresh: Freshness): KeyDelivery {
   const opened = openFresh(message, 'keys', as.node, of, fresh);
-  return { node: opened.to, at: opened.at, keys: parseKeys(unsealed(opened, as)) };
+  return { node: opened.to, at: opened.at, keys: parseHourlyKeys(unsealed(opened, as)) };
 }
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@
  * millisecond of writing.
  */
 import { field, fieldReader } from '../message/fields.ts';
-import { type FeedKey, type FeedKeyRing, feedKey, feedKeyRing, KEY_OCTETS } from '../message/keys.ts';
+import { FEED_KEY_OCTETS, type FeedKey, type FeedKeyRing, feedKey, feedKeyRing } from '../message/keys.ts';
 import type { StoredKey } from '../ports/feed-store.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
@@ -17,7 +17,7 @@ export interface HourlyKey {
   readonly until: number;
 }
 
-export function printKeys(keys: readonly HourlyKey[]): Uint8Array {
+export function printHourlyKeys(keys: readonly HourlyKey[]): Uint8Array {
   if (keys.length > KEYS_MAX) throw new RangeError(`at most ${KEYS_MAX} keys are sent at once`);
   return Buffer.concat(
     keys.map(({ key, from, until }) => Buffer.concat([key.secret, field.u64(from), field.u64(until)])),
@@ -25,11 +25,11 @@ export function printKeys(keys: readonly HourlyKey[]): Uint8Array {
 }
 
 /** @throws FeedRefusedError and nothing else, whatever the octets are */
-export function parseKeys(plain: Uint8Array): HourlyKey[] {
+export function parseHourlyKeys(plain: Uint8Array): HourlyKey[] {
   const reader = fieldReader(plain);
   const keys: HourlyKey[] = [];
   while (reader.left() > 0) {
-    const secret = Uint8Array.from(reader.bytes(KEY_OCTETS));
+    const secret = Uint8Array.from(reader.bytes(FEED_KEY_OCTETS));
     const [from, until] = [reader.u64(), reader.u64()];
     if (until < from || keys.length === KEYS_MAX) throw new FeedRefusedError('format');
     keys.push({ key: feedKey(secret), from, until });
@@ -50,18 +50,18 @@ export const READ_MS = 120 * MINUTE_MS;
 const PERIODS_AHEAD = 3;
 
 /** The number of a period of writing. The same in every process whose clock is right. */
-export function periodOf(at: number): number {
+export function keyPeriodOf(at: number): number {
   return Math.floor(at / WRITE_MS);
 }
 
 /** The periods whose keys are kept at a time: first and last. */
 export function keptPeriods(now: number): { readonly first: number; readonly last: number } {
-  return { first: periodOf(now - READ_MS), last: periodOf(now) + PERIODS_AHEAD };
+  return { first: keyPeriodOf(now - READ_MS), last: keyPeriodOf(now) + PERIODS_AHEAD };
 }
 
 /** The periods that need a key at a time: the present one, and soon the next. */
 export function neededPeriods(now: number): readonly number[] {
-  return [...new Set([periodOf(now), periodOf(now + AHEAD_MS)])];
+  return [...new Set([keyPeriodOf(now), keyPeriodOf(now + AHEAD_MS)])];
 }
 
 function hourlyKey({ period, secret }: StoredKey): HourlyKey {
@@ -91,7 +91,7 @@ export function holdKeys(rows: readonly StoredKey[]): HeldKeys {
     held.map(({ hourly }) => hourly).filter((hourly) => now < endOf(hourly));
   return {
     readable,
-    present: (now) => held.find(({ period }) => period === periodOf(now))?.hourly.key ?? null,
+    present: (now) => held.find(({ period }) => period === keyPeriodOf(now))?.hourly.key ?? null,
     ring: (now) => feedKeyRing(readable(now).map(({ key }) => key)),
     isSame: (others) =>
       others.length === rows.length &&

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KeyWorld, keyWorld } from '../../../test/support/feed/keys/key-world.ts';
 import { KeyMissingError } from './control-keys.ts';
-import { endOf, holdKeys, periodOf, READ_MS, WRITE_MS } from './hourly-keys.ts';
+import { endOf, holdKeys, keyPeriodOf, READ_MS, WRITE_MS } from './hourly-keys.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -38,7 +38,7 @@ describe('hourly keys', () => {
   );
 
   it('is not readable nor delivered past its end, although the store was not read since (F16)', () => {
-    const period = periodOf(START);
+    const period = keyPeriodOf(START);
     const held = holdKeys([
       { period, secret: Buffer.alloc(32, 1) },
       { period: period + 1, secret: Buffer.alloc(32, 2) },
@@ -95,7 +95,7 @@ describe('hourly keys', () => {
       await world.timers.advance(46 * MINUTE_MS);
       const rows = await world.store.read();
       assert.deepEqual(
-        rows.map(({ period }) => period - periodOf(START)),
+        rows.map(({ period }) => period - keyPeriodOf(START)),
         [0, 1],
       );
       await world.timers.advance(START + WRITE_MS - 1 - world.clock());
@@ -111,7 +111,7 @@ describe('hourly keys', () => {
       assert.equal(node.ring().find(first), null);
       assert.equal(control.ring().find(first), null);
       await world.timers.advance(SLOW_MS);
-      assert.equal((await world.store.read())[0]!.period, periodOf(START) + 1, 'the row is gone');
+      assert.equal((await world.store.read())[0]!.period, keyPeriodOf(START) + 1, 'the row is gone');
     }, SLOW_MS),
   );
 
@@ -198,7 +198,7 @@ describe('hourly keys', () => {
         await world.timers.advance(4_000);
         const { id } = control.secrets().key;
         assert.notEqual(node.ring().find(id), null, `after a step of ${step} ms`);
-        const now = periodOf(world.clock());
+        const now = keyPeriodOf(world.clock());
         for (const { period } of await world.store.read())
           assert.ok(period >= now - 3 && period <= now + 3, `a key of period ${period - now} is kept`);
       }

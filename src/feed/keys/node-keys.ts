@@ -9,7 +9,7 @@ import { isOfKind, openFresh, type Recipient, type SignedMessage, unsealed } fro
 import type { Rpc } from '../message/rpc.ts';
 import { type NodeKeys, type NodeSecrets, secretsMark, type ZoneSecret } from '../ports/node-keys.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
-import { endOf, type HourlyKey, parseKeys } from './hourly-keys.ts';
+import { endOf, type HourlyKey, parseHourlyKeys } from './hourly-keys.ts';
 import { parseSecrets, type SecretsContent, type SecretsCopy } from './secrets.ts';
 
 export interface NodeKeyring {
@@ -59,7 +59,7 @@ export function openNodeKeyring(options: NodeEndOptions): NodeKeyring {
     ...options,
     kind: 'keys',
     timers,
-    read: parseKeys,
+    read: parseHourlyKeys,
     lastAt: () => last.at,
     use,
   });

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { NO_HASH } from './batch.ts';
-import { accept, advance, type ChainState, chainAt } from './chain.ts';
+import { acceptBatch, advanceChain, type ChainState, chainAt, NO_HASH } from './batch.ts';
 
-type Batch = Parameters<typeof accept>[1];
+type Batch = Parameters<typeof acceptBatch>[1];
 
 const hash = (name: string): Uint8Array => Buffer.alloc(32, name);
 
@@ -16,8 +15,8 @@ function batch(from: number, to: number, name: string, previous: Uint8Array = NO
 function after(...batches: readonly Batch[]): ChainState {
   return batches.reduce(
     (state, next) => {
-      assert.ok(['apply', 'duplicate'].includes(accept(state, next).do));
-      return advance(state, next);
+      assert.ok(['apply', 'duplicate'].includes(acceptBatch(state, next).do));
+      return advanceChain(state, next);
     },
     chainAt('e', 0),
   );
@@ -26,43 +25,46 @@ function after(...batches: readonly Batch[]): ChainState {
 describe('the chain of batches', () => {
   it('applies the next batch, whose hash of the one before is right', () => {
     const state = after(batch(1, 5, 'a'));
-    assert.deepEqual(accept(state, batch(6, 6, 'b', hash('a'))), { do: 'apply', from: 6 });
+    assert.deepEqual(acceptBatch(state, batch(6, 6, 'b', hash('a'))), { do: 'apply', from: 6 });
     assert.deepEqual(after(batch(1, 5, 'a'), batch(6, 8, 'b', hash('a'))).seq, 8);
   });
 
   it('refuses the next batch with the hash of another one', () => {
     const state = after(batch(1, 5, 'a'));
-    assert.deepEqual(accept(state, batch(6, 6, 'c', hash('b'))), { do: 'refused', reason: 'chain' });
+    assert.deepEqual(acceptBatch(state, batch(6, 6, 'c', hash('b'))), { do: 'refused', reason: 'chain' });
   });
 
   it('takes a batch by its seq alone after a start, and when the publisher began without the one before', () => {
-    assert.deepEqual(accept(chainAt('e', 5), batch(6, 6, 'b', hash('a'))), { do: 'apply', from: 6 });
-    assert.deepEqual(accept(after(batch(1, 5, 'a')), batch(6, 6, 'b')), { do: 'apply', from: 6 });
+    assert.deepEqual(acceptBatch(chainAt('e', 5), batch(6, 6, 'b', hash('a'))), { do: 'apply', from: 6 });
+    assert.deepEqual(acceptBatch(after(batch(1, 5, 'a')), batch(6, 6, 'b')), { do: 'apply', from: 6 });
   });
 
   it('a batch that it has is a duplicate, one that overlaps is applied in part, one too far ahead shows a hole', () => {
     const state = after(batch(1, 5, 'a'));
-    assert.deepEqual(accept(state, batch(2, 5, 'x')), { do: 'duplicate' });
-    assert.deepEqual(accept(state, batch(4, 7, 'x', hash('y'))), { do: 'apply', from: 6 });
-    assert.deepEqual(accept(state, batch(8, 9, 'x')), { do: 'hole', from: 6, to: 7 });
+    assert.deepEqual(acceptBatch(state, batch(2, 5, 'x')), { do: 'duplicate' });
+    assert.deepEqual(acceptBatch(state, batch(4, 7, 'x', hash('y'))), { do: 'apply', from: 6 });
+    assert.deepEqual(acceptBatch(state, batch(8, 9, 'x')), { do: 'hole', from: 6, to: 7 });
   });
 
   it('refuses another epoch before anything else', () => {
     const state = after(batch(1, 5, 'a'));
-    assert.deepEqual(accept(state, { ...batch(1, 2, 'x'), epoch: 'f' }), { do: 'refused', reason: 'epoch' });
+    assert.deepEqual(acceptBatch(state, { ...batch(1, 2, 'x'), epoch: 'f' }), {
+      do: 'refused',
+      reason: 'epoch',
+    });
   });
 
   it('after a takeover, batches cut in another way go on from either', () => {
     // The first publisher sent 6-7 to this node and died; the second made another batch of the same changes.
     const state = after(batch(1, 5, 'a'), batch(6, 7, 'b', hash('a')), batch(6, 7, 'B', hash('a')));
-    assert.deepEqual(accept(state, batch(8, 8, 'c', hash('B'))), { do: 'apply', from: 8 });
-    assert.deepEqual(accept(state, batch(8, 8, 'c', hash('b'))), { do: 'apply', from: 8 });
-    assert.deepEqual(accept(state, batch(8, 8, 'c', hash('x'))), { do: 'refused', reason: 'chain' });
+    assert.deepEqual(acceptBatch(state, batch(8, 8, 'c', hash('B'))), { do: 'apply', from: 8 });
+    assert.deepEqual(acceptBatch(state, batch(8, 8, 'c', hash('b'))), { do: 'apply', from: 8 });
+    assert.deepEqual(acceptBatch(state, batch(8, 8, 'c', hash('x'))), { do: 'refused', reason: 'chain' });
   });
 
   it('keeps a bounded number of hashes', () => {
     let state = after(batch(1, 5, 'a'));
-    for (const name of 'bcdefghijklmnop') state = advance(state, batch(5, 5, name));
+    for (const name of 'bcdefghijklmnop') state = advanceChain(state, batch(5, 5, name));
     assert.ok(state.tips.length <= 8);
   });
 
@@ -81,15 +83,15 @@ describe('the chain of batches', () => {
         let state = chainAt('e', 0);
         const applied: number[] = [];
         for (const next of deliveries) {
-          let decision = accept(state, next);
+          let decision = acceptBatch(state, next);
           if (decision.do === 'refused') {
             assert.equal(decision.reason, 'chain');
             // A repair reads by seq.
             state = chainAt('e', state.seq);
-            decision = accept(state, next);
+            decision = acceptBatch(state, next);
           }
           if (decision.do === 'apply') for (let seq = decision.from; seq <= next.to; seq++) applied.push(seq);
-          if (decision.do !== 'hole') state = advance(state, next);
+          if (decision.do !== 'hole') state = advanceChain(state, next);
         }
         assert.deepEqual(
           applied,

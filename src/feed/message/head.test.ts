@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { countingNonces, nodeKeys, signingKeys } from '../../../test/support/feed/batch/keys.ts';
 import { EPOCH, reasonOf, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
-import { parseKeys } from '../keys/hourly-keys.ts';
+import { parseHourlyKeys } from '../keys/hourly-keys.ts';
 import { clearOf, type FeedHead, openHeartbeat, readAnswer, writeHead } from './batch.ts';
-import { openFresh, type Signing, unsealed, writeMessage } from './message.ts';
+import { type MessageSigning, openFresh, unsealed, writeMessage } from './message.ts';
 
 const { signer } = secrets;
 const head: FeedHead = { epoch: EPOCH, head: 9, oldest: 2, at: 1_000_000 };
@@ -15,7 +15,7 @@ const answer = answerOf(head, question);
 const TOLERANCE_MS = 10_000;
 
 /** Control's answer to a question of a node. */
-function answerOf(of: FeedHead, answers: Uint8Array, signing: Signing = secrets): Uint8Array {
+function answerOf(of: FeedHead, answers: Uint8Array, signing: MessageSigning = secrets): Uint8Array {
   const fields = { kind: 'bounds', from: 'control', to: 'fra1', at: of.at, answers } as const;
   return writeMessage({ ...fields, clear: clearOf(of) }, signing);
 }
@@ -50,7 +50,7 @@ describe('the head of the log', () => {
     const { node, keys } = golden.keys;
     const own = { node, privateKey: nodeKeys(3).privateKey };
     const delivery = openFresh(Buffer.from(golden.keys.hex, 'hex'), 'keys', node, verifier, { last: 0 });
-    const secretsOf = parseKeys(unsealed(delivery, own)).map(({ key, ...rest }) => ({
+    const secretsOf = parseHourlyKeys(unsealed(delivery, own)).map(({ key, ...rest }) => ({
       ...rest,
       secret: Buffer.from(key.secret).toString('hex'),
     }));

@@ -9,7 +9,7 @@ import { FeedRefusedError } from '../ports/refusal.ts';
  * what is signed, so that no message passes for another.
  */
 
-export const SIGNATURE_OCTETS = 64;
+export const FEED_SIGNATURE_OCTETS = 64;
 export const SIGNER_OCTETS = 8;
 
 export interface FeedSigner {
@@ -41,8 +41,8 @@ export function feedVerifier(publicKeys: readonly KeyObject[]): FeedVerifier {
   const keys = new Map(publicKeys.map((key) => [hex(signerId(key)), key]));
   return {
     open(signed, signerOf) {
-      if (signed.length <= SIGNATURE_OCTETS) throw new FeedRefusedError('size');
-      const message = signed.subarray(0, signed.length - SIGNATURE_OCTETS);
+      if (signed.length <= FEED_SIGNATURE_OCTETS) throw new FeedRefusedError('size');
+      const message = signed.subarray(0, signed.length - FEED_SIGNATURE_OCTETS);
       const key = keys.get(hex(signerOf(message)));
       if (key === undefined) throw new FeedRefusedError('signer');
       if (!verify(null, message, key, signed.subarray(message.length)))
@@ -63,7 +63,7 @@ function hex(id: Uint8Array): string {
 
 /** The keys of an hour. Batches of the hour are encrypted under one; destroyed keys make them unreadable. */
 
-export const KEY_OCTETS = 32;
+export const FEED_KEY_OCTETS = 32;
 export const KEY_ID_OCTETS = 16;
 
 export interface FeedKey {
@@ -83,7 +83,8 @@ export interface FeedKeyRing {
  * @param secret 32 random octets
  */
 export function feedKey(secret: Uint8Array): FeedKey {
-  if (secret.length !== KEY_OCTETS) throw new RangeError(`a key of the feed has ${KEY_OCTETS} octets`);
+  if (secret.length !== FEED_KEY_OCTETS)
+    throw new RangeError(`a key of the feed has ${FEED_KEY_OCTETS} octets`);
   const digest = createHash('sha256').update('uqrp feed key\0').update(secret).digest();
   return { id: digest.subarray(0, KEY_ID_OCTETS), secret, cipherKey: createSecretKey(secret) };
 }

@@ -26,12 +26,12 @@ import { hpkeDecrypt, hpkeEncrypt } from './hpke.ts';
 import {
   decryptBody,
   encryptBody,
+  FEED_SIGNATURE_OCTETS,
   type FeedKey,
   type FeedKeyRing,
   type FeedSigner,
   type FeedVerifier,
   KEY_ID_OCTETS,
-  SIGNATURE_OCTETS,
   SIGNER_OCTETS,
 } from './keys.ts';
 
@@ -98,7 +98,7 @@ export interface Packed {
 }
 
 /** What a message is made with. */
-export interface Signing {
+export interface MessageSigning {
   readonly signer: FeedSigner;
   readonly random: (octets: number) => Uint8Array;
 }
@@ -123,7 +123,7 @@ export interface SignedMessage extends Required<MessageFields> {
 }
 
 /** @throws RangeError for more than a message holds */
-export function writeMessage(fields: MessageFields, signing: Signing, body?: MessageBody): Uint8Array {
+export function writeMessage(fields: MessageFields, signing: MessageSigning, body?: MessageBody): Uint8Array {
   const { kind, from, to, at, answers = null, status = 'done', clear = Buffer.alloc(0) } = fields;
   const number = signing.random(NONCE_OCTETS);
   const flags =
@@ -179,9 +179,9 @@ export function openMessage(
   own: string,
   verifierOf: VerifierOf,
 ): SignedMessage {
-  if (message.length > LIMITS.feedMessage || message.length <= SIGNATURE_OCTETS)
+  if (message.length > LIMITS.feedMessage || message.length <= FEED_SIGNATURE_OCTETS)
     throw new FeedRefusedError('size');
-  const octets = message.subarray(0, message.length - SIGNATURE_OCTETS);
+  const octets = message.subarray(0, message.length - FEED_SIGNATURE_OCTETS);
   const reader = fieldReader(octets);
   if (reader.latin1(MAGIC.length) !== MAGIC) throw new FeedRefusedError('format');
   if (reader.u8() !== VERSION) throw new FeedRefusedError('version');
@@ -270,7 +270,7 @@ export function packJson(value: unknown): Packed {
  * @param malformed the refusal of a text that is no JSON
  * @throws FeedRefusedError `key`, `decrypt`, `decompress` or `malformed`, whatever the bytes are
  */
-export function jsonOf(
+export function jsonBody(
   { body, number, associated }: SignedMessage,
   ring: FeedKeyRing,
   malformed: FeedRefusal = 'format',

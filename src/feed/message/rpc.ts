@@ -6,31 +6,31 @@ import { createPrivateKey, createPublicKey, hkdfSync } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
 import { createPlaces, type PlacesOptions } from '../../base/lifecycle/places.ts';
 import { type Bus, BusError, pageSubject, SUBJECTS, subjectOfNode } from '../bus/bus.ts';
-import { createRequestRate, type Rate } from '../bus/node-budgets.ts';
+import { createRequestRate, type RequestLimit } from '../bus/node-budgets.ts';
 import { CONTROL_NAME } from '../ports/credentials.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
 import type { BatchSecrets, PackedRows } from './batch.ts';
 import {
+  FEED_KEY_OCTETS,
   type FeedKey,
   type FeedKeyRing,
   type FeedVerifier,
   feedKey,
   feedKeyRing,
   feedSigner,
-  KEY_OCTETS,
 } from './keys.ts';
 import {
   type AnswerStatus,
   controlOnly,
-  jsonOf,
+  jsonBody,
   type MessageBody,
   type MessageKind,
+  type MessageSigning,
   messageHash,
   openFresh,
   openMessage,
   packJson,
   type SignedMessage,
-  type Signing,
   type VerifierOf,
   writeMessage,
 } from './message.ts';
@@ -40,7 +40,7 @@ interface RpcOptions {
   /** In the credentials. */
   readonly name: string;
   /** Of the nkey of a node; of the feed at control. */
-  readonly signing: Signing;
+  readonly signing: MessageSigning;
   /** Of those who sign for control. */
   readonly verifier: FeedVerifier;
   /** The hourly key to encrypt with now; null: there is none yet. */
@@ -115,7 +115,7 @@ export function createRpc(options: RpcOptions): Rpc {
       if (key === null) throw new BusError('disconnected');
       try {
         const { answer } = await send(kind, write(kind, key, body), timeoutMs);
-        return { status: answer.status, body: answer.body === null ? null : jsonOf(answer, ring()) };
+        return { status: answer.status, body: answer.body === null ? null : jsonBody(answer, ring()) };
       } catch (error) {
         if (error instanceof FeedRefusedError) onRefused?.(error.reason);
         throw error;
@@ -179,7 +179,7 @@ export interface ControlEnd {
   /** Null for a name that is not in `nodes.json`. */
   readonly verifierOf: VerifierOf;
   readonly ring: () => FeedKeyRing;
-  readonly signing: Signing;
+  readonly signing: MessageSigning;
   /** Asked for each answer with a body. */
   readonly secrets: () => BatchSecrets;
   readonly clock: Clock;
@@ -190,7 +190,7 @@ export interface ControlEnd {
 }
 
 /** A question whose signature is right. */
-export interface Question {
+export interface SignedQuestion {
   readonly kind: MessageKind;
   /** The name that the signature proves. */
   readonly node: string;
@@ -200,11 +200,11 @@ export interface Question {
 }
 
 /** A question of which the body is decrypted. */
-interface JsonQuestion extends Question {
+interface JsonQuestion extends SignedQuestion {
   readonly body: unknown;
 }
 
-export interface Reply {
+export interface ControlReply {
   readonly status?: AnswerStatus;
   /** Left out: now. */
   readonly at?: number;
@@ -224,9 +224,9 @@ interface Answering<Asked> {
   /** Questions that are worked on at once, of all nodes and of each: others are `busy`. */
   readonly atOnce: PlacesOptions;
   /** Of each node, beside its budget: what is above is `busy`, and not even decrypted. */
-  readonly rate?: Rate;
+  readonly rate?: RequestLimit;
   /** Rejects with `FeedRefusedError` for a content of another shape: the question is `invalid`. */
-  readonly answer: (question: Asked) => Promise<Reply>;
+  readonly answer: (question: Asked) => Promise<ControlReply>;
 }
 
 /** A message to control. @throws FeedRefusedError and nothing else */
@@ -241,7 +241,7 @@ export function openQuestion(
 }
 
 /** Answers questions in clear text. @returns ends it */
-export function answerPlain(end: ControlEnd, answering: Answering<Question>): () => void {
+export function answerPlain(end: ControlEnd, answering: Answering<SignedQuestion>): () => void {
   return respond(end, answering, ({ kind, from, at, hash, clear }) => ({
     kind,
     node: from,
@@ -255,7 +255,7 @@ export function answerPlain(end: ControlEnd, answering: Answering<Question>): ()
 export function answerQuestions(end: ControlEnd, answering: Answering<JsonQuestion>): () => void {
   return respond(end, answering, (message) => {
     const { kind, from, at, hash, clear } = message;
-    return { kind, node: from, at, hash, clear, body: jsonOf(message, end.ring()) };
+    return { kind, node: from, at, hash, clear, body: jsonBody(message, end.ring()) };
   });
 }
 
@@ -268,7 +268,7 @@ function respond<Asked>(
   const places = createPlaces(atOnce);
   const requestRate = rate === undefined ? null : createRequestRate(rate, end.clock);
 
-  async function replyTo(asked: Asked): Promise<Reply> {
+  async function replyTo(asked: Asked): Promise<ControlReply> {
     try {
       return await answer(asked);
     } catch (error) {
@@ -300,7 +300,7 @@ function respond<Asked>(
 function writeReply(
   end: Pick<ControlEnd, 'signing' | 'secrets' | 'clock'>,
   { kind, from, hash }: SignedMessage,
-  { status = 'done', at = end.clock(), clear, json, rows, sealed }: Reply,
+  { status = 'done', at = end.clock(), clear, json, rows, sealed }: ControlReply,
 ): Uint8Array {
   const fields = { kind, from: CONTROL_NAME, to: from, at, answers: hash, status };
   const packed = rows ?? (json === undefined || json === null ? undefined : packJson(json));
@@ -314,7 +314,7 @@ function writeReply(
  */
 export interface ControlIdentity {
   readonly key: FeedKey;
-  readonly signer: Signing['signer'];
+  readonly signer: MessageSigning['signer'];
 }
 
 const INFO = 'uqrp feed status 1';
@@ -324,7 +324,7 @@ export function controlIdentity(sign: string): ControlIdentity {
   const privateKey = createPrivateKey(sign);
   const secret = privateKey.export({ format: 'der', type: 'pkcs8' });
   return {
-    key: feedKey(Buffer.from(hkdfSync('sha256', secret, '', INFO, KEY_OCTETS))),
+    key: feedKey(Buffer.from(hkdfSync('sha256', secret, '', INFO, FEED_KEY_OCTETS))),
     signer: feedSigner(privateKey, createPublicKey(privateKey)),
   };
 }
@@ -332,7 +332,7 @@ export function controlIdentity(sign: string): ControlIdentity {
 /** How a holder of control's credentials asks a control process. */
 export function controlRpc(
   { key, signer }: ControlIdentity,
-  options: Pick<RpcOptions, 'bus' | 'verifier' | 'clock'> & Pick<Signing, 'random'>,
+  options: Pick<RpcOptions, 'bus' | 'verifier' | 'clock'> & Pick<MessageSigning, 'random'>,
 ): Rpc {
   const { random, ...rest } = options;
   const ring = feedKeyRing([key]);
@@ -349,7 +349,7 @@ export function controlRpc(
 export function operatorEnd(
   { key, signer }: ControlIdentity,
   verifier: FeedVerifier,
-  options: Omit<ControlEnd, 'verifierOf' | 'ring' | 'secrets' | 'signing'> & Pick<Signing, 'random'>,
+  options: Omit<ControlEnd, 'verifierOf' | 'ring' | 'secrets' | 'signing'> & Pick<MessageSigning, 'random'>,
 ): ControlEnd {
   const { random, ...end } = options;
   const ring = feedKeyRing([key]);

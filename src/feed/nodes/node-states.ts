@@ -4,7 +4,7 @@ import { every } from '../../base/lifecycle/every.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createRequestRate } from '../bus/node-budgets.ts';
-import { jsonOf } from '../message/message.ts';
+import { jsonBody } from '../message/message.ts';
 import { type ControlEnd, openQuestion, type Rpc, subjectOf } from '../message/rpc.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
@@ -19,7 +19,7 @@ export interface NodeReport {
 }
 
 /** Whether a node may answer without this key of the zone in DNSKEY: it has not reported the key, or it is late. */
-export function isBehind(
+export function isNodeBehind(
   { state, late }: Pick<NodeReport, 'state' | 'late'>,
   zone: string,
   keyTag: number,
@@ -64,7 +64,7 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
     try {
       const told = openQuestion(end, ['state'], message);
       if (!rate.admits(told.from)) return;
-      const state = nodeStateOf(jsonOf(told, end.ring()));
+      const state = nodeStateOf(jsonBody(told, end.ring()));
       heard.set(told.from, next(heard.get(told.from), state, told.at, clock()));
     } catch (error) {
       if (error instanceof FeedRefusedError) onRefused?.(error.reason);

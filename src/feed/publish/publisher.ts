@@ -9,7 +9,7 @@ import { AppendConflictError, type Bus, SUBJECTS } from '../bus/bus.ts';
 import { type BatchSecrets, openBatch, packRows, writeHead } from '../message/batch.ts';
 import type { FeedVerifier } from '../message/keys.ts';
 import type { ChangeSource, LogBounds } from '../ports/change-source.ts';
-import type { LeaderLock, Lease } from '../ports/feed-store.ts';
+import type { LeaderLease, LeaderLock } from '../ports/feed-store.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 import { createLine, type Line, type StreamEnd } from './line.ts';
 
@@ -64,7 +64,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
   const ending = new AbortController();
   let line: Line | null = null;
 
-  async function lead(lease: Lease): Promise<void> {
+  async function lead(lease: LeaderLease): Promise<void> {
     // Ends both loops, also when one of them steps back. Not `AbortSignal.any`: Node keeps such a signal while somebody listens to it.
     const over = new AbortController();
     const { signal } = over;

@@ -4,7 +4,13 @@ import { LIMITS } from '../../base/limits.ts';
 import type { Change, ChangeBody } from '../../protocol/change.ts';
 import { clearOf, type PackedRows, packRows } from '../message/batch.ts';
 import { fieldReader } from '../message/fields.ts';
-import { answerPlain, type ControlEnd, type Question, type Reply, snapshotSubject } from '../message/rpc.ts';
+import {
+  answerPlain,
+  type ControlEnd,
+  type ControlReply,
+  type SignedQuestion,
+  snapshotSubject,
+} from '../message/rpc.ts';
 import type { ChangeSource, LogBounds, Snapshot } from '../ports/change-source.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
@@ -23,7 +29,7 @@ const SNAPSHOT_IDLE_MS = 30_000;
 const SNAPSHOT_LEFT_MS = 5_000;
 /** With those whose last page was made: it may be asked for again. */
 const SNAPSHOTS_KNOWN_MAX = 64;
-const BUSY: Reply = { status: 'busy' };
+const BUSY: ControlReply = { status: 'busy' };
 
 /** A snapshot whose pages are not all asked for. */
 interface OpenSnapshot {
@@ -45,7 +51,7 @@ export function startResponder({ source, end: control, timers = realTimers }: Re
   /** Ends the answers of snapshots, also of those whose last answer may be asked for again. */
   const ends = new Set<() => void>();
 
-  async function since({ clear }: Question): Promise<Reply> {
+  async function since({ clear }: SignedQuestion): Promise<ControlReply> {
     const reader = fieldReader(clear);
     const [seq, limit] = [reader.u64(), reader.u32()];
     if (limit < 1 || limit > LIMITS.feedBatchChanges || reader.left() > 0)
@@ -68,7 +74,7 @@ export function startResponder({ source, end: control, timers = realTimers }: Re
     return true;
   }
 
-  async function snapshot({ node, hash }: Question): Promise<Reply> {
+  async function snapshot({ node, hash }: SignedQuestion): Promise<ControlReply> {
     if (!hasRoom(node)) return BUSY;
     const opened = await source.openSnapshot();
     servePages(node, snapshotSubject(hash), opened);
@@ -107,7 +113,7 @@ export function startResponder({ source, end: control, timers = realTimers }: Re
         cancel();
         cancel = timers.after(SNAPSHOT_IDLE_MS, end);
         // One after the other: a repeated question may come while the first is answered.
-        const result = working.then(async (): Promise<Reply> => {
+        const result = working.then(async (): Promise<ControlReply> => {
           const found = await page(from);
           if (found === null) return { clear: clearOf(boundsOf(opened)) };
           const { rows, isLast } = found;

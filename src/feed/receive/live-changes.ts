@@ -2,8 +2,7 @@
 
 import { LIMITS } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
-import type { SignedBatch } from '../message/batch.ts';
-import { accept, advance, type ChainState, chainAt } from '../message/chain.ts';
+import { acceptBatch, advanceChain, type ChainState, chainAt, type SignedBatch } from '../message/batch.ts';
 import type { FeedRefusal } from '../ports/refusal.ts';
 
 interface LiveChanges {
@@ -64,14 +63,14 @@ export function createLiveChanges(): LiveChanges {
 
   /** @returns why it is refused, or null */
   function append(current: ChainState, { batch, changes, weight }: Held): FeedRefusal | null {
-    const decision = accept(current, batch);
+    const decision = acceptBatch(current, batch);
     if (decision.do === 'refused') return decision.reason;
     if (decision.do === 'apply') {
       if (ready.length > 0 && readyWeight + weight > CHANGES_MAX) return null;
       ready = ready.concat(changes.filter(({ seq }) => seq >= decision.from));
       readyWeight += weight;
     }
-    if (decision.do !== 'hole') state = advance(current, batch);
+    if (decision.do !== 'hole') state = advanceChain(current, batch);
     return null;
   }
 
@@ -108,12 +107,12 @@ export function createLiveChanges(): LiveChanges {
     receive(batch, read) {
       // Before the first reader there is nothing to follow.
       if (state === null) return null;
-      const decision = accept(state, batch);
+      const decision = acceptBatch(state, batch);
       if (decision.do === 'refused') return decision.reason;
       const isRepeated = isReplay(batch);
       newestAt = Math.max(newestAt, batch.at);
       if (decision.do === 'duplicate') {
-        state = advance(state, batch);
+        state = advanceChain(state, batch);
         if (isRepeated) return 'replayed';
       } else {
         const changes = read(batch);

@@ -4,8 +4,14 @@ import type { Clock } from '../../base/clock.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import type { Change } from '../../protocol/change.ts';
 import { type Bus, BusError, type StreamMessage } from '../bus/bus.ts';
-import { openBatch, readRows, type SignedBatch } from '../message/batch.ts';
-import { accept, advance, chainAt } from '../message/chain.ts';
+import {
+  acceptBatch,
+  advanceChain,
+  chainAt,
+  openBatch,
+  readRows,
+  type SignedBatch,
+} from '../message/batch.ts';
 import type { FeedKeyRing, FeedVerifier } from '../message/keys.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
@@ -196,14 +202,14 @@ export function createStreamReader({ bus, verifier, keys }: StreamReaderOptions)
         if (messages.length === 0) break;
         for (const message of messages) {
           const batch = changesIn(message);
-          const decision = accept(state, batch);
+          const decision = acceptBatch(state, batch);
           if (decision.do === 'hole' || changes.length >= limit) return changes.slice(0, limit);
           if (decision.do === 'refused') throw new FeedRefusedError(decision.reason);
           if (decision.do === 'apply') {
             for (const change of readRows(batch, keys()))
               if (change.seq >= decision.from) changes.push(change);
           }
-          state = advance(state, batch);
+          state = advanceChain(state, batch);
           place = Math.max(place, message.seq) + 1;
         }
       }

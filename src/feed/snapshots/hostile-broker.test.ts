@@ -13,11 +13,11 @@ import {
 import { LIMITS } from '../../base/limits.ts';
 import type { Bus } from '../bus/bus.ts';
 import {
-  ID_OCTETS,
-  type Manifest,
   manifestName,
   openManifest,
   partName,
+  SNAPSHOT_ID_OCTETS,
+  type SnapshotManifest,
   writeManifest,
   writePart,
 } from './manifest.ts';
@@ -34,12 +34,12 @@ describe('snapshots of a broker that nobody trusts', () => {
     world = snapshotWorld(bus, broker.connect('node'));
   });
 
-  const put = (seq: number, content: Uint8Array): Promise<Manifest> =>
+  const put = (seq: number, content: Uint8Array): Promise<SnapshotManifest> =>
     world.writer.put({ kind: 'view', epoch: EPOCH, seq, format: FORMAT, content: inPieces(content) });
   const chunk = async (name: string): Promise<Uint8Array> => (await bus.getChunk(name))!;
 
   /** The download fails for this reason, is counted, and leaves nothing. */
-  async function refusedDownload(manifest: Manifest, reason: string): Promise<void> {
+  async function refusedDownload(manifest: SnapshotManifest, reason: string): Promise<void> {
     world.refused.length = 0;
     await assert.rejects(world.reader.download(manifest), { reason });
     assert.deepEqual([world.refused, world.files.drafts, world.files.whole.size], [[reason], 0, 0]);
@@ -121,9 +121,9 @@ describe('snapshots of a broker that nobody trusts', () => {
   });
 
   it('compares the size that a manifest states with its limit, before anything is downloaded', () => {
-    const manifest = (kind: 'view' | 'geoip', octets: number): Manifest => ({
+    const manifest = (kind: 'view' | 'geoip', octets: number): SnapshotManifest => ({
       kind,
-      id: randomBytes(ID_OCTETS),
+      id: randomBytes(SNAPSHOT_ID_OCTETS),
       keyId: hourKey(7).id,
       epoch: EPOCH,
       seq: 1,
@@ -138,7 +138,7 @@ describe('snapshots of a broker that nobody trusts', () => {
       ['view', LIMITS.feedSnapshot],
       ['geoip', LIMITS.feedFile],
     ] as const) {
-      const open = (octets: number): Manifest =>
+      const open = (octets: number): SnapshotManifest =>
         openManifest(writeManifest(manifest(kind, octets), secrets), verifier, kind);
       assert.equal(open(limit).octets, limit);
       assert.throws(() => open(limit + 1), { reason: 'size' });

@@ -14,11 +14,17 @@ import { NONCE_OCTETS } from '../../base/aes-gcm.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { compress, decompress, field, fieldReader } from '../message/fields.ts';
 import { decryptBody, encryptBody, type FeedKey, type FeedVerifier, KEY_ID_OCTETS } from '../message/keys.ts';
-import { ALL_NODES, controlOnly, openMessage, type Signing, writeMessage } from '../message/message.ts';
+import {
+  ALL_NODES,
+  controlOnly,
+  type MessageSigning,
+  openMessage,
+  writeMessage,
+} from '../message/message.ts';
 import { CONTROL_NAME } from '../ports/credentials.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
-export const ID_OCTETS = 16;
+export const SNAPSHOT_ID_OCTETS = 16;
 const HASH_OCTETS = 32;
 /** Every name at its bound. */
 const MANIFEST_OCTETS = 640;
@@ -37,7 +43,7 @@ export interface FileFormat {
   readonly machine: string;
 }
 
-export interface Manifest {
+export interface SnapshotManifest {
   readonly kind: SnapshotKind;
   readonly id: Uint8Array;
   readonly keyId: Uint8Array;
@@ -64,7 +70,7 @@ export interface SnapshotContent {
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-export function writeManifest(manifest: Manifest, signing: Signing): Uint8Array {
+export function writeManifest(manifest: SnapshotManifest, signing: MessageSigning): Uint8Array {
   const { layout, pageSize, machine } = manifest.format;
   const clear = Buffer.concat([
     manifest.id,
@@ -85,11 +91,15 @@ export function writeManifest(manifest: Manifest, signing: Signing): Uint8Array 
  * @param kind that was asked for: a broker may give another one
  * @throws FeedRefusedError and nothing else, whatever the bytes are
  */
-export function openManifest(message: Uint8Array, verifier: FeedVerifier, kind: SnapshotKind): Manifest {
+export function openManifest(
+  message: Uint8Array,
+  verifier: FeedVerifier,
+  kind: SnapshotKind,
+): SnapshotManifest {
   if (message.length > MANIFEST_OCTETS) throw new FeedRefusedError('size');
   const { at, clear } = openMessage(message, ['snapshot'], ALL_NODES, controlOnly(verifier));
   const reader = fieldReader(clear);
-  const [id, keyId] = [reader.bytes(ID_OCTETS), reader.bytes(KEY_ID_OCTETS)];
+  const [id, keyId] = [reader.bytes(SNAPSHOT_ID_OCTETS), reader.bytes(KEY_ID_OCTETS)];
   const [seq, octets, partOctets] = [reader.u64(), reader.u64(), reader.u64()];
   const parts = reader.u32();
   const sha256 = reader.bytes(HASH_OCTETS);
@@ -123,7 +133,7 @@ export function manifestName(kind: SnapshotKind, slot: Slot): string {
   return `${kind}.manifest.${slot}`;
 }
 
-export function partName({ kind, id }: Pick<Manifest, 'kind' | 'id'>, index: number): string {
+export function partName({ kind, id }: Pick<SnapshotManifest, 'kind' | 'id'>, index: number): string {
   return `${kind}.${idText(id)}.${index}`;
 }
 

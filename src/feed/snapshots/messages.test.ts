@@ -7,12 +7,19 @@ import { countingNonces, hourKey } from '../../../test/support/feed/batch/keys.t
 import { EPOCH, reasonOf, secrets, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { FORMAT, inPieces } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { type Manifest, openManifest, openPart, partsIn, writeManifest, writePart } from './manifest.ts';
+import {
+  openManifest,
+  openPart,
+  partsIn,
+  type SnapshotManifest,
+  writeManifest,
+  writePart,
+} from './manifest.ts';
 
 const CONTENT = Buffer.from('the content of a view');
 const ID = Buffer.alloc(16, 5);
 const PLACE = { id: ID, index: 0 };
-const MANIFEST: Manifest = {
+const MANIFEST: SnapshotManifest = {
   kind: 'view',
   id: ID,
   keyId: hourKey(7).id,

@@ -16,8 +16,15 @@ import { EPOCH, verifier } from '../../../test/support/feed/batch/messages.ts';
 import { createMemoryBroker } from '../../../test/support/feed/bus/memory-bus.ts';
 import { type SnapshotWorld, snapshotWorld } from '../../../test/support/feed/snapshots/snapshot-world.ts';
 import { feedKeyRing } from '../message/keys.ts';
-import { changedAt, diskFiles, installFile } from './disk-files.ts';
-import { contentOf, type SharedFile, startTakingFiles, takeFile } from './shared-files.ts';
+import {
+  changedAt,
+  contentOf,
+  diskFiles,
+  installFile,
+  type SharedFile,
+  startTakingFiles,
+  takeFile,
+} from './shared-files.ts';
 import { createSnapshotReader, type SnapshotReader } from './snapshot-reader.ts';
 
 function fileAt(path: string): SharedFile {

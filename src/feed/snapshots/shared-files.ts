@@ -1,10 +1,13 @@
 /** Files that control keeps for its nodes: a changed one is put beside the snapshots, and each node takes it. */
+
+import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { every, type Repeating } from '../../base/lifecycle/every.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { BusError } from '../bus/bus.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 import type { FileFormat, SnapshotContent, SnapshotKind } from './manifest.ts';
-import type { SnapshotReader } from './snapshot-reader.ts';
+import type { SnapshotFiles, SnapshotReader } from './snapshot-reader.ts';
 
 /** One file in the data directory, at control or at a node. */
 export interface SharedFile {
@@ -82,4 +85,65 @@ export function startTakingFiles({ reader, files, onError, ready, timers }: Take
       await first;
     },
   };
+}
+
+/** Downloads on the disk: `<directory>/<kind>`, at most one of each kind. */
+
+const MODE_FILE = 0o600;
+const MODE_DIRECTORY = 0o700;
+
+/** @param directory is made when it is missing; on the file system of the view, so that a file can be moved there */
+export function diskFiles(directory: string): SnapshotFiles {
+  return {
+    async create(kind) {
+      await mkdir(directory, { recursive: true, mode: MODE_DIRECTORY });
+      const path = join(directory, kind);
+      await rm(path, { force: true });
+      const file = await open(path, 'wx', MODE_FILE);
+      return {
+        async write(part) {
+          for (let at = 0; at < part.length; ) {
+            at += (await file.write(part, at, part.length - at)).bytesWritten;
+          }
+        },
+        async finish() {
+          await file.close();
+          return path;
+        },
+        async discard() {
+          await file.close();
+          await rm(path, { force: true });
+        },
+      };
+    },
+  };
+}
+
+/** Puts a downloaded file in place of another one, in one step and on disk. @param changedAt becomes its time, milliseconds */
+export async function installFile(from: string, to: string, changedAt: number): Promise<void> {
+  const seconds = changedAt / 1000;
+  await utimes(from, seconds, seconds);
+  const file = await open(from, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(from, to);
+  const folder = await open(dirname(to), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** When the file was changed, whole milliseconds since the epoch; null when there is none. */
+export async function changedAt(path: string): Promise<number | null> {
+  try {
+    return Math.round((await stat(path)).mtimeMs);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }

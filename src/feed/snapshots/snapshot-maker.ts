@@ -11,16 +11,16 @@ import type { BatchSecrets } from '../message/batch.ts';
 import type { FeedVerifier } from '../message/keys.ts';
 import {
   type FileFormat,
-  ID_OCTETS,
   isLeftOver,
-  type Manifest,
   manifestName,
   octetsMax,
   partName,
   partsIn,
   SLOTS,
+  SNAPSHOT_ID_OCTETS,
   type SnapshotContent,
   type SnapshotKind,
+  type SnapshotManifest,
   writeManifest,
   writePart,
 } from './manifest.ts';
@@ -28,7 +28,7 @@ import { contentOf, type SharedFile } from './shared-files.ts';
 import { createSnapshotReader, type FoundSnapshot } from './snapshot-reader.ts';
 
 /** A copy of the view of this process. */
-export interface ViewCopy {
+export interface ViewToSend {
   readonly epoch: string;
   readonly seq: number;
   readonly content: AsyncIterable<Uint8Array>;
@@ -38,18 +38,18 @@ export interface ViewCopy {
 interface SnapshotMakerOptions {
   readonly writer: SnapshotWriter;
   /** Copies a view that is up to date. Rejects when there is none. */
-  readonly copyView: () => Promise<ViewCopy>;
+  readonly copyView: () => Promise<ViewToSend>;
   readonly format: FileFormat;
   /** Are put beside each snapshot, as long as they exist. */
   readonly files: readonly SharedFile[];
   readonly timers?: Timers;
-  readonly onMade?: (manifest: Manifest) => void;
+  readonly onMade?: (manifest: SnapshotManifest) => void;
   readonly onError: (error: unknown) => void;
 }
 
 export interface SnapshotMaker {
   /** Makes one that begins after this call. Rejects when it cannot be made now. */
-  make(): Promise<Manifest>;
+  make(): Promise<SnapshotManifest>;
   stop(): Promise<void>;
 }
 
@@ -61,9 +61,9 @@ export function startSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker
   const ending = new AbortController();
   const waker = createWaker(ending.signal, timers);
   /** Who waits for the next one. */
-  let asked: PromiseWithResolvers<Manifest>[] = [];
+  let asked: PromiseWithResolvers<SnapshotManifest>[] = [];
 
-  async function makeOne(): Promise<Manifest> {
+  async function makeOne(): Promise<SnapshotManifest> {
     const copy = await copyView();
     const { epoch, seq, content } = copy;
     try {
@@ -95,7 +95,7 @@ export function startSnapshotMaker(options: SnapshotMakerOptions): SnapshotMaker
   const ended = loop({ signal: ending.signal, waker, pass, backoff: BACKOFF, onError });
   return {
     make() {
-      const answer = Promise.withResolvers<Manifest>();
+      const answer = Promise.withResolvers<SnapshotManifest>();
       asked.push(answer);
       waker.wake();
       return answer.promise;
@@ -123,7 +123,7 @@ export interface SnapshotWriter {
    * One at a time for each kind. Stopped in the middle, it leaves parts that the next call removes.
    * @throws BusError; RangeError for a content above its limit
    */
-  put(snapshot: SnapshotContent): Promise<Manifest>;
+  put(snapshot: SnapshotContent): Promise<SnapshotManifest>;
 }
 
 /** Calls to the broker that are under way at once. */
@@ -164,12 +164,12 @@ export function createSnapshotWriter(options: SnapshotWriterOptions): SnapshotWr
       const present = await reader.find(kind);
       await removeOthers(kind, idsOf(present));
       const hour = secrets();
-      const id = hour.random(ID_OCTETS);
+      const id = hour.random(SNAPSHOT_ID_OCTETS);
       const sums = await putParts(snapshot, id, hour);
       const [newest] = present;
       // A clock that was set back must not make the new one the older one.
       const at = Math.max(clock(), (newest?.manifest.at ?? 0) + 1);
-      const manifest: Manifest = { kind, id, keyId: hour.key.id, epoch, seq, at, ...sums, format };
+      const manifest: SnapshotManifest = { kind, id, keyId: hour.key.id, epoch, seq, at, ...sums, format };
       const slot = SLOTS.find((each) => each !== newest?.slot) ?? SLOTS[0];
       await bus.putChunk(manifestName(kind, slot), writeManifest(manifest, hour));
       await removeOthers(kind, [id, ...idsOf(present.slice(0, 1))]);

@@ -4,10 +4,12 @@ import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Bus, BusError } from '../bus/bus.ts';
 import type { FeedKeyRing, FeedVerifier } from '../message/keys.ts';
+import type { ChangeSource, LogBounds, SnapshotFile, ViewSource } from '../ports/change-source.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
-import type { SnapshotFiles } from './disk-files.ts';
 import {
-  type Manifest,
+  type FileFormat,
+  idText,
+  isSameFormat,
   manifestName,
   openManifest,
   openPart,
@@ -15,7 +17,22 @@ import {
   SLOTS,
   type Slot,
   type SnapshotKind,
+  type SnapshotManifest,
 } from './manifest.ts';
+
+/** Where a node puts what it downloads. Over the disk, and in memory for tests. */
+export interface SnapshotFiles {
+  /** A new file of the kind in place of an earlier one that was not taken. */
+  create(kind: SnapshotKind): Promise<FileDraft>;
+}
+
+/** A file that is being written; nobody reads it. Calls reject with an error whose `code` is ENOSPC when the disk is full. */
+interface FileDraft {
+  write(part: Uint8Array): Promise<void>;
+  /** @returns the path of the whole file, which belongs to the caller */
+  finish(): Promise<string>;
+  discard(): Promise<void>;
+}
 
 interface SnapshotReaderOptions {
   readonly bus: Bus;
@@ -27,7 +44,7 @@ interface SnapshotReaderOptions {
 }
 
 export interface FoundSnapshot {
-  readonly manifest: Manifest;
+  readonly manifest: SnapshotManifest;
   readonly slot: Slot;
 }
 
@@ -40,7 +57,7 @@ export interface SnapshotReader {
    * @returns its path
    * @throws FeedRefusedError (counted), BusError, or an error of the disk; nothing is left then
    */
-  download(manifest: Manifest, signal?: AbortSignal): Promise<string>;
+  download(manifest: SnapshotManifest, signal?: AbortSignal): Promise<string>;
 }
 
 /** Parts that are asked for at once: some megabytes of memory. */
@@ -63,7 +80,7 @@ export function createSnapshotReader(options: SnapshotReaderOptions): SnapshotRe
     }
   }
 
-  async function part(manifest: Manifest, index: number): Promise<Uint8Array> {
+  async function part(manifest: SnapshotManifest, index: number): Promise<Uint8Array> {
     for (let attempt = 1; ; attempt++) {
       try {
         const message = await bus.getChunk(partName(manifest, index));
@@ -77,7 +94,7 @@ export function createSnapshotReader(options: SnapshotReaderOptions): SnapshotRe
   }
 
   /** In order; the next ones are under way meanwhile. */
-  async function* messages(manifest: Manifest): AsyncGenerator<Uint8Array> {
+  async function* messages(manifest: SnapshotManifest): AsyncGenerator<Uint8Array> {
     const asked: Promise<Uint8Array>[] = [];
     for (let index = 0, next = 0; index < manifest.parts; index++) {
       for (; next < manifest.parts && next - index < AHEAD; next++) {
@@ -90,7 +107,7 @@ export function createSnapshotReader(options: SnapshotReaderOptions): SnapshotRe
     }
   }
 
-  async function* contentOf(manifest: Manifest): AsyncGenerator<Uint8Array> {
+  async function* contentOf(manifest: SnapshotManifest): AsyncGenerator<Uint8Array> {
     const key = keys().find(manifest.keyId);
     if (key === null) throw new FeedRefusedError('key');
     const hash = createHash('sha256');
@@ -157,4 +174,82 @@ export async function keptSnapshots(
     }
   }
   return found.sort((a, b) => a.seconds - b.seconds);
+}
+
+/** A source of changes whose snapshots are files, where one fits; else pages of control. */
+
+interface SnapshotSourceOptions {
+  readonly source: ChangeSource;
+  readonly reader: SnapshotReader;
+  /** Of the views that this process reads. */
+  readonly format: FileFormat;
+  readonly clock: Clock;
+  readonly onRefused?: (reason: FeedRefusal) => void;
+  /** A snapshot was downloaded. */
+  readonly onDownloaded?: (manifest: SnapshotManifest) => void;
+}
+
+/** A node whose view cannot be finished, because control is away or its disk is full, does not download the same file each second. */
+const BETWEEN_MS = 60_000;
+
+export function snapshotSource(options: SnapshotSourceOptions): ViewSource {
+  const { source, reader, format, clock, onRefused, onDownloaded } = options;
+  /** Snapshots that the view refused. */
+  const refused = new Set<string>();
+  let givenAt: number | null = null;
+
+  function unfit(manifest: SnapshotManifest, { epoch, oldest, head }: LogBounds): FeedRefusal | null {
+    if (manifest.epoch !== epoch) return 'epoch';
+    if (!isSameFormat(manifest.format, format)) return 'unfit';
+    return manifest.seq < oldest - 1 || manifest.seq > head ? 'position' : null;
+  }
+
+  async function download(manifest: SnapshotManifest, signal?: AbortSignal): Promise<SnapshotFile | null> {
+    try {
+      const file = await reader.download(manifest, signal);
+      onDownloaded?.(manifest);
+      const id = idText(manifest.id);
+      return {
+        epoch: manifest.epoch,
+        seq: manifest.seq,
+        file,
+        refuse() {
+          onRefused?.('content');
+          refused.add(id);
+          givenAt = null;
+        },
+      };
+    } catch (error) {
+      if (error instanceof FeedRefusedError || error instanceof BusError) return null;
+      givenAt = clock();
+      throw error;
+    }
+  }
+
+  async function find(): Promise<readonly FoundSnapshot[]> {
+    try {
+      return await reader.find('view');
+    } catch (error) {
+      if (error instanceof BusError) return [];
+      throw error;
+    }
+  }
+
+  async function fromFile(signal?: AbortSignal): Promise<SnapshotFile | null> {
+    const now = clock();
+    if (givenAt !== null && Math.abs(now - givenAt) < BETWEEN_MS) return null;
+    const bounds = await source.bounds();
+    for (const { manifest } of await find()) {
+      if (refused.has(idText(manifest.id))) continue;
+      const reason = unfit(manifest, bounds);
+      if (reason !== null) onRefused?.(reason);
+      const file = reason === null ? await download(manifest, signal) : null;
+      if (file === null) continue;
+      givenAt = now;
+      return file;
+    }
+    return null;
+  }
+
+  return { ...source, openSnapshot: async (signal) => (await fromFile(signal)) ?? source.openSnapshot() };
 }

@@ -13,8 +13,8 @@ import { createMemoryView } from '../../../test/support/view/memory-view.ts';
 import { namespaceUpserted, upserted } from '../../../test/support/view/view-changes.ts';
 import { faultOf } from '../follower/health.ts';
 import type { ViewSource } from '../ports/change-source.ts';
-import { type Manifest, partName } from './manifest.ts';
-import { snapshotSource } from './snapshot-source.ts';
+import { partName, type SnapshotManifest } from './manifest.ts';
+import { snapshotSource } from './snapshot-reader.ts';
 
 describe('a source with snapshots at the broker', () => {
   let rig: Rig;
@@ -40,7 +40,7 @@ describe('a source with snapshots at the broker', () => {
   afterEach(() => rig.stop());
 
   /** A snapshot of what the source has now. */
-  function put(more: Partial<Manifest> = {}): Promise<Manifest> {
+  function put(more: Partial<SnapshotManifest> = {}): Promise<SnapshotManifest> {
     const { cursor, epoch } = rig.source.state();
     const content = inPieces(createMemoryView(rig.source.state()).copy());
     const named = { kind: 'view', epoch: epoch!, seq: cursor!, format: FORMAT, ...more } as const;

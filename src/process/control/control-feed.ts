@@ -23,7 +23,7 @@ import {
 import { startMeter } from '../../feed/nodes/meter.ts';
 import {
   collectNodeStates,
-  isBehind,
+  isNodeBehind,
   type NodeReport,
   type NodeStates,
 } from '../../feed/nodes/node-states.ts';
@@ -294,7 +294,7 @@ export async function openControlFeed(options: ControlFeedOptions): Promise<Cont
     },
     nodes: () => exchange.states.list().map(progressOf),
     nodesBehind: (zone, keyTag) =>
-      exchange.states.list().filter((node) => isBehind(node, zone, keyTag)).length,
+      exchange.states.list().filter((node) => isNodeBehind(node, zone, keyTag)).length,
     stop: () =>
       closeAll([
         ...exchange.stops,

@@ -8,30 +8,38 @@ import type { Clock } from '../../base/clock.ts';
 import { closeAll } from '../../base/lifecycle/close-all.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import type { Bus } from '../../feed/bus/bus.ts';
-import { openNodeKeyring, openNodeSecrets } from '../../feed/keys/node-keys.ts';
+import { type NodeKeyring, openNodeKeyring, openNodeSecrets } from '../../feed/keys/node-keys.ts';
 import { secretsCopy } from '../../feed/keys/secrets.ts';
 import type { FeedKeyRing, FeedVerifier } from '../../feed/message/keys.ts';
-import { createRpc } from '../../feed/message/rpc.ts';
+import { createRpc, type Rpc } from '../../feed/message/rpc.ts';
+import { busQueryLogSink, busUsageSink } from '../../feed/nodes/meter.ts';
+import { type NodeState, startStateReports } from '../../feed/nodes/node-states.ts';
+import { providerAsks } from '../../feed/nodes/provider-asks.ts';
 import type { ChangeSource, ViewSource } from '../../feed/ports/change-source.ts';
 import type { FeedRefusal } from '../../feed/ports/refusal.ts';
 import { openBusSource } from '../../feed/receive/bus-source.ts';
-import { changedAt, diskFiles, installFile } from '../../feed/snapshots/disk-files.ts';
-import { type SharedFile, startTakingFiles } from '../../feed/snapshots/shared-files.ts';
-import { createSnapshotReader } from '../../feed/snapshots/snapshot-reader.ts';
-import { snapshotSource } from '../../feed/snapshots/snapshot-source.ts';
+import {
+  changedAt,
+  diskFiles,
+  installFile,
+  type SharedFile,
+  startTakingFiles,
+} from '../../feed/snapshots/shared-files.ts';
+import { createSnapshotReader, snapshotSource } from '../../feed/snapshots/snapshot-reader.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { deriveKey, type Secret } from '../../ops/config/data-dir.ts';
 import type { FeedSettings } from '../../ops/config/feed-settings.ts';
+import { programVersion } from '../../ops/config/version.ts';
 import type { FeedNow } from '../../ops/telemetry/feed-metrics.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
 import type { Metrics } from '../../ops/telemetry/metrics.ts';
 import { mapFile } from '../../services/exchanges.ts';
 import { GEOIP_FILE } from '../../services/geoip-files.ts';
+import { type OpenProviders, openRemoteProviders } from '../../services/providers/open.ts';
 import { FILE_FORMAT } from '../../view/lmdb/file-format.ts';
-import type { EdgeUpstream } from '../edge-upstream.ts';
+import type { AccountingSinks, EdgeUpstream } from '../edge-upstream.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';
 import { reportRefusals } from '../refusal-reports.ts';
-import { type EdgeReport, openEdgeExchange } from './edge-exchange.ts';
 
 /** Snapshots at a node: a source whose snapshots are files, and the files that control keeps for its nodes. */
 
@@ -208,4 +216,67 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
 /** The private key of the credentials. What the node keeps on its disk is encrypted under keys derived from it. */
 function secretOf({ credentials }: NodeFeed): Secret {
   return createPrivateKey(credentials.decrypt).export({ format: 'der', type: 'pkcs8' });
+}
+
+/** What an edge sends to control: counts and rows, questions for provider data, and how it is. */
+
+/** What the edge role knows of itself. */
+export type EdgeReport = Pick<
+  NodeState,
+  'seq' | 'epoch' | 'lag' | 'stale' | 'keyTags' | 'viewSeconds' | 'spoolOctets'
+>;
+
+export interface EdgeExchangeOptions {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly bus: Bus;
+  readonly rpc: Rpc;
+  readonly keyring: Pick<NodeKeyring, 'onKeys'>;
+  readonly heartbeatSeconds: () => number | null;
+  /** Null before the edge has opened its view. */
+  readonly report: () => EdgeReport | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface EdgeExchange {
+  readonly accounting: AccountingSinks;
+  readonly providers: OpenProviders;
+  stop(): Promise<void>;
+}
+
+const BOOT_OCTETS = 8;
+const NOTHING: EdgeReport = {
+  seq: 0,
+  epoch: null,
+  lag: { changes: 0, seconds: 0 },
+  stale: true,
+  keyTags: {},
+  viewSeconds: null,
+  spoolOctets: 0,
+};
+
+export async function openEdgeExchange(options: EdgeExchangeOptions): Promise<EdgeExchange> {
+  const { config, bus, rpc, keyring, clock, log } = options;
+  const boot = randomBytes(BOOT_OCTETS).toString('hex');
+  const version = programVersion();
+  const isDue = createReportLimits<'exchange'>(clock);
+  const stopReports = startStateReports({
+    bus,
+    rpc,
+    state: () => ({
+      boot,
+      version,
+      heartbeatSeconds: options.heartbeatSeconds(),
+      ...(options.report() ?? NOTHING),
+    }),
+    onKeys: (listener) => keyring.onKeys(listener),
+    onError: (error) => {
+      if (isDue('exchange')) log.event('feed.exchange_failing', {}, error);
+    },
+  });
+  return {
+    accounting: { usage: busUsageSink(rpc), queryLog: busQueryLogSink(rpc) },
+    providers: await openRemoteProviders({ ask: providerAsks(rpc), clock, dataDir: config.dataDir }),
+    stop: stopReports,
+  };
 }

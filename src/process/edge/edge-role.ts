@@ -28,7 +28,7 @@ import type { EdgePorts } from '../node/settings.ts';
 import { ticketKeys } from '../node/ticket-keys.ts';
 import { openCallingProviders } from '../providers.ts';
 import { openCertificate, tlsReasonOf } from './edge-certificate.ts';
-import type { EdgeReport } from './edge-exchange.ts';
+import type { EdgeReport } from './edge-feed.ts';
 import { type EdgeKeysOptions, openKeys } from './edge-keys.ts';
 
 export interface EdgeRole {

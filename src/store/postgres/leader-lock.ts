@@ -1,7 +1,7 @@
 /** The lock of the one publisher over PostgreSQL: an advisory lock that belongs to a session. */
 import { Client } from 'pg';
 import { createWaker } from '../../base/lifecycle/waker.ts';
-import type { LeaderLock, Lease } from '../../feed/ports/feed-store.ts';
+import type { LeaderLease, LeaderLock } from '../../feed/ports/feed-store.ts';
 import { connectionConfig } from './driver.ts';
 
 /** A 64-bit number that no other program may use in this database; `MIGRATION_LOCK` is another one. */
@@ -91,7 +91,7 @@ interface Held {
   readonly renewMs: number;
 }
 
-function leaseOf(client: Client, { lost, end, renewMs }: Held): Lease {
+function leaseOf(client: Client, { lost, end, renewMs }: Held): LeaderLease {
   async function renew(): Promise<void> {
     const waker = createWaker(lost);
     while (!lost.aborted) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { LeaderLock, Lease } from '../../../src/feed/ports/feed-store.ts';
+import type { LeaderLease, LeaderLock } from '../../../src/feed/ports/feed-store.ts';
 
 export interface LockWorld {
   /** What one process sees of the lock. */
@@ -22,10 +22,10 @@ export function leaderLockSuite(
       world = await open();
     });
     after(() => world.close());
-    const acquire = (who: string, signal = new AbortController().signal): Promise<Lease> =>
+    const acquire = (who: string, signal = new AbortController().signal): Promise<LeaderLease> =>
       world.of(who).acquire(signal);
     /** Whether it is settled after a process that asks later has been served or has given up. */
-    const settled = async (lease: Promise<Lease>): Promise<boolean> => {
+    const settled = async (lease: Promise<LeaderLease>): Promise<boolean> => {
       let isSettled = false;
       const settle = (): void => {
         isSettled = true;

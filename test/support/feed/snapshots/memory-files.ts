@@ -1,4 +1,4 @@
-import type { SnapshotFiles } from '../../../../src/feed/snapshots/disk-files.ts';
+import type { SnapshotFiles } from '../../../../src/feed/snapshots/snapshot-reader.ts';
 
 export interface MemorySnapshotFiles extends SnapshotFiles {
   /** Whole files by path. */
