@@ -1,6 +1,6 @@
 import { LIMITS } from '../src/base/limits.ts';
 import { timeOrderedUuids } from '../src/base/text/uuid.ts';
-import type { Unit } from '../src/control/deps.ts';
+import type { RunUnit } from '../src/control/deps.ts';
 import { writeBulk } from '../src/control/records/rules.ts';
 import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out.ts';
 import type { Actor } from '../src/http/actor.ts';
@@ -75,7 +75,7 @@ async function run(webhooks: number | null, limits: FanOutOptions['limits'] = {}
 
 async function load(store: Store, customerId: string): Promise<void> {
   const newId = timeOrderedUuids(Date.now);
-  const unit: Unit = (work) => store.write(work);
+  const unit: RunUnit = (work) => store.write(work);
   const deps = { unit, clock: Date.now, newId, zoneLength: 8 };
   const actor: Actor = {
     customerId,

@@ -5,8 +5,8 @@ import type { HasCodes } from './accounts/sign-in.ts';
 import type { HasZoneLength } from './deps.ts';
 import type { HasInvitationMail } from './organizations/invitations.ts';
 import type { HasChallenges } from './passkeys/webauthn.ts';
-import type { HasNodes } from './usage/propagation.ts';
-import type { HasBilling } from './usage/rules.ts';
+import type { HasBilling, HasNodes } from './usage/rules.ts';
+
 import type { WebhookDeps } from './webhooks/rules.ts';
 
 /** What the composition root knows of the server. */

@@ -7,14 +7,14 @@ export interface HasStore {
 }
 
 /** Runs a unit of work, as `Store.write` does. */
-export type Unit = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
+export type RunUnit = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 
 export interface HasUnit {
   /**
    * Runs the one unit of work of the use case, whose value is its result. That of a request also takes the idempotency key, stores the
    * result under it, and notes where the unit stands in the feed (`unit.ts`). Elsewhere it is `store.write`.
    */
-  readonly unit: Unit;
+  readonly unit: RunUnit;
 }
 
 export interface HasClock {

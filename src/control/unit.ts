@@ -9,7 +9,7 @@ import { actorOf } from '../http/guard.ts';
 import { marksOf } from '../store/engine/signals.ts';
 import { countAnswers, findAnswer, forgetAnswers, storeAnswer, takeKey } from '../store/idempotency-keys.ts';
 import type { Tx } from '../store/store.ts';
-import type { HasClock, HasStore, Unit } from './deps.ts';
+import type { HasClock, HasStore, RunUnit } from './deps.ts';
 
 const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
 const KEY = new RegExp(`^[ -~]{1,${LIMITS.idempotencyKey}}$`);
@@ -57,7 +57,7 @@ export function unitOf(
   { store, clock, positions }: Omit<UnitDeps, 'answers'>,
   request: FastifyRequest,
   reply: FastifyReply,
-): Unit {
+): RunUnit {
   const { customerId } = actorOf(request);
   return async (work) => {
     const at = clock();
@@ -90,7 +90,7 @@ export async function runOnce<T>(
   deps: UnitDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  run: (unit: Unit) => Promise<T>,
+  run: (unit: RunUnit) => Promise<T>,
 ): Promise<T> {
   const unit = unitOf(deps, request, reply);
   const key = request.headers['idempotency-key'];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { type EventReader, openEvents } from '../../test/support/http/query-log/event-reader.ts';
+import { type EventReader, openEvents } from '../../test/support/control/query-log/event-reader.ts';
 import { openWorld, type World } from '../../test/support/http/world.ts';
 import { sqliteDatabase } from '../../test/support/store/sqlite.ts';
 import { LIMITS } from '../base/limits.ts';

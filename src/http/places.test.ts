@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type Duplex, duplexPair } from 'node:stream';
+import { newOrganization } from '../../test/support/control/organizations/rig.ts';
+import { listen, openEvents } from '../../test/support/control/query-log/event-reader.ts';
 import { apiScenarios } from '../../test/support/http/engines.ts';
-import { newOrganization } from '../../test/support/http/organizations/rig.ts';
-import { listen, openEvents } from '../../test/support/http/query-log/event-reader.ts';
 import { type Caller, type Customer, created, openWorld, type World } from '../../test/support/http/world.ts';
 import { LIMITS } from '../base/limits.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { codeFor, newEmail, verify } from '../../test/support/http/accounts/sign-in-rig.ts';
+import { codeFor, newEmail, verify } from '../../test/support/control/accounts/sign-in-rig.ts';
 import { openWorld, PUBLIC_URL, type World } from '../../test/support/http/world.ts';
 import { sqliteDatabase } from '../../test/support/store/sqlite.ts';
 import type { Store } from '../store/store.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type EventReader, listen, openEvents } from '../../test/support/http/query-log/event-reader.ts';
-import { addRows } from '../../test/support/http/query-log/log-rows.ts';
-import { rowOf } from '../../test/support/http/query-log/stream-rig.ts';
+import { type EventReader, listen, openEvents } from '../../test/support/control/query-log/event-reader.ts';
+import { addRows } from '../../test/support/control/query-log/log-rows.ts';
+import { rowOf } from '../../test/support/control/query-log/stream-rig.ts';
 import { openWorld, type World } from '../../test/support/http/world.ts';
 import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
 import { sqliteDatabase } from '../../test/support/store/sqlite.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { CLI, ended, settingsFor, startCommand } from '../support/command.ts';
-import { openEvents } from '../support/http/query-log/event-reader.ts';
+import { openEvents } from '../support/control/query-log/event-reader.ts';
 import { account, startUqrp } from '../support/server-process.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { codeFor, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { codeFor, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   type Answer,

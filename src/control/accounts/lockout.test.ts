@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cookiesOf, newEmail } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { cookiesOf, newEmail } from '../../../test/support/control/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { limiterOf } from '../../../test/support/http/server-parts.ts';
 import {

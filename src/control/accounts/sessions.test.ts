@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
-import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { codeFor, newEmail, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { type Answer, assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { findRows, oneRow } from '../../../test/support/store/rows.ts';

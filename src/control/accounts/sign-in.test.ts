@@ -6,7 +6,7 @@ import {
   refused,
   type SignInAsked,
   verify,
-} from '../../../test/support/http/accounts/sign-in-rig.ts';
+} from '../../../test/support/control/accounts/sign-in-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
 import { findRows } from '../../../test/support/store/rows.ts';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   newMember,
   newOrganization,
   type Organization,
-} from '../../../test/support/http/organizations/rig.ts';
-import { addDeliveries, setWebhook, storedWebhook } from '../../../test/support/http/webhooks/rows.ts';
+} from '../../../test/support/control/organizations/rig.ts';
+import { addDeliveries, setWebhook, storedWebhook } from '../../../test/support/control/webhooks/rows.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertFailure,
   type Caller,

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   accept,
   actFor,
   invited,
   newMember,
   newOrganization,
-} from '../../../test/support/http/organizations/rig.ts';
+} from '../../../test/support/control/organizations/rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { limiterOf, runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, type Json, newName, openWorld } from '../../../test/support/http/world.ts';
 import { findRows } from '../../../test/support/store/rows.ts';

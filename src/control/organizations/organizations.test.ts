@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { actFor, newMember, newOrganization } from '../../../test/support/control/organizations/rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { actFor, newMember, newOrganization } from '../../../test/support/http/organizations/rig.ts';
 import { assertFailure, type Caller, created, newName, openWorld } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { listAllOrganizations, setOrganizationTier } from './rules.ts';

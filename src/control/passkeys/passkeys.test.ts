@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { softwareAuthenticator } from '../../../test/support/control/passkeys/authenticator.ts';
-import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertInvalid,
   assertRefused,
@@ -11,7 +10,8 @@ import {
   register,
   requestOptions,
   signIn,
-} from '../../../test/support/http/passkeys/rig.ts';
+} from '../../../test/support/control/passkeys/rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { limiterOf } from '../../../test/support/http/server-parts.ts';
 import {
   type Answer,

@@ -3,7 +3,6 @@ import {
   type Deviations,
   softwareAuthenticator,
 } from '../../../test/support/control/passkeys/authenticator.ts';
-import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertInvalid,
   creationOptions,
@@ -12,7 +11,8 @@ import {
   OTHER_ORIGIN,
   register,
   signIn,
-} from '../../../test/support/http/passkeys/rig.ts';
+} from '../../../test/support/control/passkeys/rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   type Answer,
   assertFailure,

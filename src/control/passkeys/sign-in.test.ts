@@ -4,14 +4,14 @@ import {
   type Deviations,
   softwareAuthenticator,
 } from '../../../test/support/control/passkeys/authenticator.ts';
-import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   assertRefused,
   FIVE_MINUTES,
   register,
   requestOptions,
   signIn,
-} from '../../../test/support/http/passkeys/rig.ts';
+} from '../../../test/support/control/passkeys/rig.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   type Answer,
   created,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { addRows, REFUSED } from '../../../test/support/control/query-log/log-rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { addRows, REFUSED } from '../../../test/support/http/query-log/log-rows.ts';
 import {
   assertFailure,
   type Caller,

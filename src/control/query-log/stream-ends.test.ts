@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { codeFor, newEmail, verify } from '../../../test/support/http/accounts/sign-in-rig.ts';
+import { codeFor, newEmail, verify } from '../../../test/support/control/accounts/sign-in-rig.ts';
+import { actFor, newMember, newOrganization } from '../../../test/support/control/organizations/rig.ts';
+import type { EventReader } from '../../../test/support/control/query-log/event-reader.ts';
+import { addRows } from '../../../test/support/control/query-log/log-rows.ts';
+import { rowOf, withStreams } from '../../../test/support/control/query-log/stream-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { actFor, newMember, newOrganization } from '../../../test/support/http/organizations/rig.ts';
-import type { EventReader } from '../../../test/support/http/query-log/event-reader.ts';
-import { addRows } from '../../../test/support/http/query-log/log-rows.ts';
-import { rowOf, withStreams } from '../../../test/support/http/query-log/stream-rig.ts';
 import { created, PUBLIC_URL } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { revokeSessions } from '../../store/accounts.ts';

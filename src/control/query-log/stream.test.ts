@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import type { StreamEvent } from '../../../test/support/control/query-log/event-reader.ts';
+import { addRows, REFUSED } from '../../../test/support/control/query-log/log-rows.ts';
+import { rowOf, withStreams } from '../../../test/support/control/query-log/stream-rig.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import type { StreamEvent } from '../../../test/support/http/query-log/event-reader.ts';
-import { addRows, REFUSED } from '../../../test/support/http/query-log/log-rows.ts';
-import { rowOf, withStreams } from '../../../test/support/http/query-log/stream-rig.ts';
 import { LIMITS } from '../../base/limits.ts';
 
 apiScenarios('query log, stream', {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { ACCEPTED, REFUSED, REFUSED_KEYS } from '../../../test/support/control/records/record-tables.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { ACCEPTED, REFUSED, REFUSED_KEYS } from '../../../test/support/http/records/record-tables.ts';
 import { runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, created, openWorld, ZONE_LENGTH } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';

@@ -4,8 +4,14 @@ import type { Limiter } from '../../http/limiter.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import type { ApiDeps } from '../api-deps.ts';
-import { PROPAGATION_PARAMETERS, PROPAGATION_SCHEMA, readPropagation } from './propagation.ts';
-import { readUsage, USAGE_SCHEMA, type WritesResource } from './rules.ts';
+import {
+  PROPAGATION_PARAMETERS,
+  PROPAGATION_SCHEMA,
+  readPropagation,
+  readUsage,
+  USAGE_SCHEMA,
+  type WritesResource,
+} from './rules.ts';
 
 const ROUTES = describeRoutes('Usage', 'credential', {
   get: {

@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
-import type { NodeProgress } from './propagation.ts';
+import type { NodeProgress } from './rules.ts';
 
 const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);
 const FOREIGN = 'seq is not a value of X-Service-Seq of this account';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { addDeliveries } from '../../../test/support/control/webhooks/rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { addDeliveries } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, type Caller, type Json, openWorld } from '../../../test/support/http/world.ts';
 import { deleteRows } from '../../../test/support/store/rows.ts';
 import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';

@@ -42,19 +42,31 @@ export interface DispatchObserver {
   disabled(): void;
 }
 
-export interface WorkerContext {
+export interface DispatcherOptions {
   readonly store: Store;
   readonly clock: Clock;
+  /** Ids of leases, unique among all processes. */
+  readonly newId: () => string;
   readonly random: () => number;
   readonly sendAttempt: SendAttempt;
   readonly encryption: Pick<SecretEncryption, 'decrypt'>;
+  /** Seconds before each attempt; its length is the number of attempts. The fan-out applies the first. */
   readonly schedule: readonly number[];
-  readonly leaseMs: number;
   readonly signal: AbortSignal;
+  readonly onError: (error: unknown) => void;
+  readonly observe?: DispatchObserver;
+  /** Defaults are in LIMITS. Workers in all, of one customer outside the reserve, in the reserve. */
+  readonly workers?: number;
+  readonly perCustomer?: number;
+  readonly reserved?: number;
+  readonly leaseMs?: number;
+}
+
+export interface WorkerContext extends DispatcherOptions {
+  readonly leaseMs: number;
   readonly observe: DispatchObserver;
   /** Delays a settlement, so that attempts that end at about the same time share one commit. */
   readonly commitDelay: () => Promise<void>;
-  readonly onError: (error: unknown) => void;
   /** A unit of work ended: null when it succeeded, else the error. */
   readonly onUnit: (error: unknown) => void;
   /** By webhook: attempts in a row that the end of the outbound thread interrupted. They set the backoff. */
@@ -209,26 +221,6 @@ const PAUSE_FACTOR = 4;
 const COMMIT_DELAY_MS = 8;
 /** Milliseconds: the deadline of an attempt and 10 s for slow units of work. */
 const LEASE_MS = LIMITS.webhookDeadlineMs + 10_000;
-
-export interface DispatcherOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  /** Ids of leases, unique among all processes. */
-  readonly newId: () => string;
-  readonly random: () => number;
-  readonly sendAttempt: SendAttempt;
-  readonly encryption: Pick<SecretEncryption, 'decrypt'>;
-  /** Seconds before each attempt; its length is the number of attempts. The fan-out applies the first. */
-  readonly schedule: readonly number[];
-  readonly signal: AbortSignal;
-  readonly onError: (error: unknown) => void;
-  readonly observe?: DispatchObserver;
-  /** Defaults are in LIMITS. Workers in all, of one customer outside the reserve, in the reserve. */
-  readonly workers?: number;
-  readonly perCustomer?: number;
-  readonly reserved?: number;
-  readonly leaseMs?: number;
-}
 
 export interface Dispatcher {
   /** Starts a pass now. Without it, due work is found up to `QUIET_MS` later. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { setWebhook } from '../../../test/support/control/webhooks/rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { setWebhook } from '../../../test/support/http/webhooks/rows.ts';
 import { type Answer, assertFailure, created, openWorld, WEBHOOK } from '../../../test/support/http/world.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { TIERS, type Tier } from '../../base/tiers.ts';

@@ -1,9 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import { loop } from '../../base/lifecycle/loop.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { SecretEncryption } from '../../base/secret-encryption.ts';
-import type { Mailer } from '../../outbound/mailer.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { storeLoop } from '../../store/store-loop.ts';
 import { deleteOldDeliveries, deleteSomeDeliveries, endWaiting } from '../../store/webhooks/deliveries.ts';
@@ -16,10 +13,9 @@ import {
   webhooksToClean,
 } from '../../store/webhooks/webhooks.ts';
 import type { EnqueuedCounts } from './delivery-batch.ts';
-import { type DispatchObserver, startDispatcher } from './dispatcher.ts';
+import { type DispatcherOptions, type DispatchObserver, startDispatcher } from './dispatcher.ts';
 import { startFanOut } from './fan-out.ts';
-import { type NoticeResult, startNotices } from './notices.ts';
-import type { SendAttempt } from './send-attempt.ts';
+import { type NoticesOptions, startNotices } from './notices.ts';
 
 const DAY = 86_400_000;
 /** Milliseconds between two passes over all webhooks. */
@@ -29,16 +25,10 @@ const PAGE = 100;
 /** Deliveries ended or deleted in one unit of work. More would make other writers wait longer. */
 const BATCH = 500;
 
-interface HistoryOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  /** Called for each failed pass. */
-  readonly onError?: (error: unknown) => void;
-}
+type LoopOptions = Pick<NoticesOptions, 'store' | 'clock' | 'signal' | 'onError'>;
 
 /** Deletes deliveries older than `LIMITS.webhookHistoryDays` until aborted. Never rejects. */
-function startHistory({ store, clock, signal, onError }: HistoryOptions): Promise<void> {
+function startHistory({ store, clock, signal, onError }: LoopOptions): Promise<void> {
   return loop({
     signal,
     waker: createWaker(signal),
@@ -47,7 +37,7 @@ function startHistory({ store, clock, signal, onError }: HistoryOptions): Promis
       return EVERY_MS;
     },
     backoff: { firstMs: EVERY_MS, capMs: EVERY_MS },
-    onError: (error) => onError?.(error),
+    onError,
   });
 }
 
@@ -69,15 +59,8 @@ export async function forgetOld(store: Store, before: number, signal: AbortSigna
 /** Milliseconds between two searches while units commit. */
 const CLEANUP_MS = 2000;
 
-interface CleanupOptions {
-  readonly store: Store;
-  readonly signal: AbortSignal;
-  /** Called for the first failure in a row. */
-  readonly onError: (error: unknown) => void;
-}
-
 /** Finishes deletions and pauses of webhooks until aborted. Their rows hold the progress, so any process can go on. */
-function startCleanup({ store, signal, onError }: CleanupOptions): Promise<void> {
+function startCleanup({ store, signal, onError }: LoopOptions): Promise<void> {
   return storeLoop({
     store,
     signal,
@@ -122,19 +105,8 @@ const STEPS: Readonly<Record<CleanupTask, (tx: Tx, id: string) => Promise<boolea
   },
 };
 
-interface WebhookLoops {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  readonly random: () => number;
-  readonly encryption: SecretEncryption;
-  readonly sendAttempt: SendAttempt;
-  readonly schedule: readonly number[];
-  /** Null: owners of disabled webhooks get no mail. */
-  readonly mailer: Mailer | null;
-  readonly signal: AbortSignal;
+interface WebhookLoops extends Omit<DispatcherOptions, 'onError'>, Omit<NoticesOptions, 'onError'> {
   readonly observe: DispatchObserver & { enqueued(counts: EnqueuedCounts): void };
-  readonly onNotice: (result: NoticeResult) => void;
   readonly onFault: (loop: 'fanout' | 'dispatcher', error: unknown) => void;
 }
 
@@ -157,6 +129,6 @@ export async function runWebhookLoops(options: WebhookLoops): Promise<void> {
     }),
     startNotices({ ...options, onError }),
     startHistory({ store, clock, signal, onError }),
-    startCleanup({ store, signal, onError }),
+    startCleanup({ store, clock, signal, onError }),
   ]);
 }

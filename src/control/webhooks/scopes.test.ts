@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { addDeliveries } from '../../../test/support/control/webhooks/rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { addDeliveries } from '../../../test/support/http/webhooks/rows.ts';
 import {
   type Answer,
   assertFailure,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { setWebhook, storedDeliveries, storedWebhook } from '../../../test/support/control/webhooks/rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { faultOfDelivery } from '../../../test/support/http/openapi/delivery-check.ts';
-import { setWebhook, storedDeliveries, storedWebhook } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
 import { findRows } from '../../../test/support/store/rows.ts';
 import { DELIVERY_ERRORS } from '../../protocol/webhooks.ts';

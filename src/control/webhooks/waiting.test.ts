@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { apiScenarios } from '../../../test/support/http/engines.ts';
 import {
   addDeliveries,
   setWebhook,
   storedDeliveries,
   storedWebhook,
-} from '../../../test/support/http/webhooks/rows.ts';
+} from '../../../test/support/control/webhooks/rows.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, openWorld } from '../../../test/support/http/world.ts';
 import type { WebhookEvent } from '../../protocol/webhooks.ts';
 import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import {
+  addDeliveries,
+  storedDeliveries,
+  storedWebhook,
+} from '../../../test/support/control/webhooks/rows.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { addDeliveries, storedDeliveries, storedWebhook } from '../../../test/support/http/webhooks/rows.ts';
 import { assertFailure, type Json, openWorld, WEBHOOK } from '../../../test/support/http/world.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
 import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';

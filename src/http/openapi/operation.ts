@@ -123,7 +123,7 @@ export function createdResponse(
   description: string,
   headers: readonly ResponseHeader[] = [],
 ): { readonly 201: ResponseDescription } {
-  return { 201: { description, schema, headers: ['Location', ...headers] } };
+  return madeResponse(schema, description, ['Location', ...headers]);
 }
 
 /** A 201 of what has no URL to GET. */

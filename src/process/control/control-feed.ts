@@ -8,7 +8,7 @@ import { databaseOf } from '../../base/epoch.ts';
 import { closeAll } from '../../base/lifecycle/close-all.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { aesGcmEncryption, type SecretEncryption } from '../../base/secret-encryption.ts';
-import type { NodeProgress } from '../../control/usage/propagation.ts';
+import type { NodeProgress } from '../../control/usage/rules.ts';
 import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
 import { startKeyService, startSecretsService } from '../../feed/keys/control-keys.ts';
 import type { HourlyKey } from '../../feed/keys/hourly-keys.ts';

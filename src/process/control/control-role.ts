@@ -28,7 +28,7 @@ import { openChallenges, sweepChallenges } from '../../control/passkeys/challeng
 import { startSweeper } from '../../control/records/expiry.ts';
 import { sharedLimiter } from '../../control/shared-limiter.ts';
 import { openPositions, SWEEP_EVERY, sweepAnswers } from '../../control/unit.ts';
-import type { NodeProgress } from '../../control/usage/propagation.ts';
+import type { NodeProgress } from '../../control/usage/rules.ts';
 import { oldestDueSeconds } from '../../control/webhooks/dispatcher.ts';
 import { runWebhookLoops } from '../../control/webhooks/loops.ts';
 import { createSendAttempt } from '../../control/webhooks/send-attempt.ts';

@@ -1,7 +1,7 @@
 import type { QueryLogRow } from '../../../../src/feed/ports/query-log.ts';
 import { queryLogSink } from '../../../../src/store/query-log/add-rows.ts';
 import { queryLogRow } from '../../feed/ports/query-log-suite.ts';
-import type { World } from '../world.ts';
+import type { World } from '../../http/world.ts';
 
 let batches = 0;
 

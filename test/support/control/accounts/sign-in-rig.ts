@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Answer, assertFailure, newName, type World } from '../world.ts';
+import { type Answer, assertFailure, newName, type World } from '../../http/world.ts';
 
 const WRONG = 'Code is not valid';
 

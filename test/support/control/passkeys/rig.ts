@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Authenticator, Deviations } from '../../control/passkeys/authenticator.ts';
-import { type Answer, assertFailure, type Caller, type Json, type World } from '../world.ts';
+import { type Answer, assertFailure, type Caller, type Json, type World } from '../../http/world.ts';
+import type { Authenticator, Deviations } from './authenticator.ts';
 
 export const NOT_VALID = 'response is not a valid registration of a passkey';
 export const ENDED = 'response has a challenge that was used or has expired';

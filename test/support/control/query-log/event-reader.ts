@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { faultOfEvent } from '../openapi/event-check.ts';
-import type { Caller, Json, World } from '../world.ts';
+import { faultOfEvent } from '../../http/openapi/event-check.ts';
+import type { Caller, Json, World } from '../../http/world.ts';
 
 /** One event of a stream. */
 export interface StreamEvent {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../../../../src/store/store.ts';
-import { type Customer, openWorld, type World } from '../world.ts';
+import { type Customer, openWorld, type World } from '../../http/world.ts';
 import { type EventReader, listen, openEvents } from './event-reader.ts';
 import { addRows } from './log-rows.ts';
 

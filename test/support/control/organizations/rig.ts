@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { MemberRole } from '../../../../src/store/accounts.ts';
-import { type Answer, type Caller, type Customer, created, type Json, type World } from '../world.ts';
+import { type Answer, type Caller, type Customer, created, type Json, type World } from '../../http/world.ts';
 
 /** An organization, and a session of its owner that acts for it. */
 export interface Organization {
