@@ -34,8 +34,11 @@ export function openPositions(encryption: SecretEncryption) {
     /** Null: it is not a position of this customer. */
     read(customerId: string, text: string): Position | null {
       if (text.length > TEXT_MAX) return null;
+      const octets = Buffer.from(text, 'base64url');
+      // Letters that decode to nothing would make other texts of the same position.
+      if (octets.toString('base64url') !== text) return null;
       try {
-        const [seq = '', at = ''] = encryption.decrypt(customerId, Buffer.from(text, 'base64url')).split(' ');
+        const [seq = '', at = ''] = encryption.decrypt(customerId, octets).split(' ');
         return { seq: Number(seq), at: Number(at) };
       } catch {
         return null;
