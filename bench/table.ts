@@ -3,21 +3,32 @@
  *
  *   node bench/table.ts [rounds] [parts] [--seconds S] [--against DIR] [--save FILE]
  *
- * Parts, separated by commas: hot, hot-plain, unique, denial, denial-paced, cold, dot, doh, doh-single, workers, flood. `cold` and `flood`
+ * Parts, separated by commas: hot, hot-plain, unique, denial, cold, dot, doh, doh-single, workers, flood. `cold` and `flood`
  * need `--against`, the directory of a checkout with its node_modules; it takes part in the others too. `--save` keeps the rows in a file, and the table
  * has those of earlier runs, so that parts can be measured one by one.
  */
-import { parseArgs } from 'node:util';
-import { print } from './lib/figures.ts';
-import type { Row } from './lib/part.ts';
-import { runParts, saveRows, tableOf } from './lib/run-parts.ts';
-import { cold } from './parts/cold.ts';
-import { hotPlain, hotSigned } from './parts/hot.ts';
-import { denial, denialPaced, flood, unique } from './parts/misses.ts';
-import { doh, dohSingle, dot } from './parts/streams.ts';
-import { workers } from './parts/workers.ts';
 
-const PARTS = [hotSigned, denial, cold, dot, doh, workers, flood, hotPlain, unique, denialPaced, dohSingle];
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { requirePrograms } from '../test/support/process.ts';
+import { print } from './lib/figures.ts';
+import type { Part, Row } from './lib/part.ts';
+import { openWorld, type RunOptions } from './lib/world.ts';
+import { cold, hotPlain, hotSigned, workers } from './parts/hosted.ts';
+import { denial, flood, unique } from './parts/misses.ts';
+import { doh, dohSingle, dot } from './parts/streams.ts';
+
+const PROGRAMS = {
+  named: 'bind9',
+  nsd: 'nsd',
+  knotd: 'knot',
+  pdns_server: 'pdns-server pdns-backend-lmdb',
+  dnsperf: 'dnsperf',
+  h2load: 'nghttp2-client',
+  dig: 'bind9-dnsutils',
+};
+
+const PARTS = [hotSigned, denial, cold, dot, doh, workers, flood, hotPlain, unique, dohSingle];
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -41,3 +52,61 @@ const rows = await runParts(chosen, options, (own) => {
   if (save !== undefined) kept = saveRows(save, own);
 });
 print(`\n${tableOf(save === undefined ? rows : kept)}`);
+
+/** Runs the parts one after the other. @param keep is called with the rows of each part: a run that is interrupted keeps them */
+async function runParts(
+  parts: readonly Part[],
+  options: RunOptions,
+  keep: (rows: readonly Row[]) => unknown,
+): Promise<readonly Row[]> {
+  requirePrograms(PROGRAMS);
+  const others = options.against === null ? '' : `, against ${options.against}`;
+  print(`${options.rounds} rounds of ${options.seconds} s, one worker each${others}`);
+  const world = openWorld(options);
+  const rows: Row[] = [];
+  try {
+    for (const part of parts) {
+      const own = await part.run(world);
+      keep(own);
+      rows.push(...own);
+    }
+  } finally {
+    await world.remove();
+  }
+  return rows;
+}
+
+/** Puts rows into a file of rows, in the place of older ones of the same parts. @returns all rows of the file */
+function saveRows(file: string, rows: readonly Row[]): readonly Row[] {
+  const before = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Row[]) : [];
+  const parts = new Set(rows.map(({ part }) => part));
+  const all = [...before.filter(({ part }) => !parts.has(part)), ...rows];
+  writeFileSync(file, JSON.stringify(all));
+  return all;
+}
+
+function figure(value: number): string {
+  return value.toPrecision(3);
+}
+
+/** The table in Markdown. */
+function tableOf(rows: readonly Row[]): string {
+  const lines = rows.map(({ what, peer, micros, peerMicros, ratio, target, hits, generator }) => {
+    const range = `${ratio.middle.toFixed(2)} (${ratio.least.toFixed(2)} to ${ratio.most.toFixed(2)})`;
+    const outcome = target === null ? '' : ratio.middle <= target ? 'met' : '**missed**';
+    const cells = [
+      what,
+      `${figure(micros)} us`,
+      `${peer} ${figure(peerMicros)} us`,
+      range,
+      target === null ? '' : `<= ${target}`,
+      outcome,
+      hits === null ? '' : `${(hits * 100).toFixed(1)} %`,
+      `${Math.round(generator * 100)} %`,
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
+  const head =
+    '| what | CPU a query | compared with | ratio (least to most) | target | | cache hits | load generator |';
+  return [head, '|---|---|---|---|---|---|---|---|', ...lines].join('\n');
+}

@@ -8,8 +8,6 @@ const WARM_UP_SECONDS = 8;
 /** Names in the file of one load, more than a server answers meanwhile. */
 const UNSIGNED = 600_000;
 const SIGNED = 100_000;
-/** Queries a second, below `LIMITS.signaturesPerSecond`: above it an unproven source gets TC, which costs no signature. */
-const PACE = 1500;
 
 /** Names that do not exist, without DNSSEC. */
 export const unique: Part = {
@@ -28,16 +26,6 @@ export const denial: Part = {
     const targets = [...(await world.oursWithoutBudget()), await world.powerDns()];
     const row = { part: 'denial', what: 'unique denial signed online' };
     return misses(world, row, targets, SIGNED, ['-D'], { PowerDNS: 0.33, before: null });
-  },
-};
-
-/** The same as it is shipped, at a pace below the limit: most packets wake the worker alone. */
-export const denialPaced: Part = {
-  name: 'denial-paced',
-  async run(world) {
-    const targets = [...(await world.ours()), await world.powerDns()];
-    const row = { part: 'denial-paced', what: `the same at ${PACE} a second` };
-    return misses(world, row, targets, SIGNED, ['-D', '-Q', String(PACE)], { PowerDNS: null, before: null });
   },
 };
 
