@@ -1,7 +1,7 @@
 /*
  * Batched UDP for one thread: up to 64 datagrams a system call, one call into JavaScript for all of them, and one system
  * call for the replies. Used by src/dns/udp/batch-listener.ts, which does everything else; without this file the
- * server runs on node:dgram (docs/adr/0001-native-udp.md).
+ * server runs on node:dgram (docs/adr/01-packet-path.md).
  *
  * Only Node-API and uv_poll are used, so that one binary serves every Node of the last years. There is no state but that
  * of each socket, so any number of threads may load it.

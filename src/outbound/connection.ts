@@ -150,7 +150,7 @@ function connectPinned(url: URL, target: PinnedTarget): Socket {
     ...(session === undefined ? {} : { session }),
     checkServerIdentity: () => identityFault(socket.getPeerX509Certificate(), name, host),
   });
-  // Avoids objects of the whole chain for `checkServerIdentity`: a third of the CPU of an attempt (ADR 0007).
+  // Avoids objects of the whole chain for `checkServerIdentity`: a third of the CPU of an attempt (ADR 11).
   Object.defineProperty(socket, 'getPeerCertificate', { value: () => NO_CERTIFICATE });
   return socket;
 }

@@ -25,7 +25,7 @@ export interface OutboundClientOptions {
 /** Makes one request and returns the response or a fault. Never rejects. */
 export type OutboundClient = (request: OutboundRequest, signal?: AbortSignal) => Promise<OutboundResult>;
 
-/** Without the hybrid X25519MLKEM768 that Node offers first: it adds a quarter to the CPU of an attempt (ADR 0007). */
+/** Without the hybrid X25519MLKEM768 that Node offers first: it adds a quarter to the CPU of an attempt (ADR 11). */
 const GROUPS = 'X25519:P-256:P-384:P-521';
 const DIALS_MAX = 3;
 

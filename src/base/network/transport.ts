@@ -2,7 +2,7 @@
 export const TRANSPORTS = ['udp', 'tcp', 'dot', 'doh'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** Values of UQRP_UDP (docs/adr/0001-native-udp.md). */
+/** Values of UQRP_UDP (docs/adr/01-packet-path.md). */
 export const UDP_CHOICES = ['auto', 'node'] as const;
 export type UdpChoice = (typeof UDP_CHOICES)[number];
 

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 /** Ids in one millisecond: 12 bits count them (RFC 9562 §6.2, method 1). */
 const A_MILLISECOND = 4096;
 
-/** UUIDv7 (RFC 9562 §5.7): milliseconds, a counter, 62 random bits. Ascending ids share index pages (ADR 0002). */
+/** UUIDv7 (RFC 9562 §5.7): milliseconds, a counter, 62 random bits. Ascending ids share index pages (ADR 10). */
 export function timeOrderedUuids(clock: Clock): () => string {
   let time = 0;
   let count = 0;

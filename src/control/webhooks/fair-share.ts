@@ -57,7 +57,7 @@ interface QueuedWebhook extends WaitingWebhook {
 
 /**
  * Picks the customer with the fewest workers, then that customer's webhook with the oldest `served_at`. While others wait,
- * no customer gets more than an equal share of the general pool (docs/adr/0013).
+ * no customer gets more than an equal share of the general pool (docs/adr/11-webhooks.md).
  */
 export function assignWorkers(
   { fast, slow }: WaitingWebhooks,

@@ -29,7 +29,7 @@ const PACKET_CACHE_DEFAULTS: PacketCacheSettings = { entries: 65_536, octets: 33
 /**
  * Ready replies by question (name in lower case, type, class) and the EDNS bits that change the answer. A lookup copies
  * id, letter case, RD and CD from the query, truncates for a small UDP payload, and allocates nothing. It reads two cache
- * lines (hashes of a bucket, row) and the reply (ADR 0048).
+ * lines (hashes of a bucket, row) and the reply (ADR 1).
  *
  * A reply is stored at the second sight of its question, and entries without a hit are replaced first. So a flood of
  * unique names takes no memory and evicts no entry that is in use.

@@ -80,7 +80,7 @@ const PIECE_OCTETS = 1000;
 
 /**
  * Gives a connection to TLS with the first octets of its ClientHello, in small pieces: an idle connection takes 12 KiB less
- * (docs/adr/0054-small-read-buffers-of-tls.md). A connection that sends nothing has no TLS state.
+ * (docs/adr/14-memory-and-rest.md). A connection that sends nothing has no TLS state.
  *
  * @param server made by `tls.createServer`, before other listeners of 'connection' are added
  */

@@ -25,7 +25,7 @@ export interface ServerLockFault {
 
 /**
  * Takes the lock of a data directory: one server at a time. It is a lock of SQLite on a file that holds nothing else, so the
- * kernel takes it back when the process ends, however it ends (docs/adr/0018-one-server-per-data-directory.md).
+ * kernel takes it back when the process ends, however it ends (docs/adr/06-data-directory.md).
  *
  * No other code of this process may open the lock file: closing it would release the lock (POSIX advisory locks).
  */
