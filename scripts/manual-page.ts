@@ -1,10 +1,97 @@
-/** Writes man/uqrp.1 from the tree of commands and the table of variables. The date changes only with the content. */
-import { readFileSync, writeFileSync } from 'node:fs';
-import { currentManual } from './manual/current.ts';
+/** The manual page uqrp(1) in the man macros of roff. */
+import type { CommandFacts, OptionFacts } from '../src/cli/completion/tree.ts';
+import { actionsOf } from '../src/cli/completion/tree.ts';
 
-const PAGE = new URL('../man/uqrp.1', import.meta.url);
+export interface Setting {
+  readonly name: string;
+  readonly meaning: string;
+  readonly standard: string | null;
+}
 
-const present = readFileSync(PAGE, { encoding: 'utf8', flag: 'a+' });
-const date = /^\.TH UQRP 1 "([\d-]+)"/.exec(present)?.[1] ?? '';
-if (present !== currentManual(date))
-  writeFileSync(PAGE, currentManual(new Date().toISOString().slice(0, 10)));
+interface Manual {
+  readonly tree: CommandFacts;
+  readonly settings: readonly Setting[];
+  readonly version: string;
+  /** Of the last change: 2026-11-22. */
+  readonly date: string;
+}
+
+export function manualPage({ tree, settings, version, date }: Manual): string {
+  const lines = [
+    `.TH UQRP 1 "${date}" "uqrp ${version}" "User Commands"`,
+    '.\\" Written by npm run docs.',
+    '.SH NAME',
+    `uqrp \\- ${inText(tree.about)}`,
+    '.SH SYNOPSIS',
+    '.B uqrp',
+    '.I command',
+    '.RI [ options ]',
+    '.SH DESCRIPTION',
+    paragraph('uqrp stores small records that are written over REST, and answers them over DNS.'),
+    '.PP',
+    paragraph(
+      'Commands work on the data directory of a server, which may be running. They read the same variables as the server: run them as its user, with its settings.',
+    ),
+    '.SH COMMANDS',
+    ...actionsOf(tree).flatMap(command),
+    '.SH OPTIONS',
+    'Every command takes:',
+    ...tree.options.flatMap(option),
+    '.TP',
+    '.B \\-h, \\-\\-help',
+    'show the help of a command',
+    '.SH ENVIRONMENT',
+    ...settings.flatMap(({ name, meaning, standard }) => [
+      '.TP',
+      `.B ${inText(name)}`,
+      paragraph(`${meaning}.${standard === null ? '' : ` Default: ${standard}.`}`),
+    ]),
+    '.SH EXIT STATUS',
+    ...row('0', 'done'),
+    ...row('1', 'failed, or answered with an error'),
+    ...row('2', 'wrong command line or configuration'),
+    '.SH SEE ALSO',
+    '.BR dig (1)',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function command({ path, about, options, arguments: args, notes }: CommandFacts): string[] {
+  const given = args.map(({ name, isRequired }) => (isRequired ? `<${name}>` : `[${name}]`));
+  const usage = ['uqrp', ...path, ...given, ...(options.length > 0 ? ['[options]'] : [])].join(' ');
+  const examples = notes
+    .replace(/^Examples:\n/, '')
+    .split('\n')
+    .map((line) => line.trim());
+  return [
+    `.SS ${inText(usage)}`,
+    paragraph(`${about}.`),
+    ...args.flatMap((each) => row(each.name, each.about)),
+    ...options.flatMap(option),
+    ...(notes === ''
+      ? []
+      : ['.PP', 'Examples:', '.PP', '.nf', '.RS 4', ...examples.map(inText), '.RE', '.fi']),
+  ];
+}
+
+function option({ flags, about }: OptionFacts): string[] {
+  return row(flags, about);
+}
+
+function row(term: string, text: string): string[] {
+  return text === '' ? [] : ['.TP', `.B ${inText(term)}`, paragraph(text)];
+}
+
+function paragraph(text: string): string {
+  return inText(text).replace(/`([^`]+)`/g, '\\fB$1\\fR');
+}
+
+/** roff reads a backslash, a line that begins with a point or an apostrophe, and a hyphen that would be set as a dash. */
+function inText(text: string): string {
+  return text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll("'", '\\(aq')
+    .replaceAll('"', '\\(dq')
+    .replace(/^\./, '\\&.');
+}

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { allServices } from '../../test/support/services/all-services.ts';
 import { askName, checkDescription, NOW } from '../../test/support/services/check-service.ts';
-import { servicesPage } from '../../test/support/services/page.ts';
 import { publish } from '../dns/schema/publish.ts';
 import { isLabel } from '../protocol/names/labels.ts';
 import type { Query } from '../protocol/names/query-name.ts';
@@ -92,10 +90,4 @@ test('of a query a service sees its parameters and the time, not even the token'
     assert.ok(Array.isArray(args[0]) && args[1] === NOW);
     assert.doesNotMatch(JSON.stringify(args), /token|key|203/);
   }
-});
-
-test('docs/SERVICES.md ends with what the descriptions say', () => {
-  const page = readFileSync(new URL('../../docs/SERVICES.md', import.meta.url), 'utf8');
-  const [, made] = page.split('<!-- services -->\n\n');
-  assert.equal(made, servicesPage(services), 'replace the part below the mark by `servicesPage`');
 });

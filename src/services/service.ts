@@ -20,7 +20,7 @@ export interface Service {
   answer(params: readonly string[], now: number): Outcome | Promise<Outcome>;
 }
 
-/** Source of `info`, `GET /schema` and docs/SERVICES.md. */
+/** Source of `info`, `GET /schema` and docs/services. */
 export interface ServiceDescription {
   /** Fields of an answer, without those of every envelope (`v s t e f ttl ts`). */
   readonly schema: ServiceSchema;

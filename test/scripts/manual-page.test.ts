@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { currentManual } from '../../scripts/manual/current.ts';
-import { manualPage } from '../../scripts/manual/page.ts';
+import { manualPage } from '../../scripts/manual-page.ts';
 
 const PAGE = fileURLToPath(new URL('../../man/uqrp.1', import.meta.url));
 /** Programs that check or set the page, quiet when nothing is wrong. */
@@ -14,13 +12,6 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('the manual page', () => {
-  it('describes the commands and variables of the program: node scripts/manual-page.ts writes it', () => {
-    const page = readFileSync(PAGE, 'utf8');
-    const date = /^\.TH UQRP 1 "(\d{4}-\d{2}-\d{2})"/.exec(page)?.[1];
-    assert.ok(date !== undefined);
-    assert.equal(page, currentManual(date));
-  });
-
   for (const [program, args] of Object.entries(READERS)) {
     it(`is read by ${program} without a warning`, (t) => {
       if (spawnSync(program, ['--version']).error !== undefined) return t.skip(`needs ${program}`);

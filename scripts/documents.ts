@@ -1,0 +1,149 @@
+/** Documents, and parts of documents, that are made from the code. */
+import { readFileSync } from 'node:fs';
+import { LIMITS } from '../src/base/limits.ts';
+import { factsOf } from '../src/cli/completion/tree.ts';
+import { buildProgram } from '../src/cli/program.ts';
+import { ENVIRONMENT } from '../src/ops/config/env.ts';
+import { releaseVersion } from '../src/ops/config/version.ts';
+import type { Service } from '../src/services/service.ts';
+import { documentText, publishedDocument } from '../test/support/http/openapi/published.ts';
+import { allServices } from '../test/support/services/all-services.ts';
+import { manualPage } from './manual-page.ts';
+
+const ROOT = new URL('../', import.meta.url);
+const MANUAL = 'man/uqrp.1';
+const OPERATIONS = 'docs/OPERATIONS.md';
+
+/** Pages of docs/services with their titles and services. */
+const SERVICE_PAGES: Readonly<Record<string, readonly [title: string, ...resources: string[]]>> = {
+  'data.md': [
+    'Services with data of others',
+    ...['weather', 'forecast', 'stock', 'forex', 'crypto', 'geoip', 'btc'],
+  ],
+  'time-and-place.md': ['Services of time and place', ...['units', 'sun', 'moon', 'time', 'epoch', 'aerial']],
+};
+/** The page of all others. */
+const OTHERS = ['numbers.md', 'Services of numbers, words and chance'] as const;
+
+/** @returns texts as they should be, by their path in the checkout */
+export async function documents(): Promise<ReadonlyMap<string, string>> {
+  const services = allServices();
+  const pages = Object.entries(SERVICE_PAGES).map(
+    ([name, [title, ...resources]]) =>
+      [
+        `docs/services/${name}`,
+        servicesPage(
+          title,
+          resources.map((one) => services.find(({ resource }) => resource === one)!),
+        ),
+      ] as const,
+  );
+  const placed = Object.values(SERVICE_PAGES).flatMap(([, ...resources]) => resources);
+  const others = services.filter(({ resource }) => !placed.includes(resource));
+  return new Map([
+    [MANUAL, currentManual()],
+    ['docs/openapi.json', documentText(await publishedDocument())],
+    [OPERATIONS, operationsPage(textOf(OPERATIONS))],
+    ...pages,
+    [`docs/services/${OTHERS[0]}`, servicesPage(OTHERS[1], others)],
+  ]);
+}
+
+export function textOf(path: string): string {
+  return readFileSync(new URL(path, ROOT), 'utf8');
+}
+
+/** The date of the manual page changes only with its content. */
+function currentManual(): string {
+  const program = buildProgram({
+    clock: Date.now,
+    takeSignals: () => {
+      throw new Error('no command runs here');
+    },
+  });
+  const settings = variables().map(([name, standard, meaning]) => ({ name, standard, meaning }));
+  const made = (date: string): string =>
+    manualPage({ tree: factsOf(program), settings, version: releaseVersion(), date });
+  const present = textOf(MANUAL);
+  const same = made(/^\.TH UQRP 1 "([\d-]+)"/.exec(present)?.[1] ?? '');
+  return present === same ? same : made(new Date().toISOString().slice(0, 10));
+}
+
+type Variable = readonly [name: string, standard: string | null, meaning: string];
+
+function variables(): Variable[] {
+  return Object.entries(ENVIRONMENT).map(([name, row]) => [
+    name,
+    'shown' in row ? row.shown : row.fallback,
+    row.meaning,
+  ]);
+}
+
+/** Tables of variables and limits. What a limit means is written in the page; a new one gets an empty cell to fill. */
+function operationsPage(page: string): string {
+  const meanings = new Map(
+    [...page.matchAll(/^\| (\w+) \| [\d,]+ \| (.*) \|$/gm)].map(([, name, text]) => [name, text]),
+  );
+  const limits = Object.entries(LIMITS).map(([name, value]) => [
+    name,
+    value.toLocaleString('en-US'),
+    meanings.get(name) ?? '',
+  ]);
+  const tables = {
+    environment: table(
+      ['Name', 'Default', 'Meaning'],
+      variables().map((row) => row.map((cell) => cell ?? '')),
+    ),
+    limits: table(['Name', 'Value', 'Meaning'], limits),
+  };
+  return Object.entries(tables).reduce(
+    (text, [mark, rows]) =>
+      text.replace(
+        new RegExp(`(<!-- ${mark} -->\n\n)[^]*?(\n\n<!-- end -->)`),
+        (_, before: string, after: string) => `${before}${rows}${after}`,
+      ),
+    page,
+  );
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line)].join('\n');
+}
+
+function servicesPage(title: string, services: readonly Service[]): string {
+  return `# ${title}\n\n\`npm run docs\` writes this page from the descriptions of the services. [SERVICES](../SERVICES.md) has what all have in common.\n\n${services.map(section).join('\n')}`;
+}
+
+function section({ resource, about }: Service): string {
+  const { schema, template, placeholders, examples, exampleResponse, ttl, errors } = about;
+  const required = new Set(schema.required);
+  const fields = Object.entries(schema.properties).map(([name, { type, description, enum: values }]) => [
+    code(name),
+    type,
+    required.has(name) ? '' : 'where known',
+    `${description}${values === undefined ? '' : `: ${values.map((value) => code(String(value))).join(', ')}`}`,
+  ]);
+  const names = Object.entries(placeholders).map(
+    ([name, { type, examples: some }]) => `- \`{${name}}\`, ${type}: ${some.map(code).join(', ')}`,
+  );
+  const faults = errors.map(({ code: error, description }) => `- ${error}: ${description}`).join('\n');
+  return `## ${resource}
+
+${schema.title}. ${schema.description}
+
+\`${template}\`, TTL at most ${ttl} seconds
+
+${[...names, `- try: ${examples.map(code).join(', ')}`].join('\n')}
+
+\`\`\`
+${exampleResponse}
+\`\`\`
+
+${table(['field', 'type', '', ''], fields)}
+${faults === '' ? '' : `\n${faults}\n`}`;
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { documents, textOf } from '../../scripts/documents.ts';
+
+describe('what documents print of the code', async () => {
+  for (const [path, text] of await documents()) {
+    it(`is up to date in ${path}`, () => {
+      assert.ok(textOf(path) === text, `${path} differs from the code: run \`npm run docs\``);
+    });
+  }
+
+  it('says of each limit what it means', () => {
+    const [, limits = ''] = textOf('docs/OPERATIONS.md').split('<!-- limits -->');
+    assert.deepEqual(limits.match(/^\| \w+ \| [\d,]+ \|\s*\|$/gm) ?? [], []);
+  });
+});
