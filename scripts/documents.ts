@@ -12,7 +12,7 @@ import { manualPage } from './manual-page.ts';
 
 const ROOT = new URL('../', import.meta.url);
 const MANUAL = 'man/uqrp.1';
-const OPERATIONS = 'docs/OPERATIONS.md';
+const SETTINGS = 'docs/operations/settings.md';
 
 /** Pages of docs/services with their titles and services. */
 const SERVICE_PAGES: Readonly<Record<string, readonly [title: string, ...resources: string[]]>> = {
@@ -43,7 +43,7 @@ export async function documents(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     [MANUAL, currentManual()],
     ['docs/openapi.json', documentText(await publishedDocument())],
-    [OPERATIONS, operationsPage(textOf(OPERATIONS))],
+    [SETTINGS, settingsPage(textOf(SETTINGS))],
     ...pages,
     [`docs/services/${OTHERS[0]}`, servicesPage(OTHERS[1], others)],
   ]);
@@ -80,7 +80,7 @@ function variables(): Variable[] {
 }
 
 /** Tables of variables and limits. What a limit means is written in the page; a new one gets an empty cell to fill. */
-function operationsPage(page: string): string {
+function settingsPage(page: string): string {
   const meanings = new Map(
     [...page.matchAll(/^\| (\w+) \| [\d,]+ \| (.*) \|$/gm)].map(([, name, text]) => [name, text]),
   );

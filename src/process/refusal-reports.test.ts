@@ -36,8 +36,8 @@ describe('messages of the feed that are refused', () => {
     }
   });
 
-  it('have a row each in docs/OPERATIONS.md', () => {
-    const page = readFileSync(new URL('../../docs/OPERATIONS.md', import.meta.url), 'utf8');
+  it('have a row each in docs/operations/events.md', () => {
+    const page = readFileSync(new URL('../../docs/operations/events.md', import.meta.url), 'utf8');
     const section = page.split('### Messages that are refused')[1]?.split('\n### ')[0] ?? '';
     const rows = section.split('\n').filter((line) => line.startsWith('| `'));
     const listed = rows.flatMap((row) =>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every shell example of docs/API.md in the order of the page, in one shell, against a fresh server, and fails when an
+# Runs every shell example of docs/API.md and docs/api in their order, in one shell, against a fresh server, and fails when an
 # example fails or is answered with an error.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -42,11 +42,12 @@ curl() {
   esac
 }
 EOF
+pages=(docs/API.md docs/api/{records,webhooks,accounts,usage}.md)
 # Each block prints its number and line first, so that a failure can be found in the page.
-awk -v n=0 '/^```sh$/ { inside = 1; n++; printf "echo \"== example %d, line %d\"\n", n, NR; next }
+awk -v n=0 '/^```sh$/ { inside = 1; n++; printf "echo \"== example %d, %s line %d\"\n", n, FILENAME, FNR; next }
   /^```$/ { if (inside) print "echo"; inside = 0; next }
-  inside { print }' docs/API.md | sed "s#http://127.0.0.1:8080/#http://127.0.0.1:$http/#" >>"$work/session.sh"
-wanted=$(grep -c '^```sh$' docs/API.md)
+  inside { print }' "${pages[@]}" | sed "s#http://127.0.0.1:8080/#http://127.0.0.1:$http/#" >>"$work/session.sh"
+wanted=$(cat "${pages[@]}" | grep -c '^```sh$')
 code=0
 (cd "$work/tree" && timeout --kill-after=5 "$LIMIT" bash -eu "$work/session.sh") </dev/null >"$work/session.out" 2>"$work/session.err" || code=$?
 if ((code != 0)); then

@@ -45,9 +45,9 @@ async function exported(): Promise<ReadonlySet<string>> {
   );
 }
 
-/** Labels of each metric in the table of docs/OPERATIONS.md. */
+/** Labels of each metric in the table of docs/operations/events.md. */
 function documentedLabels(): ReadonlyMap<string, readonly string[]> {
-  const rows = textOf('docs/OPERATIONS.md').matchAll(/^\| `(uqrp_\w+)` \| \w+ \| ([^|]*) \|/gm);
+  const rows = textOf('docs/operations/events.md').matchAll(/^\| `(uqrp_\w+)` \| \w+ \| ([^|]*) \|/gm);
   const words = (text: string) => text.replaceAll(/\([^)]*\)/g, '').split(',');
   return new Map(
     Array.from(rows, ([, name, labels = '']) => [name!, words(labels).map((word) => word.trim())] as const),

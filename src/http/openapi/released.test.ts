@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { breakingChanges } from '../../../scripts/openapi-changes.ts';
@@ -18,8 +18,9 @@ describe('docs/openapi.json', () => {
     assert.deepEqual(breakingChanges(JSON.parse(released.toString()), read('openapi.json')), []);
   });
 
-  it('has every operation that docs/API.md has in its tables, and the other way round', () => {
-    const page = readFileSync(new URL('API.md', DOCS), 'utf8');
+  it('has every operation that docs/API.md and docs/api have in their tables, and the other way round', () => {
+    const pages = ['API.md', ...readdirSync(new URL('api/', DOCS)).map((name) => `api/${name}`)];
+    const page = pages.map((name) => readFileSync(new URL(name, DOCS), 'utf8')).join('\n');
     const inPage = new Set(
       [...page.matchAll(/^\|? ?`(GET|POST|PATCH|DELETE) (\/[^`\s]*)`/gm)].map(
         ([, method, path]) => `${method} ${path!.replace(/\?.*$/, '').replaceAll(/:(\w+)/g, '{$1}')}`,

@@ -36,7 +36,7 @@ export const ROLLOVER = ['off', 'auto'] as const;
 export const LOG_FORMATS = ['json', 'pretty'] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** Every variable with a meaning. docs/OPERATIONS.md prints this table. */
+/** Every variable with a meaning. docs/operations/settings.md prints this table. */
 export const ENVIRONMENT = {
   UQRP_DATA_DIR: variable({
     parse: text,

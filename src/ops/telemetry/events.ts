@@ -37,7 +37,7 @@ interface EventRow {
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** Every line that the server can log. docs/OPERATIONS.md lists the names, and a test compares the two. */
+/** Every line that the server can log. docs/operations/events.md lists the names, and a test compares the two. */
 export const EVENTS = {
   'config.unknown': {
     level: 'warn',
@@ -261,7 +261,7 @@ export const EVENTS = {
   'feed.publisher_failing': {
     level: 'error',
     message:
-      'changes could not be published as they should. It is tried again; docs/OPERATIONS.md says what each reason means',
+      'changes could not be published as they should. It is tried again; docs/operations/events.md says what each reason means',
     fields: { reason: PUBLISHER_FAULTS },
   },
   'feed.snapshot': {

@@ -135,8 +135,8 @@ describe('createLog', () => {
     );
   });
 
-  it('has only events that docs/OPERATIONS.md lists', () => {
-    const page = readFileSync(new URL('../../../docs/OPERATIONS.md', import.meta.url), 'utf8');
+  it('has only events that docs/operations/events.md lists', () => {
+    const page = readFileSync(new URL('../../../docs/operations/events.md', import.meta.url), 'utf8');
     const listed = [...page.matchAll(/^\| `([a-z_]+\.[a-z_]+)` \| (info|warn|error) \|/gm)].map(
       ([, n, l]) => [n, l],
     );

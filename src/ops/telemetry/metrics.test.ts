@@ -268,8 +268,8 @@ describe('createMetrics', () => {
     assert.deepEqual(await shown(), [undefined, undefined]);
   });
 
-  it('has only metrics that docs/OPERATIONS.md lists', async () => {
-    const page = readFileSync(new URL('../../../docs/OPERATIONS.md', import.meta.url), 'utf8');
+  it('has only metrics that docs/operations/events.md lists', async () => {
+    const page = readFileSync(new URL('../../../docs/operations/events.md', import.meta.url), 'utf8');
     const listed = [...page.matchAll(/^\| `(uqrp_[a-z_]+)` \|/gm)].map(([, name]) => name!).sort();
     const text = await quiet(createEdgeStats(1)).text();
     assert.deepEqual(listed, [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).sort());

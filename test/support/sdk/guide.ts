@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** The text of docs/WEBHOOKS.md. */
-export const GUIDE = readFileSync(new URL('../../../docs/WEBHOOKS.md', import.meta.url), 'utf8');
+/** The text of docs/WEBHOOKS.md and its pages of receivers. */
+export const GUIDE = ['WEBHOOKS.md', 'webhooks/node.md', 'webhooks/python-and-go.md']
+  .map((page) => readFileSync(new URL(`../../../docs/${page}`, import.meta.url), 'utf8'))
+  .join('\n');
 
 /** The guide's fenced blocks with the info string `info`, without fences. @throws when there is none */
 export function blocks(info: string): readonly string[] {
