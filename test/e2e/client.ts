@@ -5,7 +5,7 @@ import { ask, type ClientTransport } from '../../src/process/dns-client.ts';
 import { RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
-import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
+import { envelopeText } from '../support/envelope-text.ts';
 import type { Uqrp } from '../support/server-process.ts';
 
 export interface Answer {
@@ -32,7 +32,7 @@ export async function read(server: Uqrp, name: string, transport: ClientTranspor
   const text = answer === undefined ? null : Buffer.from(txtValue(answer.rdata)!).toString('latin1');
   return {
     rcode: rcodeName(reply.rcode),
-    payload: text === null ? null : (parseEnvelope(text)?.data?.toString() ?? null),
+    payload: text === null ? null : envelopeText(text),
     ttl: answer?.ttl ?? null,
   };
 }

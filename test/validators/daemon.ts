@@ -8,7 +8,7 @@ import { CLASS, RRTYPE, rcodeName } from '../../src/protocol/dns/codes.ts';
 import { encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';
 import { txtValue } from '../../src/protocol/dns/rdata/rdata.ts';
-import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
+import { envelopeText } from '../support/envelope-text.ts';
 import { freePort } from '../support/free-port.ts';
 import { start, stop } from '../support/process.ts';
 import type { Daemon, Setup } from './daemons.ts';
@@ -131,8 +131,7 @@ async function resultOf(name: string, type: keyof typeof RRTYPE, port: number): 
   const isAnswer = rcode === 'NOERROR' || rcode === 'NXDOMAIN';
   return {
     status: !isAnswer ? 'failed' : reply.ad ? 'secure' : 'insecure',
-    payload:
-      text === null ? null : (parseEnvelope(Buffer.from(text).toString('latin1'))?.data?.toString() ?? null),
+    payload: text === null ? null : envelopeText(Buffer.from(text).toString('latin1')),
     records: type === 'ANY' ? reply.answer.length : found.length,
     ttl: found[0]?.ttl ?? null,
     detail: rcode,

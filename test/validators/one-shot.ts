@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnvelope } from '../../src/protocol/query/envelope.ts';
+import { envelopeText } from '../support/envelope-text.ts';
 import type { Validation, Validator } from './daemon.ts';
 import { bindAnchors } from './daemons.ts';
 
@@ -122,5 +122,5 @@ function output(program: string, args: readonly string[]): Promise<string> {
 /** The envelope's payload from a TXT record in presentation format. */
 function payloadOf(line: string): string | null {
   const text = [...line.matchAll(/"([^"]*)"/g)].map(([, part]) => part).join('');
-  return parseEnvelope(text)?.data?.toString() ?? null;
+  return envelopeText(text);
 }

@@ -3,7 +3,7 @@ import { RRTYPE, rcodeName } from '../../../src/protocol/dns/codes.ts';
 import { decodeMessage, encodeQuery } from '../../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../../src/protocol/dns/name.ts';
 import { txtValue } from '../../../src/protocol/dns/rdata/rdata.ts';
-import { parseEnvelope } from '../../../src/protocol/query/envelope.ts';
+import { envelopeText } from '../envelope-text.ts';
 
 export interface UdpAnswer {
   readonly rcode: string;
@@ -32,7 +32,7 @@ export function createUdpAsker(port: number): UdpAsker {
     const text = record === undefined ? null : Buffer.from(txtValue(record.rdata) ?? []).toString('latin1');
     take({
       rcode: rcodeName(reply.rcode),
-      payload: text === null ? null : (parseEnvelope(text)?.data?.toString() ?? null),
+      payload: text === null ? null : envelopeText(text),
     });
   });
   return {
