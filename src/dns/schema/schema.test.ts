@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { envelopeText } from '../../../test/support/envelope-text.ts';
 import { allServices } from '../../../test/support/services/all-services.ts';
 import { makeAjv, NOW } from '../../../test/support/services/check-service.ts';
 import { createMemoryView } from '../../../test/support/view/memory-view.ts';
@@ -33,7 +34,7 @@ function json(outcome: Outcome): Record<string, unknown> {
   assert.deepEqual([outcome.ttl, INFO_TTL], [3600, 3600]);
   const text = Buffer.from(outcome.text).toString('latin1');
   assert.ok(text.startsWith('v=svc1;s=ok;t=data;e=plain;f=json;ttl=3600;d={'), text.slice(0, 60));
-  return JSON.parse(parseEnvelope(text)!.data!.toString());
+  return JSON.parse(envelopeText(text)!);
 }
 
 test('info of every service is its schema, in one record', async () => {
@@ -111,10 +112,10 @@ test('answer and example of help fit its schema without the fields of every answ
     const answer = await ask(name);
     assert.ok(answer.kind === 'answer');
     for (const text of [Buffer.from(answer.text).toString('latin1'), body.dns_format.example_response]) {
-      const { fields, data } = parseEnvelope(text)!;
+      const { fields } = parseEnvelope(text)!;
       const value =
         resource === 'services'
-          ? JSON.parse(data!.toString())
+          ? JSON.parse(envelopeText(text)!)
           : Object.fromEntries([...fields].filter(([field]) => !ofAll.has(field)));
       assert.ok(validate(value), `${resource}: ${JSON.stringify(validate.errors)}`);
     }
