@@ -111,6 +111,14 @@ describe('createLog', () => {
     assert.equal(lines.join('').includes(TOKEN), false);
   });
 
+  it('takes no query token for the name of a node', () => {
+    const { log, lines } = recorded();
+    log.event('feed.node_flooding', { node: TOKEN });
+    log.event('feed.node_flooding', { node: 'fra1' });
+    assert.equal(lines.join('').includes(TOKEN), false);
+    assert.equal(lines[1]!.includes('fra1'), true);
+  });
+
   it('lets no text through, whatever is handed in as fields and error', () => {
     const names = Object.keys(EVENTS) as EventName[];
     const fieldNames = [...new Set(names.flatMap((name) => Object.keys(EVENTS[name].fields)))];

@@ -179,8 +179,8 @@ const VARIABLE = /^UQRP_[A-Z0-9_]{1,40}$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const VERSION = /^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(?:-[a-z0-9.]{1,20})?(?:\+[a-z0-9.]{1,20})?$/;
 
-/** As in credentials: one label. */
-const NODE = /^[a-z0-9-]{1,63}$/;
+/** As in credentials: one label of at most 32 octets. A query token has 56, of the same letters. */
+const NODE = /^[a-z0-9-]{1,32}$/;
 
 function isOfKind(value: unknown, kind: FieldKind): value is number | boolean | string {
   if (kind === 'number') return typeof value === 'number' && Number.isFinite(value);
