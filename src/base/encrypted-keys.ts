@@ -4,6 +4,6 @@ export interface EncryptedKeySet {
   readonly zone: string;
   /** 1 for the first set of a zone; each step of a rollover adds 1. */
   readonly version: number;
-  /** JSON that `edge/dnssec/keys/key-encryption.ts` writes and reads. */
+  /** JSON that `dns/dnssec/keys/key-encryption.ts` writes and reads. */
   readonly document: string;
 }

@@ -1,4 +1,4 @@
-/** Composition root of one DNS worker thread, started by `edge/node/pool.ts`. */
+/** Composition root of one DNS worker thread, started by `process/node/pool.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Ask } from './node/asks.ts';
 import { errorCode, ListenError } from './node/listen-error.ts';

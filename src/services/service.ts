@@ -6,7 +6,7 @@ import type { Outcome } from '../protocol/query/outcome.ts';
 export interface Service {
   /** Selects the service: `get.<params>.<resource>.public.v1`. */
   readonly resource: string;
-  /** `info` is answered by `edge/schema`. */
+  /** `info` is answered by `dns/schema`. */
   readonly operation: 'get' | 'geoip';
   /** A disabled service answers E013 and is missing from the list of services. */
   readonly enabled: boolean;

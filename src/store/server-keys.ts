@@ -9,7 +9,7 @@ export interface KeySetsTable {
   zone: string;
   /** One more with every change. */
   version: number;
-  /** JSON, private keys encrypted; see `edge/dnssec/keys/key-encryption.ts`. */
+  /** JSON, private keys encrypted; see `dns/dnssec/keys/key-encryption.ts`. */
   document: string;
   updated_at: number;
 }

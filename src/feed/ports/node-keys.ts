@@ -18,14 +18,14 @@ export interface ZoneSecret {
   readonly mark: string;
   /** Nodes that have earlier keys use these from then on: all in the same second. Milliseconds since the epoch, by control's clock. */
   readonly from: number;
-  /** JSON of `edge/dnssec/keys/node-key-set.ts`. Secret. */
+  /** JSON of `dns/dnssec/keys/node-key-set.ts`. Secret. */
   readonly document: string;
 }
 
 export interface NodeSecrets {
   /** Empty where answers are not signed. */
   readonly zones: readonly ZoneSecret[];
-  /** 16 octets a day, see `edge/transport/cookies`. */
+  /** 16 octets a day, see `dns/shared/edns.ts`. */
   readonly cookies: readonly PeriodSecret[];
   /** 48 octets for half a day. */
   readonly tickets: readonly PeriodSecret[];

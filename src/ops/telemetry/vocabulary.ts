@@ -37,7 +37,7 @@ export const VIEW_PATHS = ['view', 'incoming', null] as const;
 
 /** The keys of a zone: `zsk` signs answers, `ksk` the keys. */
 export const KEY_ROLES = ['zsk', 'ksk'] as const;
-/** Steps of a key rollover (`edge/dnssec/keys/rollover.ts`). */
+/** Steps of a key rollover (`dns/dnssec/keys/rollover.ts`). */
 export const ROLLOVER_STEPS = ['publish', 'ds-added', 'switch', 'withdraw', 'remove'] as const;
 /** What a due step of a rollover waits for (`zone-keys/automatic-rollover.ts`). */
 export const ROLLOVER_WAITS = ['parent', 'resolvers', 'nodes'] as const;

@@ -99,7 +99,7 @@ export type FromWorker =
   | Answer
   /** Null: the worker is stopping. */
   | { readonly type: 'reply'; readonly id: number; readonly reply: HttpReply | null }
-  /** What was counted since the message before (edge/accounting/handover.ts). */
+  /** What was counted since the message before (dns/accounting/handover.ts). */
   | { readonly type: 'counted'; readonly buffer: ArrayBuffer }
   /** A socket reported an error while it served. */
   | { readonly type: 'fault'; readonly transport: Transport };

@@ -33,7 +33,7 @@ function validatorOf(schema: ServiceSchema): ValidateFunction {
   return validate;
 }
 
-/** Parses a query name below the zone like `edge/schema/publish.ts` and calls the service. */
+/** Parses a query name below the zone like `dns/schema/publish.ts` and calls the service. */
 export async function askName(service: Service, name: string, now = NOW): Promise<Outcome> {
   const parsed = parseQueryName(name);
   assert.ok(parsed.kind === 'query', name);
