@@ -12,7 +12,7 @@ import {
   OPTION_HEADER_OCTETS,
   QUESTION_OCTETS,
 } from '../../protocol/dns/skim.ts';
-import type { Reply } from './reply.ts';
+import type { Reply } from './write-reply.ts';
 
 /** Reads a freshness counter, which the follower increments in shared memory. */
 export type ReadCounter = (index: number) => number;

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { query, store, VALID } from '../../../test/support/dns/query/stored-replies.ts';
 import { decodeRequest, isRequestFault } from '../../protocol/dns/message/request.ts';
 import { PacketCache } from './packet-cache.ts';
-import { finishZoneless, refusalBody, writeReply } from './reply.ts';
+import { finishZoneless, refusalBody } from './reply.ts';
+import { writeReply } from './write-reply.ts';
 
 const counters = new Map<number, number>();
 const out = Buffer.alloc(4096);

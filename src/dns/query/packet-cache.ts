@@ -4,7 +4,7 @@ import { LOWER } from '../../protocol/dns/name.ts';
 import { HEADER_OCTETS, QUESTION_OCTETS, truncateInto, udpLimit } from '../../protocol/dns/skim.ts';
 import type { Tag } from '../accounting/tag.ts';
 import { CacheRows, type ReadCounter, ROW_OCTETS, ScannedQuery, type Validity } from './cache-rows.ts';
-import type { Reply } from './reply.ts';
+import type { Reply } from './write-reply.ts';
 
 /** Associativity: rows of a bucket. Their hashes are 16 octets, which lie in one cache line. */
 const WAYS = 4;

@@ -11,7 +11,7 @@ import { DATASETS_KEY } from '../../view/freshness.ts';
 import type { PacketHandler } from '../shared/handler.ts';
 import type { ReadCounter, Validity } from './cache-rows.ts';
 import { PacketCache, type PacketCacheSettings } from './packet-cache.ts';
-import { blankBody, busyBody, finishZoneless, truncated, writeFault, writeReply } from './reply.ts';
+import { blankBody, busyBody, finishZoneless } from './reply.ts';
 import {
   type Answer,
   mayNeedSignatures,
@@ -22,6 +22,7 @@ import {
 } from './respond.ts';
 import { type Route, route } from './route.ts';
 import { SigningBudget } from './signing-budget.ts';
+import { truncated, writeFault, writeReply } from './write-reply.ts';
 import type { ServedZone } from './zones.ts';
 
 /** The counters that a Change increments (view/freshness.ts). */

@@ -18,7 +18,8 @@ import { decodeRequest, isRequestFault } from '../../protocol/dns/message/reques
 import { FOREVER } from '../../protocol/query/outcome.ts';
 import type { KeySet } from '../dnssec/keys/key-set.ts';
 import type { ReloadableHandler } from './packet.ts';
-import { finish, nodataBody, type ReplyBody, writeReply } from './reply.ts';
+import { finish, nodataBody, type ReplyBody } from './reply.ts';
+import { writeReply } from './write-reply.ts';
 import { makeZone, signedZone, unsignedZone } from './zones.ts';
 
 const NAME = 'get.berlin.weather.public.v1.uqrp.net';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Tag } from '../../../../src/dns/accounting/tag.ts';
 import type { PacketCache } from '../../../../src/dns/query/packet-cache.ts';
-import { finish, writeReply } from '../../../../src/dns/query/reply.ts';
+import { finish } from '../../../../src/dns/query/reply.ts';
+import { writeReply } from '../../../../src/dns/query/write-reply.ts';
 import { makeZone, unsignedZone } from '../../../../src/dns/query/zones.ts';
 import { encodeQuery } from '../../../../src/protocol/dns/message/message.ts';
 import { decodeRequest, isRequestFault } from '../../../../src/protocol/dns/message/request.ts';
