@@ -60,13 +60,15 @@ onEachEngine((create) => {
         told.push(seq);
         events.emit('told');
       });
-      // The first call may be the one that follows the connection of the listener. Notices come in order: once the second
-      // change is heard of, nothing of the first is on its way.
-      for (let head = 0; told.at(-1) !== head || head < 2; ) {
-        const woken = once(events, 'told');
-        head = await append(store);
-        await woken;
-      }
+      // A listener that has connected tells of the head of the log and of all work, once: a change whose own notice is still on its
+      // way is then told of twice. Only what was appended after that is told of by its notice alone, and notices come in order.
+      const connected = once(events, 'work');
+      const stopWork = other.onWork('deletions', () => events.emit('work'));
+      await append(store);
+      await connected;
+      stopWork();
+      const head = await append(store);
+      while (told.at(-1) !== head) await once(events, 'told');
       told.length = 0;
       await silent(store);
       const woken = once(events, 'told');
