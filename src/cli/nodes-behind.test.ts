@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { RolloverOutcome } from '../dns/dnssec/keys/rollover.ts';
+import type { RolloverOutcome } from '../dns/dnssec/rollover.ts';
 import type { NodeState } from '../feed/nodes/node-states.ts';
 import { refuseWhileBehind } from './actions/dnssec.ts';
 import { InputError } from './output.ts';

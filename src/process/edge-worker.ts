@@ -1,8 +1,14 @@
 /** Composition root of one DNS worker thread, started by `process/node/pool.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Ask } from './node/asks.ts';
-import { errorCode, ListenError } from './node/listen-error.ts';
-import type { FromWorker, LiveSettings, ToWorker, WorkerSettings } from './node/settings.ts';
+import {
+  errorCode,
+  type FromWorker,
+  ListenError,
+  type LiveSettings,
+  type ToWorker,
+  type WorkerSettings,
+} from './node/settings.ts';
 import { type EdgeWorker, startWorker } from './node/worker.ts';
 
 const port = parentPort;

@@ -31,7 +31,7 @@ import {
 } from '../feed/snapshots/snapshot-maker.ts';
 import { createSnapshotReader, snapshotSource } from '../feed/snapshots/snapshot-reader.ts';
 import { lockDataDir } from '../store/sqlite/server-lock.ts';
-import { FILE_FORMAT } from '../view/lmdb/file-format.ts';
+import { FILE_FORMAT } from '../view/lmdb/tree.ts';
 import { openLmdbWriter } from '../view/writer.ts';
 
 const READ_OCTETS = 1_048_576;

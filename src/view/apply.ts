@@ -1,8 +1,7 @@
 import { LIMITS } from '../base/limits.ts';
 import type { AppliedChange } from '../protocol/change.ts';
 import { contentFormat, FORMATS } from '../protocol/query/envelope.ts';
-import type { DatasetTarget } from './datasets/view.ts';
-import type { HostedTarget } from './hosted/view.ts';
+import type { DatasetTarget, HostedTarget } from './view.ts';
 
 export interface ViewTarget extends HostedTarget, DatasetTarget {}
 

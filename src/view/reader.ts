@@ -1,10 +1,9 @@
-import { datasetReader } from './datasets/dataset-reader.ts';
-import type { DatasetView } from './datasets/view.ts';
+import { datasetReader } from './datasets/dataset-table.ts';
 import type { FreshnessCounters } from './freshness.ts';
 import { hostedReader, type ReadTree } from './hosted/record-reader.ts';
-import type { HostedView } from './hosted/view.ts';
 import { openForReading, type Tree } from './lmdb/tree.ts';
 import { generationPath, readState } from './lmdb/view-directory.ts';
+import type { DatasetView, HostedView } from './view.ts';
 
 export interface LmdbReaderOptions {
   readonly path: string;

@@ -3,16 +3,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSorter, type Entry } from '../base/files/sorter.ts';
 import { UnfitFileError, type ViewRebuild } from '../feed/ports/view-writer.ts';
 import type { AppliedChange } from '../protocol/change.ts';
-import { applyChange, snapshotTarget } from './apply.ts';
-import { datasetEntriesTo, indexLatest } from './datasets/dataset-table.ts';
-import { hostedEntriesTo } from './hosted/record-table.ts';
-import { CURSOR_KEY, EPOCH_KEY, encodeCursor, FIRST } from './lmdb/key-space.ts';
-import { createNew, openExisting, syncToDisk, type Tree, type WriteOptions } from './lmdb/tree.ts';
+import { applyChange, snapshotTarget, type ViewTarget } from './apply.ts';
+import { datasetEntriesTo, datasetTarget, indexLatest } from './datasets/dataset-table.ts';
+import { hostedEntriesTo, hostedTarget } from './hosted/record-table.ts';
+import {
+  CURSOR_KEY,
+  createNew,
+  decodeCursor,
+  EPOCH_KEY,
+  encodeCursor,
+  FIRST,
+  openExisting,
+  syncToDisk,
+  type Tree,
+  type WriteOptions,
+} from './lmdb/tree.ts';
 import { removeFilling } from './lmdb/wipe.ts';
-import { positionOf } from './position.ts';
-import { treeTarget } from './target.ts';
 
-export interface LmdbRebuildOptions {
+interface LmdbRebuildOptions {
   /** Path of the new file. */
   readonly path: string;
   /** Path of the temporary file for sorting. */
@@ -127,4 +135,23 @@ async function writeSorted(tree: Tree, entries: Generator<Entry, void>): Promise
     });
     await nextTurn();
   }
+}
+
+/** Which changes a view has, of which database; null: it is empty. */
+export interface ViewPosition {
+  readonly cursor: number | null;
+  readonly epoch: string | null;
+}
+
+export function positionOf(tree: Tree): ViewPosition {
+  const cursor = tree.getBinaryFast(CURSOR_KEY);
+  // The next read overwrites the buffer.
+  const seq = cursor === undefined ? null : decodeCursor(cursor);
+  const epoch = tree.getBinaryFast(EPOCH_KEY);
+  return { cursor: seq, epoch: epoch?.toString('latin1', 0, epoch.length) ?? null };
+}
+
+/** All tables of a tree, for changes inside one write transaction. @param onErase called when hosted data was removed */
+export function treeTarget(tree: Tree, onErase: () => void): ViewTarget {
+  return { ...hostedTarget(tree, onErase), ...datasetTarget(tree) };
 }

@@ -14,8 +14,7 @@ import {
 } from '../../test/support/view/datasets/dataset-changes.ts';
 import { upserted } from '../../test/support/view/view-changes.ts';
 import { deleteWithdrawn } from './datasets/dataset-table.ts';
-import { FIRST } from './lmdb/key-space.ts';
-import { openExisting, type Tree } from './lmdb/tree.ts';
+import { FIRST, openExisting, type Tree } from './lmdb/tree.ts';
 import { openLmdbWriter } from './writer.ts';
 
 const ITEMS = 5000;

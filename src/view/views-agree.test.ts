@@ -27,9 +27,8 @@ import {
 } from '../../test/support/view/view-changes.ts';
 import type { ViewWriter } from '../feed/ports/view-writer.ts';
 import type { AppliedChange, ChangeBody } from '../protocol/change.ts';
-import type { DatasetView } from './datasets/view.ts';
-import type { HostedView } from './hosted/view.ts';
 import { openLmdbReader } from './reader.ts';
+import type { DatasetView, HostedView } from './view.ts';
 import { openLmdbWriter } from './writer.ts';
 
 it('the LMDB view holds after any sequence of changes what the memory view holds', async () => {

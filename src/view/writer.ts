@@ -5,11 +5,11 @@ import type { ViewRebuild, ViewWriter } from '../feed/ports/view-writer.ts';
 import { applyChange } from './apply.ts';
 import { deleteWithdrawn } from './datasets/dataset-table.ts';
 import type { FreshnessCounters } from './freshness.ts';
-import { EXPIRED_KEPT_MS, forgetAllExpired } from './hosted/expired-records.ts';
-import { copyAsView } from './lmdb/copy.ts';
-import { CURSOR_KEY, encodeCursor } from './lmdb/key-space.ts';
+import { EXPIRED_KEPT_MS, forgetAllExpired } from './hosted/record-table.ts';
 import {
+  CURSOR_KEY,
   createNew,
+  encodeCursor,
   openExisting,
   openForReading,
   PAGE_SIZE,
@@ -28,10 +28,8 @@ import {
   type ViewState,
   writeState,
 } from './lmdb/view-directory.ts';
-import { createWiper, removeFilling, type Wiper } from './lmdb/wipe.ts';
-import { positionOf, type ViewPosition } from './position.ts';
-import { startLmdbRebuild } from './rebuild.ts';
-import { treeTarget } from './target.ts';
+import { copyAsView, createWiper, removeFilling, type Wiper } from './lmdb/wipe.ts';
+import { positionOf, startLmdbRebuild, treeTarget, type ViewPosition } from './rebuild.ts';
 
 interface Sweeper {
   /** Deletes in the background, until nothing is left. It begins `afterMs` after the last call. */

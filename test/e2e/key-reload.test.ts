@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { keyFile, updateKeys } from '../../src/dns/dnssec/keys/key-files.ts';
-import { generateKeySet, type KeySet } from '../../src/dns/dnssec/keys/key-set.ts';
+import { keyFile, updateKeys } from '../../src/dns/dnssec/key-files.ts';
+import { generateKeySet, type KeySet } from '../../src/dns/dnssec/key-set.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { type Observed, observe } from '../support/observed.ts';
 import { account, startUqrp, type Uqrp } from '../support/server-process.ts';

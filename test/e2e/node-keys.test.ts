@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { keyTag } from '../../src/dns/dnssec/keys/key-set.ts';
+import { keyTag } from '../../src/dns/dnssec/key-set.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { natsMissing } from '../support/feed/bus/nats-server.ts';
 import { startManyNodes } from '../support/feed/many-nodes.ts';

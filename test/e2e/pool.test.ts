@@ -3,8 +3,8 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { describe, it } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import { ListenError } from '../../src/process/node/listen-error.ts';
 import { type PoolOptions, RefusedError, startPool, type WorkerPool } from '../../src/process/node/pool.ts';
+import { ListenError } from '../../src/process/node/settings.ts';
 import { REFUSED, STEER } from '../support/fragile-worker.ts';
 import { eventually } from './client.ts';
 

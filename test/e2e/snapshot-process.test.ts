@@ -21,7 +21,7 @@ import {
 } from '../../src/feed/snapshots/child-process.ts';
 import { diskFiles } from '../../src/feed/snapshots/shared-files.ts';
 import { createSnapshotReader, snapshotSource } from '../../src/feed/snapshots/snapshot-reader.ts';
-import { FILE_FORMAT } from '../../src/view/lmdb/file-format.ts';
+import { FILE_FORMAT } from '../../src/view/lmdb/tree.ts';
 import { openLmdbReader } from '../../src/view/reader.ts';
 import { openLmdbWriter } from '../../src/view/writer.ts';
 import { signingKeys } from '../support/feed/batch/keys.ts';

@@ -1,9 +1,9 @@
-import { generateKeySet, keySetData } from '../../src/dns/dnssec/keys/key-set.ts';
-import type { SigningMode } from '../../src/dns/dnssec/signing/signer.ts';
+import { generateKeySet, keySetData } from '../../src/dns/dnssec/key-set.ts';
+import type { SigningMode } from '../../src/dns/dnssec/signer.ts';
 import { type DatasetSettings, datasetService, type PublicService } from '../../src/dns/query/operations.ts';
 import { makePacketHandler } from '../../src/dns/query/packet.ts';
 import type { PacketHandler } from '../../src/dns/shared/handler.ts';
-import { servedZones } from '../../src/process/node/served-zones.ts';
+import { servedZones } from '../../src/process/node/settings.ts';
 import type { ChangeBody } from '../../src/protocol/change.ts';
 import { queryTokenDigest, spellQueryToken } from '../../src/protocol/query/query-token.ts';
 import { createFreshness } from '../../src/view/freshness.ts';

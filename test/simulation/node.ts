@@ -1,5 +1,5 @@
-import { encodeHandover } from '../../src/dns/accounting/handover.ts';
 import { type NodeAccounting, openNodeAccounting } from '../../src/dns/accounting/node-accounting.ts';
+import { encodeHandover } from '../../src/dns/accounting/recorder.ts';
 import { spoolOver } from '../../src/dns/accounting/spool.ts';
 import type { Account } from '../../src/dns/accounting/tag.ts';
 import type { Bus } from '../../src/feed/bus/bus.ts';

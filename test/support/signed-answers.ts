@@ -1,6 +1,6 @@
 /** Answers of a running server, with their signatures verified by the test's keys. */
 import assert from 'node:assert/strict';
-import { keyTag as tagOf } from '../../src/dns/dnssec/keys/key-set.ts';
+import { keyTag as tagOf } from '../../src/dns/dnssec/key-set.ts';
 import { ask } from '../../src/process/dns-client.ts';
 import { RCODE, RRTYPE } from '../../src/protocol/dns/codes.ts';
 import type { Rr } from '../../src/protocol/dns/message/message.ts';

@@ -1,14 +1,7 @@
-import type { KeyRole } from '../../src/dns/dnssec/keys/algorithms.ts';
-import { apexOf } from '../../src/dns/dnssec/keys/ds.ts';
-import { loadKeys, updateKeys } from '../../src/dns/dnssec/keys/key-files.ts';
-import { generateKey, type KeySet } from '../../src/dns/dnssec/keys/key-set.ts';
-import {
-  advance,
-  type Confirmation,
-  ROLLOVER_TIMES,
-  type StepName,
-} from '../../src/dns/dnssec/keys/rollover.ts';
-import { makeSigner, type SigningMode } from '../../src/dns/dnssec/signing/signer.ts';
+import { loadKeys, updateKeys } from '../../src/dns/dnssec/key-files.ts';
+import { apexOf, generateKey, type KeyRole, type KeySet } from '../../src/dns/dnssec/key-set.ts';
+import { advance, type Confirmation, ROLLOVER_TIMES, type StepName } from '../../src/dns/dnssec/rollover.ts';
+import { makeSigner, type SigningMode } from '../../src/dns/dnssec/signer.ts';
 import { ask } from '../../src/process/dns-client.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { u16At } from '../../src/protocol/dns/octets.ts';

@@ -1,10 +1,8 @@
 /** Asks a control process which nodes have not reported a signing key yet: a rollover waits for them. */
 
 import type { Clock } from '../../base/clock.ts';
-import type { KeyRole } from '../../dns/dnssec/keys/algorithms.ts';
-import { dsLines } from '../../dns/dnssec/keys/ds.ts';
-import { ENCRYPTION_KEY } from '../../dns/dnssec/keys/key-encryption.ts';
-import { generateKey, type KeySet } from '../../dns/dnssec/keys/key-set.ts';
+import { ENCRYPTION_KEY } from '../../dns/dnssec/key-files.ts';
+import { dsLines, generateKey, type KeyRole, type KeySet } from '../../dns/dnssec/key-set.ts';
 import {
   advance,
   type Confirmation,
@@ -13,7 +11,7 @@ import {
   type NextStep,
   ROLLOVER_TIMES,
   type RolloverOutcome,
-} from '../../dns/dnssec/keys/rollover.ts';
+} from '../../dns/dnssec/rollover.ts';
 import { isNodeBehind, type NodeReport } from '../../feed/nodes/node-states.ts';
 import { askNodes } from '../../feed/nodes/operator.ts';
 import { loadConfig } from '../../ops/config/config.ts';

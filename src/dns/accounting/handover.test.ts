@@ -5,7 +5,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { LOGGED_TRANSPORTS } from '../../feed/ports/query-log.ts';
 import { OPERATIONS } from '../../protocol/names/query-name.ts';
 import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
-import { decodeHandover, encodeHandover, type Handover } from './handover.ts';
+import { decodeHandover, encodeHandover, type Handover } from './recorder.ts';
 import type { Account, Tag } from './tag.ts';
 
 function answersOf({ totals }: Handover) {

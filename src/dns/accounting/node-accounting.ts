@@ -7,10 +7,9 @@ import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { createWaker } from '../../base/lifecycle/waker.ts';
 import { QueryLogFormatError, type QueryLogSink } from '../../feed/ports/query-log.ts';
 import { UsageFormatError, type UsageSink } from '../../feed/ports/usage-sink.ts';
-import { decodeHandover } from './handover.ts';
-import { createRowOutbox } from './row-outbox.ts';
+import { createRowOutbox, createUsageOutbox, type UsageOutbox } from './outboxes.ts';
+import { decodeHandover } from './recorder.ts';
 import { newestBatches, type UsageSpool } from './spool.ts';
-import { createUsageOutbox, type UsageOutbox } from './usage-outbox.ts';
 
 interface Outbox<Batch> {
   /** The same batch until it is settled. */

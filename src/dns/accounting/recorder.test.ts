@@ -7,8 +7,7 @@ import { checkQueryLogBatch, loggedLabel } from '../../feed/ports/query-log.ts';
 import { parseQueryName, type Query } from '../../protocol/names/query-name.ts';
 import { QUERY_STATUSES } from '../../protocol/query/outcome.ts';
 import { spellQueryToken } from '../../protocol/query/query-token.ts';
-import { decodeHandover, type Handover } from './handover.ts';
-import { createRecorder, type Recorder } from './recorder.ts';
+import { createRecorder, decodeHandover, type Handover, type Recorder } from './recorder.ts';
 import type { Asked, Tag } from './tag.ts';
 
 const ID = '018f0000-0000-7000-8000-000000000001';

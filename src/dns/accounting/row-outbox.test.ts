@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LIMITS } from '../../base/limits.ts';
 import { loggedLabel, type QueryLogRow } from '../../feed/ports/query-log.ts';
-import { createRowOutbox } from './row-outbox.ts';
+import { createRowOutbox } from './outboxes.ts';
 
 const REFUSED: QueryLogRow = {
   at: Date.UTC(2026, 0, 1),

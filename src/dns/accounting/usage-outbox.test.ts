@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { LIMITS } from '../../base/limits.ts';
 import type { UsageBatch, UsageCount } from '../../feed/ports/usage-sink.ts';
-import { createUsageOutbox } from './usage-outbox.ts';
+import { createUsageOutbox } from './outboxes.ts';
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 1);

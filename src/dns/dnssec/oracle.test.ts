@@ -17,11 +17,10 @@ import { isSubdomain, nameToText } from '../../protocol/dns/name.ts';
 import { concatOctets } from '../../protocol/dns/octets.ts';
 import { rdataToText } from '../../protocol/dns/rdata/present.ts';
 import { aRdata, nsRdata, soaRdata } from '../../protocol/dns/rdata/rdata.ts';
-import { dsLines } from './keys/ds.ts';
-import { generateKey, generateKeySet, type KeySet } from './keys/key-set.ts';
-import type { SignableRrset } from './signing/canonical.ts';
-import { nsecRdata, typeBitmap } from './signing/nsec.ts';
-import { makeSigner, type Signer } from './signing/signer.ts';
+import { dsLines, generateKey, generateKeySet, type KeySet } from './key-set.ts';
+import { nsecRdata, typeBitmap } from './nsec.ts';
+import type { SignableRrset } from './rrsig.ts';
+import { makeSigner, type Signer } from './signer.ts';
 
 const NXNAME_TYPES: readonly number[] = [RRTYPE.RRSIG, RRTYPE.NSEC, RRTYPE.NXNAME];
 const existingTypes = (types: readonly number[]): readonly number[] => [...types, RRTYPE.RRSIG, RRTYPE.NSEC];

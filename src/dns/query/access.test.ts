@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseQueryName } from '../../protocol/names/query-name.ts';
 import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
-import type { HostedView } from '../../view/hosted/view.ts';
+import type { HostedView } from '../../view/view.ts';
 import { type AccessSettings, checkAccess } from './resolve.ts';
 
 const NOW = Date.UTC(2026, 0, 1);

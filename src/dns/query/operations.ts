@@ -8,7 +8,7 @@ import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../proto
 import { OPERATIONS, type Operation, type Query } from '../../protocol/names/query-name.ts';
 import type { EnvelopeErrorCode } from '../../protocol/query/envelope.ts';
 import { FOREVER, type MalformedCause, type Outcome } from '../../protocol/query/outcome.ts';
-import type { DatasetView } from '../../view/datasets/view.ts';
+import type { DatasetView } from '../../view/view.ts';
 
 /** Services below `public.v1`, by resource label. */
 export type Services = ReadonlyMap<string, PublicService>;

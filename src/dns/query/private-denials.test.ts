@@ -16,7 +16,7 @@ import {
 import type { Transport } from '../../base/network/transport.ts';
 import type { Message } from '../../protocol/dns/message/message.ts';
 import { queryTokenDigest, spellQueryToken } from '../../protocol/query/query-token.ts';
-import { generateKeySet } from '../dnssec/keys/key-set.ts';
+import { generateKeySet } from '../dnssec/key-set.ts';
 import { cacheSeconds } from '../doh/answer.ts';
 
 const HOUR_MS = 3_600_000;

@@ -16,7 +16,7 @@ import {
 } from '../../../test/support/dns/query/signed-node.ts';
 import { decodeRequest, isRequestFault } from '../../protocol/dns/message/request.ts';
 import { FOREVER } from '../../protocol/query/outcome.ts';
-import type { KeySet } from '../dnssec/keys/key-set.ts';
+import type { KeySet } from '../dnssec/key-set.ts';
 import type { ReloadableHandler } from './packet.ts';
 import { finish, nodataBody, type ReplyBody } from './reply.ts';
 import { writeReply } from './write-reply.ts';

@@ -5,7 +5,7 @@ import type { Query } from '../../protocol/names/query-name.ts';
 import { envelopeHead } from '../../protocol/query/envelope.ts';
 import { FOREVER, type Outcome } from '../../protocol/query/outcome.ts';
 import { queryTokenDigest } from '../../protocol/query/query-token.ts';
-import type { HostedRecord, HostedView } from '../../view/hosted/view.ts';
+import type { HostedRecord, HostedView } from '../../view/view.ts';
 import { answerPublic, type Services } from './operations.ts';
 
 export interface ResolveContext {

@@ -6,7 +6,7 @@ import { PUBLIC_NAMESPACE } from '../../protocol/names/labels.ts';
 import { DEMO_NAMESPACES } from '../../protocol/names/namespace-name.ts';
 import type { Query } from '../../protocol/names/query-name.ts';
 import { causeOfCode, FOREVER, type Outcome, type QueryStatus } from '../../protocol/query/outcome.ts';
-import type { HostedView } from '../../view/hosted/view.ts';
+import type { HostedView } from '../../view/view.ts';
 import type { Accounting, Asked, Reading, Tag } from '../accounting/tag.ts';
 import {
   type DenialMemory,

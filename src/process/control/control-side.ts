@@ -5,7 +5,7 @@ import type { CloseStep } from '../../base/lifecycle/close-all.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { unlessCancelled } from '../../base/lifecycle/unless-cancelled.ts';
 import type { NodeProgress } from '../../control/usage/rules.ts';
-import { ENCRYPTION_KEY } from '../../dns/dnssec/keys/key-encryption.ts';
+import { ENCRYPTION_KEY } from '../../dns/dnssec/key-files.ts';
 import type { NodeKeys } from '../../feed/ports/node-keys.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { deriveKey, loadSecret, type Secret } from '../../ops/config/data-dir.ts';

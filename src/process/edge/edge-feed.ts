@@ -36,7 +36,7 @@ import type { Metrics } from '../../ops/telemetry/metrics.ts';
 import { mapFile } from '../../services/exchanges.ts';
 import { GEOIP_FILE } from '../../services/geoip-files.ts';
 import { type OpenProviders, openRemoteProviders } from '../../services/providers/open.ts';
-import { FILE_FORMAT } from '../../view/lmdb/file-format.ts';
+import { FILE_FORMAT } from '../../view/lmdb/tree.ts';
 import type { AccountingSinks, EdgeUpstream } from '../edge-upstream.ts';
 import { openFeedBus, verifierOf } from '../feed-bus.ts';
 import { reportRefusals } from '../refusal-reports.ts';

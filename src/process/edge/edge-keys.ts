@@ -3,8 +3,7 @@
 import type { NodeKeys } from '../../feed/ports/node-keys.ts';
 import type { Config } from '../../ops/config/config.ts';
 import type { Log } from '../../ops/telemetry/log.ts';
-import { firstSecrets } from '../node/first-keys.ts';
-import { type LiveSecrets, readSecrets, watchSecrets } from '../node/keys.ts';
+import { firstSecrets, type LiveSecrets, readSecrets, watchSecrets } from '../node/keys.ts';
 
 export interface EdgeKeysOptions {
   readonly config: Config;

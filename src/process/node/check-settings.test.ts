@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
-import { generateKeySet, keySetData } from '../../dns/dnssec/keys/key-set.ts';
+import { generateKeySet, keySetData } from '../../dns/dnssec/key-set.ts';
 import { checkSettings } from './pool.ts';
 import type { WorkerSettings } from './settings.ts';
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
-import { KeyError } from '../../dns/dnssec/keys/key-set.ts';
+import { KeyError } from '../../dns/dnssec/key-set.ts';
 import type { NodeSecrets } from '../../feed/ports/node-keys.ts';
-import { firstSecrets } from './first-keys.ts';
-import { readSecrets } from './keys.ts';
+import { firstSecrets, readSecrets } from './keys.ts';
 
 const ZONE = 'uqrp.net';
 const cookies = [{ period: 1, secret: Buffer.alloc(16) }];

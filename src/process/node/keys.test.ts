@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
-import { keyFile, loadKeys, updateKeys } from '../../dns/dnssec/keys/key-files.ts';
-import { generateKey } from '../../dns/dnssec/keys/key-set.ts';
+import { keyFile, loadKeys, updateKeys } from '../../dns/dnssec/key-files.ts';
+import { generateKey } from '../../dns/dnssec/key-set.ts';
 import { controlSecrets, fileZoneKeys } from '../zone-keys/control-secrets.ts';
 import { type LiveSecrets, LOOK_MS, readSecrets, watchSecrets } from './keys.ts';
 

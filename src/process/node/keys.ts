@@ -1,8 +1,16 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
 import { every, type Repeating } from '../../base/lifecycle/every.ts';
-import type { Timers } from '../../base/lifecycle/timers.ts';
-import { KeyError } from '../../dns/dnssec/keys/key-set.ts';
-import { dnskeyTags, isPresigned, type NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
-import { type NodeKeys, type PeriodSecret, secretsMark } from '../../feed/ports/node-keys.ts';
+import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import { KeyError } from '../../dns/dnssec/key-set.ts';
+import { dnskeyTags, isPresigned, type NodeKeySetData } from '../../dns/dnssec/node-key-set.ts';
+import {
+  type NodeKeys,
+  type PeriodSecret,
+  secretOf,
+  secretsMark,
+  TICKET_PERIOD_MS,
+} from '../../feed/ports/node-keys.ts';
 
 /** The secrets of a node as its threads use them. */
 export interface LiveSecrets {
@@ -14,14 +22,14 @@ export interface LiveSecrets {
 }
 
 /** One reading of a node's secrets. */
-export interface SecretsReading {
+interface SecretsReading {
   /** Differs from the last reading if the secrets may differ. */
   readonly mark: string;
   readonly secrets: LiveSecrets;
 }
 
 /** Rejects when the source cannot be reached, lacks a zone, or has unusable keys. */
-export type ReadSecrets = () => Promise<SecretsReading>;
+type ReadSecrets = () => Promise<SecretsReading>;
 
 /** @param zones whose keys the node needs; empty: it does not sign */
 export function readSecrets(source: NodeKeys, zones: readonly string[]): ReadSecrets {
@@ -67,7 +75,7 @@ export function keyTagsOf(keys: readonly NodeKeySetData[]): Readonly<Record<stri
   );
 }
 
-export interface WatchSecretsOptions {
+interface WatchSecretsOptions {
   readonly read: ReadSecrets;
   readonly inUse: string;
   /** Uses other secrets. Rejects when they are unusable; the next reading tries again. */
@@ -101,4 +109,74 @@ export function watchSecrets({ read, inUse, onChanged, onError, timers }: WatchS
     },
     ...(timers && { timers }),
   });
+}
+
+interface FirstSecretsOptions {
+  readonly read: ReadSecrets;
+  /** Called once, when the source has no secrets: nothing can be served yet. */
+  readonly onWaiting: (error: unknown) => void;
+  /** Ends the wait, within seconds. */
+  readonly cancel: AbortSignal;
+  readonly timers?: Timers;
+}
+
+/**
+ * The secrets that a node starts with. Without any it retries every second, without a limit.
+ * @throws the signal's reason when cancelled
+ */
+export async function firstSecrets(options: FirstSecretsOptions): Promise<SecretsReading> {
+  const { read, onWaiting, cancel, timers = realTimers } = options;
+  for (let attempt = 1; ; attempt++) {
+    cancel.throwIfAborted();
+    try {
+      return await read();
+    } catch (error) {
+      if (attempt === 1) onWaiting(error);
+    }
+    await new Promise<void>((resolve) => timers.after(LOOK_MS, resolve));
+  }
+}
+
+// The key of TLS session tickets: the same on all threads and, where control gives it, on all nodes of a service.
+
+const TICKET_OCTETS = 48;
+/** A key is at most this late: nodes of one address change within it. */
+const TICKET_LOOK_MS = 10_000;
+
+interface TicketKeys {
+  /** For the start of the threads. */
+  readonly first: Uint8Array;
+  /** Changes the key every half day. Node.js takes one key: sessions of the one before begin with a full handshake. */
+  rotate(use: (key: Uint8Array) => Promise<unknown>, onError: (error: unknown) => void): Repeating;
+}
+
+/** @param given by control; empty: keys are random, and recorded sessions cannot be decrypted once a key is gone */
+export function ticketKeys(given: () => readonly PeriodSecret[], clock: Clock): TicketKeys {
+  let own: PeriodSecret | null = null;
+
+  function present(): Uint8Array {
+    const period = Math.floor(clock() / TICKET_PERIOD_MS);
+    const secret = secretOf(given(), period);
+    if (secret !== null) return secret;
+    if (own?.period !== period) own = { period, secret: randomBytes(TICKET_OCTETS) };
+    return own.secret;
+  }
+
+  const first = present();
+  return {
+    first,
+    rotate(use, onError) {
+      let inUse = first;
+      return every({
+        ms: TICKET_LOOK_MS,
+        async task() {
+          const next = present();
+          if (Buffer.compare(next, inUse) === 0) return;
+          await use(next);
+          inUse = next;
+        },
+        onError,
+      });
+    },
+  };
 }

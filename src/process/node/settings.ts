@@ -1,11 +1,21 @@
 import type { MessagePort } from 'node:worker_threads';
+import type { Clock } from '../../base/clock.ts';
 import type { NameServer } from '../../base/network/name-server.ts';
 import type { CertificatePair } from '../../base/network/tls.ts';
 import type { Transport, UdpChoice, UdpPath } from '../../base/network/transport.ts';
-import type { NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
-import type { SigningMode } from '../../dns/dnssec/signing/signer.ts';
+import { readKeySet } from '../../dns/dnssec/key-set.ts';
+import { isPresigned, type NodeKeySetData, readPresignedSet } from '../../dns/dnssec/node-key-set.ts';
+import { nsecRdata } from '../../dns/dnssec/nsec.ts';
+import { makePresignedSigner, makeSigner, type Signer, type SigningMode } from '../../dns/dnssec/signer.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';
 import type { DatasetSettings } from '../../dns/query/operations.ts';
+import {
+  makeZone,
+  type ServedZone,
+  signedZone,
+  unsignedZone,
+  type ZoneSigner,
+} from '../../dns/query/zones.ts';
 import type { PeriodSecret } from '../../feed/ports/node-keys.ts';
 import type { LoadedDatabase } from '../../services/geoip-files.ts';
 import type { FeedName } from '../../services/providers/feeds.ts';
@@ -103,3 +113,82 @@ export type FromWorker =
   | { readonly type: 'counted'; readonly buffer: ArrayBuffer }
   /** A socket reported an error while it served. */
   | { readonly type: 'fault'; readonly transport: Transport };
+
+interface ServedZoneSettings {
+  readonly zones: readonly string[];
+  readonly nameServers: readonly NameServer[];
+  readonly mode: SigningMode;
+  /** One key set a zone; empty where answers are not signed. */
+  readonly keys: readonly NodeKeySetData[];
+  readonly clock: Clock;
+}
+
+/** The zones of a node, each with its signer and its DNSKEY, CDS and CDNSKEY rrsets. @throws KeyError for unusable keys */
+export function servedZones({ zones, nameServers, mode, keys, clock }: ServedZoneSettings): ServedZone[] {
+  return zones.map((text) => {
+    const data = keys.find(({ zone }) => zone === text);
+    if (data === undefined) return unsignedZone(makeZone(text, nameServers));
+    const signer = isPresigned(data)
+      ? makePresignedSigner({ ...readPresignedSet(data), clock })
+      : makeSigner({ keys: readKeySet(data), mode, clock });
+    const apex = [signer.dnskey, signer.cds, signer.cdnskey];
+    return signedZone(makeZone(text, nameServers, apex), zoneSigner(signer));
+  });
+}
+
+function zoneSigner(signer: Signer): ZoneSigner {
+  return {
+    sign: (rrset, once) => signer.sign(rrset, once),
+    nsec: (qname, types) => nsecRdata(qname, types, signer.apex),
+  };
+}
+
+interface ListenFacts {
+  readonly transport: Transport;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+const VARIABLES: Readonly<Record<Transport, string>> = {
+  udp: 'UQRP_DNS_PORT',
+  tcp: 'UQRP_DNS_PORT',
+  dot: 'UQRP_DOT_PORT',
+  doh: 'UQRP_DOH_PORT',
+};
+
+/** DNS workers could not start. `listener` is null when the reason was not a port. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  /** The system's error name, such as EADDRINUSE, or EXIT: the thread ended by itself. */
+  readonly code: string;
+  readonly listener: ListenFacts | null;
+
+  constructor(code: string, listener: ListenFacts | null) {
+    super(
+      listener === null
+        ? `a DNS worker could not start: ${code}`
+        : `${portText(listener)} cannot be opened: ${code}`,
+    );
+    this.code = code;
+    this.listener = listener;
+  }
+}
+
+/** Such as `UQRP_DNS_PORT 5300/tcp`. */
+function portText({ transport, port }: ListenFacts): string {
+  return `${VARIABLES[transport]} ${port}/${transport === 'udp' ? 'udp' : 'tcp'}`;
+}
+
+/** Opens a listener. @throws ListenError in place of the system's error */
+export async function listenOn<T>(listener: ListenFacts, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    throw new ListenError(errorCode(error), listener);
+  }
+}
+
+export function errorCode(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : 'UNKNOWN';
+}

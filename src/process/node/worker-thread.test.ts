@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
+import { startThread } from './pool.ts';
 import type { WorkerSettings } from './settings.ts';
-import { startThread } from './worker-thread.ts';
 
 test('a worker has a heap limit that makes V8 collect garbage early', async () => {
   const { port1, port2 } = new MessageChannel();

@@ -3,7 +3,7 @@ import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
 import { every } from '../../base/lifecycle/every.ts';
 import type { Transport, UdpPath } from '../../base/network/transport.ts';
 import { createRecorder } from '../../dns/accounting/recorder.ts';
-import type { NodeKeySetData } from '../../dns/dnssec/keys/node-key-set.ts';
+import type { NodeKeySetData } from '../../dns/dnssec/node-key-set.ts';
 import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.ts';
 import { listenDoh } from '../../dns/doh/listener.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';
@@ -28,13 +28,11 @@ import { openLoaded } from '../../services/geoip-files.ts';
 import { makeServices } from '../../services/list.ts';
 import { openPlaces } from '../../services/places/table.ts';
 import { openWorkerProviders } from '../../services/providers/worker.ts';
-import type { DatasetView } from '../../view/datasets/view.ts';
 import { attachFreshness } from '../../view/freshness.ts';
 import { openLmdbReader } from '../../view/reader.ts';
+import type { DatasetView } from '../../view/view.ts';
 import { type Ask, createAskAnswers } from './asks.ts';
-import { listenOn } from './listen-error.ts';
-import { servedZones } from './served-zones.ts';
-import type { EdgePorts, LiveSettings, WorkerSettings } from './settings.ts';
+import { type EdgePorts, type LiveSettings, listenOn, servedZones, type WorkerSettings } from './settings.ts';
 
 export interface WorkerHost {
   readonly clock: Clock;

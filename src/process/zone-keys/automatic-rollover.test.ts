@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { createManualTimers, type ManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
-import { dsText, keysAtParent } from '../../dns/dnssec/keys/ds.ts';
-import type { KeySet } from '../../dns/dnssec/keys/key-set.ts';
+import { dsText, type KeySet, keysAtParent } from '../../dns/dnssec/key-set.ts';
 import { type AutomaticRollover, type KeyDays, startAutomaticRollover } from './automatic-rollover.ts';
 import { fileZoneKeys, type ZoneKeys } from './control-secrets.ts';
 

@@ -2,16 +2,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { every } from '../../base/lifecycle/every.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
-import type { KeyRole } from '../../dns/dnssec/keys/algorithms.ts';
-import { dsText } from '../../dns/dnssec/keys/ds.ts';
-import { generateKey, type KeySet, type ZoneKey } from '../../dns/dnssec/keys/key-set.ts';
+import { dsText, generateKey, type KeyRole, type KeySet, type ZoneKey } from '../../dns/dnssec/key-set.ts';
 import {
   advance,
   type NextStep,
   nextStep,
   ROLLOVER_TIMES,
   type StepName,
-} from '../../dns/dnssec/keys/rollover.ts';
+} from '../../dns/dnssec/rollover.ts';
 import type { ZoneKeys } from './control-secrets.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { createHash, hkdfSync } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
-import { keyText, loadKeys, parseKeys, updateKeys } from '../../dns/dnssec/keys/key-files.ts';
-import { KeyError, type KeySet, keySetData } from '../../dns/dnssec/keys/key-set.ts';
-import { presignedAt, presignedSetData } from '../../dns/dnssec/keys/node-key-set.ts';
-import type { SigningMode } from '../../dns/dnssec/signing/signer.ts';
+import { keyText, loadKeys, parseKeys, updateKeys } from '../../dns/dnssec/key-files.ts';
+import { KeyError, type KeySet, keySetData } from '../../dns/dnssec/key-set.ts';
+import { presignedAt, presignedSetData } from '../../dns/dnssec/node-key-set.ts';
+import type { SigningMode } from '../../dns/dnssec/signer.ts';
 import {
   COOKIE_PERIOD_MS,
   type NodeKeys,

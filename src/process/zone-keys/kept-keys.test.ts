@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { keyFile } from '../../dns/dnssec/keys/key-files.ts';
-import { generateKeySet } from '../../dns/dnssec/keys/key-set.ts';
+import { keyFile } from '../../dns/dnssec/key-files.ts';
+import { generateKeySet } from '../../dns/dnssec/key-set.ts';
 import { readSecrets } from '../node/keys.ts';
 import { controlSecrets, fileZoneKeys } from './control-secrets.ts';
 

@@ -11,9 +11,9 @@ import { controlEnd, keyOfAny, nodeEnd } from '../../../test/support/feed/exchan
 import { changingNodes } from '../../../test/support/feed/keys/key-world.ts';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
-import { keyFile } from '../../dns/dnssec/keys/key-files.ts';
-import { generateKey, KeyError, type KeySet, keySetData } from '../../dns/dnssec/keys/key-set.ts';
-import { isPresigned } from '../../dns/dnssec/keys/node-key-set.ts';
+import { keyFile } from '../../dns/dnssec/key-files.ts';
+import { generateKey, KeyError, type KeySet, keySetData } from '../../dns/dnssec/key-set.ts';
+import { isPresigned } from '../../dns/dnssec/node-key-set.ts';
 import { startSecretsService } from '../../feed/keys/control-keys.ts';
 import { openNodeSecrets } from '../../feed/keys/node-keys.ts';
 import { COOKIE_PERIOD_MS, type NodeKeys, TICKET_PERIOD_MS } from '../../feed/ports/node-keys.ts';

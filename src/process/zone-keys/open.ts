@@ -5,16 +5,12 @@ import {
   DecryptError,
   encryptKeySet,
   isCurrentFormat,
+  keyFile,
+  keyText,
   openKeySet,
-} from '../../dns/dnssec/keys/key-encryption.ts';
-import { keyFile, keyText, parseKeys } from '../../dns/dnssec/keys/key-files.ts';
-import {
-  generateKeySet,
-  KeyError,
-  type KeySet,
-  keySetData,
-  readKeySet,
-} from '../../dns/dnssec/keys/key-set.ts';
+  parseKeys,
+} from '../../dns/dnssec/key-files.ts';
+import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from '../../dns/dnssec/key-set.ts';
 import { ConfigError } from '../../ops/config/config.ts';
 import { insertKeySet, readKeySets, replaceKeySet } from '../../store/server-keys.ts';
 import type { Store } from '../../store/store.ts';

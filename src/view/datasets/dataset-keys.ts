@@ -2,7 +2,7 @@
  * Keys of datasets in the view; `FIRST` says what each holds. A version id is a UUID, 16 octets in a key. Slugs and
  * versions have no zero octet, so that a key of two texts has one reading.
  */
-import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
+import { type Bytes, FIRST, type KeyRange } from '../lmdb/tree.ts';
 
 const ID_OCTETS = 16;
 const BETWEEN = 0;

@@ -6,11 +6,10 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expired, namespaceUpserted } from '../../../test/support/view/view-changes.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { FIRST } from '../lmdb/key-space.ts';
-import { createNew, openExisting, type Tree } from '../lmdb/tree.ts';
+import { createNew, FIRST, openExisting, type Tree } from '../lmdb/tree.ts';
 import { openLmdbReader } from '../reader.ts';
 import { openLmdbWriter } from '../writer.ts';
-import { expiredTarget, forgetAllExpired } from './expired-records.ts';
+import { expiredTarget, forgetAllExpired } from './record-table.ts';
 
 const PERIOD = LIMITS.expiredMinutes * 60_000;
 const AT = 3_000_000 * PERIOD;

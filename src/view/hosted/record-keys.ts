@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Bytes, FIRST, type KeyRange } from '../lmdb/key-space.ts';
+import { type Bytes, FIRST, type KeyRange } from '../lmdb/tree.ts';
 
 /**
  * Keys of hosted records, namespaces and tokens in the view. A record's key is its labels in reverse, namespace before version, joined by

@@ -1,8 +1,6 @@
 import { LIMITS } from '../../base/limits.ts';
-import { firstKeySearch } from '../lmdb/first-key.ts';
-import type { Bytes } from '../lmdb/key-space.ts';
-import type { Tree } from '../lmdb/tree.ts';
-import { periodOf } from './expired-records.ts';
+import { type Bytes, firstKeySearch, type Tree } from '../lmdb/tree.ts';
+import type { HostedView } from '../view.ts';
 import {
   expiredDigest,
   expiredKey,
@@ -14,6 +12,7 @@ import {
   seekBelow,
   tokenKey,
 } from './record-keys.ts';
+import { periodOf } from './record-table.ts';
 import {
   decodeNamespace,
   decodeNumber,
@@ -21,7 +20,6 @@ import {
   decodeToken,
   encodeNamespace,
 } from './record-values.ts';
-import type { HostedView } from './view.ts';
 
 /** The value of no namespace: as long as that of any. */
 const NO_NAMESPACE = Buffer.from(

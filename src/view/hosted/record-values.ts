@@ -1,4 +1,4 @@
-import type { HostedNamespace, HostedRecord, HostedToken } from './view.ts';
+import type { HostedNamespace, HostedRecord, HostedToken } from '../view.ts';
 
 /**
  * Values of the LMDB view. A record is a byte of flags, the fields that they announce, and the payload. 300 bytes with

@@ -3,9 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { firstKeySearch } from './first-key.ts';
-import type { Bytes } from './key-space.ts';
-import { createNew, openForReading, type Tree } from './tree.ts';
+import { type Bytes, createNew, firstKeySearch, openForReading, type Tree } from './tree.ts';
 
 const octets = (text: string): Bytes => Buffer.from(text, 'latin1');
 

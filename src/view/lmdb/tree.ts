@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { endianness } from 'node:os';
 import { dirname } from 'node:path';
 import { open } from 'lmdb';
 import { DiskFullError, freeOctets } from '../../base/files/free-space.ts';
-import { type Bytes, LAYOUT_KEY } from './key-space.ts';
 import { createPrivate } from './view-directory.ts';
 
 /** Layout of keys and values. A file of another version is discarded and built again from the source. */
-export const LAYOUT_VERSION = 'uqrp-view 2';
+const LAYOUT_VERSION = 'uqrp-view 2';
 
 /** 24 records of 300 bytes fill a page; the largest record needs no overflow page. Three levels hold a million. */
 export const PAGE_SIZE = 8192;
@@ -226,4 +226,92 @@ function isWhole(path: string): boolean {
   } finally {
     closeSync(file);
   }
+}
+
+/**
+ * First bytes of all keys of the view. Keys of records have none: they begin with a letter or digit of a label. Each
+ * table names its own, in one list, so that no two tables share one.
+ */
+export const FIRST = {
+  meta: 0x01,
+  /** `{` version, zero, namespace: the namespaces that have records of a version. */
+  version: 0x7b,
+  /** `|` namespace. */
+  namespace: 0x7c,
+  /** `}` and the 32 bytes of a digest. */
+  token: 0x7d,
+  /** `~` namespace, zero, digest: the tokens of a namespace. */
+  tokenOf: 0x7e,
+  /** DEL namespace: how long caches may keep its open answers. A view of an earlier release has none. */
+  maxTtl: 0x7f,
+  /** Key id: an attestation key. */
+  datasetKey: 0x80,
+  /** Key id, version id: the served manifests that a key attests. */
+  datasetKeyUse: 0x81,
+  /** Version id: which version of which dataset it is. */
+  datasetVersion: 0x82,
+  /** Slug, zero, version: its id and manifest. */
+  datasetManifest: 0x83,
+  /** Slug: id of its latest version. */
+  datasetLatest: 0x84,
+  /** Version id, item: its windows. */
+  datasetItem: 0x85,
+  /** Version id: a version that was withdrawn, whose items are still to be deleted. */
+  datasetWithdrawn: 0x86,
+  /** Digest: the period of time in which a record expired. */
+  expired: 0x87,
+  /** Period, digest: the same in order of time. */
+  expiredIn: 0x88,
+  /** Filling of freed pages, see `wipe.ts`. */
+  filling: 0xff,
+} as const;
+
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+export interface KeyRange {
+  readonly start: Bytes;
+  readonly end: Bytes;
+}
+
+const LAYOUT_KEY: Bytes = Uint8Array.of(FIRST.meta, 0x66);
+export const CURSOR_KEY: Bytes = Uint8Array.of(FIRST.meta, 0x63);
+export const EPOCH_KEY: Bytes = Uint8Array.of(FIRST.meta, 0x65);
+
+export function encodeCursor(cursor: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeDoubleBE(cursor, 0);
+  return bytes;
+}
+
+export function decodeCursor(bytes: Buffer): number {
+  return bytes.readDoubleBE(0);
+}
+
+/** What two processes must have in common to read the same file. Architectures of Node with integers of 32 bits are these. */
+const NARROW: readonly string[] = ['arm', 'ia32', 'mips', 'mipsel', 'ppc', 's390'];
+
+export const FILE_FORMAT = {
+  layout: LAYOUT_VERSION.replace(' ', '-'),
+  pageSize: PAGE_SIZE,
+  machine: `${endianness().toLowerCase()}${NARROW.includes(process.arch) ? 32 : 64}`,
+} as const;
+
+/**
+ * Searches for the first key at or after another. All searches of a tree share one range of lmdb-js, which reads its options when it
+ * is iterated. A range for each would take twice as long, and its objects outlive many collections of young ones: under a flood of
+ * denials full collections took 15 % of the CPU.
+ */
+export function firstKeySearch(): (tree: Tree, start: Bytes) => Uint8Array | null {
+  const options: { start: Bytes; limit: number } = { start: new Uint8Array(), limit: 1 };
+  let searched: Tree | null = null;
+  let keys: Iterable<Uint8Array> = [];
+  return (tree, start) => {
+    if (tree !== searched) {
+      searched = tree;
+      keys = tree.getKeys(options);
+    }
+    options.start = start;
+    for (const key of keys) return key;
+    return null;
+  };
 }

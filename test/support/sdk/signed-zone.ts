@@ -1,5 +1,5 @@
 import { encodeQuery } from '../../../sdk/src/dns/message/message.ts';
-import { generateKeySet, type KeySet } from '../../../src/dns/dnssec/keys/key-set.ts';
+import { generateKeySet, type KeySet } from '../../../src/dns/dnssec/key-set.ts';
 import { type Clockwork, START, signedNode, ZONE, zoneOf } from '../dns/query/signed-node.ts';
 
 /** A zone of the server's own code, with its keys and one namespace that everybody may read. */

@@ -2,14 +2,14 @@ import { deserialize, serialize } from 'node:v8';
 import { LIMITS } from '../../../src/base/limits.ts';
 import { UnfitFileError, type ViewWriter } from '../../../src/feed/ports/view-writer.ts';
 import { applyChange, snapshotTarget, type ViewTarget } from '../../../src/view/apply.ts';
-import type { DatasetView } from '../../../src/view/datasets/view.ts';
-import { periodOf } from '../../../src/view/hosted/expired-records.ts';
+import { periodOf } from '../../../src/view/hosted/record-table.ts';
 import type {
+  DatasetView,
   HostedNamespace,
   HostedRecord,
   HostedToken,
   HostedView,
-} from '../../../src/view/hosted/view.ts';
+} from '../../../src/view/view.ts';
 import {
   type DatasetState,
   datasetMaps,

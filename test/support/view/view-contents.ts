@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { open } from 'lmdb';
-import { CURSOR_KEY, decodeCursor, FIRST } from '../../../src/view/lmdb/key-space.ts';
+import { CURSOR_KEY, decodeCursor, FIRST } from '../../../src/view/lmdb/tree.ts';
 import { generationPath, readState } from '../../../src/view/lmdb/view-directory.ts';
 
 export interface ViewContents {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import type { ViewWriter } from '../../../src/feed/ports/view-writer.ts';
 import type { AppliedChange } from '../../../src/protocol/change.ts';
-import type { DatasetView } from '../../../src/view/datasets/view.ts';
-import type { HostedView } from '../../../src/view/hosted/view.ts';
+import type { DatasetView, HostedView } from '../../../src/view/view.ts';
 import {
   deleted,
   digestOf,

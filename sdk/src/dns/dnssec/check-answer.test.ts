@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { dsLines } from '../../../../src/dns/dnssec/keys/ds.ts';
-import { generateKeySet } from '../../../../src/dns/dnssec/keys/key-set.ts';
+import { dsLines, generateKeySet } from '../../../../src/dns/dnssec/key-set.ts';
 import { type SignedZone, signedZone } from '../../../../test/support/sdk/signed-zone.ts';
 import { typeOf } from '../message/codes.ts';
 import { nameFromText } from '../message/cursor.ts';

@@ -1,5 +1,5 @@
 import { createCipheriv, randomBytes } from 'node:crypto';
-import type { KeySetData } from '../../../../src/dns/dnssec/keys/key-set.ts';
+import type { KeySetData } from '../../../../src/dns/dnssec/key-set.ts';
 
 /** A key set of format 1: only zone and key tag are authenticated. @param key 32 octets */
 export function earlierDocument({ zone, keys }: KeySetData, key: Uint8Array): string {

@@ -1,9 +1,8 @@
 /** Verification independent of the code under test, and rdata from text. */
 
 import { createPrivateKey, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { dnskeyRdata, keyTag } from '../../../../src/dns/dnssec/keys/key-set.ts';
-import { canonicalRdatas, type SignableRrset } from '../../../../src/dns/dnssec/signing/canonical.ts';
-import type { SigningKey } from '../../../../src/dns/dnssec/signing/prepared-key.ts';
+import { dnskeyRdata, keyTag } from '../../../../src/dns/dnssec/key-set.ts';
+import { canonicalRdatas, type SignableRrset, type SigningKey } from '../../../../src/dns/dnssec/rrsig.ts';
 import { RRTYPE } from '../../../../src/protocol/dns/codes.ts';
 import { copyOctets, u16At, u32At } from '../../../../src/protocol/dns/octets.ts';
 import { WireReader } from '../../../../src/protocol/dns/reader.ts';

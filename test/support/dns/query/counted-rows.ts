@@ -1,4 +1,4 @@
-import { decodeHandover } from '../../../../src/dns/accounting/handover.ts';
+import { decodeHandover } from '../../../../src/dns/accounting/recorder.ts';
 
 export interface Counted {
   /** `status transport labels namespace`, in order. */

@@ -1,10 +1,10 @@
 /** A packet handler over a memory view, with a clock, keys and a slow service that the test controls. */
 
-import { generateKeySet, type KeySet, keySetData } from '../../../../src/dns/dnssec/keys/key-set.ts';
+import { generateKeySet, type KeySet, keySetData } from '../../../../src/dns/dnssec/key-set.ts';
 import type { PublicService } from '../../../../src/dns/query/operations.ts';
 import { makePacketHandler, type PacketContext } from '../../../../src/dns/query/packet.ts';
 import type { ServedZone } from '../../../../src/dns/query/zones.ts';
-import { servedZones } from '../../../../src/process/node/served-zones.ts';
+import { servedZones } from '../../../../src/process/node/settings.ts';
 import {
   decodeMessage,
   encodeQuery,

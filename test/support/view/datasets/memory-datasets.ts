@@ -3,7 +3,7 @@ import type { ItemFacts } from '../../../../src/protocol/datasets/item.ts';
 import type { SignedManifest } from '../../../../src/protocol/datasets/manifest.ts';
 import { compareVersions } from '../../../../src/protocol/datasets/query.ts';
 import type { PublishedKey } from '../../../../src/protocol/datasets/signed-text.ts';
-import type { DatasetTarget, DatasetView } from '../../../../src/view/datasets/view.ts';
+import type { DatasetTarget, DatasetView } from '../../../../src/view/view.ts';
 
 export interface DatasetState {
   readonly keys: Map<string, PublishedKey>;

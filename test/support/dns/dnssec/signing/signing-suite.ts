@@ -3,14 +3,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { generateKey } from '../../../../../src/dns/dnssec/keys/key-set.ts';
-import type { SignableRrset } from '../../../../../src/dns/dnssec/signing/canonical.ts';
+import { generateKey } from '../../../../../src/dns/dnssec/key-set.ts';
 import {
   prepareKey,
+  type SignableRrset,
+  type SignatureParams,
   type SigningKey,
   type Sodium,
-} from '../../../../../src/dns/dnssec/signing/prepared-key.ts';
-import { type SignatureParams, signRrsetWith } from '../../../../../src/dns/dnssec/signing/rrsig.ts';
+  signRrsetWith,
+} from '../../../../../src/dns/dnssec/rrsig.ts';
 
 import { RRTYPE } from '../../../../../src/protocol/dns/codes.ts';
 import { concatOctets } from '../../../../../src/protocol/dns/octets.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { earlierDocument } from '../../../../test/support/dns/dnssec/earlier-format.ts';
-import { DecryptError, encryptKeySet, isCurrentFormat, openKeySet } from './key-encryption.ts';
+import { earlierDocument } from '../../../test/support/dns/dnssec/earlier-format.ts';
+import { DecryptError, encryptKeySet, isCurrentFormat, openKeySet } from './key-files.ts';
 import { generateKeySet, keySetData } from './key-set.ts';
 
 const ZONE = 'uqrp.net';

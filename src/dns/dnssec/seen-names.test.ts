@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nameFromText } from '../../../protocol/dns/name.ts';
+import { nameFromText } from '../../protocol/dns/name.ts';
 import { SeenNames } from './signer.ts';
 
 test('a name is new once, whatever its case', () => {

@@ -3,9 +3,8 @@
  * `full` mode it signs data too. README.md has the timelines and the reason for each wait.
  */
 
-import { DNSKEY_TTL } from '../signing/signer.ts';
-import { algorithmOf, type KeyRole } from './algorithms.ts';
-import type { KeySet, KeyState, ZoneKey } from './key-set.ts';
+import { algorithmOf, type KeyRole, type KeySet, type KeyState, type ZoneKey } from './key-set.ts';
+import { DNSKEY_TTL } from './signer.ts';
 
 /** Seconds. */
 export interface RolloverTimes {

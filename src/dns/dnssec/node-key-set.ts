@@ -2,8 +2,7 @@
  * What a node signs with. `full`: the whole key set. `split`: the ZSKs, and the rrsets of the apex as the control side signed
  * them, so that no node has the KSK.
  */
-import { RRTYPE } from '../../../protocol/dns/codes.ts';
-import { makeSigner, type PresignedRrset } from '../signing/signer.ts';
+import { RRTYPE } from '../../protocol/dns/codes.ts';
 import {
   KeyError,
   type KeySet,
@@ -14,6 +13,7 @@ import {
   type ZoneKey,
   type ZoneKeyData,
 } from './key-set.ts';
+import { makeSigner, type PresignedRrset } from './signer.ts';
 
 /** As plain data, for messages and threads. Secret: never log it. */
 export type NodeKeySetData = KeySetData | PresignedSetData;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { test } from 'node:test';
-import { signingSuite } from '../../../../test/support/dns/dnssec/signing/signing-suite.ts';
-import { generateKey } from '../keys/key-set.ts';
-import { loadSodium, prepareKey, type Sodium } from './prepared-key.ts';
+import { signingSuite } from '../../../test/support/dns/dnssec/signing/signing-suite.ts';
+import { generateKey } from './key-set.ts';
+import { loadSodium, prepareKey, type Sodium } from './rrsig.ts';
 
 const OCTETS = Buffer.from('what is signed');
 const ksk = generateKey('ksk', 'active', 0, new Set());

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readRrsig, txt } from '../../../../test/support/dns/dnssec/keys.ts';
-import { fromHex, toHex, wireName } from '../../../../test/support/protocol/dns/fixtures.ts';
-import { RRTYPE } from '../../../protocol/dns/codes.ts';
-import { generateKey } from '../keys/key-set.ts';
-import { canonicalRdata, canonicalRdatas } from './canonical.ts';
-import { prepareKey } from './prepared-key.ts';
-import { signatureWindow, signRrsetWith } from './rrsig.ts';
+import { readRrsig, txt } from '../../../test/support/dns/dnssec/keys.ts';
+import { fromHex, toHex, wireName } from '../../../test/support/protocol/dns/fixtures.ts';
+import { RRTYPE } from '../../protocol/dns/codes.ts';
+import { generateKey } from './key-set.ts';
+import { canonicalRdata, canonicalRdatas, prepareKey, signatureWindow, signRrsetWith } from './rrsig.ts';
 
 const HOUR = 3600;
 const zsk = generateKey('zsk', 'active', 0, new Set());

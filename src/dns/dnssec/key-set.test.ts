@@ -15,12 +15,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { keyFromOctets } from '../../../../test/support/dns/dnssec/keys.ts';
-import { fromHex, toHex, wireName } from '../../../../test/support/protocol/dns/fixtures.ts';
-import { apexOf, dsLines, dsRdata } from './ds.ts';
+import { keyFromOctets } from '../../../test/support/dns/dnssec/keys.ts';
+import { fromHex, toHex, wireName } from '../../../test/support/protocol/dns/fixtures.ts';
 import { keyFile, loadKeys, updateKeys } from './key-files.ts';
 import {
+  apexOf,
   dnskeyRdata,
+  dsLines,
+  dsRdata,
   generateKey,
   generateKeySet,
   KeyError,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readRrsig, txt, verifies } from '../../../../test/support/dns/dnssec/keys.ts';
-import { makePresignedSigner, makeSigner, SigningError } from '../signing/signer.ts';
+import { readRrsig, txt, verifies } from '../../../test/support/dns/dnssec/keys.ts';
 import { generateKey, generateKeySet, KeyError, type KeySet, type ZoneKey } from './key-set.ts';
 import {
   dnskeyTags,
@@ -11,6 +10,7 @@ import {
   presignedSetData,
   readPresignedSet,
 } from './node-key-set.ts';
+import { makePresignedSigner, makeSigner, SigningError } from './signer.ts';
 
 const DAY_MS = 86_400_000;
 const NOW = 7_000 * PRESIGN_EVERY_MS + 5 * 3_600_000;

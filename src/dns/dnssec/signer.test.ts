@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readRrsig, txt, verifies } from '../../../../test/support/dns/dnssec/keys.ts';
-import { toHex, wireName } from '../../../../test/support/protocol/dns/fixtures.ts';
-import { RRTYPE } from '../../../protocol/dns/codes.ts';
-import { concatOctets } from '../../../protocol/dns/octets.ts';
-import { dsRdata } from '../keys/ds.ts';
-import { generateKey, generateKeySet, type KeySet, type ZoneKey } from '../keys/key-set.ts';
-import type { SignableRrset } from './canonical.ts';
-import { RrsigCache, type Signed } from './rrsig-cache.ts';
-import { makeSigner, type SigningMode } from './signer.ts';
+import { readRrsig, txt, verifies } from '../../../test/support/dns/dnssec/keys.ts';
+import { toHex, wireName } from '../../../test/support/protocol/dns/fixtures.ts';
+import { RRTYPE } from '../../protocol/dns/codes.ts';
+import { concatOctets } from '../../protocol/dns/octets.ts';
+import { dsRdata, generateKey, generateKeySet, type KeySet, type ZoneKey } from './key-set.ts';
+import type { SignableRrset } from './rrsig.ts';
+import { makeSigner, RrsigCache, type Signed, type SigningMode } from './signer.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.UTC(2026, 0, 1);

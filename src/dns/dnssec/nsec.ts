@@ -1,7 +1,7 @@
 /** Compact denial of existence (RFC 9824): one NSEC record that covers only the name asked for. */
 
-import { foldName, MAX_LABEL_OCTETS, MAX_NAME_OCTETS, putFolded } from '../../../protocol/dns/name.ts';
-import { concatOctets } from '../../../protocol/dns/octets.ts';
+import { foldName, MAX_LABEL_OCTETS, MAX_NAME_OCTETS, putFolded } from '../../protocol/dns/name.ts';
+import { concatOctets } from '../../protocol/dns/octets.ts';
 
 const SMALLEST_LABEL = Uint8Array.of(1, 0);
 const MAX_OCTET = 0xff;

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readRrsig, txt } from '../../../../test/support/dns/dnssec/keys.ts';
-import { makeSigner, type SigningMode } from '../signing/signer.ts';
-import type { KeyRole } from './algorithms.ts';
-import { keysAtParent } from './ds.ts';
-import { generateKey, generateKeySet, type KeySet, keySetData, readKeySet } from './key-set.ts';
+import { readRrsig, txt } from '../../../test/support/dns/dnssec/keys.ts';
+import {
+  generateKey,
+  generateKeySet,
+  type KeyRole,
+  type KeySet,
+  keySetData,
+  keysAtParent,
+  readKeySet,
+} from './key-set.ts';
 import {
   type AdvanceOptions,
   advance,
@@ -16,6 +21,7 @@ import {
   type RolloverTimes,
   type StepName,
 } from './rollover.ts';
+import { makeSigner, type SigningMode } from './signer.ts';
 
 const START = Date.UTC(2026, 0, 1);
 const HOUR = 3600;

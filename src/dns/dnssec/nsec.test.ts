@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fromHex, isWireName, toHex, wireName } from '../../../../test/support/protocol/dns/fixtures.ts';
-import { RRTYPE } from '../../../protocol/dns/codes.ts';
-import { foldName, isSubdomain } from '../../../protocol/dns/name.ts';
-import { concatOctets } from '../../../protocol/dns/octets.ts';
-import { rdataToText } from '../../../protocol/dns/rdata/present.ts';
+import { fromHex, isWireName, toHex, wireName } from '../../../test/support/protocol/dns/fixtures.ts';
+import { RRTYPE } from '../../protocol/dns/codes.ts';
+import { foldName, isSubdomain } from '../../protocol/dns/name.ts';
+import { concatOctets } from '../../protocol/dns/octets.ts';
+import { rdataToText } from '../../protocol/dns/rdata/present.ts';
 import { nextName, nsecRdata, typeBitmap } from './nsec.ts';
 
 const NXNAME_TYPES: readonly number[] = [RRTYPE.RRSIG, RRTYPE.NSEC, RRTYPE.NXNAME];
