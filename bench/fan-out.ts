@@ -1,5 +1,5 @@
+import { timeOrderedUuids } from '../src/base/ids.ts';
 import { LIMITS } from '../src/base/limits.ts';
-import { timeOrderedUuids } from '../src/base/text/uuid.ts';
 import type { RunUnit } from '../src/control/deps.ts';
 import { writeBulk } from '../src/control/records/rules.ts';
 import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out.ts';

@@ -4,7 +4,7 @@
  *
  *   node bench/webhooks.ts [EVENTS A SECOND] [SECONDS]
  */
-import { TIERS } from '../src/base/tiers.ts';
+import { TIERS } from '../src/base/limits.ts';
 import { enterOwnNetwork } from '../test/support/own-network.ts';
 import { cpuSeconds, requirePrograms } from '../test/support/process.ts';
 import { account, startUqrp } from '../test/support/server-process.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeSelfSigned } from '../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { startNameServer } from '../../test/support/name-server.ts';
 import { start, stop } from '../../test/support/process.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { decryptGcm, encryptGcm, NONCE_OCTETS, TAG_OCTETS } from './aes-gcm.ts';
+import { decryptGcm, encryptGcm, NONCE_OCTETS, TAG_OCTETS } from './seal.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text, 'hex');
 

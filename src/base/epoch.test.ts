@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isSuccessor, nextEpoch } from './epoch.ts';
+import { isSuccessor, nextEpoch } from './ids.ts';
 
 const ID = '2f1c8a50-6d7e-4b1d-9c64-0a6b8f5b7c11';
 

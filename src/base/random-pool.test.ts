@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { randomPool } from './random-pool.ts';
+import { randomPool } from './seal.ts';
 
 /** Ascending numbers, so that octets which are given twice are seen. */
 function counting(): { random: (bytes: number) => Uint8Array; draws: number[] } {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { aesGcmEncryption } from './secret-encryption.ts';
+import { aesGcmEncryption } from './seal.ts';
 
 const ID = '01980000-0000-7000-8000-000000000001';
 const KEY = Buffer.alloc(32, 7);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SeenHashes } from './seen-hashes.ts';
+import { SeenHashes } from './hashes.ts';
 
 const PLACES = 64;
 const WAYS = 8;

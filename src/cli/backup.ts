@@ -17,8 +17,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import type { Clock } from '../base/clock.ts';
-import { isOutOfSpace } from '../base/files/free-space.ts';
+import { isOutOfSpace } from '../base/files.ts';
+import type { Clock } from '../base/time.ts';
 import { prepareDataDir, UNFINISHED_RESTORE } from '../ops/config/data-dir.ts';
 import { programVersion } from '../ops/config/version.ts';
 import { takeServerLock } from '../process/start-checks.ts';

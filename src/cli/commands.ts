@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import type { PutOptions } from './actions/put-input.ts';
 import { print } from './output.ts';
 import type { Signals } from './signals.ts';

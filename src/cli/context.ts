@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import { type Config, loadConfig } from '../ops/config/config.ts';
 import { loadSecret, prepareDataDir, requireDataDir, type Secret } from '../ops/config/data-dir.ts';
 import { readEnvironment } from '../ops/config/env.ts';

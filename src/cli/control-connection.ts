@@ -3,7 +3,7 @@
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import { BusError } from '../feed/bus/bus.ts';
 import { feedVerifier } from '../feed/message/keys.ts';
 import { controlIdentity, controlRpc, type Rpc, RpcError } from '../feed/message/rpc.ts';

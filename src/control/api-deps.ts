@@ -1,4 +1,4 @@
-import type { SecretEncryption } from '../base/secret-encryption.ts';
+import type { SecretEncryption } from '../base/seal.ts';
 import type { HttpDeps } from '../http/server.ts';
 import type { HasSessions } from './accounts/sessions.ts';
 import type { HasCodes } from './accounts/sign-in.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import type { Store, Tx } from '../store/store.ts';
 
 /** Dependencies of use cases. A use case names only those that it needs: `HasStore & HasClock`. */

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { LIMITS } from '../base/limits.ts';
-import { TIERS } from '../base/tiers.ts';
+import { LIMITS, TIERS } from '../base/limits.ts';
 import { type Document, documentOf, sendDocument } from '../http/answers.ts';
 import { type DescribedRoute, openApiDocument } from '../http/openapi/document.ts';
 import { describeRoutes } from '../http/openapi/operation.ts';

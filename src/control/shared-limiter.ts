@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import { BUDGETS, type Limiter, type PeriodRule, secondsToWait, useOf } from '../http/limiter.ts';
 import { countHits, forgetPeriods, readPeriods, uncountHits } from '../store/rate-limits.ts';
 import type { Store } from '../store/store.ts';

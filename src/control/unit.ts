@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, invalid, malformed } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { SecretEncryption } from '../base/secret-encryption.ts';
+import type { SecretEncryption } from '../base/seal.ts';
 import type { Actor } from '../http/actor.ts';
 import { actorOf } from '../http/guard.ts';
 import { marksOf } from '../store/engine/signals.ts';

@@ -1,5 +1,5 @@
 import { forbidden } from '../base/errors.ts';
-import type { Tier } from '../base/tiers.ts';
+import type { Tier } from '../base/limits.ts';
 
 export type ApiOperation = 'read' | 'write';
 

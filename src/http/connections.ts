@@ -1,10 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { HttpWork } from '../base/lifecycle/http-work.ts';
+import { HttpWork } from '../base/lifecycle/http.ts';
 import { createPlaces, type Place } from '../base/lifecycle/places.ts';
 import { LIMITS } from '../base/limits.ts';
-import { addressSet } from '../base/network/address.ts';
-import { networksOf } from '../base/network/address-key.ts';
+import { addressSet, networksOf } from '../base/network/address.ts';
 
 const MAPPED_V4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
 

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock } from '../base/clock.ts';
 import { AppError, unauthenticated } from '../base/errors.ts';
 import { LIMITS } from '../base/limits.ts';
-import { addressKey, siteKey } from '../base/network/address-key.ts';
+import { addressKey, siteKey } from '../base/network/address.ts';
+import type { Clock } from '../base/time.ts';
 import { type Actor, type ApiOperation, requireOperation, requireSession, type SignedIn } from './actor.ts';
 import type { ClientAddress } from './connections.ts';
 import { announcedLength, bodyLimit } from './json-body.ts';

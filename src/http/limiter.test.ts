@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
 import { findRows } from '../../test/support/store/rows.ts';
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import { sharedLimiter } from '../control/shared-limiter.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';

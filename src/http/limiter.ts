@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { Clock } from '../base/time.ts';
 
 export interface PeriodRule {
   readonly limit: number;

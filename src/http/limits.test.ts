@@ -8,8 +8,7 @@ import {
   openWorld,
   type World,
 } from '../../test/support/http/world.ts';
-import { LIMITS } from '../base/limits.ts';
-import { TIERS } from '../base/tiers.ts';
+import { LIMITS, TIERS } from '../base/limits.ts';
 
 const limiter = limiterOf;
 

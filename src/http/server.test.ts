@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { TEST_SERVICE } from '../../test/support/http/server-parts.ts';
 import { backgroundTimers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
-import { aesGcmEncryption } from '../base/secret-encryption.ts';
+import { aesGcmEncryption } from '../base/seal.ts';
 import { openSessions } from '../control/accounts/sessions.ts';
 import { openSignInCodes } from '../control/accounts/sign-in.ts';
 import { createApi } from '../control/api.ts';

@@ -7,10 +7,9 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { AppError, malformed } from '../base/errors.ts';
-import { NO_ROUTE_SCHEMAS } from '../base/lifecycle/no-route-schemas.ts';
+import { type HttpObservation, NO_ROUTE_SCHEMAS } from '../base/lifecycle/http.ts';
 import type { Timers } from '../base/lifecycle/timers.ts';
 import { LIMITS } from '../base/limits.ts';
-import type { HttpObservation } from '../base/network/http-observation.ts';
 import { type OnFailure, refuseConnection, sendError } from './answers.ts';
 import { createBodyBudget, type FreeMemory } from './body-budget.ts';
 import { clientAddress, shareConnections } from './connections.ts';

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { apiScenarios } from '../../test/support/http/engines.ts';
 import { newName, openWorld, PUBLIC_URL } from '../../test/support/http/world.ts';
-import { LIMITS } from '../base/limits.ts';
-import { TIERS } from '../base/tiers.ts';
+import { LIMITS, TIERS } from '../base/limits.ts';
 import type { Store } from '../store/store.ts';
 
 apiScenarios('service', {

@@ -4,7 +4,7 @@ import { createServer as createHttp, type RequestListener, type Server } from 'n
 import { createServer as createHttps } from 'node:https';
 import { type AddressInfo, createServer as createTcp } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { makeSelfSigned } from '../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../base/certificates.ts';
 import type { Resolve } from './connection.ts';
 import { createOutboundClient, type OutboundClientOptions } from './outbound-client.ts';
 import type { OutboundFault, OutboundResult } from './request.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import { makeSelfSigned } from '../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../base/certificates.ts';
 import { createTlsSessions } from './connection.ts';
 import { createOutboundClient } from './outbound-client.ts';
 

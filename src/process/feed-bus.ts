@@ -1,7 +1,7 @@
 /** Opens the bus for a role. */
 import { createPublicKey } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
 import { createReportLimits } from '../base/lifecycle/report-limits.ts';
+import type { Clock } from '../base/time.ts';
 import type { Bus } from '../feed/bus/bus.ts';
 import { type NkeyKeys, nkeyKeys } from '../feed/bus/nats/nkey.ts';
 import type { StreamSizes } from '../feed/bus/nats/streams.ts';

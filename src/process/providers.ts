@@ -1,6 +1,6 @@
 /** The provider client of a process that calls providers itself. */
 
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import type { Config } from '../ops/config/config.ts';
 import type { Metrics } from '../ops/telemetry/metrics.ts';
 import { type OpenProviders, openProviders } from '../services/providers/open.ts';

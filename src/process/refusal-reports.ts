@@ -1,6 +1,7 @@
 /** Messages of the feed that were not used: all are counted, some are reported with what to do. */
-import type { Clock } from '../base/clock.ts';
+
 import { createReportLimits } from '../base/lifecycle/report-limits.ts';
+import type { Clock } from '../base/time.ts';
 import type { FeedRefusal } from '../feed/ports/refusal.ts';
 import type { FeedMetrics } from '../ops/telemetry/feed-metrics.ts';
 import type { Log } from '../ops/telemetry/log.ts';

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../base/clock.ts';
-import { isOutOfSpace } from '../base/files/free-space.ts';
-import { type Backoff, backoffMs } from '../base/lifecycle/backoff.ts';
+import { isOutOfSpace } from '../base/files.ts';
+import { type Backoff, backoffMs, createWaker } from '../base/lifecycle/loop.ts';
 import { createReportLimits } from '../base/lifecycle/report-limits.ts';
 import { realTimers, type Timers } from '../base/lifecycle/timers.ts';
-import { createWaker } from '../base/lifecycle/waker.ts';
-import { aesGcmEncryption, type SecretEncryption } from '../base/secret-encryption.ts';
+import { aesGcmEncryption, type SecretEncryption } from '../base/seal.ts';
+import type { Clock } from '../base/time.ts';
 import { findPortFault, findPortHolder, type PortFault, type PortUse } from '../dns/port-check.ts';
 import { type Config, StartError } from '../ops/config/config.ts';
 import { deriveKey, type Secret, secretFingerprint } from '../ops/config/data-dir.ts';

@@ -1,7 +1,7 @@
 /** Builds what use cases need. It imports neither API nor webhooks, because each operator command loads it. */
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../base/clock.ts';
-import { timeOrderedUuids } from '../base/text/uuid.ts';
+import { timeOrderedUuids } from '../base/ids.ts';
+import type { Clock } from '../base/time.ts';
 import { type HasSessions, openSessions } from '../control/accounts/sessions.ts';
 import type { HasClock, HasIds, HasRandom, HasStore, HasUnit, HasZoneLength } from '../control/deps.ts';
 import type { Config } from '../ops/config/config.ts';

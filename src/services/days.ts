@@ -1,4 +1,4 @@
-import { parseTime } from '../base/text/time.ts';
+import { parseTime } from '../base/time.ts';
 import type { Outcome } from '../protocol/query/outcome.ts';
 import { answered, type FlatFields } from './answers.ts';
 

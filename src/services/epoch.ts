@@ -1,4 +1,4 @@
-import { parseTime } from '../base/text/time.ts';
+import { parseTime } from '../base/time.ts';
 import { answered, type FlatFields, malformed, momentary } from './answers.ts';
 import { DAY_MS, parseDate, WEEKDAYS, weekday } from './days.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';

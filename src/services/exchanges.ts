@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFileSync } from '../base/files/replace-file.ts';
-import { every } from '../base/lifecycle/every.ts';
+import { replaceFileSync } from '../base/files.ts';
+import { every } from '../base/lifecycle/loop.ts';
 import { at, dateOf, jsonOf } from './providers/source.ts';
 
 /** ISO 10383 codes of the supported exchanges. */

@@ -13,7 +13,7 @@ import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Reader, type Response } from 'mmdb-lib';
-import { every } from '../base/lifecycle/every.ts';
+import { every } from '../base/lifecycle/loop.ts';
 import { isJsonObject, type JsonObject } from '../protocol/input/fields.ts';
 
 export interface AddressFacts {

@@ -1,4 +1,4 @@
-import type { Tier } from '../base/tiers.ts';
+import type { Tier } from '../base/limits.ts';
 import { markWork } from './engine/signals.ts';
 import { insertText, statement } from './engine/statement.ts';
 import type { Db, Tx } from './store.ts';

@@ -6,7 +6,7 @@ import type { TestDatabase } from '../../test/support/store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../test/support/store/postgres.ts';
 import { oneRow, updateRows } from '../../test/support/store/rows.ts';
 import { sqliteDatabase } from '../../test/support/store/sqlite.ts';
-import { aesGcmEncryption } from '../base/secret-encryption.ts';
+import { aesGcmEncryption } from '../base/seal.ts';
 import type { FeedKeyStore, StoredKey } from '../feed/ports/feed-store.ts';
 import { openStore } from './open.ts';
 import { feedKeyStore } from './server-keys.ts';

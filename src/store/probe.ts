@@ -1,4 +1,4 @@
-import { every } from '../base/lifecycle/every.ts';
+import { every } from '../base/lifecycle/loop.ts';
 import { type Timers, wholeSecondTimers } from '../base/lifecycle/timers.ts';
 import type { Store } from './store.ts';
 

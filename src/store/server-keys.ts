@@ -1,5 +1,4 @@
-import type { EncryptedKeySet } from '../base/encrypted-keys.ts';
-import type { SecretEncryption } from '../base/secret-encryption.ts';
+import type { SecretEncryption } from '../base/seal.ts';
 import type { FeedKeyStore, StoredKey } from '../feed/ports/feed-store.ts';
 import { insertText, listStatement, statement } from './engine/statement.ts';
 import type { Db, Store, Tx } from './store.ts';
@@ -101,4 +100,14 @@ export function feedKeyStore(
         await insert(tx, key);
       }),
   };
+}
+
+/** Signing keys of one zone as the control side sends them to the edge. The private keys are encrypted. */
+export interface EncryptedKeySet {
+  /** Lower case, without a trailing dot. */
+  readonly zone: string;
+  /** 1 for the first set of a zone; each step of a rollover adds 1. */
+  readonly version: number;
+  /** JSON that `dns/dnssec/keys/key-encryption.ts` writes and reads. */
+  readonly document: string;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { onEachEngine } from '../../test/support/store/engines.ts';
 import { withStore } from '../../test/support/store/fixtures.ts';
-import { isSuccessor } from '../base/epoch.ts';
+import { isSuccessor } from '../base/ids.ts';
 import { readFact, renewEpoch, writeFactOnce } from './service-facts.ts';
 
 /** Facts about the database as a whole. */

@@ -1,4 +1,4 @@
-import { nextEpoch } from '../base/epoch.ts';
+import { nextEpoch } from '../base/ids.ts';
 import { insertText, statement } from './engine/statement.ts';
 import type { Db, Store, Tx } from './store.ts';
 

@@ -1,7 +1,5 @@
-import type { Backoff } from '../base/lifecycle/backoff.ts';
-import { loop } from '../base/lifecycle/loop.ts';
+import { type Backoff, createWaker, loop } from '../base/lifecycle/loop.ts';
 import { loopTimers, type Timers } from '../base/lifecycle/timers.ts';
-import { createWaker } from '../base/lifecycle/waker.ts';
 import type { Store } from './store.ts';
 
 export interface StoreLoopOptions {

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/limits.ts';
+import type { Clock } from '../base/time.ts';
 import { retireAbandoned } from './dataset-changes.ts';
 import { deleteRetiredParts, hasRetiredParts } from './datasets.ts';
 import { eraseSuperseded, isErasureDue, pruneLog } from './log/change-log.ts';

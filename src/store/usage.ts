@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../base/time.ts';
 import { sumsOf, type UsageSink } from '../feed/ports/usage-sink.ts';
 import { listStatement, rowInsert, statement } from './engine/statement.ts';
 import type { Db, Store, Tx } from './store.ts';

@@ -1,4 +1,4 @@
-import { FNV_START, fnvEnd, fnvStep } from '../base/fnv.ts';
+import { FNV_START, fnvEnd, fnvStep } from '../base/hashes.ts';
 import type { ChangeBody } from '../protocol/change.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../protocol/names/labels.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { upserted } from '../../test/support/view/view-changes.ts';
-import { DiskFullError } from '../base/files/free-space.ts';
+import { DiskFullError } from '../base/files.ts';
 import { openLmdbReader } from './reader.ts';
 import { type LmdbViewWriter, openLmdbWriter } from './writer.ts';
 

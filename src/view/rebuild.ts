@@ -1,6 +1,6 @@
 import { renameSync, rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createSorter, type Entry } from '../base/files/sorter.ts';
+import { createSorter, type Entry } from '../base/sorter.ts';
 import { UnfitFileError, type ViewRebuild } from '../feed/ports/view-writer.ts';
 import type { AppliedChange } from '../protocol/change.ts';
 import { applyChange, snapshotTarget, type ViewTarget } from './apply.ts';

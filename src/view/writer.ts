@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DiskFullError, freeOctets, isOutOfSpace } from '../base/files/free-space.ts';
+import { DiskFullError, freeOctets, isOutOfSpace } from '../base/files.ts';
 import type { ViewRebuild, ViewWriter } from '../feed/ports/view-writer.ts';
 import { applyChange } from './apply.ts';
 import { deleteWithdrawn } from './datasets/dataset-table.ts';

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import packet from 'dns-packet';
-import { makeSelfSigned } from '../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { deployText } from '../support/deploy/unit-file.ts';
 import { freePort } from '../support/free-port.ts';

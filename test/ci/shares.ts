@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import { makeSelfSigned } from '../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { LIMITS } from '../../src/base/limits.ts';
 import { freePort } from '../support/free-port.ts';
 import { requirePrograms, stop } from '../support/process.ts';

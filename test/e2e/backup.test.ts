@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { aesGcmEncryption } from '../../src/base/secret-encryption.ts';
+import { aesGcmEncryption } from '../../src/base/seal.ts';
 import { deriveKey, loadSecret } from '../../src/ops/config/data-dir.ts';
 import { openStore } from '../../src/store/open.ts';
 import { runCli, settingsFor } from '../support/command.ts';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
-import { makeSelfSigned } from '../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';
 import { decodeMessage, encodeQuery } from '../../src/protocol/dns/message/message.ts';
 import { nameFromText } from '../../src/protocol/dns/name.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
-import { makeSelfSigned } from '../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { updateKeys } from '../../src/dns/dnssec/key-files.ts';
 import { generateKeySet } from '../../src/dns/dnssec/key-set.ts';
 import { RRTYPE } from '../../src/protocol/dns/codes.ts';

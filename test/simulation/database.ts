@@ -1,4 +1,4 @@
-import { nextEpoch } from '../../src/base/epoch.ts';
+import { nextEpoch } from '../../src/base/ids.ts';
 import type { ChangeSource } from '../../src/feed/ports/change-source.ts';
 import type { FeedKeyStore } from '../../src/feed/ports/feed-store.ts';
 import { sumsOf, type UsageBatch, type UsageSink } from '../../src/feed/ports/usage-sink.ts';

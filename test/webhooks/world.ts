@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeSelfSigned } from '../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../src/base/certificates.ts';
 import { type Answers, startNameServer } from '../support/name-server.ts';
 import { startUqrp, type Uqrp } from '../support/server-process.ts';
 import type { Arrival, FromReceiver, ToReceiver } from './receiver.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, createServer, request, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { describe, it } from 'node:test';
-import { closeHttp } from './close-http.ts';
+import { closeHttp } from './http.ts';
 
 const NEVER_MS = 600_000;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createDrain } from './drain.ts';
+import { createDrain } from './loop.ts';
 
 test('drain: what is added in one tick or during a step is worked off, and never two steps run at once', async () => {
   const queue: number[] = [];

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createManualTimers } from '../../../test/support/base/lifecycle/manual-timers.ts';
-import { backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
-import { closeAll, closeTogether } from './close-all.ts';
-import { every } from './every.ts';
-import { loop } from './loop.ts';
+import { closeAll, closeTogether } from './close.ts';
+import { backoffMs, createWaker, DEFAULT_BACKOFF, every, loop } from './loop.ts';
 import { toWholeSecond, withinWholeSecond } from './timers.ts';
-import { createWaker } from './waker.ts';
 
 describe('backoff', () => {
   for (const [failures, ms] of [

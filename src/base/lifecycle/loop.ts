@@ -1,7 +1,7 @@
-import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts';
-import type { Waker } from './waker.ts';
+import { setImmediate as tick } from 'node:timers/promises';
+import { loopTimers, type Timers, wholeSecondTimers } from './timers.ts';
 
-export interface LoopOptions {
+interface LoopOptions {
   readonly signal: AbortSignal;
   readonly waker: Waker;
   /**
@@ -35,4 +35,160 @@ export async function loop(options: LoopOptions): Promise<void> {
       await waker.wait(backoffMs(failures, backoff) - backoff.firstMs);
     }
   }
+}
+
+export interface Backoff {
+  /** Milliseconds before the first retry; each further one waits twice as long. */
+  readonly firstMs: number;
+  /** The longest delay, milliseconds. */
+  readonly capMs: number;
+}
+
+export const DEFAULT_BACKOFF: Backoff = { firstMs: 100, capMs: 10_000 };
+
+/** Keeps the power of two finite. */
+const EXPONENT_MAX = 30;
+
+/** The delay before a retry, milliseconds. @param failures in a row, at least 1 */
+export function backoffMs(failures: number, { firstMs, capMs }: Backoff = DEFAULT_BACKOFF): number {
+  return Math.min(capMs, firstMs * 2 ** Math.min(failures - 1, EXPONENT_MAX));
+}
+
+interface EveryOptions {
+  /**
+   * Milliseconds from the end of one run to the start of the next. A function is asked after each run. From a second on they may be half a second
+   * more or less (`wholeSecondTimers`).
+   */
+  readonly ms: number | (() => number);
+  readonly task: () => void | Promise<void>;
+  /** Must not throw. After an error the task runs again at its next time. */
+  readonly onError: (error: unknown) => void;
+  readonly timers?: Timers;
+}
+
+export interface Repeating {
+  /** Starts no further run. Resolves when a run under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** Runs a task at an interval, never twice at once. It does not keep the process alive. The first run is after `ms`. */
+export function every({ ms, task, onError, timers = wholeSecondTimers }: EveryOptions): Repeating {
+  let isStopped = false;
+  let cancel = (): void => {};
+  let running: Promise<void> = Promise.resolve();
+
+  async function run(): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      if (!isStopped) onError(error);
+    }
+    if (!isStopped) schedule();
+  }
+
+  function schedule(): void {
+    cancel = timers.after(typeof ms === 'number' ? ms : ms(), () => {
+      running = run();
+    });
+  }
+
+  schedule();
+  return {
+    async stop() {
+      isStopped = true;
+      cancel();
+      await running;
+    },
+  };
+}
+
+/** Lets one loop sleep until it is woken. Several wake-ups during a pass count as one. */
+export interface Waker {
+  wake(): void;
+  /** Forgets earlier wake-ups. Call it before the work: a call after it would lose wake-ups that came meanwhile. */
+  reset(): void;
+  woken(): boolean;
+  /** Resolves at the next wake-up (true), at once when there was one since `reset`, or after `ms` (false). */
+  wait(ms: number): Promise<boolean>;
+  /** Resolves after `ms` milliseconds, as `timers` count them. Wake-ups do not end it; the signal does. */
+  sleep(ms: number): Promise<void>;
+}
+
+/**
+ * @param signal ends the present wait and every later one at once
+ * @param timers without them a pause of a second or more may end up to a second early, on a whole second (`loopTimers`)
+ */
+export function createWaker(signal: AbortSignal, timers: Timers = loopTimers): Waker {
+  let isWoken = false;
+  let isWakeable = false;
+  let endWait = (): void => {};
+
+  function pause(ms: number, wakeable: boolean): Promise<void> {
+    if (signal.aborted || (wakeable && isWoken)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = timers.after(ms, () => endWait());
+      isWakeable = wakeable;
+      endWait = () => {
+        cancel();
+        signal.removeEventListener('abort', endWait);
+        endWait = () => {};
+        resolve();
+      };
+      signal.addEventListener('abort', endWait, { once: true });
+    });
+  }
+
+  return {
+    wake() {
+      isWoken = true;
+      if (isWakeable) endWait();
+    },
+    reset() {
+      isWoken = false;
+    },
+    woken: () => isWoken,
+    async wait(ms) {
+      await pause(ms, true);
+      return isWoken;
+    },
+    sleep: (ms) => pause(ms, false),
+  };
+}
+
+/** Works off a queue, one step at a time. */
+interface Drain {
+  /** Call it after work was added. Steps begin with the next tick of the event loop, unless they are under way. */
+  start(): void;
+  /** Resolves when there is no work left. Rejects when the step under way does. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Runs steps while there is work, with a tick of the event loop before each, so that work which is added in one tick is seen by
+ * one step and other callbacks run in between.
+ * @param step takes work from the queue. When it rejects, the steps end; the next `start` begins again
+ */
+export function createDrain(hasWork: () => boolean, step: () => Promise<void>): Drain {
+  let running: Promise<void> | null = null;
+
+  async function run(): Promise<void> {
+    try {
+      await tick();
+      while (hasWork()) {
+        await step();
+        await tick();
+      }
+    } finally {
+      running = null;
+    }
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    async idle() {
+      while (running !== null) await running;
+    },
+  };
 }

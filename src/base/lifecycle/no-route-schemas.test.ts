@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { it } from 'node:test';
 import fastify from 'fastify';
-import { NO_ROUTE_SCHEMAS } from './no-route-schemas.ts';
+import { NO_ROUTE_SCHEMAS } from './http.ts';
 
 /** Starts a server with and one without the option, and prints whether Ajv is loaded after each. */
 const PROGRAM = `
   import { createRequire } from 'node:module';
   import fastify from '${import.meta.resolve('fastify')}';
-  import { NO_ROUTE_SCHEMAS } from '${new URL('no-route-schemas.ts', import.meta.url).href}';
+  import { NO_ROUTE_SCHEMAS } from '${new URL('http.ts', import.meta.url).href}';
   const hasAjv = () =>
     Object.keys(createRequire('${import.meta.url}').cache).some((path) => path.includes('/node_modules/ajv/'));
   const app = fastify({ schemaController: NO_ROUTE_SCHEMAS });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { unlessCancelled } from './unless-cancelled.ts';
+import { unlessCancelled } from './close.ts';
 
 describe('unlessCancelled', () => {
   it('ends with the work, or with the reason of the signal', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressKey, networksOf, siteKey } from './address-key.ts';
+import { addressKey, networksOf, siteKey } from './address.ts';
 
 test('IPv4 counts whole, IPv6 by its /64', () => {
   for (const [address, key] of [

@@ -1,4 +1,5 @@
 /** IP addresses. The program keeps an address as its octets: 4 or 16. */
+
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
@@ -73,7 +74,7 @@ export function isNetwork(text: string): boolean {
 }
 
 /** An IPv4-mapped address is in the set when its IPv4 address is. */
-export type AddressSet = (text: string) => boolean;
+type AddressSet = (text: string) => boolean;
 
 /** @param networks each accepted by `isNetwork`; any other throws TypeError or RangeError */
 export function addressSet(networks: readonly string[]): AddressSet {
@@ -171,4 +172,48 @@ function readGroups(address: string, into: Uint8Array): boolean {
   while (at > gap) into[--to] = into[--at]!;
   while (to > gap) into[--to] = 0;
   return true;
+}
+
+/** Bits of the network that one subscriber usually has, and of the largest that is usual (RFC 6177). */
+const IPV6_PREFIX = 64;
+const IPV6_SITE_PREFIX = 48;
+
+/** The rate key: an IPv4 address, also when mapped, or an IPv6 /64. @param address undefined: the client is gone */
+export function addressKey(address: string | undefined): string {
+  if (address === undefined) return 'gone';
+  const octets = octetsOf(address);
+  if (octets === null) return address;
+  return octets.length === 4 ? formatAddress(octets) : networkOf(octets, IPV6_PREFIX);
+}
+
+/** The rate key of the /48 around an IPv6 address; null for anything else. */
+export function siteKey(address: string | undefined): string | null {
+  const octets = address === undefined ? null : octetsOf(address);
+  return octets?.length === 16 ? networkOf(octets, IPV6_SITE_PREFIX) : null;
+}
+
+/**
+ * The networks around an address whose connections count together, largest first: /24 and the address, or /48 and /56. Strangers in a /56
+ * are few, and a provider gives one customer as many /64 as it likes. @param address undefined: the client is gone
+ */
+export function networksOf(address: string | undefined): readonly string[] {
+  const length = address === undefined ? 0 : readAddress(address.split('%', 1)[0]!, octets);
+  if (length === 0) return [address ?? 'gone'];
+  const [neighbours, own] = length === 4 ? [3, 4] : [6, 7];
+  // Not as addresses are written: this runs for every connection.
+  return [octets.subarray(0, neighbours).join('.'), octets.subarray(0, own).join('.')];
+}
+
+const octets = new Uint8Array(16);
+
+function octetsOf(address: string): Uint8Array | null {
+  const octets = parseAddress(address.split('%', 1)[0]!);
+  return octets === null ? null : withoutMapping(octets);
+}
+
+export interface NameServer {
+  /** One label below the zone. */
+  readonly label: string;
+  /** Literal IPv4 and IPv6 addresses, at least one. */
+  readonly addresses: readonly string[];
 }

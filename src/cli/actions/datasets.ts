@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setPriority, tmpdir } from 'node:os';
 import { basename } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { attestFiles, verifyFiles } from '../../control/datasets/attest.ts';
 import { importDataset } from '../../control/datasets/import.ts';
 import { makeAttestationKey, publishOwnKeys, readAttestationKeys } from '../../control/datasets/keys.ts';

@@ -1,6 +1,6 @@
 /** Asks a control process which nodes have not reported a signing key yet: a rollover waits for them. */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { ENCRYPTION_KEY } from '../../dns/dnssec/key-files.ts';
 import { dsLines, generateKey, type KeyRole, type KeySet } from '../../dns/dnssec/key-set.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import { isTier, TIERS, type Tier } from '../../base/tiers.ts';
+import { isTier, TIERS, type Tier } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import {
   createUser,
   deleteAccount,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { importExchangeMap } from '../../services/exchanges.ts';
 import { updateDatabase } from '../../services/geoip-files.ts';
 import { configWithData } from '../context.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
+import type { Clock } from '../../base/time.ts';
 import { createUser } from '../../control/accounts/rules.ts';
 import { createNamespace, customerActor, ownerActor, setPublicRead } from '../../control/namespaces/rules.ts';
 import { writeBulk } from '../../control/records/rules.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { type CommandLine, type Config, loadConfig } from '../../ops/config/config.ts';
 import { readEnvironment } from '../../ops/config/env.ts';
 import { createLog } from '../../ops/telemetry/log.ts';

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
-import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { ownerActor } from '../../control/namespaces/rules.ts';
 import { exportRecords } from '../../control/records/listing.ts';
 import { writeBulk } from '../../control/records/rules.ts';

@@ -1,7 +1,7 @@
 /** What can stand at each place of a command line, in the form that the scripts of all three shells need. */
 
 import type { Argument, Command, Option } from 'commander';
-import { TIERS } from '../../base/tiers.ts';
+import { TIERS } from '../../base/limits.ts';
 
 export interface Offer {
   readonly word: string;

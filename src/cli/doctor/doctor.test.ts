@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { postgresDatabase, postgresMissing } from '../../../test/support/store/postgres.ts';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { loadSecret, secretFingerprint } from '../../ops/config/data-dir.ts';
 import { isOpenToAll } from '../../ops/config/feed-settings.ts';
 import { openStore } from '../../store/open.ts';

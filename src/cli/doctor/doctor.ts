@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
-import { freeOctets } from '../../base/files/free-space.ts';
+import { freeOctets } from '../../base/files.ts';
+import type { Clock } from '../../base/time.ts';
 import { readAttestationKeys } from '../../control/datasets/keys.ts';
 import { ENCRYPTION_KEY } from '../../dns/dnssec/key-files.ts';
 import { dsLines } from '../../dns/dnssec/key-set.ts';

@@ -1,6 +1,6 @@
 /** Checks of the way to the feed's broker, with the credentials of this process. They change nothing there. */
 import { createPublicKey, randomBytes } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { type Bus, BusError, keysSubject, STREAMS, SUBJECTS } from '../../feed/bus/bus.ts';
 import { nkeyKeys } from '../../feed/bus/nats/nkey.ts';
 import { CLOCK_TOLERANCE_MS, openBatch, readAnswer } from '../../feed/message/batch.ts';

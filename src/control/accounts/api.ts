@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime } from '../../base/text/time.ts';
+import { formatTime } from '../../base/time.ts';
 import { take, userOf } from '../../http/guard.ts';
 import { DELETED, describeRoutes } from '../../http/openapi/operation.ts';
 import { jsonBody, pathId } from '../../http/request.ts';

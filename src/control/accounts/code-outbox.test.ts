@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type Mail, openMailer } from '../../outbound/mailer.ts';
 import { type CodeOutbox, codeLine, codeMail, openCodeOutbox } from './mails.ts';

@@ -5,8 +5,8 @@ import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { ENGINES } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
 import { findRows, oneRow } from '../../../test/support/store/rows.ts';
-import type { Clock } from '../../base/clock.ts';
-import { aesGcmEncryption } from '../../base/secret-encryption.ts';
+import { aesGcmEncryption } from '../../base/seal.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Store } from '../../store/store.ts';
 import { jwtSigner, KEY_PERIOD, openJwtKeys } from './sessions.ts';
 

@@ -1,13 +1,11 @@
 import { invalid, namespaceSuspended, notFound } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
-import { formatTime } from '../../base/text/time.ts';
-import { TIERS, type Tier } from '../../base/tiers.ts';
+import { LIMITS, TIERS, type Tier } from '../../base/limits.ts';
+import { formatTime } from '../../base/time.ts';
 import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';
 import { required, shape, textOf } from '../../protocol/input/shape.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
-import type { MemberRole } from '../../store/accounts.ts';
 import {
   closeCustomer,
   deleteUser,
@@ -18,6 +16,7 @@ import {
   listSessions,
   listUsersWithCounts,
   lockCustomer,
+  type MemberRole,
   revokeSession,
   revokeSessions,
   type SessionRow,

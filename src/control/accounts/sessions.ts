@@ -8,14 +8,18 @@ import {
   randomBytes,
 } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
-import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { aesGcmEncryption, type SecretEncryption } from '../../base/secret-encryption.ts';
+import { aesGcmEncryption, type SecretEncryption } from '../../base/seal.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Actor, ApiOperation } from '../../http/actor.ts';
-import type { SignInMethod } from '../../store/accounts.ts';
-import { findSession, insertSession, touchSession, trimSessions } from '../../store/accounts.ts';
-import type { JwtKeysTable } from '../../store/sign-in.ts';
-import { addJwtKey, findJwtKey, findJwtKeyOf } from '../../store/sign-in.ts';
+import {
+  findSession,
+  insertSession,
+  type SignInMethod,
+  touchSession,
+  trimSessions,
+} from '../../store/accounts.ts';
+import { addJwtKey, findJwtKey, findJwtKeyOf, type JwtKeysTable } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
 
 /** Milliseconds between two updates of `last_used_at`. */

@@ -1,9 +1,8 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { AppError, unauthenticated } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { findUserByEmail, insertUser } from '../../store/accounts.ts';
-import type { SignInCodesTable } from '../../store/sign-in.ts';
 import {
   codesOf,
   countTry,
@@ -12,6 +11,7 @@ import {
   isKnownBrowser,
   putBrowser,
   putCode,
+  type SignInCodesTable,
 } from '../../store/sign-in.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import type { HasClock, HasIds, HasStore } from '../deps.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { assertFailure, created, openWorld, WEBHOOK, type World } from '../../../test/support/http/world.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { TIERS } from '../../base/limits.ts';
 import { setTier } from './rules.ts';
 
 const FULL = 'Record limit of the account reached';

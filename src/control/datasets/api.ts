@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime } from '../../base/text/time.ts';
+import { formatTime } from '../../base/time.ts';
 import { documentOf, linkNext, sendDocument } from '../../http/answers.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
 import {

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import { createSorter, type Entry } from '../../base/files/sorter.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { createSorter, type Entry } from '../../base/sorter.ts';
 import {
   compareStarts,
   type DatasetItem,

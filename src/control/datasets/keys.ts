@@ -2,7 +2,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { replaceFileSync, syncFolder } from '../../base/files/replace-file.ts';
+import { replaceFileSync, syncFolder } from '../../base/files.ts';
 import { attestationKeyId, rawPublicKey } from '../../protocol/datasets/attestation.ts';
 import type { SignedManifest } from '../../protocol/datasets/manifest.ts';
 import { isJsonObject } from '../../protocol/input/fields.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import { formatTime, formatTimeOrNull } from '../../base/time.ts';
 import { type Actor, type ApiOperation, requireOwner, type SignedIn } from '../../http/actor.ts';
 import { type Fields, isText, type JsonObject } from '../../protocol/input/fields.ts';
 import {

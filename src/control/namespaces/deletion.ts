@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
 import { notFound } from '../../base/errors.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
+import { createWaker, loop } from '../../base/lifecycle/loop.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import {
   addToRecordsCount,

@@ -1,6 +1,6 @@
 import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import { formatTime, formatTimeOrNull } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { resourceSchema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';

@@ -1,14 +1,13 @@
 import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime } from '../../base/text/time.ts';
+import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches, requireReach } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { integerOf, optional, required, shape } from '../../protocol/input/shape.ts';
 import { foldCase } from '../../protocol/names/labels.ts';
 import { NAMESPACE_NAME_SCHEMA, namespaceNameFaults } from '../../protocol/names/namespace-name.ts';
-import type { CustomersTable } from '../../store/accounts.ts';
-import { findUserByEmail } from '../../store/accounts.ts';
+import { type CustomersTable, findUserByEmail } from '../../store/accounts.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import {
   countNamespaces,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { AppError, invalid, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime } from '../../base/text/time.ts';
+import { formatTime } from '../../base/time.ts';
 import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { HEX_SECRET, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';

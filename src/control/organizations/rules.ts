@@ -6,15 +6,19 @@ import {
   notFound,
   unauthenticated,
 } from '../../base/errors.ts';
-import { LIMITS } from '../../base/limits.ts';
-import { formatTime } from '../../base/text/time.ts';
-import { TIERS, type Tier } from '../../base/tiers.ts';
+import { LIMITS, TIERS, type Tier } from '../../base/limits.ts';
+import { formatTime } from '../../base/time.ts';
 import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { nameOf, parsedOf, type Reader, required, shape } from '../../protocol/input/shape.ts';
-import type { MemberRole } from '../../store/accounts.ts';
-import { closeCustomer, hasSuspendedNamespace, lockCustomer, updateTier } from '../../store/accounts.ts';
+import {
+  closeCustomer,
+  hasSuspendedNamespace,
+  lockCustomer,
+  type MemberRole,
+  updateTier,
+} from '../../store/accounts.ts';
 import { markWork } from '../../store/engine/signals.ts';
 import {
   allOrganizations,

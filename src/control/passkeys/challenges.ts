@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { countUsedChallenges, forgetUsedChallenges, insertUsedChallenge } from '../../store/passkeys.ts';
 import type { Tx } from '../../store/store.ts';
 import type { HasStore } from '../deps.ts';

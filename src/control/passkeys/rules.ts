@@ -5,7 +5,7 @@ import type {
 } from '@simplewebauthn/server';
 import { AppError, invalid, notFound, unauthenticated } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import { formatTime, formatTimeOrNull } from '../../base/time.ts';
 import type { SignedIn } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { resourceSchema, type Schema, TIME, TIME_OR_NULL, UUID } from '../../protocol/input/schema.ts';

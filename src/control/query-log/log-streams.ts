@@ -1,8 +1,6 @@
 import { AppError, malformed } from '../../base/errors.ts';
-import { every } from '../../base/lifecycle/every.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
+import { createWaker, every, loop } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import type { EventOutput } from '../../http/streams.ts';

@@ -1,5 +1,5 @@
 import { TRANSPORTS, type Transport } from '../../base/network/transport.ts';
-import { formatTime } from '../../base/text/time.ts';
+import { formatTime } from '../../base/time.ts';
 import { rcodeName, rrtypeName } from '../../protocol/dns/codes.ts';
 import { resourceSchema, TIME } from '../../protocol/input/schema.ts';
 import { OPERATIONS, type Operation } from '../../protocol/names/query-name.ts';

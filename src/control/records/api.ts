@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Clock } from '../../base/clock.ts';
 import { AppError } from '../../base/errors.ts';
 import { createPlaces, type Places } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import { created, linkNext } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
 import { type DueRecord, deleteDue, lockDueRecords, lowerCounts, nextDue } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.ts';
-import { NOT_A_TIME, parseTime, TIMESTAMP } from '../../base/text/time.ts';
+import { NOT_A_TIME, parseTime, TIMESTAMP } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import {
   badParameter,

@@ -1,5 +1,5 @@
 import { AppError, invalid, malformed, namespaceSuspended, notFound } from '../../base/errors.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { TIERS } from '../../base/limits.ts';
 import { type Actor, requireReach } from '../../http/actor.ts';
 import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
 import { addToRecordsCount, lockCustomer } from '../../store/accounts.ts';
@@ -10,7 +10,6 @@ import {
   holdOpen,
   type NamespaceRow,
 } from '../../store/namespaces.ts';
-import type { RecordsTable } from '../../store/records.ts';
 import {
   deleteRecords,
   findRecord,
@@ -19,6 +18,7 @@ import {
   insertRecord,
   type KnownRecord,
   type OwnRecordRow,
+  type RecordsTable,
   updateRecord,
   upsertRecords,
 } from '../../store/records.ts';

@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import { formatTime, formatTimeOrNull } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import { BASE64 } from '../../protocol/encodings.ts';
 import { Faults, type Fields, isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';

@@ -1,5 +1,5 @@
-import { formatTime } from '../../base/text/time.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { TIERS } from '../../base/limits.ts';
+import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schema.ts';

@@ -7,7 +7,7 @@ import {
   openWorld,
   type World,
 } from '../../../test/support/http/world.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { TIERS } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
 import { usageSink } from '../../store/usage.ts';
 import { deleteClosed } from '../namespaces/deletion.ts';

@@ -1,6 +1,5 @@
-import { backoffMs } from '../../base/lifecycle/backoff.ts';
-import { LIMITS } from '../../base/limits.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { backoffMs } from '../../base/lifecycle/loop.ts';
+import { LIMITS, TIERS } from '../../base/limits.ts';
 import type { DeliveryError, DeliveryEvent, DeliveryStatus } from '../../protocol/webhooks.ts';
 import type { Tx } from '../../store/store.ts';
 import * as rows from '../../store/webhooks/dispatch.ts';

@@ -1,5 +1,4 @@
-import { LIMITS } from '../../base/limits.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { LIMITS, TIERS } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
 import type { WebhookEvent } from '../../protocol/webhooks.ts';
 import type { WebhookDeliveriesTable } from '../../store/webhooks/deliveries.ts';

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
-import { backoffMs } from '../../base/lifecycle/backoff.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
+import { backoffMs, createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { SecretEncryption } from '../../base/secret-encryption.ts';
+import type { SecretEncryption } from '../../base/seal.ts';
+import type { Clock } from '../../base/time.ts';
 import type { DeliveryError, DeliveryStatus } from '../../protocol/webhooks.ts';
 import type { Store } from '../../store/store.ts';
 import { QUIET_MS } from '../../store/store-loop.ts';

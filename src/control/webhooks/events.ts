@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime } from '../../base/text/time.ts';
+import { formatTime } from '../../base/time.ts';
 import type { Change } from '../../protocol/change.ts';
 import {
   COUNT,

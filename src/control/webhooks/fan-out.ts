@@ -1,6 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
+import { createWaker, loop } from '../../base/lifecycle/loop.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Db, Store, Tx } from '../../store/store.ts';
 import { QUIET_MS } from '../../store/store-loop.ts';
 import {

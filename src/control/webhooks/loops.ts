@@ -1,5 +1,4 @@
-import { loop } from '../../base/lifecycle/loop.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
+import { createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { storeLoop } from '../../store/store-loop.ts';

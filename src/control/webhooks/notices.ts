@@ -1,6 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import { LIMITS } from '../../base/limits.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { LIMITS, TIERS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Mail, Mailer } from '../../outbound/mailer.ts';
 import type { Store } from '../../store/store.ts';
 import { storeLoop } from '../../store/store-loop.ts';

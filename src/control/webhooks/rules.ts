@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { AppError, invalid } from '../../base/errors.ts';
-import type { SecretEncryption } from '../../base/secret-encryption.ts';
-import { TIERS } from '../../base/tiers.ts';
+import { TIERS } from '../../base/limits.ts';
+import type { SecretEncryption } from '../../base/seal.ts';
 import type { Actor } from '../../http/actor.ts';
 import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
 import { findNamespacesByName } from '../../store/namespaces.ts';

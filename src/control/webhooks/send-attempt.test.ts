@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import Stripe from 'stripe';
 import { type Answer, type Endpoint, openEndpoint } from '../../../test/support/control/webhooks/endpoint.ts';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { createOutboundClient, type OutboundClientOptions } from '../../outbound/outbound-client.ts';
 import { PUBLIC_ONLY, type TargetPolicy, WEBHOOK_TARGETS } from '../../outbound/target.ts';
 import type { DeliveryError } from '../../protocol/webhooks.ts';

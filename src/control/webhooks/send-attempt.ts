@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { OutboundClient } from '../../outbound/outbound-client.ts';
 import {
   type OutboundFault,

@@ -1,6 +1,6 @@
 import { forbidden, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../base/text/time.ts';
+import { formatTime, formatTimeOrNull } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import { type Faults, type Fields, isText, type JsonObject } from '../../protocol/input/fields.ts';
 import {

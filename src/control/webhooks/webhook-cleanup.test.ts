@@ -11,7 +11,7 @@ import {
 } from '../../../test/support/control/webhooks/dispatch-world.ts';
 import { withStore } from '../../../test/support/store/fixtures.ts';
 import { updateRows } from '../../../test/support/store/rows.ts';
-import type { Tier } from '../../base/tiers.ts';
+import type { Tier } from '../../base/limits.ts';
 import type { Store } from '../../store/store.ts';
 import {
   closeWebhook,

@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import type { Backoff } from '../../base/lifecycle/backoff.ts';
-import { every } from '../../base/lifecycle/every.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
+import { type Backoff, createWaker, every, loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
+import type { Clock } from '../../base/time.ts';
 import { QueryLogFormatError, type QueryLogSink } from '../../feed/ports/query-log.ts';
 import { UsageFormatError, type UsageSink } from '../../feed/ports/usage-sink.ts';
 import { createRowOutbox, createUsageOutbox, type UsageOutbox } from './outboxes.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import type { QueryLogBatch, QueryLogRow } from '../../feed/ports/query-log.ts';
 import type { UsageBatch, UsageCount } from '../../feed/ports/usage-sink.ts';
 import type { Handover } from './recorder.ts';

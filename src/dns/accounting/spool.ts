@@ -1,6 +1,6 @@
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '../../base/files/replace-file.ts';
+import { replaceFile } from '../../base/files.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { sumsOf, type UsageBatch } from '../../feed/ports/usage-sink.ts';
 

@@ -3,9 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decryptGcm, encryptGcm, NONCE_OCTETS } from '../../base/aes-gcm.ts';
-import type { Clock } from '../../base/clock.ts';
-import { draftOf, replaceFileSync, syncFolder } from '../../base/files/replace-file.ts';
+import { draftOf, replaceFileSync, syncFolder } from '../../base/files.ts';
+import { decryptGcm, encryptGcm, NONCE_OCTETS } from '../../base/seal.ts';
+import type { Clock } from '../../base/time.ts';
 import {
   generateKeySet,
   KeyError,

@@ -1,6 +1,5 @@
-import type { Clock } from '../../base/clock.ts';
-import { FNV_START, fnvEnd, fnvStep } from '../../base/fnv.ts';
-import { SeenHashes } from '../../base/seen-hashes.ts';
+import { FNV_START, fnvEnd, fnvStep, SeenHashes } from '../../base/hashes.ts';
+import type { Clock } from '../../base/time.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { foldName } from '../../protocol/dns/name.ts';
 import { copyOctets } from '../../protocol/dns/octets.ts';

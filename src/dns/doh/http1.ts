@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import type { Clock } from '../../base/clock.ts';
-import { HttpWork } from '../../base/lifecycle/http-work.ts';
+import { HttpWork } from '../../base/lifecycle/http.ts';
 import type { Holder } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { COMMON_HEADERS, errorResponse } from './answer.ts';
 import type { BodyFault, BodyTaker, Exchange, HttpReply } from './request.ts';
 

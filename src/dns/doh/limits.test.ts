@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { DNS, gather, get, tls, withDoh } from '../../../test/support/dns/doh/doh-clients.ts';
 import { until } from '../../../test/support/dns/fakes.ts';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 
 describe('limits', () => {
   test('a request that does not become whole is given up, over both versions', async () => {

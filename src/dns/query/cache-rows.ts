@@ -1,4 +1,4 @@
-import { FNV_PRIME, FNV_START, fnvEnd } from '../../base/fnv.ts';
+import { FNV_PRIME, FNV_START, fnvEnd } from '../../base/hashes.ts';
 import { EDNS_OPTION } from '../../protocol/dns/codes.ts';
 import { isCookieLength } from '../../protocol/dns/message/edns.ts';
 import { LOWER } from '../../protocol/dns/name.ts';

@@ -1,5 +1,5 @@
+import { SeenHashes } from '../../base/hashes.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { SeenHashes } from '../../base/seen-hashes.ts';
 import { LOWER } from '../../protocol/dns/name.ts';
 import { HEADER_OCTETS, QUESTION_OCTETS, truncateInto, udpLimit } from '../../protocol/dns/skim.ts';
 import type { Tag } from '../accounting/tag.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Transport } from '../../base/network/transport.ts';
+import type { Clock } from '../../base/time.ts';
 import { EDNS_OPTION } from '../../protocol/dns/codes.ts';
 import { type EdnsOption, findOption } from '../../protocol/dns/message/edns.ts';
 import { type DnsRequest, decodeRequest, isRequestFault } from '../../protocol/dns/message/request.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../base/clock.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { QUEUE_SHARES } from '../shared/handler.ts';
 
 /** Shortest timer of the queue, milliseconds: one timer releases several questions. */

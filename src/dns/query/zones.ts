@@ -1,4 +1,4 @@
-import type { NameServer } from '../../base/network/name-server.ts';
+import type { NameServer } from '../../base/network/address.ts';
 import { RRTYPE } from '../../protocol/dns/codes.ts';
 import { isSubdomain, nameFromText } from '../../protocol/dns/name.ts';
 import { aaaaRdata, aRdata, nsRdata, soaRdata } from '../../protocol/dns/rdata/rdata.ts';

@@ -1,12 +1,11 @@
 /** Accepts connections, and evicts one for a new one when the listener is full: of the network that has most. */
 
 import type { Server, Socket } from 'node:net';
-import type { Clock } from '../../base/clock.ts';
 import { createPlaces, type Holder, type Place } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { readAddress } from '../../base/network/address.ts';
-import { networksOf } from '../../base/network/address-key.ts';
+import { networksOf, readAddress } from '../../base/network/address.ts';
 import type { Transport } from '../../base/network/transport.ts';
+import type { Clock } from '../../base/time.ts';
 import { u32At } from '../../protocol/dns/octets.ts';
 import { ConnectionTable, createConnectionMemory, type StreamTransport } from './connection-table.ts';
 import type { TransportObserver } from './listener.ts';

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { type Setting, setting, until } from '../../../test/support/dns/fakes.ts';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { listenDoh } from '../doh/listener.ts';
 import { listenDot } from '../stream/stream-server.ts';
 import { readClientHelloFirst } from './tls.ts';

@@ -1,7 +1,7 @@
 /** Server cookies (RFC 7873, RFC 9018): proof that a client receives what is sent to its address. */
 
-import type { Clock } from '../../base/clock.ts';
 import { type PeerAddress, readAddress } from '../../base/network/address.ts';
+import type { Clock } from '../../base/time.ts';
 import { u32At } from '../../protocol/dns/octets.ts';
 
 export const COOKIE_OCTETS = 24;

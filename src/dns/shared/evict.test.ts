@@ -5,7 +5,7 @@ import { after, describe, test } from 'node:test';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { gather, get } from '../../../test/support/dns/doh/doh-clients.ts';
 import { frame, query, type Setting, setting, until } from '../../../test/support/dns/fakes.ts';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { type DohOptions, listenDoh } from '../doh/listener.ts';
 import { listenDot } from '../stream/stream-server.ts';
 import type { TlsListener } from './tls.ts';

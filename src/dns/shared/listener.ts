@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { fnvEnd, fnvStep } from '../../base/fnv.ts';
+import { fnvEnd, fnvStep } from '../../base/hashes.ts';
 import { type PeerAddress, readAddress } from '../../base/network/address.ts';
 import type { ConnectionEvent, LimitedEvent, Transport } from '../../base/network/transport.ts';
+import type { Clock } from '../../base/time.ts';
 import type { ServerCookies } from './cookies.ts';
 import { type PacketHandler, QUEUE_SHARES } from './handler.ts';
 

@@ -1,9 +1,9 @@
 /** Rate limits by the peer's network (docs/OPERATIONS.md). All threads of a node count together. */
 
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { type PeerAddress, readAddress } from '../../base/network/address.ts';
+import type { Clock } from '../../base/time.ts';
 import { RCODE } from '../../protocol/dns/codes.ts';
 import { u16At, u32At } from '../../protocol/dns/octets.ts';
 import type { Fate, ReplyLimiter } from '../udp/replies.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { setting } from '../../../test/support/dns/fakes.ts';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { listenDoh } from '../doh/listener.ts';
 import { listenDot } from '../stream/stream-server.ts';
 import type { TlsListener } from './tls.ts';

@@ -14,7 +14,7 @@ import {
   setting,
   until,
 } from '../../../test/support/dns/fakes.ts';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { queueShare } from '../shared/listener.ts';
 import type { TlsListener } from '../shared/tls.ts';
 import { FrameSplitter } from './framing.ts';

@@ -1,6 +1,7 @@
 /** Bounds what each node makes control do: messages and octets a second, of questions and answers together. */
-import type { Clock } from '../../base/clock.ts';
+
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { type Bus, nodeOfSubject } from './bus.ts';
 
 /** Seconds of its rate that a node may use at once: after an outage it sends and asks much. */

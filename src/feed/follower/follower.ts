@@ -1,10 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
-import { isSuccessor } from '../../base/epoch.ts';
-import type { Backoff } from '../../base/lifecycle/backoff.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
+import { isSuccessor } from '../../base/ids.ts';
+import { type Backoff, createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { loopTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Change } from '../../protocol/change.ts';
 import type { LogBounds, Snapshot, SnapshotFile, ViewSource } from '../ports/change-source.ts';
 import { UnfitFileError, type ViewRebuild, type ViewWriter } from '../ports/view-writer.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { ChangeFormatError } from '../../protocol/changes/change-codec.ts';
 
 /** After this silence a source counts as cut off, even during a call. */

@@ -1,9 +1,8 @@
 /** Hourly keys on the control side: made in time, the same in all its processes, delivered to the nodes, destroyed. */
 
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { loop } from '../../base/lifecycle/loop.ts';
+import { createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
 import { keysSubject } from '../bus/bus.ts';
 import type { BatchSecrets } from '../message/batch.ts';
 import { FEED_KEY_OCTETS, type FeedKeyRing } from '../message/keys.ts';

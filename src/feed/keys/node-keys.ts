@@ -1,8 +1,7 @@
 /** Hourly keys at a node: those that control delivered last, in memory alone. */
 
-import { loop } from '../../base/lifecycle/loop.ts';
+import { createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
 import { type Bus, keysSubject } from '../bus/bus.ts';
 import { type FeedKey, type FeedKeyRing, type FeedVerifier, feedKeyRing } from '../message/keys.ts';
 import { isOfKind, openFresh, type Recipient, type SignedMessage, unsealed } from '../message/message.ts';

@@ -1,7 +1,7 @@
 /** The secrets of one node as JSON: in a message for it alone, and in the copy that it keeps on its disk. */
 import { readFileSync } from 'node:fs';
-import { replaceFileSync } from '../../base/files/replace-file.ts';
-import { aesGcmEncryption } from '../../base/secret-encryption.ts';
+import { replaceFileSync } from '../../base/files.ts';
+import { aesGcmEncryption } from '../../base/seal.ts';
 import type { NodeSecrets, PeriodSecret, ZoneSecret } from '../ports/node-keys.ts';
 
 const VERSION = 1;

@@ -3,7 +3,7 @@
  * AES-256-GCM. It does not authenticate the sender: sign the message.
  */
 import { createHmac, createPublicKey, diffieHellman, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { decryptGcm, encryptGcm, NONCE_OCTETS } from '../../base/aes-gcm.ts';
+import { decryptGcm, encryptGcm, NONCE_OCTETS } from '../../base/seal.ts';
 
 interface Aead {
   /** RFC 9180 §7.3. */

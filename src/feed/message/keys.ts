@@ -1,6 +1,6 @@
 /** What messages are signed with, and the hourly keys that their bodies are encrypted under. */
 import { createHash, createSecretKey, type KeyObject, sign, verify } from 'node:crypto';
-import { decryptGcm, encryptGcm } from '../../base/aes-gcm.ts';
+import { decryptGcm, encryptGcm } from '../../base/seal.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
 /**

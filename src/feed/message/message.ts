@@ -17,8 +17,8 @@
  * All fields before a ciphertext are its associated data.
  */
 import { hash as digest, type KeyObject } from 'node:crypto';
-import { NONCE_OCTETS } from '../../base/aes-gcm.ts';
 import { LIMITS } from '../../base/limits.ts';
+import { NONCE_OCTETS } from '../../base/seal.ts';
 import { CONTROL_NAME } from '../ports/credentials.ts';
 import { type FeedRefusal, FeedRefusedError } from '../ports/refusal.ts';
 import { compress, decompress, type FieldReader, field, fieldReader } from './fields.ts';

@@ -3,8 +3,8 @@
  * control's end. One rule of freshness: an answer has the hash of its question, and what is told has a time.
  */
 import { createPrivateKey, createPublicKey, hkdfSync } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { createPlaces, type PlacesOptions } from '../../base/lifecycle/places.ts';
+import type { Clock } from '../../base/time.ts';
 import { type Bus, BusError, pageSubject, SUBJECTS, subjectOfNode } from '../bus/bus.ts';
 import { createRequestRate, type RequestLimit } from '../bus/node-budgets.ts';
 import { CONTROL_NAME } from '../ports/credentials.ts';

@@ -1,7 +1,8 @@
 /** Control's side: the newest state of each node, in memory. Every control process hears them all. */
-import type { Clock } from '../../base/clock.ts';
-import { every } from '../../base/lifecycle/every.ts';
+
+import { every } from '../../base/lifecycle/loop.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createRequestRate } from '../bus/node-budgets.ts';
 import { jsonBody } from '../message/message.ts';

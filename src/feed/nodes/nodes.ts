@@ -2,7 +2,7 @@
 
 import { createPublicKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { every } from '../../base/lifecycle/every.ts';
+import { every } from '../../base/lifecycle/loop.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import { nkeyPublicKey } from '../bus/nats/nkey.ts';
 import { type FeedVerifier, feedVerifier } from '../message/keys.ts';

@@ -1,5 +1,5 @@
 /** What a control process answers to the command line: how nodes and feed are, and what an operator tells it to do. */
-import { every } from '../../base/lifecycle/every.ts';
+import { every } from '../../base/lifecycle/loop.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import { openBatch } from '../message/batch.ts';

@@ -1,10 +1,9 @@
 /** Sends the log to the nodes: live at once, and into the stream. */
-import type { Clock } from '../../base/clock.ts';
-import type { Backoff } from '../../base/lifecycle/backoff.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
+
+import { type Backoff, createWaker, loop, type Waker } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker, type Waker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { AppendConflictError, type Bus, SUBJECTS } from '../bus/bus.ts';
 import { type BatchSecrets, openBatch, packRows, writeHead } from '../message/batch.ts';
 import type { FeedVerifier } from '../message/keys.ts';

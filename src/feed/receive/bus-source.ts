@@ -1,7 +1,7 @@
 /** The log of changes over the bus: live, else from the stream, else from control. */
 
-import type { Clock } from '../../base/clock.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Change } from '../../protocol/change.ts';
 import { type Bus, BusError, SUBJECTS } from '../bus/bus.ts';
 import { type FeedHead, openBatch, openHeartbeat, readRows } from '../message/batch.ts';

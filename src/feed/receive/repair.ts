@@ -1,7 +1,7 @@
 /** Changes that did not come live: from the stream, which spares control; from control where the stream has none, or is slow. */
 
-import type { Clock } from '../../base/clock.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Change } from '../../protocol/change.ts';
 import { type Bus, BusError, type StreamMessage } from '../bus/bus.ts';
 import {

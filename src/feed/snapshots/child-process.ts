@@ -1,10 +1,9 @@
 /** Keeps the process that makes snapshots running while this control process leads: never two at once, and none without a parent. */
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Clock } from '../../base/clock.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
+import { createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import type { ChangeBody } from '../../protocol/change.ts';
 import type { HourlyKey } from '../keys/hourly-keys.ts';
 import { feedKey } from '../message/keys.ts';

@@ -10,8 +10,9 @@
  * | 4 | page size |
  * | 1 + n, each | kind, epoch, layout, machine |
  */
-import { NONCE_OCTETS } from '../../base/aes-gcm.ts';
+
 import { LIMITS } from '../../base/limits.ts';
+import { NONCE_OCTETS } from '../../base/seal.ts';
 import { compress, decompress, field, fieldReader } from '../message/fields.ts';
 import { decryptBody, encryptBody, type FeedKey, type FeedVerifier, KEY_ID_OCTETS } from '../message/keys.ts';
 import {

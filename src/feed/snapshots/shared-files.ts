@@ -2,7 +2,7 @@
 
 import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { every, type Repeating } from '../../base/lifecycle/every.ts';
+import { every, type Repeating } from '../../base/lifecycle/loop.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
 import { BusError } from '../bus/bus.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';

@@ -1,11 +1,10 @@
 /** Makes snapshots: after the start, every half hour, and on demand. */
 
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
+import { createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Bus } from '../bus/bus.ts';
 import type { BatchSecrets } from '../message/batch.ts';
 import type { FeedVerifier } from '../message/keys.ts';

@@ -1,7 +1,7 @@
 /** Finds snapshots at the broker, and downloads one. Nothing of a broker is believed: everything is checked before it is used. */
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import { type Bus, BusError } from '../bus/bus.ts';
 import type { FeedKeyRing, FeedVerifier } from '../message/keys.ts';
 import type { ChangeSource, LogBounds, SnapshotFile, ViewSource } from '../ports/change-source.ts';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import type { NameServer } from '../../base/network/name-server.ts';
+import type { NameServer } from '../../base/network/address.ts';
 import type { UdpChoice } from '../../base/network/transport.ts';
 import {
   ENVIRONMENT,

@@ -1,7 +1,12 @@
 import { isIP } from 'node:net';
 import { LIMITS } from '../../base/limits.ts';
-import { isNetwork, parseAddress, parseIpv4, parseIpv6 } from '../../base/network/address.ts';
-import type { NameServer } from '../../base/network/name-server.ts';
+import {
+  isNetwork,
+  type NameServer,
+  parseAddress,
+  parseIpv4,
+  parseIpv6,
+} from '../../base/network/address.ts';
 import { foldCase, isLabel } from '../../protocol/names/labels.ts';
 
 /** Converts the text of a variable; null when the text is not valid. */

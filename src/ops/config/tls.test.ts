@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
-import { TLS_FAULTS } from '../../base/network/tls-faults.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
+import { TLS_FAULTS } from '../../base/network/tls.ts';
 import { ConfigError } from './config.ts';
 import { type LoadedTls, loadTls, type TlsOptions } from './tls.ts';
 

@@ -2,10 +2,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
-import { replaceFileSync } from '../../base/files/replace-file.ts';
-import type { CertificatePair } from '../../base/network/tls.ts';
-import { TLS_FAULTS, type TlsFault } from '../../base/network/tls-faults.ts';
+import { replaceFileSync } from '../../base/files.ts';
+import { type CertificatePair, TLS_FAULTS, type TlsFault } from '../../base/network/tls.ts';
+import type { Clock } from '../../base/time.ts';
 import { ConfigError, type TlsFiles } from './config.ts';
 
 /** Makes a self-signed certificate for DNS names and literal addresses. */

@@ -1,4 +1,4 @@
-import { TLS_FAULTS } from '../../base/network/tls-faults.ts';
+import { TLS_FAULTS } from '../../base/network/tls.ts';
 import { TRANSPORTS, UDP_PATHS } from '../../base/network/transport.ts';
 import { FEED_REFUSALS } from '../../feed/ports/refusal.ts';
 import {

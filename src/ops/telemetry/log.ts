@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type DestinationStream, destination, pino } from 'pino';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { EVENTS, type EventName, type FieldKind, type FieldsOf } from './events.ts';
 
 /** An error with everything taken away that may hold data: no message, no properties. */

@@ -1,8 +1,8 @@
 import { createHistogram } from 'node:perf_hooks';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { every, type Repeating } from '../../base/lifecycle/every.ts';
+import type { HttpObservation } from '../../base/lifecycle/http.ts';
+import { every, type Repeating } from '../../base/lifecycle/loop.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
-import type { HttpObservation } from '../../base/network/http-observation.ts';
 import { type KeysNow, registerEdgeMetrics, registerKeyMetrics } from './edge-metrics.ts';
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
 import {

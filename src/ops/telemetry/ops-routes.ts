@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyRequest } from 'fastify';
-import { NO_ROUTE_SCHEMAS } from '../../base/lifecycle/no-route-schemas.ts';
+import { NO_ROUTE_SCHEMAS } from '../../base/lifecycle/http.ts';
 import { addressSet } from '../../base/network/address.ts';
 import type { Metrics } from './metrics.ts';
 import type { UnreadyReason } from './vocabulary.ts';

@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
-import { databaseOf } from '../../base/epoch.ts';
-import { closeAll } from '../../base/lifecycle/close-all.ts';
+import { databaseOf } from '../../base/ids.ts';
+import { closeAll } from '../../base/lifecycle/close.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
-import { aesGcmEncryption, type SecretEncryption } from '../../base/secret-encryption.ts';
+import { aesGcmEncryption, type SecretEncryption } from '../../base/seal.ts';
+import type { Clock } from '../../base/time.ts';
 import type { NodeProgress } from '../../control/usage/rules.ts';
 import { withNodeBudgets } from '../../feed/bus/node-budgets.ts';
 import { startKeyService, startSecretsService } from '../../feed/keys/control-keys.ts';

@@ -3,14 +3,13 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../base/clock.ts';
-import { freeOctets } from '../../base/files/free-space.ts';
-import { every } from '../../base/lifecycle/every.ts';
+import { freeOctets } from '../../base/files.ts';
+import { every } from '../../base/lifecycle/loop.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { randomPool } from '../../base/random-pool.ts';
-import { aesGcmEncryption } from '../../base/secret-encryption.ts';
+import { aesGcmEncryption, randomPool } from '../../base/seal.ts';
+import type { Clock } from '../../base/time.ts';
 import {
   type CodeOutbox,
   codeLine,

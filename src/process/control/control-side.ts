@@ -1,9 +1,8 @@
 /** The control side of a process: the store, the REST API over it, and what sends its changes to nodes. */
 import type { FastifyInstance } from 'fastify';
-import type { Clock } from '../../base/clock.ts';
-import type { CloseStep } from '../../base/lifecycle/close-all.ts';
+import { type CloseStep, unlessCancelled } from '../../base/lifecycle/close.ts';
 import { createReportLimits } from '../../base/lifecycle/report-limits.ts';
-import { unlessCancelled } from '../../base/lifecycle/unless-cancelled.ts';
+import type { Clock } from '../../base/time.ts';
 import type { NodeProgress } from '../../control/usage/rules.ts';
 import { ENCRYPTION_KEY } from '../../dns/dnssec/key-files.ts';
 import type { NodeKeys } from '../../feed/ports/node-keys.ts';

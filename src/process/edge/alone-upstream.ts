@@ -1,6 +1,6 @@
 /** An edge without a feed (UQRP_SYNC=off): an empty view, and keys of its own. */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { deriveKey, loadSecret } from '../../ops/config/data-dir.ts';
 import type { EdgeUpstream } from '../edge-upstream.ts';

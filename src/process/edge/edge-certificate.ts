@@ -1,9 +1,8 @@
 /** The certificate of DoT and DoH: loaded at the start, warned about before its end, loaded again on request. */
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
-import type { Clock } from '../../base/clock.ts';
-import { every } from '../../base/lifecycle/every.ts';
-import type { CertificatePair } from '../../base/network/tls.ts';
-import { type TlsFault, tlsFaultOf } from '../../base/network/tls-faults.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
+import { every } from '../../base/lifecycle/loop.ts';
+import { type CertificatePair, type TlsFault, tlsFaultOf } from '../../base/network/tls.ts';
+import type { Clock } from '../../base/time.ts';
 import { type Config, ConfigError } from '../../ops/config/config.ts';
 import { loadTls } from '../../ops/config/tls.ts';
 import type { Log } from '../../ops/telemetry/log.ts';

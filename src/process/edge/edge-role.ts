@@ -1,9 +1,8 @@
 /** The edge role of a process: the view, the follower that writes it, and the DNS workers that read it. */
 import { join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
-import { DiskFullError, freeOctets } from '../../base/files/free-space.ts';
-import { closeAll } from '../../base/lifecycle/close-all.ts';
-import { unlessCancelled } from '../../base/lifecycle/unless-cancelled.ts';
+import { DiskFullError, freeOctets } from '../../base/files.ts';
+import { closeAll, unlessCancelled } from '../../base/lifecycle/close.ts';
+import type { Clock } from '../../base/time.ts';
 import { type NodeAccounting, openNodeAccounting } from '../../dns/accounting/node-accounting.ts';
 import { usageSpool } from '../../dns/accounting/spool.ts';
 import type { DohService } from '../../dns/doh/answer.ts';

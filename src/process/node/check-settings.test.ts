@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { makeSelfSigned } from '../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../base/certificates.ts';
 import { generateKeySet, keySetData } from '../../dns/dnssec/key-set.ts';
 import { checkSettings } from './pool.ts';
 import type { WorkerSettings } from './settings.ts';

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { addressKey } from '../../base/network/address-key.ts';
+import { addressKey } from '../../base/network/address.ts';
 import { type DohService, errorResponse, serveExchange, throttled } from '../../dns/doh/answer.ts';
 import { http1Exchange } from '../../dns/doh/http1.ts';
 import { type AskingRequest, type HttpReply, resourceOf } from '../../dns/doh/request.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { every, type Repeating } from '../../base/lifecycle/every.ts';
+import { every, type Repeating } from '../../base/lifecycle/loop.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import type { Clock } from '../../base/time.ts';
 import { KeyError } from '../../dns/dnssec/key-set.ts';
 import { dnskeyTags, isPresigned, type NodeKeySetData } from '../../dns/dnssec/node-key-set.ts';
 import {

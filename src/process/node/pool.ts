@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { type Backoff, backoffMs } from '../../base/lifecycle/backoff.ts';
+import { type Backoff, backoffMs } from '../../base/lifecycle/loop.ts';
 import type { Transport, UdpPath } from '../../base/network/transport.ts';
 import { KeyError } from '../../dns/dnssec/key-set.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Clock } from '../../base/clock.ts';
-import type { NameServer } from '../../base/network/name-server.ts';
+import type { NameServer } from '../../base/network/address.ts';
 import type { CertificatePair } from '../../base/network/tls.ts';
 import type { Transport, UdpChoice, UdpPath } from '../../base/network/transport.ts';
+import type { Clock } from '../../base/time.ts';
 import { readKeySet } from '../../dns/dnssec/key-set.ts';
 import { isPresigned, type NodeKeySetData, readPresignedSet } from '../../dns/dnssec/node-key-set.ts';
 import { nsecRdata } from '../../dns/dnssec/nsec.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
 import { collectGarbage } from '../../base/lifecycle/collect-garbage.ts';
-import { every } from '../../base/lifecycle/every.ts';
+import { every } from '../../base/lifecycle/loop.ts';
 import type { Transport, UdpPath } from '../../base/network/transport.ts';
+import type { Clock } from '../../base/time.ts';
 import { createRecorder } from '../../dns/accounting/recorder.ts';
 import type { NodeKeySetData } from '../../dns/dnssec/node-key-set.ts';
 import { answerRequest, type DohApi, internalError } from '../../dns/doh/answer.ts';

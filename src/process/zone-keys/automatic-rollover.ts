@@ -1,7 +1,8 @@
 /** Rolls the signing keys of zones when they are old enough (UQRP_DNSSEC_ROLLOVER), one step of `rollover.ts` at a time. */
-import type { Clock } from '../../base/clock.ts';
-import { every } from '../../base/lifecycle/every.ts';
+
+import { every } from '../../base/lifecycle/loop.ts';
 import type { Timers } from '../../base/lifecycle/timers.ts';
+import type { Clock } from '../../base/time.ts';
 import { dsText, generateKey, type KeyRole, type KeySet, type ZoneKey } from '../../dns/dnssec/key-set.ts';
 import {
   advance,

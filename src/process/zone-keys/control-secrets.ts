@@ -1,5 +1,5 @@
 import { createHash, hkdfSync } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import { keyText, loadKeys, parseKeys, updateKeys } from '../../dns/dnssec/key-files.ts';
 import { KeyError, type KeySet, keySetData } from '../../dns/dnssec/key-set.ts';
 import { presignedAt, presignedSetData } from '../../dns/dnssec/node-key-set.ts';

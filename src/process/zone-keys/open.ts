@@ -1,6 +1,5 @@
 import { renameSync } from 'node:fs';
-import type { Clock } from '../../base/clock.ts';
-import type { EncryptedKeySet } from '../../base/encrypted-keys.ts';
+import type { Clock } from '../../base/time.ts';
 import {
   DecryptError,
   encryptKeySet,
@@ -12,7 +11,7 @@ import {
 } from '../../dns/dnssec/key-files.ts';
 import { generateKeySet, KeyError, type KeySet, keySetData, readKeySet } from '../../dns/dnssec/key-set.ts';
 import { ConfigError } from '../../ops/config/config.ts';
-import { insertKeySet, readKeySets, replaceKeySet } from '../../store/server-keys.ts';
+import { type EncryptedKeySet, insertKeySet, readKeySets, replaceKeySet } from '../../store/server-keys.ts';
 import type { Store } from '../../store/store.ts';
 import { fileZoneKeys, type ZoneKeys } from './control-secrets.ts';
 

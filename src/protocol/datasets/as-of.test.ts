@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { parseTime } from '../../base/text/time.ts';
+import { parseTime } from '../../base/time.ts';
 import { EARLIEST, LATEST, parseAsOf, parseDay } from './query.ts';
 
 describe('instants', () => {

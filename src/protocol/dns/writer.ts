@@ -1,6 +1,6 @@
 /** Builds messages in a growing buffer that is used again, with name compression (RFC 1035 §4.1.4). */
 
-import { FNV_START, fnvEnd, fnvStep } from '../../base/fnv.ts';
+import { FNV_START, fnvEnd, fnvStep } from '../../base/hashes.ts';
 import { u16At } from './octets.ts';
 import { HEADER_OCTETS } from './skim.ts';
 

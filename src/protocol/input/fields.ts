@@ -1,5 +1,5 @@
 import { LIMITS } from '../../base/limits.ts';
-import { NOT_A_TIME, parseTime } from '../../base/text/time.ts';
+import { NOT_A_TIME, parseTime } from '../../base/time.ts';
 
 /** Messages in one response. It bounds the response to a body with many faults. */
 const FAULTS_MAX = 1000;

@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { TIMESTAMP } from '../../base/text/time.ts';
+import { TIMESTAMP } from '../../base/time.ts';
 import { Faults, Fields, hasAtMost, isOneLine, type JsonObject } from './fields.ts';
 import { arrayOf, type ObjectSchema, type Schema } from './schema.ts';
 

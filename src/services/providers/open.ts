@@ -1,8 +1,8 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
-import { replaceFile } from '../../base/files/replace-file.ts';
-import { every } from '../../base/lifecycle/every.ts';
+import { replaceFile } from '../../base/files.ts';
+import { every } from '../../base/lifecycle/loop.ts';
+import type { Clock } from '../../base/time.ts';
 import { makeResolve } from '../../outbound/connection.ts';
 import { createOutboundClient } from '../../outbound/outbound-client.ts';
 import { operatorOrigins } from '../../outbound/target.ts';

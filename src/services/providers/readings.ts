@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { Feed, FeedName, FeedValues } from './feeds.ts';
 import type { Reading } from './outcome.ts';
 import type { SourceName } from './source.ts';

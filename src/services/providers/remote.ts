@@ -1,7 +1,7 @@
 /** The provider client of an edge with a feed: it asks control, which calls the providers, so that their quotas are spent once. */
 
-import type { Clock } from '../../base/clock.ts';
 import { realTimers, type Timers } from '../../base/lifecycle/timers.ts';
+import type { Clock } from '../../base/time.ts';
 import { GRID } from '../weather-sources.ts';
 import type { ProviderClient } from './client.ts';
 import { type FeedName, LIFETIMES } from './feeds.ts';

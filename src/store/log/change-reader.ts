@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../base/time.ts';
 import type { ChangeSource, LogBounds, Snapshot } from '../../feed/ports/change-source.ts';
 import type { Change, ChangeBody } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
@@ -9,8 +9,7 @@ import type { NamespaceRow } from '../namespaces.ts';
 import type { QueryTokenRow } from '../query-tokens.ts';
 import type { RecordsTable } from '../records.ts';
 import type { Db } from '../store.ts';
-import type { ChangeLogTable } from './change-log.ts';
-import { base64 } from './change-log.ts';
+import { base64, type ChangeLogTable } from './change-log.ts';
 import type { RecentChanges } from './recent-changes.ts';
 
 /** Rows of a page of the snapshot. */

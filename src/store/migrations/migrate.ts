@@ -1,5 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
-import { formatTime } from '../../base/text/time.ts';
+import { type Clock, formatTime } from '../../base/time.ts';
 import type { Db, Tx } from '../store.ts';
 import { FIRST_TABLES, WEBHOOKS } from './first-release.ts';
 import { secondRelease } from './second-release.ts';

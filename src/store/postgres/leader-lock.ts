@@ -1,6 +1,6 @@
 /** The lock of the one publisher over PostgreSQL: an advisory lock that belongs to a session. */
 import { Client } from 'pg';
-import { createWaker } from '../../base/lifecycle/waker.ts';
+import { createWaker } from '../../base/lifecycle/loop.ts';
 import type { LeaderLease, LeaderLock } from '../../feed/ports/feed-store.ts';
 import { connectionConfig } from './driver.ts';
 

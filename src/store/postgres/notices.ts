@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type Pool } from 'pg';
-import type { Backoff } from '../../base/lifecycle/backoff.ts';
-import { createDrain } from '../../base/lifecycle/drain.ts';
-import { loop } from '../../base/lifecycle/loop.ts';
+import { type Backoff, createDrain, createWaker, loop } from '../../base/lifecycle/loop.ts';
 import { backgroundTimers } from '../../base/lifecycle/timers.ts';
-import { createWaker } from '../../base/lifecycle/waker.ts';
 import { joinMarks, type Marks, NO_MARKS } from '../engine/signals.ts';
 import { WORK_TOPICS } from '../store.ts';
 import { connectionConfig } from './driver.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Pool } from 'pg';
-import type { Clock } from '../../base/clock.ts';
-import { backoffMs } from '../../base/lifecycle/backoff.ts';
+import { backoffMs } from '../../base/lifecycle/loop.ts';
+import type { Clock } from '../../base/time.ts';
 import { isTransient } from '../engine/engine-errors.ts';
 import { type Marks, marksOf, StoreSignals } from '../engine/signals.ts';
 import { changeSource } from '../log/change-reader.ts';

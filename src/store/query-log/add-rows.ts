@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
 import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
 import {
   checkQueryLogBatch,
   type QueryLogBatch,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDrain } from '../../base/lifecycle/drain.ts';
+import { createDrain } from '../../base/lifecycle/loop.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { joinMarks, type Marks, marksOf } from '../engine/signals.ts';
 import type { Tx } from '../store.ts';

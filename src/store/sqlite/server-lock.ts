@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { isOutOfSpace } from '../../base/files/free-space.ts';
+import { isOutOfSpace } from '../../base/files.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 
 /** Stays when the lock is released. */

@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, type FSWatcher, openSync, statSync, watch } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../base/clock.ts';
 import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
+import type { Clock } from '../../base/time.ts';
 import { isBusy } from '../engine/engine-errors.ts';
 import { NO_MARKS, StoreSignals } from '../engine/signals.ts';
 import { changeSource } from '../log/change-reader.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Tier } from '../../base/tiers.ts';
+import type { Tier } from '../../base/limits.ts';
 import type { Change } from '../../protocol/change.ts';
 import { decodeChange } from '../../protocol/changes/change-codec.ts';
 import { WEBHOOK_EVENTS } from '../../protocol/webhooks.ts';

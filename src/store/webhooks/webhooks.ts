@@ -1,4 +1,4 @@
-import type { Tier } from '../../base/tiers.ts';
+import type { Tier } from '../../base/limits.ts';
 import { firstOwner } from '../accounts.ts';
 import { markWork } from '../engine/signals.ts';
 import { insertText, listStatement, statement } from '../engine/statement.ts';

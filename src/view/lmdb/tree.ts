@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync, rmSync, statSync } from 'node
 import { endianness } from 'node:os';
 import { dirname } from 'node:path';
 import { open } from 'lmdb';
-import { DiskFullError, freeOctets } from '../../base/files/free-space.ts';
+import { DiskFullError, freeOctets } from '../../base/files.ts';
 import { createPrivate } from './view-directory.ts';
 
 /** Layout of keys and values. A file of another version is discarded and built again from the source. */

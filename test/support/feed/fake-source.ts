@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/time.ts';
 import type { ChangeSource, LogBounds } from '../../../src/feed/ports/change-source.ts';
 import type { Change, ChangeBody } from '../../../src/protocol/change.ts';
 import { createMemoryView, type MemoryState } from '../view/memory-view.ts';

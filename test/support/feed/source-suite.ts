@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Clock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/time.ts';
 import type { ChangeSource, Snapshot } from '../../../src/feed/ports/change-source.ts';
 import type { ChangeBody } from '../../../src/protocol/change.ts';
 import { createMemoryView, type MemoryState } from '../view/memory-view.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/time.ts';
 import type { ChangeBody } from '../../../src/protocol/change.ts';
 import { insertUser } from '../../../src/store/accounts.ts';
 import { appendChanges, pruneLog } from '../../../src/store/log/change-log.ts';

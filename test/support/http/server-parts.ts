@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/time.ts';
 import type { ServiceFacts } from '../../../src/control/api-deps.ts';
 import { deleteClosed } from '../../../src/control/namespaces/deletion.ts';
 import { sharedLimiter } from '../../../src/control/shared-limiter.ts';

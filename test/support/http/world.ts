@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import type { Clock } from '../../../src/base/clock.ts';
+import type { HttpObservation } from '../../../src/base/lifecycle/http.ts';
 import { backgroundTimers } from '../../../src/base/lifecycle/timers.ts';
-import type { HttpObservation } from '../../../src/base/network/http-observation.ts';
-import { aesGcmEncryption } from '../../../src/base/secret-encryption.ts';
-import type { Tier } from '../../../src/base/tiers.ts';
+import type { Tier } from '../../../src/base/limits.ts';
+import { aesGcmEncryption } from '../../../src/base/seal.ts';
+import type { Clock } from '../../../src/base/time.ts';
 import { createUser, issueToken } from '../../../src/control/accounts/rules.ts';
 import { openSessions } from '../../../src/control/accounts/sessions.ts';
 import { openSignInCodes } from '../../../src/control/accounts/sign-in.ts';

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { isIP } from 'node:net';
-import * as der from '../../../src/base/certificates/der.ts';
+import { der } from '../../../src/base/der.ts';
 
 /** Chains of certificates (RFC 5280) for servers of tests: authorities, those below them, and every way to get one wrong. */
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { makeSelfSigned } from '../../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../../src/base/certificates.ts';
 
 /** A mail as the server got it. */
 export interface TakenMail {

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { timeOrderedUuids } from '../../../src/base/text/uuid.ts';
+import { timeOrderedUuids } from '../../../src/base/ids.ts';
 import { attestFiles } from '../../../src/control/datasets/attest.ts';
 import { type Imported, type ImportOptions, importDataset } from '../../../src/control/datasets/import.ts';
 import type { AttestationKey } from '../../../src/control/datasets/keys.ts';

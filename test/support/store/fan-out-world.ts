@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { timeOrderedUuids } from '../../../src/base/text/uuid.ts';
-import type { Tier } from '../../../src/base/tiers.ts';
+import { timeOrderedUuids } from '../../../src/base/ids.ts';
+import type { Tier } from '../../../src/base/limits.ts';
 import type { EnqueuedCounts } from '../../../src/control/webhooks/delivery-batch.ts';
 import { type FanOut, type FanOutOptions, openFanOut } from '../../../src/control/webhooks/fan-out.ts';
 import { WEBHOOK_EVENTS } from '../../../src/protocol/webhooks.ts';
@@ -8,8 +8,7 @@ import { appendChanges, type NewChange } from '../../../src/store/log/change-log
 import type { Store } from '../../../src/store/store.ts';
 import type { WebhookDeliveriesTable } from '../../../src/store/webhooks/deliveries.ts';
 import { lockCursor } from '../../../src/store/webhooks/fan-out.ts';
-import type { WebhookRow } from '../../../src/store/webhooks/webhooks.ts';
-import { NEVER_SERVED } from '../../../src/store/webhooks/webhooks.ts';
+import { NEVER_SERVED, type WebhookRow } from '../../../src/store/webhooks/webhooks.ts';
 import { type Home, settle } from './fixtures.ts';
 import { findRows, insertRows, updateRows } from './rows.ts';
 

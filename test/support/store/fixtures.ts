@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../src/base/clock.ts';
+import type { Clock } from '../../../src/base/time.ts';
 import { insertUser } from '../../../src/store/accounts.ts';
 import { appendChanges, type NewChange } from '../../../src/store/log/change-log.ts';
 import type { RecordsTable } from '../../../src/store/records.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DeliveryResource, Usage } from '../../../../sdk/src/uqrp-sdk.ts';
-import { TIERS } from '../../../../src/base/tiers.ts';
+import { TIERS } from '../../../../src/base/limits.ts';
 import { deletedReads, namespaceBars, resetParts, tierRows, triedWithinHour } from './usage-parts.ts';
 
 const NOW = Date.parse('2026-11-22T12:00:00.000Z');

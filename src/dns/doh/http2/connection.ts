@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import type { Clock } from '../../../base/clock.ts';
-import { every, type Repeating } from '../../../base/lifecycle/every.ts';
+import { every, type Repeating } from '../../../base/lifecycle/loop.ts';
 import type { Holder } from '../../../base/lifecycle/places.ts';
+import type { Clock } from '../../../base/time.ts';
 import { ERROR, FrameReader, FrameWriter, type Sink } from './frames.ts';
 import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
 import { Session } from './session.ts';

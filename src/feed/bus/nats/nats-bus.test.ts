@@ -7,7 +7,7 @@ import { nkeys } from '@nats-io/transport-node';
 import { inState } from '../../../../test/support/feed/bus/bus-suite.ts';
 import { type NatsServer, natsMissing, startNats } from '../../../../test/support/feed/bus/nats-server.ts';
 import { natsWorld } from '../../../../test/support/feed/bus/nats-world.ts';
-import { makeSelfSigned } from '../../../base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../../base/certificates.ts';
 import { type Bus, BusError, type BusState, SUBJECTS } from '../bus.ts';
 
 const bytes = (of: string): Uint8Array => Buffer.from(of);

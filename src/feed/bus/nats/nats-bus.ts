@@ -1,8 +1,6 @@
 /** The bus over NATS: live messages and questions over core NATS, the streams over JetStream. */
 import type { NatsConnection, Subscription } from '@nats-io/transport-node';
-import type { Backoff } from '../../../base/lifecycle/backoff.ts';
-import { loop } from '../../../base/lifecycle/loop.ts';
-import { createWaker } from '../../../base/lifecycle/waker.ts';
+import { type Backoff, createWaker, loop } from '../../../base/lifecycle/loop.ts';
 import { AppendConflictError, type Bus, BusError, type BusFault, type BusState } from '../bus.ts';
 import { type NatsStreams, openStreams, type StreamSizes } from './streams.ts';
 

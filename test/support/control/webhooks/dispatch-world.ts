@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Tier } from '../../../../src/base/tiers.ts';
+import type { Tier } from '../../../../src/base/limits.ts';
 import { insertUser } from '../../../../src/store/accounts.ts';
 import { openStore } from '../../../../src/store/open.ts';
 import type { Store, Tx } from '../../../../src/store/store.ts';
 import type { WebhookDeliveriesTable } from '../../../../src/store/webhooks/deliveries.ts';
-import type { WebhookRow } from '../../../../src/store/webhooks/webhooks.ts';
-import { NEVER_SERVED } from '../../../../src/store/webhooks/webhooks.ts';
+import { NEVER_SERVED, type WebhookRow } from '../../../../src/store/webhooks/webhooks.ts';
 import type { TestDatabase } from '../../store/fixtures.ts';
 import { postgresDatabase, postgresMissing } from '../../store/postgres.ts';
 import { findRows, insertRows, oneRow, query } from '../../store/rows.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { makeSelfSigned } from '../../../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../../../src/base/certificates.ts';
 
 /** One request that an endpoint got. */
 export interface Received {

@@ -3,7 +3,7 @@
 import * as http2 from 'node:http2';
 import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
 import type { Readable } from 'node:stream';
-import { makeSelfSigned } from '../../../../src/base/certificates/self-signed.ts';
+import { makeSelfSigned } from '../../../../src/base/certificates.ts';
 import { type DohOptions, listenDoh } from '../../../../src/dns/doh/listener.ts';
 import type { JsonApi } from '../../../../src/dns/shared/handler.ts';
 import type { TlsListener } from '../../../../src/dns/shared/tls.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../../src/base/clock.ts';
+import type { Clock } from '../../../../src/base/time.ts';
 import { type Bus, SUBJECTS } from '../../../../src/feed/bus/bus.ts';
 import { writeHead } from '../../../../src/feed/message/batch.ts';
 import { type FeedKeyRing, feedKeyRing } from '../../../../src/feed/message/keys.ts';

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { connect, createServer } from 'node:tls';
-import * as der from './der.ts';
-import { makeSelfSigned } from './self-signed.ts';
+import { makeSelfSigned } from './certificates.ts';
+import { der } from './der.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { replaceFile, replaceFileSync } from './replace-file.ts';
+import { replaceFile, replaceFileSync } from './files.ts';
 
 const FORMS = [
   ['replaceFile', replaceFile],

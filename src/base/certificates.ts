@@ -1,7 +1,16 @@
 /** X.509 certificates of version 3 (RFC 5280) with ECDSA over P-256. */
-import { createHash, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { parseAddress } from '../network/address.ts';
-import * as der from './der.ts';
+
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
+import { der } from './der.ts';
+import { parseAddress } from './network/address.ts';
+import type { CertificatePair } from './network/tls.ts';
 
 const OID = {
   commonName: '2.5.4.3',
@@ -27,7 +36,7 @@ const CERTIFICATE_SIGNATURE = der.bitString(Buffer.of(0x06), 1);
 /** Tags of a general name (RFC 5280 §4.2.1.6). */
 const GENERAL_NAME = { dns: 2, ip: 7 } as const;
 
-export interface CertificateFields {
+interface CertificateFields {
   /** Common names. */
   readonly subject: string;
   readonly issuer: string;
@@ -44,7 +53,7 @@ export interface CertificateFields {
 }
 
 /** The certificate as PEM. */
-export function signCertificate(fields: CertificateFields): string {
+function signCertificate(fields: CertificateFields): string {
   const body = certificateBody(fields);
   const signature = sign('sha256', body, { key: fields.signer, dsaEncoding: 'der' });
   return pem('CERTIFICATE', der.sequence(body, signatureAlgorithm(), der.bitString(signature)));
@@ -114,4 +123,63 @@ function signatureAlgorithm(): Buffer {
 function pem(label: string, octets: Buffer): string {
   const lines = octets.toString('base64').match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+}
+
+// The self-signed certificate of a server without one. Clients cannot verify it.
+
+/** The longest validity that Apple's platforms accept. */
+const VALID_DAYS = 825;
+
+export interface SelfSignedOptions {
+  /** DNS names and literal IP addresses; `localhost` and the loopback addresses are added. */
+  readonly hosts: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A fresh P-256 key and a certificate signed with it, valid for 825 days; both PEM. */
+export function makeSelfSigned({ hosts, now }: SelfSignedOptions): CertificatePair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const cert = signCertificate({
+    subject: 'localhost',
+    issuer: 'localhost',
+    publicKey,
+    signer: privateKey,
+    now,
+    days: VALID_DAYS,
+    use: ['server'],
+    names: [...new Set(['localhost', '127.0.0.1', '::1', ...hosts])],
+  });
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+// A private certificate authority for the connections between control, nodes and their broker.
+
+/** Ten years: a node is cut off by its nkey, not by its certificate, and an expired authority would stop every node at once. */
+const AUTHORITY_DAYS = 3650;
+const NAME = 'uqrp feed';
+
+export interface IssueOptions {
+  readonly subject: string;
+  readonly use: readonly ('server' | 'client')[];
+  /** DNS names and literal IP addresses, of a server. */
+  readonly names: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A fresh P-256 key and the certificate of an authority; both PEM. */
+export function makeAuthority(now: number): CertificatePair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const own = { subject: NAME, issuer: NAME, publicKey, signer: privateKey, now, days: AUTHORITY_DAYS };
+  const cert = signCertificate({ ...own, use: 'authority', names: [] });
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+/** A fresh P-256 key and its certificate, signed by the authority; both PEM. */
+export function issueCertificate(authority: CertificatePair, options: IssueOptions): CertificatePair {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const signer = createPrivateKey(authority.key);
+  const cert = signCertificate({ ...options, issuer: NAME, publicKey, signer, days: AUTHORITY_DAYS });
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }

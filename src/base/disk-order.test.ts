@@ -3,12 +3,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { type DiskOrder, recordDiskOrder } from '../../../test/support/base/files/disk-order.ts';
-import { installFile } from '../../feed/snapshots/shared-files.ts';
-import type { Tree } from '../../view/lmdb/tree.ts';
-import { readState, writeState } from '../../view/lmdb/view-directory.ts';
-import { openLmdbWriter } from '../../view/writer.ts';
-import { replaceFile, syncFolder } from './replace-file.ts';
+import { type DiskOrder, recordDiskOrder } from '../../test/support/base/files/disk-order.ts';
+import { installFile } from '../feed/snapshots/shared-files.ts';
+import type { Tree } from '../view/lmdb/tree.ts';
+import { readState, writeState } from '../view/lmdb/view-directory.ts';
+import { openLmdbWriter } from '../view/writer.ts';
+import { replaceFile, syncFolder } from './files.ts';
 
 /** Each of these removed alone passed every test of killed processes (finding 2 of the review of tests). */
 describe('what must be on disk before the next step', {

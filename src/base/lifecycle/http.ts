@@ -1,4 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { FastifyServerOptions } from 'fastify';
+import { every } from './loop.ts';
+import { backgroundTimers, type Timers } from './timers.ts';
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -52,4 +55,55 @@ export class HttpWork {
       if (request.complete && !response.writableEnded) return null;
     return this.#finishedAt;
   }
+}
+
+interface CloseHttpOptions {
+  readonly server: Server;
+  /** Stops accepting; resolves when every connection has ended. */
+  readonly close: () => Promise<unknown>;
+  /** Milliseconds that requests under way may take. */
+  readonly graceMs: number;
+  readonly timers?: Timers;
+}
+
+const IDLE_CHECK_MS = 50;
+
+/**
+ * Closes an HTTP server. Node itself closes only the connections that are idle when the close begins. One that becomes idle
+ * later would stay open until its keep-alive ends.
+ */
+export async function closeHttp({
+  server,
+  close,
+  graceMs,
+  timers = backgroundTimers,
+}: CloseHttpOptions): Promise<void> {
+  const idle = every({ ms: IDLE_CHECK_MS, task: () => server.closeIdleConnections(), onError() {}, timers });
+  const cancel = timers.after(graceMs, () => server.closeAllConnections());
+  try {
+    await close();
+  } finally {
+    cancel();
+    await idle.stop();
+  }
+}
+
+/**
+ * Option of Fastify for a server whose routes have no `schema`. Without compilers of its own Fastify loads its default ones, Ajv and
+ * fast-json-stringify: 120 modules and 3 MB for each process. A route with a schema makes `ready` throw.
+ */
+export const NO_ROUTE_SCHEMAS = {
+  compilersFactory: { buildValidator: refuse, buildSerializer: refuse },
+} as const satisfies FastifyServerOptions['schemaController'];
+
+function refuse(): never {
+  throw new Error('a route has a schema, but this server has no schema compilers');
+}
+
+export interface HttpObservation {
+  /** The route template, such as `/api/v1/records/:id`, never the URL. Undefined or `unmatched`: no route. */
+  readonly route: string | undefined;
+  readonly method: string;
+  readonly status: number;
+  readonly seconds: number;
 }

@@ -16,7 +16,7 @@ const TAG = {
 /** Dates from 2050 on use the long form (RFC 5280 §4.1.2.5). */
 const LONG_YEAR = 2050;
 
-export function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
+function element(tag: number, ...content: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(content);
   return Buffer.concat([Buffer.of(tag), lengthOctets(body.length), body]);
 }
@@ -28,20 +28,20 @@ function lengthOctets(length: number): Buffer {
   return Buffer.of(0x80 | octets.length, ...octets);
 }
 
-export const sequence = (...items: readonly Uint8Array[]): Buffer => element(TAG.sequence, ...items);
-export const set = (...items: readonly Uint8Array[]): Buffer => element(TAG.set, ...items);
-export const octetString = (octets: Uint8Array): Buffer => element(TAG.octetString, octets);
-export const utf8 = (text: string): Buffer => element(TAG.utf8, Buffer.from(text));
-export const TRUE: Buffer = element(TAG.boolean, Buffer.of(0xff));
+const sequence = (...items: readonly Uint8Array[]): Buffer => element(TAG.sequence, ...items);
+const set = (...items: readonly Uint8Array[]): Buffer => element(TAG.set, ...items);
+const octetString = (octets: Uint8Array): Buffer => element(TAG.octetString, octets);
+const utf8 = (text: string): Buffer => element(TAG.utf8, Buffer.from(text));
+const TRUE: Buffer = element(TAG.boolean, Buffer.of(0xff));
 
 /** `[number]` with the content of a primitive type in place of its tag (IMPLICIT). */
-export const implicit = (number: number, content: Uint8Array): Buffer => element(0x80 | number, content);
+const implicit = (number: number, content: Uint8Array): Buffer => element(0x80 | number, content);
 /** `[number]` around whole elements (EXPLICIT, or a constructed IMPLICIT type). */
-export const explicit = (number: number, ...items: readonly Uint8Array[]): Buffer =>
+const explicit = (number: number, ...items: readonly Uint8Array[]): Buffer =>
   element(0xa0 | number, ...items);
 
 /** A non-negative number of any length, most significant octet first. */
-export function integer(octets: Uint8Array): Buffer {
+function integer(octets: Uint8Array): Buffer {
   let start = 0;
   while (start < octets.length - 1 && octets[start] === 0) start++;
   const digits = octets.subarray(start);
@@ -50,11 +50,11 @@ export function integer(octets: Uint8Array): Buffer {
 }
 
 /** @param unused bits at the end of the last octet that are unused */
-export function bitString(octets: Uint8Array, unused = 0): Buffer {
+function bitString(octets: Uint8Array, unused = 0): Buffer {
   return element(TAG.bitString, Buffer.of(unused), octets);
 }
 
-export function oid(dotted: string): Buffer {
+function oid(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
   return element(TAG.oid, Buffer.from([first * 40 + second, ...rest].flatMap(base128)));
 }
@@ -66,10 +66,25 @@ function base128(value: number): number[] {
 }
 
 /** @param at milliseconds since the epoch */
-export function time(at: number): Buffer {
+function time(at: number): Buffer {
   const date = new Date(at);
   const digits = `${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
   return date.getUTCFullYear() < LONG_YEAR
     ? element(TAG.utcTime, Buffer.from(digits.slice(2)))
     : element(TAG.generalizedTime, Buffer.from(digits));
 }
+
+export const der = {
+  element,
+  sequence,
+  set,
+  octetString,
+  utf8,
+  TRUE,
+  implicit,
+  explicit,
+  integer,
+  bitString,
+  oid,
+  time,
+} as const;

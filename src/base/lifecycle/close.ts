@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 export type CloseStep = () => void | Promise<void>;
 
 /** Runs the steps in order, each even when an earlier one failed. @throws AggregateError with every error, at the end */
@@ -20,4 +22,20 @@ export async function closeTogether(steps: Iterable<CloseStep>): Promise<void> {
     .filter((result) => result.status === 'rejected')
     .map(({ reason }) => reason as unknown);
   if (errors.length > 0) throw new AggregateError(errors, 'not everything could be closed');
+}
+
+/** @throws the signal's reason when it aborts before `work` ends */
+export async function unlessCancelled<T>(work: Promise<T>, cancel: AbortSignal): Promise<T> {
+  const waiting = new AbortController();
+  const cancelled = once(cancel, 'abort', { signal: waiting.signal }).then(() => cancel.throwIfAborted());
+  try {
+    cancel.throwIfAborted();
+    await Promise.race([work, cancelled]);
+    return await work;
+  } finally {
+    // Nobody else looks at it when the signal had aborted before.
+    work.catch(() => {});
+    cancelled.catch(() => {});
+    waiting.abort();
+  }
 }

@@ -1,3 +1,6 @@
+/** Milliseconds since the Unix epoch. Only a composition root makes the real clock. */
+export type Clock = () => number;
+
 export const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2})))?$/;
 

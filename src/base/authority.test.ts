@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { test } from 'node:test';
-import { issueCertificate, makeAuthority } from './authority.ts';
+import { issueCertificate, makeAuthority } from './certificates.ts';
 
 const now = Date.UTC(2026, 10, 22);
 const authority = makeAuthority(now);

@@ -1,2 +1,0 @@
-/** Milliseconds since the Unix epoch. Only a composition root makes the real clock. */
-export type Clock = () => number;

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from './time.ts';
+
+/** Ids in one millisecond: 12 bits count them (RFC 9562 §6.2, method 1). */
+const A_MILLISECOND = 4096;
+
+/** UUIDv7 (RFC 9562 §5.7): milliseconds, a counter, 62 random bits. Ascending ids share index pages (ADR 10). */
+export function timeOrderedUuids(clock: Clock): () => string {
+  let time = 0;
+  let count = 0;
+  return () => {
+    count++;
+    const now = clock();
+    if (now > time) {
+      time = now;
+      count = 0;
+    } else if (count === A_MILLISECOND) {
+      // The clock stands still or was set back: ids must still ascend.
+      time++;
+      count = 0;
+    }
+    const head = time.toString(16).padStart(12, '0');
+    const middle = count.toString(16).padStart(3, '0');
+    // A version 4 UUID has its variant and random bits at the same position.
+    return `${head.slice(0, 8)}-${head.slice(8)}-7${middle}${randomUUID().slice(18)}`;
+  };
+}
+
+// The epoch of a log: the id of its database. After a restored backup the same database gets a successor, the id with a time behind it: its
+// log goes on from an earlier state, and every view is built again from it.
+
+const EPOCH = /^(?<id>[^.]+)(?:\.(?<at>\d{1,15}))?$/;
+
+/** @param now milliseconds since the epoch. @returns a successor, also of one that a fast clock made */
+export function nextEpoch(epoch: string, now: number): string {
+  const { id, at } = parts(epoch);
+  return `${id}.${Math.max(now, at + 1)}`;
+}
+
+/** Whether `epoch` is a successor of `earlier`. Never true for another database. */
+export function isSuccessor(epoch: string, earlier: string): boolean {
+  const [next, last] = [parts(epoch), parts(earlier)];
+  return next.id === last.id && next.at > last.at;
+}
+
+/** The id of the database, which its successors share. */
+export function databaseOf(epoch: string): string {
+  return parts(epoch).id;
+}
+
+function parts(epoch: string): { readonly id: string; readonly at: number } {
+  const { id = epoch, at = '0' } = EPOCH.exec(epoch)?.groups ?? {};
+  return { id, at: Number(at) };
+}
