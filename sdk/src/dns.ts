@@ -73,11 +73,11 @@ export {
   encodeParam,
   NameError,
   type NameParts,
-  type Operation,
   type ParsedName,
   type ParsedParts,
   parseName,
   partsOfKey,
+  type QueryOperation,
 } from './dns/name.ts';
 export {
   type Question,

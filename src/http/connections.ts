@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { HttpWork } from '../base/lifecycle/http.ts';
-import { createPlaces, type Place } from '../base/lifecycle/places.ts';
+import { createPlaces, type SharedPlace } from '../base/lifecycle/places.ts';
 import { LIMITS } from '../base/limits.ts';
 import { addressSet, networksOf } from '../base/network/address.ts';
 
@@ -49,7 +49,7 @@ interface ConnectionOptions {
 }
 
 interface Connection {
-  readonly place: Place;
+  readonly place: SharedPlace;
   readonly work: HttpWork;
 }
 

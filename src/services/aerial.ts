@@ -1,4 +1,4 @@
-import { constant, malformed, rounded } from './answers.ts';
+import { constant, malformedAnswer, rounded } from './answers.ts';
 import {
   isLocationFault,
   locationFault,
@@ -86,8 +86,8 @@ export function makeAerial(places: Places): Service {
     enabled: true,
     about: AERIAL_ABOUT,
     answer(params, now) {
-      if (params.length < 2) return malformed('parameter');
-      if (params.length > 2) return malformed('value');
+      if (params.length < 2) return malformedAnswer('parameter');
+      if (params.length > 2) return malformedAnswer('value');
       const from = parseLocation(params.slice(0, 1), places);
       const to = parseLocation(params.slice(1), places);
       // A label outside the grammar counts before a city that is not known.

@@ -46,7 +46,7 @@ function errorAnswer(code: EnvelopeErrorCode, now: number): Outcome {
 }
 
 /** E004: the label is valid and nothing has this name. */
-export const notFound = (now: number): Outcome => errorAnswer('E004', now);
+export const notFoundAnswer = (now: number): Outcome => errorAnswer('E004', now);
 /** E011: the provider is too slow. The fetch continues, so a later query finds its value. */
 export function timedOut(now: number): Outcome {
   return { kind: 'answer', text: Buffer.from(errorEnvelope('E011')), ttl: 0, until: now };
@@ -60,7 +60,7 @@ export function rateLimited(retryAfter: number, now: number): Outcome {
 }
 
 /** FORMERR without an envelope: labels outside the grammar. The cause is sent as an extended error. */
-export function malformed(cause: MalformedCause): Outcome {
+export function malformedAnswer(cause: MalformedCause): Outcome {
   return { kind: 'malformed', code: 'E005', cause };
 }
 

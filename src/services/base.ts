@@ -1,4 +1,4 @@
-import { constant, malformed } from './answers.ts';
+import { constant, malformedAnswer } from './answers.ts';
 import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const BASE_MIN = 2;
@@ -102,9 +102,9 @@ export function makeBase(): Service {
     about: BASE_ABOUT,
     answer(params) {
       const [text] = params;
-      if (text === undefined) return malformed('parameter');
+      if (text === undefined) return malformedAnswer('parameter');
       const change = params.length > 1 ? 'value' : parseBaseChange(text.toLowerCase());
-      if (typeof change === 'string') return malformed(change);
+      if (typeof change === 'string') return malformedAnswer(change);
       const { value, from, to } = change;
       return constant({ val: value.toString(from), from, to, res: value.toString(to) }, BASE_ABOUT.ttl);
     },

@@ -1,4 +1,4 @@
-import { answered, malformed, notEnabled } from './answers.ts';
+import { answered, malformedAnswer, notEnabled } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 export const BTC_ABOUT: ServiceDescription = {
@@ -34,7 +34,7 @@ export function makeBtc(enabled: boolean): Service {
     enabled,
     about: BTC_ABOUT,
     answer(params, now) {
-      if (params.length > 0) return malformed('value');
+      if (params.length > 0) return malformedAnswer('value');
       if (!enabled) return notEnabled(now);
       const height = Math.max(0, START_HEIGHT + Math.floor((now - START) / BLOCK_MS));
       return answered({ height, fee: FEE, src: 'mock' }, { ttl: BTC_ABOUT.ttl, now });

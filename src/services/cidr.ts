@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from '../base/network/address.ts';
-import { constant, malformed } from './answers.ts';
+import { constant, malformedAnswer } from './answers.ts';
 import { parseIpLabel } from './geoip.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
@@ -108,10 +108,10 @@ export function makeCidr(): Service {
     about: CIDR_ABOUT,
     answer(params) {
       const label = params.at(-1);
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const network = params.length > 2 ? null : parseNetwork(label);
       const host = params.length === 2 ? parseHost(params[0]!) : undefined;
-      if (network === null || host === null) return malformed('address');
+      if (network === null || host === null) return malformedAnswer('address');
       const { width, prefix, first, last } = network;
       const [min, max] = hostsOf(network);
       const fields = {

@@ -1,4 +1,4 @@
-import { draw, malformed, momentary, parseInteger } from './answers.ts';
+import { draw, malformedAnswer, momentary, parseInteger } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const SIDES = ['heads', 'tails'] as const;
@@ -49,7 +49,7 @@ export function makeCoin(): Service {
     about: COIN_ABOUT,
     answer(params, now) {
       const count = params.length > 1 ? null : parseInteger(params[0] ?? '1', 3);
-      if (count === null || count < 1 || count > FLIPS_MAX) return malformed('value');
+      if (count === null || count < 1 || count > FLIPS_MAX) return malformedAnswer('value');
       const flips = Array.from({ length: count }, () => SIDES[draw(0, 1)]!);
       const heads = flips.filter((side) => side === 'heads').length;
       return momentary({ flips: flips.join(' '), heads, tails: count - heads }, now);

@@ -1,4 +1,4 @@
-import { flatEnvelope, malformed, notEnabled, notFound } from './answers.ts';
+import { flatEnvelope, malformedAnswer, notEnabled, notFoundAnswer } from './answers.ts';
 import { coinKey, parseCoin } from './crypto-prices.ts';
 import { after, outcomeOf } from './providers/outcome.ts';
 import type { Providers } from './providers/worker.ts';
@@ -61,11 +61,11 @@ export function makeCrypto(providers: Providers): Service {
     enabled: providers.has('crypto'),
     about: CRYPTO_ABOUT,
     answer([label, ...more], now) {
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const coin = more.length > 0 ? null : parseCoin(label);
-      if (coin === null) return malformed('value');
+      if (coin === null) return malformedAnswer('value');
       // Nothing is traded for itself.
-      if (coin.sym === coin.quote) return providers.has('crypto') ? notFound(now) : notEnabled(now);
+      if (coin.sym === coin.quote) return providers.has('crypto') ? notFoundAnswer(now) : notEnabled(now);
       return after(providers.ask('crypto', coinKey(coin), now), (reading) =>
         outcomeOf(reading, now, CRYPTO_ABOUT.ttl, ({ price, change, percent, volume }) => ({
           ...coin,

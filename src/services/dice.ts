@@ -1,4 +1,4 @@
-import { draw, malformed, momentary } from './answers.ts';
+import { draw, malformedAnswer, momentary } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const DICE_MAX = 100;
@@ -73,9 +73,9 @@ export function makeDice(): Service {
     about: DICE_ABOUT,
     answer(params, now) {
       const [label] = params;
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const formula = params.length > 1 ? null : parseFormula(label.toLowerCase());
-      if (formula === null) return malformed('value');
+      if (formula === null) return malformedAnswer('value');
       const { count, sides, plus } = formula;
       const rolls = Array.from({ length: count }, () => draw(1, sides));
       const sum = rolls.reduce((total, roll) => total + roll, plus);

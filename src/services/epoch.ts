@@ -1,5 +1,5 @@
 import { parseTime } from '../base/time.ts';
-import { answered, type FlatFields, malformed, momentary } from './answers.ts';
+import { answered, type FlatFields, malformedAnswer, momentary } from './answers.ts';
 import { DAY_MS, parseDate, WEEKDAYS, weekday } from './days.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
@@ -111,9 +111,9 @@ export function makeEpoch(): Service {
     answer(params, now) {
       const [label] = params;
       if (label === undefined) return momentary(fieldsOf(now), now);
-      if (params.length > 1) return malformed('value');
+      if (params.length > 1) return malformedAnswer('value');
       const instant = parseInstant(label.toLowerCase());
-      if (typeof instant === 'string') return malformed(instant);
+      if (typeof instant === 'string') return malformedAnswer(instant);
       return answered(fieldsOf(instant), { ttl: EPOCH_ABOUT.ttl, now });
     },
   };

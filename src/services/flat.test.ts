@@ -7,10 +7,10 @@ import {
   constant,
   decimal,
   flatEnvelope,
-  malformed,
+  malformedAnswer,
   malformedWithEnvelope,
   notEnabled,
-  notFound,
+  notFoundAnswer,
   rateLimited,
   rounded,
   timedOut,
@@ -96,7 +96,7 @@ test('property: a decimal reads back as the number', () => {
 
 test('errors', () => {
   for (const [outcome, code, ttl] of [
-    [notFound(0), 'E004', 30],
+    [notFoundAnswer(0), 'E004', 30],
     [timedOut(0), 'E011', 0],
     [notEnabled(0), 'E013', 30],
     [rateLimited(12.1, 0), 'E010', 0],
@@ -107,9 +107,9 @@ test('errors', () => {
   const limited = rateLimited(12.1, 0);
   assert.ok(limited.kind === 'answer');
   assert.match(Buffer.from(limited.text).toString(), /^v=svc1;s=ratelimit;.*;retry_after=13$/);
-  assert.equal(codeOf(malformed('value')), null);
+  assert.equal(codeOf(malformedAnswer('value')), null);
   assert.equal(codeOf(malformedWithEnvelope('ticker', 1)), 'E005');
-  assert.deepEqual(malformed('unit'), { kind: 'malformed', code: 'E005', cause: 'unit' });
+  assert.deepEqual(malformedAnswer('unit'), { kind: 'malformed', code: 'E005', cause: 'unit' });
   const made = constant({ x: 1 }, 5);
   assert.ok(made.kind === 'answer' && made.ttl === 5);
   assert.equal(Buffer.from(made.text).toString(), 'v=svc1;s=ok;t=data;x=1');

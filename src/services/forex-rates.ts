@@ -39,7 +39,7 @@ export function parsePair(label: string): Pair | 'malformed' | 'unknown' {
   return CURRENCIES.has(base) && CURRENCIES.has(quote) ? { base, quote } : 'unknown';
 }
 
-export function pairKey({ base, quote }: Pair): string {
+export function currencyPair({ base, quote }: Pair): string {
   return `${base}-${quote}`;
 }
 

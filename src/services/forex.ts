@@ -1,5 +1,5 @@
-import { flatEnvelope, malformed, notEnabled, notFound } from './answers.ts';
-import { pairKey, parsePair } from './forex-rates.ts';
+import { flatEnvelope, malformedAnswer, notEnabled, notFoundAnswer } from './answers.ts';
+import { currencyPair, parsePair } from './forex-rates.ts';
 import { after, outcomeOf } from './providers/outcome.ts';
 import type { Providers } from './providers/worker.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
@@ -47,11 +47,11 @@ export function makeForex(providers: Providers): Service {
     enabled: providers.has('forex'),
     about: FOREX_ABOUT,
     answer([label, ...more], now) {
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const pair = more.length > 0 ? 'malformed' : parsePair(label);
-      if (pair === 'malformed') return malformed('value');
-      if (pair === 'unknown') return providers.has('forex') ? notFound(now) : notEnabled(now);
-      return after(providers.ask('forex', pairKey(pair), now), (reading) =>
+      if (pair === 'malformed') return malformedAnswer('value');
+      if (pair === 'unknown') return providers.has('forex') ? notFoundAnswer(now) : notEnabled(now);
+      return after(providers.ask('forex', currencyPair(pair), now), (reading) =>
         outcomeOf(reading, now, FOREX_ABOUT.ttl, ({ rate, asof }) => ({ ...pair, rate, asof })),
       );
     },

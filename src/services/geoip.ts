@@ -5,7 +5,7 @@ import {
   parseIpv4,
   parseIpv6,
 } from '../base/network/address.ts';
-import { answered, malformed, notEnabled, notFound } from './answers.ts';
+import { answered, malformedAnswer, notEnabled, notFoundAnswer } from './answers.ts';
 import type { AddressSource } from './geoip-files.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
@@ -68,14 +68,14 @@ export function makeGeoip(source: AddressSource): Service {
       const [label] = params;
       const text = label === undefined || params.length > 1 ? null : parseIpLabel(label);
       const address = text === null ? null : parseAddress(text);
-      if (address === null) return malformed('address');
+      if (address === null) return malformedAnswer('address');
       // Private, loopback, documentation, multicast: no location, even if the database has one.
-      if (!isGlobalUnicast(address)) return notFound(now);
+      if (!isGlobalUnicast(address)) return notFoundAnswer(now);
       const database = source.current();
       if (database === null) return notEnabled(now);
       const ip = formatAddress(address);
       const facts = database.get(ip);
-      if (facts === null) return notFound(now);
+      if (facts === null) return notFoundAnswer(now);
       const { cc, ...rest } = facts;
       const country = cc === undefined ? undefined : countries.of(cc);
       return answered({ ip, cc, country, ...rest }, { ttl: GEOIP_ABOUT.ttl, now });

@@ -1,5 +1,5 @@
 import { Body, Illumination, MakeTime, MoonPhase, SearchMoonPhase } from 'astronomy-engine';
-import { malformed, rounded } from './answers.ts';
+import { malformedAnswer, rounded } from './answers.ts';
 import { answeredForDay, DAY_MS, dateText, dayOf, parseDate } from './days.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
@@ -93,7 +93,7 @@ export function makeMoon(): Service {
     answer(params, now) {
       const [date] = params;
       const start = date === undefined ? null : parseDate(date);
-      if (params.length > 1 || (date !== undefined && start === null)) return malformed('date');
+      if (params.length > 1 || (date !== undefined && start === null)) return malformedAnswer('date');
       const day = start === null ? dayOf(now) : { start, isToday: false };
       const { phase, illumination, age } = moonDay(day.start);
       const fields = {

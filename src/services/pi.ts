@@ -1,4 +1,4 @@
-import { constant, malformed, parseInteger } from './answers.ts';
+import { constant, malformedAnswer, parseInteger } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const DIGITS_MAX = 1000;
@@ -65,9 +65,9 @@ export function makePi(): Service {
     about: PI_ABOUT,
     answer(params) {
       const [label] = params;
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const count = params.length > 1 ? null : parseInteger(label, 4);
-      if (count === null || count < 1 || count > DIGITS_MAX) return malformed('value');
+      if (count === null || count < 1 || count > DIGITS_MAX) return malformedAnswer('value');
       return constant({ n: count, pi: `3.${piDigits(count)}` }, PI_ABOUT.ttl);
     },
   };

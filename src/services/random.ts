@@ -1,4 +1,4 @@
-import { draw, malformed, momentary, parseInteger } from './answers.ts';
+import { draw, malformedAnswer, momentary, parseInteger } from './answers.ts';
 import { type FieldSchema, type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 /** Digits of a bound: two bounds of twelve lie less than 2^48 apart, which is what `draw` takes. */
@@ -42,11 +42,11 @@ export function makeRandom(): Service {
     about: RANDOM_ABOUT,
     answer(params, now) {
       const [label] = params;
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const range = params.length > 1 ? null : RANGE.exec(label.toLowerCase());
       const min = range === null ? null : parseInteger(range[1]!, DIGITS_MAX);
       const max = range === null ? null : parseInteger(range[2]!, DIGITS_MAX);
-      if (min === null || max === null || min > max) return malformed('value');
+      if (min === null || max === null || min > max) return malformedAnswer('value');
       return momentary({ min, max, val: draw(min, max) }, now);
     },
   };

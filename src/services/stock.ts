@@ -2,7 +2,7 @@ import { raiseCase } from '../protocol/names/labels.ts';
 import {
   type FlatFields,
   flatEnvelope,
-  malformed,
+  malformedAnswer,
   malformedWithEnvelope,
   PERCENT_PLACES,
   rounded,
@@ -127,9 +127,9 @@ export function makeStock(providers: Providers, exchanges: () => ExchangeMap | n
     enabled: providers.has('stock'),
     about: STOCK_ABOUT,
     answer([label, ...more], now) {
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const asked = more.length > 0 ? null : parseStockLabel(label);
-      if (asked === null) return malformed('ticker');
+      if (asked === null) return malformedAnswer('ticker');
       if (asked === 'unusable') return malformedWithEnvelope('ticker', now + FAULT_MS);
       const provenance = provenanceOf(asked, exchanges(), now);
       if (asked.mic !== null && provenance?.exchref !== asked.mic) {

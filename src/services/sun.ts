@@ -9,7 +9,7 @@ import {
   SearchHourAngle,
   SearchRiseSet,
 } from 'astronomy-engine';
-import { malformed } from './answers.ts';
+import { malformedAnswer } from './answers.ts';
 import { answeredForDay, DAY_MS, type Day, dateText, dayOf, parseDate, secondText } from './days.ts';
 import {
   isLocationFault,
@@ -156,8 +156,8 @@ export function makeSun(places: Places): Service {
     answer(params, now) {
       const day = params.length === 2 ? namedDay(params[0]!) : dayOf(now);
       const place = parseLocation(params.slice(-1), places);
-      if (params.length > 2) return malformed('value');
-      if (day === null) return malformed('date');
+      if (params.length > 2) return malformedAnswer('value');
+      if (day === null) return malformedAnswer('date');
       if (isLocationFault(place)) return locationFault(place, now);
       const { rise, set, noon, dawn, dusk, length, state } = sunDay(place.lat, place.lon, day.start);
       const fields = {

@@ -1,5 +1,5 @@
 import type { Outcome } from '../protocol/query/outcome.ts';
-import { malformed, momentary, notFound } from './answers.ts';
+import { malformedAnswer, momentary, notFoundAnswer } from './answers.ts';
 import { DAY_MS, secondText, WEEKDAYS, weekday } from './days.ts';
 import {
   isLocationFault,
@@ -219,12 +219,12 @@ export function makeTime(places: Places): Service {
     answer(params, now) {
       const zone = params.length === 1 ? zoneOfLabel(params[0]!) : null;
       if (zone !== null) return timeIn(zone, undefined, now);
-      if (params.length === 1 && isAbbreviation(params[0]!)) return notFound(now);
+      if (params.length === 1 && isAbbreviation(params[0]!)) return notFoundAnswer(now);
       const place = parseLocation(params, places);
       if (isLocationFault(place)) return locationFault(place, now);
       // The table has the zones of its places, and no borders: it does not know the zone of coordinates.
-      if (place.name === null) return malformed('place');
-      return place.zone === undefined ? notFound(now) : timeIn(place.zone, placeText(place), now);
+      if (place.name === null) return malformedAnswer('place');
+      return place.zone === undefined ? notFoundAnswer(now) : timeIn(place.zone, placeText(place), now);
     },
   };
 }

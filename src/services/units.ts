@@ -1,4 +1,4 @@
-import { constant, decimal, malformed } from './answers.ts';
+import { constant, decimal, malformedAnswer } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 /** `digits` / 10^`places`, with its sign: a number as it was written, exactly. */
@@ -318,9 +318,9 @@ export function makeUnits(): Service {
     about: UNITS_ABOUT,
     answer(params) {
       const [text] = params;
-      if (text === undefined) return malformed('parameter');
+      if (text === undefined) return malformedAnswer('parameter');
       const expression = params.length > 1 ? 'value' : parseExpression(text.toLowerCase());
-      if (typeof expression === 'string') return malformed(expression);
+      if (typeof expression === 'string') return malformedAnswer(expression);
       const { value, conversion } = expression;
       const fields = {
         val: decimalText(value),

@@ -1,5 +1,5 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
-import { malformed, momentary } from './answers.ts';
+import { malformedAnswer, momentary } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const UUID_ABOUT: ServiceDescription = {
@@ -40,7 +40,7 @@ export function makeUuid(): Service {
       const version = params.length > 1 ? null : (params[0] ?? 'v4').toLowerCase();
       if (version === 'v4') return momentary({ uuid: randomUUID(), ver: 4 }, now);
       if (version === 'v7') return momentary({ uuid: uuidOfTime(now), ver: 7 }, now);
-      return malformed('value');
+      return malformedAnswer('value');
     },
   };
 }

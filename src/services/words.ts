@@ -1,4 +1,4 @@
-import { constant, malformed } from './answers.ts';
+import { constant, malformedAnswer } from './answers.ts';
 import { type Service, type ServiceDescription, serviceSchema } from './service.ts';
 
 const BELOW_TWENTY = [
@@ -154,9 +154,9 @@ export function makeWords(): Service {
     about: WORDS_ABOUT,
     answer(params) {
       const [label] = params;
-      if (label === undefined) return malformed('parameter');
+      if (label === undefined) return malformedAnswer('parameter');
       const number = params.length > 1 ? null : parseNumber(label.toLowerCase());
-      if (number === null) return malformed('value');
+      if (number === null) return malformedAnswer('value');
       const { isNegative, whole, fraction } = number;
       const fields = {
         val: `${isNegative ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`,

@@ -2,20 +2,20 @@
 import { encodeBase32 } from '../../../src/protocol/encodings.ts';
 import { AUTH_PREFIX, foldCase, isLabel, QUERY_NAME_MAX } from '../../../src/protocol/names/labels.ts';
 import {
-  type Operation,
   type ParsedName,
   parseQueryName,
   type Query,
+  type QueryOperation,
 } from '../../../src/protocol/names/query-name.ts';
 
-export type { Operation, ParsedName };
+export type { ParsedName, QueryOperation };
 
 /** The parts of a name that was parsed. */
 export type ParsedParts = Query;
 
 export interface NameParts {
   /** Default `get`. */
-  readonly operation?: Operation | undefined;
+  readonly operation?: QueryOperation | undefined;
   /** Query token, without `auth-`. */
   readonly token?: string | null | undefined;
   readonly params?: readonly string[] | undefined;

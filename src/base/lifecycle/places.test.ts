@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createPlaces, type Names, type Place, type Places } from './places.ts';
+import { createPlaces, type Names, type SharedPlace, type SharedPlaces } from './places.ts';
 
 /** A holder whose progress the test sets; `gone` names the holders that gave way, in order. */
-function crowd(places: Places) {
+function crowd(places: SharedPlaces) {
   const gone: string[] = [];
-  const enter = (label: string, names: Names, since: number | null): Place | null =>
+  const enter = (label: string, names: Names, since: number | null): SharedPlace | null =>
     places.enter(names, { since: () => since, giveWay: () => gone.push(label) });
   return { gone, enter };
 }

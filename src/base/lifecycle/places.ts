@@ -10,7 +10,7 @@ export interface Holder {
   readonly giveWay: () => void;
 }
 
-export interface Place {
+export interface SharedPlace {
   /** Who can say what the place is used for. Null: it is kept. */
   holder: Holder | null;
   /** It counts for others from now on: behind a proxy the client is known later. */
@@ -28,9 +28,9 @@ export interface PlacesOptions {
   readonly patience?: { readonly ms: number; readonly clock: () => number };
 }
 
-export interface Places {
+export interface SharedPlaces {
   /** @returns null when there is no place, and nobody has to give way */
-  enter(names: Names, holder?: Holder | null): Place | null;
+  enter(names: Names, holder?: Holder | null): SharedPlace | null;
   /** @returns null, and does nothing, when there is no place */
   run<T>(names: Names, work: () => Promise<T>): Promise<T> | null;
   /** Takes the place of a holder for a newcomer. @returns false: nobody has to give way */
@@ -44,7 +44,7 @@ interface Group {
   size: number;
 }
 
-interface Taken extends Place {
+interface Taken extends SharedPlace {
   groups: readonly Group[];
 }
 
@@ -53,7 +53,11 @@ interface Taken extends Place {
  * least progress. It gives way to a newcomer that has fewer places by two or more; to others that have no more places only when it is
  * stalled, so that equals do not interrupt each other. It remembers names only while they have places.
  */
-export function createPlaces({ all, each = Number.POSITIVE_INFINITY, patience }: PlacesOptions): Places {
+export function createPlaces({
+  all,
+  each = Number.POSITIVE_INFINITY,
+  patience,
+}: PlacesOptions): SharedPlaces {
   const groups = new Map<string, Group>();
   const taken = new Set<Taken>();
   const sizeOf = (name: string): number => groups.get(name)?.size ?? 0;
@@ -70,7 +74,7 @@ export function createPlaces({ all, each = Number.POSITIVE_INFINITY, patience }:
     for (const group of from) if (--group.size === 0) groups.delete(group.name);
   }
 
-  function enter(names: Names, holder: Holder | null = null): Place | null {
+  function enter(names: Names, holder: Holder | null = null): SharedPlace | null {
     if (sizeOf(list(names).at(-1)!) >= each) return null;
     if (taken.size >= all && !makeRoom(names)) return null;
     const place: Taken = {

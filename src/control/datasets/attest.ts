@@ -2,16 +2,16 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { LIMITS } from '../../base/limits.ts';
 import { attest, attestationKeyId, isAttestedBy } from '../../protocol/datasets/attestation.ts';
 import {
-  type Read,
   readManifest,
   readSignedManifest,
   type SignedManifest,
+  type SignedRead,
 } from '../../protocol/datasets/manifest.ts';
 import { type CheckedItems, type CheckOptions, checkItems, DatasetFault, sha256Of } from './items.ts';
 import type { AttestationKey } from './keys.ts';
 
 /** @param read for a file before, or after the attestation. @throws DatasetFault with every fault */
-export function readManifestFile<T>(path: string, read: (value: unknown) => Read<T>): T {
+export function readManifestFile<T>(path: string, read: (value: unknown) => SignedRead<T>): T {
   const result = read(parse(path, readBounded(path)));
   if (result.ok) return result.value;
   throw new DatasetFault(result.faults.map((fault) => `${path}: ${fault}`));

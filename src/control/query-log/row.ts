@@ -2,7 +2,7 @@ import { TRANSPORTS, type Transport } from '../../base/network/transport.ts';
 import { formatTime } from '../../base/time.ts';
 import { rcodeName, rrtypeName } from '../../protocol/dns/codes.ts';
 import { resourceSchema, TIME } from '../../protocol/input/schema.ts';
-import { OPERATIONS, type Operation } from '../../protocol/names/query-name.ts';
+import { OPERATIONS, type QueryOperation } from '../../protocol/names/query-name.ts';
 import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 import type { StoredRow } from '../../store/query-log/block.ts';
 
@@ -13,7 +13,7 @@ export interface QueryLogResource {
   readonly namespace: string;
   readonly resource: string | null;
   readonly version: string | null;
-  readonly operation: Operation;
+  readonly operation: QueryOperation;
   readonly qtype: string;
   readonly status: QueryStatus;
   readonly rcode: string;

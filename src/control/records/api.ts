@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
-import { createPlaces, type Places } from '../../base/lifecycle/places.ts';
+import { createPlaces, type SharedPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
@@ -136,7 +136,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   const patience = { ms: LIMITS.placePatienceMs, clock: deps.clock };
   const listings = createPlaces({ all: LIMITS.listings, each: LIMITS.listingsPerCustomer, patience });
   const pages = createPlaces({ all: LIMITS.pages, each: LIMITS.pagesPerCustomer, patience });
-  const enter = (places: Places, request: FastifyRequest, reply: FastifyReply): ListingReader =>
+  const enter = (places: SharedPlaces, request: FastifyRequest, reply: FastifyReply): ListingReader =>
     readerIn(places, actorOf(request), reply, deps.clock);
   const tick = oneTickEach();
   /** A whole listing ends with the credential that began it. A page is one batch, which was read under it. */
@@ -234,7 +234,7 @@ const WITHOUT_PLACE: ListingReader = { taken() {}, waits() {}, leave() {} };
  * While the server reads for it, it keeps its place; a client that is slow to take what was sent may have to give way.
  * @throws AppError 429
  */
-function readerIn(places: Places, actor: Actor, { raw }: FastifyReply, clock: Clock): ListingReader {
+function readerIn(places: SharedPlaces, actor: Actor, { raw }: FastifyReply, clock: Clock): ListingReader {
   let takenAt: number | null = null;
   const place = places.enter(actor.personId, { since: () => takenAt, giveWay: () => raw.destroy() });
   if (place === null) {

@@ -8,7 +8,7 @@ import { parseQueryName, type Query } from '../../protocol/names/query-name.ts';
 import { QUERY_STATUSES } from '../../protocol/query/outcome.ts';
 import { spellQueryToken } from '../../protocol/query/query-token.ts';
 import { createRecorder, decodeHandover, type Handover, type Recorder } from './recorder.ts';
-import type { Asked, Tag } from './tag.ts';
+import type { Tag, TaggedQuestion } from './tag.ts';
 
 const ID = '018f0000-0000-7000-8000-000000000001';
 const OTHER = '018f0000-0000-7000-8000-000000000002';
@@ -28,14 +28,14 @@ function queryOf(name: string): Query {
 
 const QUERY = queryOf(`get.auth-${TOKEN}.canaryparam.temp.canaryspace.v1`);
 
-function asked(parts: Partial<Asked> = {}): Asked {
+function asked(parts: Partial<TaggedQuestion> = {}): TaggedQuestion {
   return { query: QUERY, namespaceId: ID, reading: 'private', status: 'hit', ...parts };
 }
 
 interface World {
   readonly recorder: Recorder;
   readonly statuses: number[];
-  readonly tag: (parts?: Partial<Asked>) => Tag;
+  readonly tag: (parts?: Partial<TaggedQuestion>) => Tag;
   readonly handOver: () => Handover | null;
 }
 
@@ -88,7 +88,7 @@ describe('what a worker hands over', () => {
   });
 
   test('what counts and what is recorded, by reading, status and transport', () => {
-    const table: readonly (readonly [Partial<Asked>, answers: number, labels: boolean])[] = [
+    const table: readonly (readonly [Partial<TaggedQuestion>, answers: number, labels: boolean])[] = [
       [{ reading: 'private', status: 'hit' }, 1, true],
       [{ reading: 'private', status: 'miss' }, 0, true],
       [{ reading: 'private', status: 'expired' }, 0, true],

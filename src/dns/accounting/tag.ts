@@ -6,14 +6,14 @@ import type { QueryStatus } from '../../protocol/query/outcome.ts';
  * How a query was allowed to read. `operator`: the namespaces of the operator, which are counted in metrics alone.
  * `none`: it was refused, or nobody checked because its answer holds no data.
  */
-export type Reading = 'operator' | 'open' | 'private' | 'none';
+export type ReadKind = 'operator' | 'open' | 'private' | 'none';
 
 /** A query whose outcome is known. */
-export interface Asked {
+export interface TaggedQuestion {
   readonly query: Query;
   /** Null: the view has no such namespace. The same work is done for it, so that time does not tell. */
   readonly namespaceId: string | null;
-  readonly reading: Reading;
+  readonly reading: ReadKind;
   readonly status: QueryStatus;
 }
 
@@ -58,7 +58,11 @@ export interface Tag {
 /** Counts the product queries of one worker. It knows no client and no name. Methods must not throw. */
 export interface Accounting {
   /** @param isFailure the reply is SERVFAIL, whatever the outcome was */
-  tagOf(asked: Asked, reply: { readonly rcode: number; readonly isFailure: boolean }, qtype: number): Tag;
+  tagOf(
+    asked: TaggedQuestion,
+    reply: { readonly rcode: number; readonly isFailure: boolean },
+    qtype: number,
+  ): Tag;
   /** One whole reply was made. On the hot path: allocates nothing. @param now milliseconds since the epoch */
   record(tag: Tag, transport: Transport, now: number, durationMs: number): void;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decodeBase64Url } from './request.ts';
+import { dnsParamOctets } from './request.ts';
 
 test('base64url: unpadded, its own alphabet, no stray bits', () => {
   const cases: [text: string, octets: number[] | null][] = [
@@ -20,7 +20,7 @@ test('base64url: unpadded, its own alphabet, no stray bits', () => {
     ['ÄÄ', null],
   ];
   for (const [text, octets] of cases) {
-    const decoded = decodeBase64Url(text);
+    const decoded = dnsParamOctets(text);
     assert.deepEqual(decoded === null ? null : [...decoded], octets, JSON.stringify(text));
   }
 });
@@ -28,7 +28,7 @@ test('base64url: unpadded, its own alphabet, no stray bits', () => {
 test('base64url: any octets come back', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (octets) => {
-      const decoded = decodeBase64Url(Buffer.from(octets).toString('base64url'));
+      const decoded = dnsParamOctets(Buffer.from(octets).toString('base64url'));
       assert.deepEqual(Buffer.from(decoded!), Buffer.from(octets));
     }),
   );

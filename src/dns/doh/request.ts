@@ -119,7 +119,7 @@ export function readRequest(head: RequestHead): ResourceRequest {
 /** The query string of every DNS client: one parameter, nothing escaped. */
 function plainDnsQuery(query: string): ResourceRequest | null {
   if (!query.startsWith(DNS_PARAMETER)) return null;
-  const message = decodeBase64Url(query.slice(DNS_PARAMETER.length));
+  const message = dnsParamOctets(query.slice(DNS_PARAMETER.length));
   return message === null ? null : { kind: 'wire', message };
 }
 
@@ -129,7 +129,7 @@ function readDnsQuery(params: URLSearchParams): ResourceRequest {
     if (params.has('name')) return { kind: 'json', params };
     return failure(400, 'Parameter dns or name is required');
   }
-  const message = decodeBase64Url(dns);
+  const message = dnsParamOctets(dns);
   return message === null
     ? failure(400, 'Parameter dns is not unpadded base64url')
     : { kind: 'wire', message };
@@ -158,7 +158,7 @@ export const BODY_FAULTS = {
 } as const;
 
 /** Octets of unpadded base64url (RFC 8484 §6); null for padding, another alphabet, a wrong length or stray bits. */
-export function decodeBase64Url(text: string): Uint8Array | null {
+export function dnsParamOctets(text: string): Uint8Array | null {
   const stray = STRAY_BITS[text.length % 4];
   if (stray === undefined || !BASE64URL.test(text)) return null;
   const last = text.length === 0 ? 0 : BASE64URL_ALPHABET.indexOf(text.at(-1)!);

@@ -5,7 +5,7 @@ import { identityTxt, SETTLED_MS, type Selection, selectWindow } from '../../pro
 import { manifestTxt } from '../../protocol/datasets/manifest.ts';
 import { type DatasetQuery, parseDatasetQuery } from '../../protocol/datasets/query.ts';
 import { DATASETS_RESOURCE, PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts';
-import { OPERATIONS, type Operation, type Query } from '../../protocol/names/query-name.ts';
+import { OPERATIONS, type Query, type QueryOperation } from '../../protocol/names/query-name.ts';
 import type { EnvelopeErrorCode } from '../../protocol/query/envelope.ts';
 import { FOREVER, type MalformedCause, type Outcome } from '../../protocol/query/outcome.ts';
 import type { DatasetView } from '../../view/view.ts';
@@ -59,7 +59,7 @@ const OF_DATASETS: OperationRow = {
   unserved: REFUSED,
 };
 
-const TABLE: Readonly<Record<Operation, OperationRow>> = {
+const TABLE: Readonly<Record<QueryOperation, OperationRow>> = {
   get: GET,
   info: {
     ...GET,
@@ -92,7 +92,7 @@ export function causeOfMisfit({ operation }: Query): MalformedCause {
 }
 
 export function selectService<T>(
-  operation: Operation,
+  operation: QueryOperation,
   resource: string,
   services: ReadonlyMap<string, T>,
 ): T | undefined {

@@ -7,7 +7,7 @@ import { DEMO_NAMESPACES } from '../../protocol/names/namespace-name.ts';
 import type { Query } from '../../protocol/names/query-name.ts';
 import { causeOfCode, FOREVER, type Outcome, type QueryStatus } from '../../protocol/query/outcome.ts';
 import type { HostedView } from '../../view/view.ts';
-import type { Accounting, Asked, Reading, Tag } from '../accounting/tag.ts';
+import type { Accounting, ReadKind, Tag, TaggedQuestion } from '../accounting/tag.ts';
 import {
   type DenialMemory,
   denialMemory,
@@ -63,7 +63,7 @@ interface Looked {
   readonly body: ReplyBody;
   /** Reads the view: only a proof needs it. Throws when the view cannot be read. */
   readonly state: () => NameState;
-  readonly asked: Asked | null;
+  readonly asked: TaggedQuestion | null;
 }
 
 /** Makes the reply body of a routed request. Never throws or rejects: every failure, also to sign, is SERVFAIL. */
@@ -74,7 +74,7 @@ export function respond(
   now: number,
   transport: Transport,
 ): Answer | Promise<Answer> {
-  const counted = (body: FinishedBody, asked: Asked | null): Answer => ({
+  const counted = (body: FinishedBody, asked: TaggedQuestion | null): Answer => ({
     body,
     tag: asked === null ? null : (context.accounting?.tagOf(asked, body, request.qtype) ?? null),
   });
@@ -101,7 +101,8 @@ export function respond(
     }
     case 'other': {
       const memory = () => denialMemory(request, to.text, context, transport);
-      const asked = (isAnswered: boolean): Asked | null => askedOfType(to.text, isAnswered, context, now);
+      const asked = (isAnswered: boolean): TaggedQuestion | null =>
+        askedOfType(to.text, isAnswered, context, now);
       if (!needsLook(request, to)) {
         // Opening or closing the namespace of such a name increments no freshness counter.
         const until = to.text.kind === 'query' ? FOREVER : now + DENIAL_MEMORY_MS;
@@ -243,7 +244,7 @@ function after<T, U>(value: T | Promise<T>, next: (value: T) => U): U | Promise<
 }
 
 /** A TXT question that was resolved. @param access null when the view could not be read */
-function askedOf(query: Query, access: Access | null, outcome: Outcome): Asked {
+function askedOf(query: Query, access: Access | null, outcome: Outcome): TaggedQuestion {
   const status = statusOf(outcome);
   if (access === null) return { query, namespaceId: null, reading: 'none', status };
   const namespaceId = 'namespaceId' in access ? access.namespaceId : null;
@@ -259,7 +260,7 @@ function askedOfType(
   isAnswered: boolean,
   { view, access: settings }: Pick<ResolveContext, 'view' | 'access'>,
   now: number,
-): Asked | null {
+): TaggedQuestion | null {
   if (text.kind !== 'query') return askedByName(text, 'miss', view);
   const status = isAnswered ? 'hit' : 'miss';
   try {
@@ -277,7 +278,7 @@ function askedOfType(
  * A question that is answered by its name alone. Whether it was authorised is not
  * checked. @returns null when its name is no query
  */
-function askedByName(text: TextRoute, status: QueryStatus, view: HostedView): Asked | null {
+function askedByName(text: TextRoute, status: QueryStatus, view: HostedView): TaggedQuestion | null {
   const query = queryOf(text);
   if (query === null) return null;
   const isOperators = query.namespace === PUBLIC_NAMESPACE || DEMO_NAMESPACES.has(query.namespace);
@@ -290,7 +291,7 @@ export function queryOf(text: TextRoute): Query | null {
   return text.kind === 'short' ? null : (text.query ?? null);
 }
 
-function readingOf({ kind }: Access): Reading {
+function readingOf({ kind }: Access): ReadKind {
   switch (kind) {
     case 'public':
     case 'demo':

@@ -1,4 +1,4 @@
-import { malformed } from '../../services/answers.ts';
+import { malformedAnswer } from '../../services/answers.ts';
 import { type Service, serviceSchema } from '../../services/service.ts';
 import { INFO_TTL } from './info.ts';
 
@@ -44,6 +44,6 @@ export function makeDirectory(services: readonly Service[], zone: string): Servi
       ttl: INFO_TTL,
       errors: [],
     },
-    answer: () => malformed('operation'),
+    answer: () => malformedAnswer('operation'),
   };
 }

@@ -2,7 +2,7 @@ import { PUBLIC_NAMESPACE, PUBLIC_VERSION } from '../../protocol/names/labels.ts
 import type { Query } from '../../protocol/names/query-name.ts';
 import type { Outcome } from '../../protocol/query/outcome.ts';
 import { decodeParam } from '../../protocol/query/params.ts';
-import { malformed } from '../../services/answers.ts';
+import { malformedAnswer } from '../../services/answers.ts';
 import { type Service, serviceSchema } from '../../services/service.ts';
 import { type PublicService, paramLabels, type Services } from '../query/operations.ts';
 import { DIRECTORY, directoryOf, makeDirectory } from './directory.ts';
@@ -23,9 +23,9 @@ function publishHelp(services: readonly Service[]): PublicService {
     resource: HELP,
     info: (zone) => infoOutcome(describeHelp(services, zone).about.schema),
     answer({ operation, params }, _now, zone) {
-      if (operation !== 'get') return malformed('operation');
+      if (operation !== 'get') return malformedAnswer('operation');
       const [topic = DIRECTORY] = params;
-      if (params.length > 1 || topic !== DIRECTORY) return malformed('value');
+      if (params.length > 1 || topic !== DIRECTORY) return malformedAnswer('value');
       return plainOutcome('text', helpText(services, zone));
     },
   };
@@ -57,7 +57,7 @@ function describeHelp(services: readonly Service[], zone: string): Service {
       ttl: INFO_TTL,
       errors: [],
     },
-    answer: () => malformed('operation'),
+    answer: () => malformedAnswer('operation'),
   };
 }
 
@@ -95,7 +95,7 @@ function ask(service: Service, query: Query, now: number): Outcome | Promise<Out
   const params: string[] = [];
   for (const label of paramLabels(query)) {
     const text = decodeParam(label);
-    if (text === null) return malformed('label');
+    if (text === null) return malformedAnswer('label');
     params.push(text);
   }
   return service.answer(params, now);

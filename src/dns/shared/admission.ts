@@ -1,7 +1,7 @@
 /** Accepts connections, and evicts one for a new one when the listener is full: of the network that has most. */
 
 import type { Server, Socket } from 'node:net';
-import { createPlaces, type Holder, type Place } from '../../base/lifecycle/places.ts';
+import { createPlaces, type Holder, type SharedPlace } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { networksOf, readAddress } from '../../base/network/address.ts';
 import type { Transport } from '../../base/network/transport.ts';
@@ -48,7 +48,7 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
   const handshakes = new Handshakes();
   // `connectionLimit` knows how many the process may have; here is who of this worker gives way.
   const places = createPlaces({ all: Number.POSITIVE_INFINITY });
-  const placeOf = new Map<string, Place>();
+  const placeOf = new Map<string, SharedPlace>();
 
   function evict(newcomer: readonly string[]): boolean {
     if (!places.makeRoom(newcomer)) return false;

@@ -33,7 +33,7 @@ import type { FeedKey, FeedKeyRing, FeedVerifier } from './keys.ts';
 import {
   ALL_NODES,
   controlOnly,
-  jsonBody,
+  jsonUnderKey,
   type MessageSigning,
   openFresh,
   openMessage,
@@ -107,7 +107,7 @@ export function readRows(
   { message, from, to }: RowRange & { readonly message: SignedMessage },
   keys: FeedKeyRing,
 ): Change[] {
-  const rows = jsonBody(message, keys, 'rows');
+  const rows = jsonUnderKey(message, keys, 'rows');
   if (!Array.isArray(rows) || rows.length !== to - from + 1) throw new FeedRefusedError('rows');
   return rows.map((row: unknown, i) => changeOf(row, from + i));
 }

@@ -270,7 +270,7 @@ export function packJson(value: unknown): Packed {
  * @param malformed the refusal of a text that is no JSON
  * @throws FeedRefusedError `key`, `decrypt`, `decompress` or `malformed`, whatever the bytes are
  */
-export function jsonBody(
+export function jsonUnderKey(
   { body, number, associated }: SignedMessage,
   ring: FeedKeyRing,
   malformed: FeedRefusal = 'format',

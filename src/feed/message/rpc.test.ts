@@ -9,7 +9,7 @@ import { LIMITS } from '../../base/limits.ts';
 import { feedKeyRing } from './keys.ts';
 import {
   ANSWER_STATUSES,
-  jsonBody,
+  jsonUnderKey,
   MESSAGE_KINDS,
   messageHash,
   openFresh,
@@ -34,14 +34,14 @@ const writeRequest = (
 ) => writeMessage(fields, signing, { key, packed: packJson(body) });
 const request = writeRequest(FIELDS, BODY);
 const openRequest = (message: Uint8Array) => openQuestion({ verifierOf: keyOf }, ['usage'], message);
-const read = (message: Uint8Array): unknown => jsonBody(openRequest(message), RING);
+const read = (message: Uint8Array): unknown => jsonUnderKey(openRequest(message), RING);
 const hash = messageHash(request);
 const ANSWER = { kind: 'usage', from: 'control', to: 'node1', at: NOW, answers: hash } as const;
 const writeReply = (body: unknown, signing = secrets) =>
   writeMessage(ANSWER, signing, { key: secrets.key, packed: packJson(body) });
 const reply = writeReply({ a: 1 }, { ...secrets, random: countingNonces() });
 const open = (message: Uint8Array, question = hash): unknown =>
-  jsonBody(openFresh(message, 'usage', 'node1', verifier, { question }), RING);
+  jsonUnderKey(openFresh(message, 'usage', 'node1', verifier, { question }), RING);
 
 function withOctet(bytes: Uint8Array, at: number, value: number): Uint8Array {
   const changed = Buffer.from(bytes);
@@ -54,7 +54,7 @@ describe('a request of a node', () => {
     for (const kind of MESSAGE_KINDS) {
       const opened = openMessage(writeRequest({ ...FIELDS, kind }, BODY), [kind], 'control', keyOf);
       assert.deepEqual([opened.kind, opened.from, opened.at, opened.answers], [kind, 'node1', NOW, null]);
-      assert.deepEqual(jsonBody(opened, RING), BODY);
+      assert.deepEqual(jsonUnderKey(opened, RING), BODY);
     }
   });
 
@@ -95,7 +95,7 @@ describe('a request of a node', () => {
       'format',
     ],
     ['has no body', () => read(writeMessage(FIELDS, own())), 'format'],
-    ['is under a key that is gone', () => jsonBody(openRequest(request), feedKeyRing([])), 'key'],
+    ['is under a key that is gone', () => jsonUnderKey(openRequest(request), feedKeyRing([])), 'key'],
     [
       'is under another key than it names',
       () => read(writeRequest(FIELDS, BODY, own({ key: { ...OTHER_KEY, id: secrets.key.id } }))),

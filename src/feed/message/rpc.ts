@@ -22,7 +22,7 @@ import {
 import {
   type AnswerStatus,
   controlOnly,
-  jsonBody,
+  jsonUnderKey,
   type MessageBody,
   type MessageKind,
   type MessageSigning,
@@ -115,7 +115,7 @@ export function createRpc(options: RpcOptions): Rpc {
       if (key === null) throw new BusError('disconnected');
       try {
         const { answer } = await send(kind, write(kind, key, body), timeoutMs);
-        return { status: answer.status, body: answer.body === null ? null : jsonBody(answer, ring()) };
+        return { status: answer.status, body: answer.body === null ? null : jsonUnderKey(answer, ring()) };
       } catch (error) {
         if (error instanceof FeedRefusedError) onRefused?.(error.reason);
         throw error;
@@ -255,7 +255,7 @@ export function answerPlain(end: ControlEnd, answering: Answering<SignedQuestion
 export function answerQuestions(end: ControlEnd, answering: Answering<JsonQuestion>): () => void {
   return respond(end, answering, (message) => {
     const { kind, from, at, hash, clear } = message;
-    return { kind, node: from, at, hash, clear, body: jsonBody(message, end.ring()) };
+    return { kind, node: from, at, hash, clear, body: jsonUnderKey(message, end.ring()) };
   });
 }
 

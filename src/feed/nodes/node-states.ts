@@ -5,7 +5,7 @@ import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createRequestRate } from '../bus/node-budgets.ts';
-import { jsonBody } from '../message/message.ts';
+import { jsonUnderKey } from '../message/message.ts';
 import { type ControlEnd, openQuestion, type Rpc, subjectOf } from '../message/rpc.ts';
 import { FeedRefusedError } from '../ports/refusal.ts';
 
@@ -65,7 +65,7 @@ export function collectNodeStates({ end, names }: NodeStatesOptions): NodeStates
     try {
       const told = openQuestion(end, ['state'], message);
       if (!rate.admits(told.from)) return;
-      const state = nodeStateOf(jsonBody(told, end.ring()));
+      const state = nodeStateOf(jsonUnderKey(told, end.ring()));
       heard.set(told.from, next(heard.get(told.from), state, told.at, clock()));
     } catch (error) {
       if (error instanceof FeedRefusedError) onRefused?.(error.reason);

@@ -4,7 +4,7 @@ import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Bus } from '../bus/bus.ts';
 import { openBatch } from '../message/batch.ts';
 import type { FeedVerifier } from '../message/keys.ts';
-import { jsonBody } from '../message/message.ts';
+import { jsonUnderKey } from '../message/message.ts';
 import {
   answerQuestions,
   type ControlEnd,
@@ -99,7 +99,11 @@ export function startStatus(options: StatusOptions): () => Promise<void> {
     try {
       const report = openQuestion(end, ['publisher'], message);
       if (told !== null && report.at <= told.at) return;
-      told = { report: jsonBody(report, end.ring()) as PublisherReport, at: report.at, heardAt: end.clock() };
+      told = {
+        report: jsonUnderKey(report, end.ring()) as PublisherReport,
+        at: report.at,
+        heardAt: end.clock(),
+      };
     } catch (error) {
       if (!(error instanceof FeedRefusedError)) throw error;
       end.onRefused?.(error.reason);

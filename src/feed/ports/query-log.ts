@@ -1,7 +1,7 @@
 import { LIMITS } from '../../base/limits.ts';
 import type { Transport } from '../../base/network/transport.ts';
 import { AUTH_PREFIX, isLabel } from '../../protocol/names/labels.ts';
-import { OPERATIONS, type Operation } from '../../protocol/names/query-name.ts';
+import { OPERATIONS, type QueryOperation } from '../../protocol/names/query-name.ts';
 import { QUERY_STATUSES, type QueryStatus } from '../../protocol/query/outcome.ts';
 
 declare const LOGGED_LABEL: unique symbol;
@@ -22,7 +22,7 @@ export interface QueryLogRow {
   /** Resource and version are both null for an unauthorised query: what strangers ask is not recorded. */
   readonly resource: LoggedLabel | null;
   readonly version: LoggedLabel | null;
-  readonly operation: Operation;
+  readonly operation: QueryOperation;
   /** 0 to 65,535. */
   readonly qtype: number;
   readonly status: QueryStatus;

@@ -1,7 +1,8 @@
 import { UDP_CHOICES } from '../../base/network/transport.ts';
 import {
+  anyText,
+  dnsLabel,
   keyDays,
-  label,
   labels,
   mailAddress,
   nameServers,
@@ -14,7 +15,6 @@ import {
   schedule,
   secretText,
   smtpUrl,
-  text,
   workers,
   zoneNames,
 } from './parsers.ts';
@@ -39,7 +39,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 /** Every variable with a meaning. docs/operations/settings.md prints this table. */
 export const ENVIRONMENT = {
   UQRP_DATA_DIR: variable({
-    parse: text,
+    parse: anyText,
     fallback: './data',
     meaning:
       'Directory of everything the server keeps: SQLite file, edge view, secret, self-signed certificate',
@@ -47,7 +47,7 @@ export const ENVIRONMENT = {
   }),
   ...LISTENERS,
   UQRP_MARKER: variable({
-    parse: label,
+    parse: dnsLabel,
     fallback: 'uqrp',
     meaning: 'Label before the top-level label of every query name',
     expects: 'one label: 1 to 63 letters, digits and inner hyphens',
@@ -144,7 +144,7 @@ export const ENVIRONMENT = {
     expects: SWITCH,
   }),
   UQRP_GEOIP_DB: variable({
-    parse: text,
+    parse: anyText,
     fallback: null,
     shown: '`geoip.mmdb` in the data directory, else the database that comes with the package',
     meaning:
@@ -184,7 +184,7 @@ export const ENVIRONMENT = {
     expects: 'a number from 15 to 3650',
   }),
   UQRP_NODE: variable({
-    parse: label,
+    parse: dnsLabel,
     fallback: null,
     shown: 'the name in UQRP_FEED_CREDENTIALS of an edge, else `uqrp`',
     meaning: 'What this node calls itself in `id.server` and NSID; with a feed, the name in the credentials',

@@ -32,7 +32,7 @@ const DAY_SECONDS = 86_400;
 /** A random key of 128 bits has at least 22 letters in Base64, 32 in hexadecimal. */
 const SECRET_MIN = 32;
 
-export function text(value: string): string | null {
+export function anyText(value: string): string | null {
   return value.includes('\0') ? null : value;
 }
 
@@ -59,14 +59,14 @@ export function literalAddress(value: string): string | null {
   return isIP(value) === 0 ? null : value;
 }
 
-export function label(value: string): string | null {
+export function dnsLabel(value: string): string | null {
   const lower = foldCase(value);
   return isLabel(lower) ? lower : null;
 }
 
 /** One or more different labels, separated by commas. */
 export function labels(value: string): readonly string[] | null {
-  const list = value.split(',').map((part) => label(part.trim()));
+  const list = value.split(',').map((part) => dnsLabel(part.trim()));
   if (list.some((one) => one === null) || new Set(list).size !== list.length) return null;
   return list as string[];
 }
@@ -169,7 +169,7 @@ export function nameServers(value: string): readonly NameServer[] | null {
   const servers = new Map<string, string[]>();
   for (const part of value.split(',')) {
     const [left = '', right = '', ...rest] = part.split('=');
-    const name = label(left.trim());
+    const name = dnsLabel(left.trim());
     const address = right.trim().toLowerCase();
     // A zone index (`fe80::1%eth0`) has a meaning on this host only, so it cannot be published.
     if (name === null || rest.length > 0 || parseAddress(address) === null) return null;

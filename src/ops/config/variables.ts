@@ -1,4 +1,5 @@
 import {
+  anyText,
   hostPort,
   literalAddress,
   networks,
@@ -6,7 +7,6 @@ import {
   type Parser,
   port,
   providerBase,
-  text,
 } from './parsers.ts';
 
 interface Variable<T> {
@@ -122,14 +122,14 @@ export const LISTENERS = {
     expects: 'addresses or networks in CIDR form separated by commas',
   }),
   UQRP_TLS_CERT: variable({
-    parse: text,
+    parse: anyText,
     fallback: null,
     shown: 'self-signed, made once as `tls/cert.pem`',
     meaning: 'PEM file with the certificate and its chain; read again on SIGHUP',
     expects: 'a path',
   }),
   UQRP_TLS_KEY: variable({
-    parse: text,
+    parse: anyText,
     fallback: null,
     shown: 'made once as `tls/key.pem`',
     meaning: 'PEM file with the private key of that certificate; read again on SIGHUP',
@@ -191,14 +191,14 @@ export const PROVIDERS = {
     expects: BASE,
   }),
   UQRP_TWELVEDATA_KEY: variable({
-    parse: text,
+    parse: anyText,
     fallback: null,
     shown: 'not asked',
     meaning: 'Key of Twelve Data; without one of the two keys `stock` is off',
     expects: 'a key',
   }),
   UQRP_FINNHUB_KEY: variable({
-    parse: text,
+    parse: anyText,
     fallback: null,
     shown: 'not asked',
     meaning: 'Key of Finnhub; without one of the two keys `stock` is off',
@@ -217,7 +217,7 @@ export const FEED = {
     expects: 'nats://host:port[,host:port], IPv6 in brackets, without a user or a path',
   }),
   UQRP_FEED_CREDENTIALS: variable({
-    parse: text,
+    parse: anyText,
     fallback: null,
     shown: 'none: one process, without a feed',
     meaning:

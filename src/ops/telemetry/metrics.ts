@@ -7,8 +7,8 @@ import { type KeysNow, registerEdgeMetrics, registerKeyMetrics } from './edge-me
 import { type FeedMetrics, type FeedSources, registerFeedMetrics } from './feed-metrics.ts';
 import {
   METHODS,
+  PROVIDER_NAMES,
   PROVIDER_OUTCOMES,
-  PROVIDERS,
   type ProviderName,
   type ProviderOutcome,
 } from './vocabulary.ts';
@@ -87,7 +87,7 @@ function registerProviderMetrics(registry: Registry): ProviderCalled {
     help: 'Calls to data providers by provider and outcome',
     labelNames: ['provider', 'outcome'],
   });
-  for (const provider of PROVIDERS) {
+  for (const provider of PROVIDER_NAMES) {
     for (const outcome of PROVIDER_OUTCOMES) calls.inc({ provider, outcome }, 0);
   }
   return (provider, outcome) => calls.inc({ provider, outcome });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { SOURCES } from '../../services/providers/source.ts';
 import { createMetrics } from './metrics.ts';
-import { PROVIDER_OUTCOMES, PROVIDERS } from './vocabulary.ts';
+import { PROVIDER_NAMES, PROVIDER_OUTCOMES } from './vocabulary.ts';
 
 describe('metrics of the process', () => {
   it('tell whether the database answers, also while a look at it fails', async () => {
@@ -37,7 +37,7 @@ describe('metrics of the process', () => {
   });
 
   it('count calls to providers in closed sets that begin at 0', async () => {
-    assert.deepEqual([...PROVIDERS], [...SOURCES]);
+    assert.deepEqual([...PROVIDER_NAMES], [...SOURCES]);
     const metrics = createMetrics({ edgeStats: null, feedLag: () => null, process: false });
     metrics.providerCalled('ecb', 'failed');
     const lines = (await metrics.text())
@@ -45,7 +45,7 @@ describe('metrics of the process', () => {
       .filter((line) => /^uqrp_provider_calls_total/.test(line));
     assert.deepEqual(
       lines.sort(),
-      PROVIDERS.flatMap((provider) =>
+      PROVIDER_NAMES.flatMap((provider) =>
         PROVIDER_OUTCOMES.map((outcome) => {
           const count = provider === 'ecb' && outcome === 'failed' ? 1 : 0;
           return `uqrp_provider_calls_total{provider="${provider}",outcome="${outcome}"} ${count}`;

@@ -46,7 +46,7 @@ export const ROLLOVER_WAITS = ['parent', 'resolvers', 'nodes'] as const;
 export const VIEW_DISCARDS = ['damaged', 'layout', 'untrusted'] as const;
 
 /** Data providers of the public services. */
-export const PROVIDERS = [
+export const PROVIDER_NAMES = [
   'openmeteo',
   'metno',
   'frankfurter',
@@ -56,7 +56,7 @@ export const PROVIDERS = [
   'twelvedata',
   'finnhub',
 ] as const;
-export type ProviderName = (typeof PROVIDERS)[number];
+export type ProviderName = (typeof PROVIDER_NAMES)[number];
 
 /** How a call to a provider ended. */
 export const PROVIDER_OUTCOMES = ['value', 'unchanged', 'missing', 'limited', 'failed'] as const;

@@ -6,7 +6,6 @@ import { KeyError } from '../../dns/dnssec/key-set.ts';
 import type { HttpReply } from '../../dns/doh/request.ts';
 import { type Ask, type AskResult, createWaitingAsks } from './asks.ts';
 import {
-  type Answer,
   type EdgePorts,
   type FromWorker,
   ListenError,
@@ -15,6 +14,7 @@ import {
   type StartFailure,
   servedZones,
   type ToWorker,
+  type WorkerAnswer,
   type WorkerSettings,
 } from './settings.ts';
 
@@ -249,7 +249,7 @@ function liveOf({ tls, ticketKeys, keys, cookies, geoip }: LiveSettings): LiveSe
 type StartResult = Listening | StartFailure | { readonly type: 'exited' };
 
 /** `silent`: no answer within `answerMs`. */
-type ChangeResult = Answer['type'] | 'exited' | 'silent';
+type ChangeResult = WorkerAnswer['type'] | 'exited' | 'silent';
 
 interface WorkerThread {
   readonly started: Promise<StartResult>;

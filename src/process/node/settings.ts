@@ -98,7 +98,7 @@ export interface StartFailure {
 }
 
 /** `refused`: the worker keeps its settings. */
-export interface Answer {
+export interface WorkerAnswer {
   readonly type: 'accepted' | 'refused';
   readonly id: number;
 }
@@ -106,7 +106,7 @@ export interface Answer {
 export type FromWorker =
   | Listening
   | StartFailure
-  | Answer
+  | WorkerAnswer
   /** Null: the worker is stopping. */
   | { readonly type: 'reply'; readonly id: number; readonly reply: HttpReply | null }
   /** What was counted since the message before (dns/accounting/handover.ts). */

@@ -25,7 +25,7 @@ export interface SignedManifest extends Manifest {
   readonly atts: number;
 }
 
-export type Read<T> =
+export type SignedRead<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly faults: readonly string[] };
 
@@ -37,12 +37,12 @@ const SIGNATURE_OCTETS = 64;
 const VISIBLE = /^[!-~]+$/;
 const SCHEMES = new Set(['http:', 'https:']);
 
-export function readManifest(value: unknown): Read<Manifest> {
+export function readManifest(value: unknown): SignedRead<Manifest> {
   return readObject(value, STATED, readStated);
 }
 
 /** Reads a manifest file after its attestation. Does not verify the signature. */
-export function readSignedManifest(value: unknown): Read<SignedManifest> {
+export function readSignedManifest(value: unknown): SignedRead<SignedManifest> {
   return readObject(value, [...STATED, ...ADDED], (fields) => {
     const stated = readStated(fields);
     const sha256 = read(fields, 'sha256', unless(SHA256, 'must be 64 lower-case hex letters'));
@@ -73,7 +73,7 @@ export function manifestTxt(manifest: SignedManifest): string {
   ].join(';');
 }
 
-function readObject<T>(value: unknown, known: readonly string[], from: (fields: Fields) => T): Read<T> {
+function readObject<T>(value: unknown, known: readonly string[], from: (fields: Fields) => T): SignedRead<T> {
   if (!isJsonObject(value)) return { ok: false, faults: ['the manifest is not a JSON object'] };
   const faults = new Faults();
   const result = from(new Fields(value, known, faults));

@@ -2,7 +2,7 @@
 
 import { ATTESTATION_VERSION } from '../../base/brand.ts';
 import { attestationKeyId, isAttestedBy } from './attestation.ts';
-import { type Read, readSignedManifest, type SignedManifest } from './manifest.ts';
+import { readSignedManifest, type SignedManifest, type SignedRead } from './manifest.ts';
 import { type PublishedKey, readKeyFields } from './signed-text.ts';
 
 type PublishedFault =
@@ -69,7 +69,7 @@ export function checkPublished({ slug, version, manifest, keys }: PublishedAnswe
 }
 
 /** The counterpart of `manifestTxt`. Fields of other names are passed over. */
-export function readManifestTxt(txt: Uint8Array): Read<SignedManifest> {
+export function readManifestTxt(txt: Uint8Array): SignedRead<SignedManifest> {
   const fields = readFields(txt);
   if (fields === null) return { ok: false, faults: [`it is not ${ATTESTATION_VERSION} text`] };
   const value: Record<string, unknown> = {};

@@ -3,11 +3,11 @@ import { AUTH_PREFIX, isLabel, isVersion, PUBLIC_NAMESPACE } from './labels.ts';
 /** DNS has no `put` and no `delete`. */
 export const OPERATIONS = ['get', 'info', 'geoip', 'manifest', 'identity'] as const;
 
-export type Operation = (typeof OPERATIONS)[number];
+export type QueryOperation = (typeof OPERATIONS)[number];
 
 /** A parsed question, in lower case except `b64-` params. Without a client address: no answer can depend on one. */
 export interface Query {
-  readonly operation: Operation;
+  readonly operation: QueryOperation;
   /** The query token without `auth-`, or null. It is only ever hashed. */
   readonly token: string | null;
   /** Labels between the operation (and token) and the resource. */
@@ -87,6 +87,6 @@ export function isParam(label: string, open: boolean): boolean {
   return isLabel(label) || (open && COORDINATES.test(label));
 }
 
-export function isOperation(label: string): label is Operation {
+export function isOperation(label: string): label is QueryOperation {
   return operations.has(label);
 }

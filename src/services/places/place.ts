@@ -1,6 +1,6 @@
 import { domainToUnicode } from 'node:url';
 import type { Outcome } from '../../protocol/query/outcome.ts';
-import { decimal, malformed, notFound } from '../answers.ts';
+import { decimal, malformedAnswer, notFoundAnswer } from '../answers.ts';
 import { parseIpLabel } from '../geoip.ts';
 
 /** Credit in the `attribution` of every service that takes a location. */
@@ -109,6 +109,6 @@ export function isLocationFault(found: Place | LocationFault): found is Location
 }
 
 export function locationFault(fault: LocationFault, now: number): Outcome {
-  if (fault === 'unknown') return notFound(now);
-  return malformed(fault === 'missing' ? 'parameter' : 'place');
+  if (fault === 'unknown') return notFoundAnswer(now);
+  return malformedAnswer(fault === 'missing' ? 'parameter' : 'place');
 }

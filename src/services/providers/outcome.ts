@@ -3,7 +3,7 @@ import {
   answered,
   type FlatFields,
   notEnabled,
-  notFound,
+  notFoundAnswer,
   PROVIDER_DOWN,
   rateLimited,
   timedOut,
@@ -30,7 +30,7 @@ export function outcomeOf<T>(
       return answered(fields(value), { ...times, now, at: time });
     }
     case 'missing':
-      return notFound(now);
+      return notFoundAnswer(now);
     case 'limited':
       return rateLimited(reading.retryAfter, now);
     case 'late':

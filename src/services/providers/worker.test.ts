@@ -6,11 +6,11 @@ import { makeProviderClient } from './client.ts';
 import type { FeedName } from './feeds.ts';
 import type { Reading } from './outcome.ts';
 import {
-  type Answer,
   connectWorker,
   openWorkerProviders,
   type Providers,
   type Question,
+  type ReadingOfQuestion,
   type WorkerProvidersOptions,
 } from './worker.ts';
 
@@ -48,7 +48,7 @@ describe('the providers of a worker', () => {
     while (questions.length < count) await new Promise(setImmediate);
   };
   const answer = (client: MessagePort, question: Question, reading: Reading<unknown>): void =>
-    client.postMessage({ id: question.id, reading } satisfies Answer);
+    client.postMessage({ id: question.id, reading } satisfies ReadingOfQuestion);
 
   it('asks once for those who wait together, and answers at once while the value holds', async () => {
     const { worker, questions, client } = open();

@@ -20,7 +20,7 @@ export interface Question {
   readonly key: string;
 }
 
-export interface Answer {
+export interface ReadingOfQuestion {
   readonly id: number;
   readonly reading: Reading<unknown>;
 }
@@ -62,7 +62,7 @@ export function openWorkerProviders(options: WorkerProvidersOptions): Providers 
   let second = 0;
   let newOnes = 0;
 
-  port.on('message', ({ id, reading }: Answer) => {
+  port.on('message', ({ id, reading }: ReadingOfQuestion) => {
     waiting.get(id)?.(reading);
     waiting.delete(id);
   });
@@ -123,7 +123,7 @@ export function connectWorker(client: ProviderClient): MessagePort {
   const { port1: ours, port2: theirs } = new MessageChannel();
   ours.on('message', ({ id, feed, key }: Question) => {
     const reading = client.ask(feed, key);
-    const send = (answer: Answer): void => ours.postMessage(answer);
+    const send = (answer: ReadingOfQuestion): void => ours.postMessage(answer);
     if (reading instanceof Promise) void reading.then((late) => send({ id, reading: late }));
     else send({ id, reading });
   });

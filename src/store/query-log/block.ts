@@ -1,6 +1,6 @@
 import type { Transport } from '../../base/network/transport.ts';
 import type { QueryLogRow } from '../../feed/ports/query-log.ts';
-import type { Operation } from '../../protocol/names/query-name.ts';
+import type { QueryOperation } from '../../protocol/names/query-name.ts';
 import type { QueryLogBlocksTable } from './tables.ts';
 
 const MINUTE = 60_000;
@@ -21,7 +21,7 @@ export const BATCH_NUMBERS = 2048;
 type Kind = readonly [
   resource: string | null,
   version: string | null,
-  operation: Operation,
+  operation: QueryOperation,
   qtype: number,
   rcode: number,
   transport: Transport,
@@ -38,7 +38,7 @@ export interface StoredRow {
   readonly at: number;
   readonly resource: string | null;
   readonly version: string | null;
-  readonly operation: Operation;
+  readonly operation: QueryOperation;
   readonly qtype: number;
   readonly rcode: number;
   readonly transport: Transport;

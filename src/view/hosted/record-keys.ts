@@ -44,13 +44,13 @@ function putReversed(out: Uint8Array, name: string): number {
 }
 
 /** Valid until the next key is made, as are all keys below. Null when `key` cannot be a record's. */
-export function recordKey(key: string): Bytes | null {
+export function recordTableKey(key: string): Bytes | null {
   const length = putReversed(scratch, key);
   return length < 0 ? null : scratch.subarray(0, length);
 }
 
 /** @param key a record's key of three or more labels */
-export function versionKey(key: string): Bytes {
+export function recordVersionKey(key: string): Bytes {
   const lastDot = key.lastIndexOf('.');
   const dot = key.lastIndexOf('.', lastDot - 1);
   return pairKey(FIRST.version, key.slice(lastDot + 1), key.slice(dot + 1, lastDot));
@@ -176,7 +176,7 @@ export function tokensOf(namespace: string): KeyRange {
 export function seekBelow(suffix: string): Bytes {
   if (suffix === '') return Uint8Array.of(FIRST.meta + 1);
   if (!suffix.includes('.')) return pairKey(FIRST.version, suffix, '');
-  return recordKey(suffix) ?? Uint8Array.of(FIRST.filling);
+  return recordTableKey(suffix) ?? Uint8Array.of(FIRST.filling);
 }
 
 /** Whether the first key from `seekBelow(suffix)` on is at or below the suffix. */

@@ -8,7 +8,7 @@ import {
   isExpiredKey,
   maxTtlKey,
   namespaceKey,
-  recordKey,
+  recordTableKey,
   seekBelow,
   tokenKey,
 } from './record-keys.ts';
@@ -49,7 +49,7 @@ export function hostedReader(current: ReadTree): Omit<HostedView, 'refresh'> {
       return bytes === undefined ? null : found;
     },
     token: (digest) => get(tokenKey(digest), decodeToken),
-    record: (key) => get(recordKey(key), decodeRecord),
+    record: (key) => get(recordTableKey(key), decodeRecord),
     hasExpired(key, namespaceId, now) {
       current.anyExpired ??= isExpiredKey(firstKey(current.tree, expiredKey('')));
       if (!current.anyExpired) return false;

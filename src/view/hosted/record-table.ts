@@ -11,14 +11,14 @@ import {
   maxTtlKey,
   namespaceKey,
   pairKey,
-  recordKey,
   recordsBeside,
   recordsOf,
+  recordTableKey,
+  recordVersionKey,
   textParts,
   tokenKey,
   tokenOfKey,
   tokensOf,
-  versionKey,
 } from './record-keys.ts';
 import {
   decodeNamespace,
@@ -48,10 +48,10 @@ type Emit = (key: Bytes, value: Uint8Array) => void;
 export function hostedEntriesTo(emit: Emit): Pick<HostedTarget, 'putRecord' | 'putNamespace' | 'putToken'> {
   return {
     putRecord(key, record) {
-      const at = recordKey(key);
+      const at = recordTableKey(key);
       if (at === null) return;
       emit(at, encodeRecord(record));
-      emit(versionKey(key), PRESENT);
+      emit(recordVersionKey(key), PRESENT);
     },
     putNamespace(name, namespace, maxTtl) {
       const at = namespaceKey(name);
@@ -103,8 +103,8 @@ export function hostedTarget(tree: Tree, onErase: () => void): HostedTarget {
     ...hostedEntriesTo(put),
     ...expiredTarget(tree, idOf),
     deleteRecord(key) {
-      if (!remove(recordKey(key))) return;
-      if (firstOf(tree, recordsBeside(key)) === null) remove(versionKey(key));
+      if (!remove(recordTableKey(key))) return;
+      if (firstOf(tree, recordsBeside(key)) === null) remove(recordVersionKey(key));
     },
     deleteToken(digest) {
       const key = tokenKey(digest);

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { buildName, NameError, type Operation, parseName } from '../../../../sdk/src/dns.ts';
+import { buildName, NameError, parseName, type QueryOperation } from '../../../../sdk/src/dns.ts';
 import type { ParamEncoding } from '../../../../src/protocol/query/params.ts';
 import { t } from '../../text/text.ts';
 import { Select, TextField } from '../../ui/field.tsx';
@@ -7,11 +7,11 @@ import { KeyFields, type KeyParts, labelsOf } from './key-fields.tsx';
 import { MASK, type MaskedName, maskName, unmaskName } from './masked-name.ts';
 import { zoneOf } from './name-parts.ts';
 
-const OPERATIONS: readonly Operation[] = ['get', 'info', 'geoip', 'manifest', 'identity'];
+const OPERATIONS: readonly QueryOperation[] = ['get', 'info', 'geoip', 'manifest', 'identity'];
 const ENCODINGS: readonly ParamEncoding[] = ['plain', 'b32', 'hex', 'b64'];
 
 interface Parts extends KeyParts {
-  readonly operation: Operation;
+  readonly operation: QueryOperation;
   readonly token: string;
   readonly zone: string;
 }

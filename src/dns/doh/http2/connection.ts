@@ -5,9 +5,9 @@ import type { Clock } from '../../../base/time.ts';
 import { ERROR, FrameReader, FrameWriter, type Sink } from './frames.ts';
 import { GOAWAY_MS, OUTPUT_OCTETS, REQUESTS_A_TURN } from './limits.ts';
 import { Session } from './session.ts';
-import type { StreamOptions } from './stream-table.ts';
+import type { Http2StreamOptions } from './stream-table.ts';
 
-export interface Http2Options extends StreamOptions {
+export interface Http2Options extends Http2StreamOptions {
   readonly clock: Clock;
   /** A fault of the server: it ends this connection only. */
   readonly onFault: (fault: unknown) => void;

@@ -1,4 +1,4 @@
-import { FIELD_OVERHEAD, type Field, makeField, STATIC_TABLE } from './hpack-field.ts';
+import { FIELD_OVERHEAD, type HeaderField, makeField, STATIC_TABLE } from './hpack-field.ts';
 import { BLOCK_OCTETS, TABLE_OCTETS } from './limits.ts';
 
 // The Huffman code of HPACK (RFC 7541 §5.2, appendix B).
@@ -113,21 +113,21 @@ export class HpackTable {
   /** Increases with each change of the dynamic table: equal versions decode a block equally. */
   generation = 0;
   /** A ring. Unused positions are undefined, so that evicted fields can be collected. */
-  readonly #ring: (Field | undefined)[] = [];
+  readonly #ring: (HeaderField | undefined)[] = [];
   #newest = 0;
   #count = 0;
   #octets = 0;
   #limit = TABLE_OCTETS;
 
   /** @returns undefined for an index without an entry, 0 included */
-  at(index: number): Field | undefined {
+  at(index: number): HeaderField | undefined {
     if (index <= STATIC_TABLE.length) return STATIC_TABLE[index - 1];
     const age = index - STATIC_TABLE.length - 1;
     return age < this.#count ? this.#ring[(this.#newest - age + CAPACITY) % CAPACITY] : undefined;
   }
 
   /** A field larger than the table empties it (RFC 7541 §4.4). */
-  insert(field: Field): void {
+  insert(field: HeaderField): void {
     this.generation++;
     this.#evict(this.#limit - field.octets);
     if (field.octets > this.#limit) return;
@@ -176,7 +176,7 @@ export class HpackDecoder {
   }
 
   /** Decodes `block[from..to)`, at most `BLOCK_OCTETS`, in order. @returns false for COMPRESSION_ERROR */
-  decode(block: Buffer, from: number, to: number, take: (field: Field) => void): boolean {
+  decode(block: Buffer, from: number, to: number, take: (field: HeaderField) => void): boolean {
     this.#block = block;
     this.#at = from;
     this.#end = to;
@@ -199,7 +199,7 @@ export class HpackDecoder {
   }
 
   /** One field (RFC 7541 §6.1, §6.2); undefined: invalid. */
-  #field(first: number): Field | undefined {
+  #field(first: number): HeaderField | undefined {
     if (first >= 0x80) return this.#table.at(this.#integer(0x7f));
     if (first >= 0x40) {
       const field = this.#literal(this.#integer(0x3f));
@@ -210,7 +210,7 @@ export class HpackDecoder {
     return first >= 0x20 ? undefined : this.#literal(this.#integer(0x0f));
   }
 
-  #literal(index: number): Field | undefined {
+  #literal(index: number): HeaderField | undefined {
     const name = index === 0 ? this.#text() : this.#table.at(index)?.name;
     if (name === undefined) return undefined;
     const value = this.#text();

@@ -13,7 +13,7 @@ export const KIND = {
 
 type Kind = (typeof KIND)[keyof typeof KIND];
 
-export interface Field {
+export interface HeaderField {
   readonly name: string;
   /** One character per octet. */
   readonly value: string;
@@ -48,7 +48,7 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+\-.]*$/;
 const PATH = /^(?:\/[\x21-\x7e\x80-\xff]*|\*)$/;
 const DIGITS = /^[0-9]{1,15}$/;
 
-export function makeField(name: string, value: string): Field {
+export function makeField(name: string, value: string): HeaderField {
   return {
     name,
     value,
@@ -155,7 +155,7 @@ const ENTRIES: readonly (readonly [name: string, value: string])[] = [
 ];
 
 /** There is no entry 0. */
-export const STATIC_TABLE: readonly Field[] = ENTRIES.map(([name, value]) => makeField(name, value));
+export const STATIC_TABLE: readonly HeaderField[] = ENTRIES.map(([name, value]) => makeField(name, value));
 
 /** The least index with a name; 0: none. */
 export function staticIndexOf(name: string): number {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { HpackTable } from './hpack-decoder.ts';
-import { FIELD_OVERHEAD, type Field, makeField, STATIC_TABLE } from './hpack-field.ts';
+import { FIELD_OVERHEAD, type HeaderField, makeField, STATIC_TABLE } from './hpack-field.ts';
 import { TABLE_OCTETS } from './limits.ts';
 
 const FIRST = STATIC_TABLE.length + 1;
 
-function field(name: string, octets: number): Field {
+function field(name: string, octets: number): HeaderField {
   return makeField(name, 'v'.repeat(octets - FIELD_OVERHEAD - name.length));
 }
 
@@ -31,7 +31,7 @@ test('the table is as RFC 7541 section 4 says after any sizes and fields', () =>
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const table = new HpackTable();
       let limit = TABLE_OCTETS;
-      let held: Field[] = [];
+      let held: HeaderField[] = [];
       const evict = (to: number): void => {
         while (held.length > 0 && held.reduce((sum, { octets }) => sum + octets, 0) > to)
           held = held.slice(0, -1);

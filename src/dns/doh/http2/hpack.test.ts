@@ -4,13 +4,13 @@ import fc from 'fast-check';
 import { block, type FieldText, integer } from '../../../../test/support/dns/doh/http2/peer.ts';
 import { HpackDecoder, HUFFMAN_GROWTH, huffmanDecode } from './hpack-decoder.ts';
 import { commonHeaders, HpackEncoder } from './hpack-encoder.ts';
-import { type Field, STATIC_TABLE } from './hpack-field.ts';
+import { type HeaderField, STATIC_TABLE } from './hpack-field.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
 /** Fields as lines, or null for a fault. */
 function read(decoder: HpackDecoder, octets: Buffer): string[] | null {
-  const fields: Field[] = [];
+  const fields: HeaderField[] = [];
   const whole = decoder.decode(octets, 0, octets.length, (field) => void fields.push(field));
   return whole ? fields.map(({ name, value }) => `${name}: ${value}`) : null;
 }

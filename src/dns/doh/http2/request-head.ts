@@ -1,7 +1,7 @@
 import type { RequestHead } from '../request.ts';
 import { ERROR } from './frames.ts';
 import { HpackDecoder } from './hpack-decoder.ts';
-import { type Field, KIND } from './hpack-field.ts';
+import { type HeaderField, KIND } from './hpack-field.ts';
 import { BLOCK_OCTETS, CONTINUATIONS, HEADER_FIELDS, HEADER_LIST_OCTETS } from './limits.ts';
 
 type HeadFault = typeof ERROR.protocol | typeof ERROR.compression;
@@ -22,7 +22,7 @@ class FieldList {
   #contentType: string | undefined;
   #contentLength: string | undefined;
 
-  readonly take = (field: Field): void => {
+  readonly take = (field: HeaderField): void => {
     this.#fields++;
     this.#octets += field.octets;
     switch (field.kind) {
@@ -55,7 +55,7 @@ class FieldList {
   };
 
   /** Pseudo-header fields: once each, before all other fields. */
-  #pseudo(before: string | undefined, { value }: Field): string {
+  #pseudo(before: string | undefined, { value }: HeaderField): string {
     if (before !== undefined || this.#regular) this.#malformed = true;
     return value;
   }

@@ -19,7 +19,7 @@ import {
   TABLE_OCTETS,
 } from './limits.ts';
 import { type BlockFrame, HeaderBlock, HeadReader } from './request-head.ts';
-import { type StreamOptions, StreamTable } from './stream-table.ts';
+import { type Http2StreamOptions, StreamTable } from './stream-table.ts';
 
 /** SETTINGS of both sides (RFC 9113 §6.5). */
 
@@ -95,7 +95,7 @@ export class Session {
   #accepting = true;
 
   /** @param onReply see `StreamTable` */
-  constructor(writer: FrameWriter, options: StreamOptions, onReply: () => void, now: number) {
+  constructor(writer: FrameWriter, options: Http2StreamOptions, onReply: () => void, now: number) {
     this.#writer = writer;
     this.#overhead = new AbuseCounter(OVERHEAD, now);
     this.streams = new StreamTable(writer, options, onReply, now);

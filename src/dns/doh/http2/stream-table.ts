@@ -44,7 +44,7 @@ class ReceiveWindow {
   }
 }
 
-export interface StreamOptions {
+export interface Http2StreamOptions {
   readonly limits: Http2Limits;
   /** The peer's address. */
   readonly address: string;
@@ -71,7 +71,7 @@ export class StreamTable implements StreamOwner {
   /** Bodies in a row that did not end, since the last whole request. */
   unfinished = 0;
   readonly sender: ReplySender;
-  readonly #options: StreamOptions;
+  readonly #options: Http2StreamOptions;
   readonly #writer: FrameWriter;
   readonly #onReply: () => void;
   readonly #window = new ReceiveWindow();
@@ -82,7 +82,7 @@ export class StreamTable implements StreamOwner {
   #working = 0;
 
   /** @param onReply called for every reply, perhaps long after its request */
-  constructor(writer: FrameWriter, options: StreamOptions, onReply: () => void, now: number) {
+  constructor(writer: FrameWriter, options: Http2StreamOptions, onReply: () => void, now: number) {
     this.#writer = writer;
     this.#options = options;
     this.#onReply = onReply;

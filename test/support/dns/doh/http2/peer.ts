@@ -4,7 +4,7 @@ import { Http2Connection, type Http2Options } from '../../../../../src/dns/doh/h
 import { ERROR, FRAME, PREFACE } from '../../../../../src/dns/doh/http2/frames.ts';
 import { HpackDecoder } from '../../../../../src/dns/doh/http2/hpack-decoder.ts';
 import { commonHeaders } from '../../../../../src/dns/doh/http2/hpack-encoder.ts';
-import type { Field } from '../../../../../src/dns/doh/http2/hpack-field.ts';
+import type { HeaderField } from '../../../../../src/dns/doh/http2/hpack-field.ts';
 import type { Http2Limits } from '../../../../../src/dns/doh/http2/limits.ts';
 import type { Http2Stream } from '../../../../../src/dns/doh/http2/stream.ts';
 import type { BodyFault } from '../../../../../src/dns/doh/request.ts';
@@ -221,7 +221,7 @@ export class Peer {
     for (const { type, flags, streamId, payload } of this.frames) {
       if (type !== FRAME.headers && type !== FRAME.data) continue;
       const before = replies.get(streamId);
-      const fields: Field[] = [];
+      const fields: HeaderField[] = [];
       if (
         type === FRAME.headers &&
         !this.#decoder.decode(payload, 0, payload.length, (f) => void fields.push(f))
