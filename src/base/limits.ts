@@ -166,6 +166,17 @@ export const LIMITS = {
   queryLogStreamsPerCustomer: 3, // open at once, of all customers of one person; `queryLogStreams`: in one process
   queryLogStreams: 256,
   queryLogStreamRows: 200, // rows a second of one stream; more are skipped and counted
+  changesPage: 100, // rows of a page of changes, unless asked for; at most `changesPageMax`
+  changesPageMax: 500,
+  changesExamined: 5000, // changes of a customer that one page looks through
+  changesWaitS: 55, // seconds that a request waits for a change
+  changeWaitsPerCustomer: 10, // requests that wait at once; `changeWaits`: in one process
+  changeWaits: 512,
+  changeStreamsPerCustomer: 3, // open at once; `changeStreams`: in one process
+  changeStreams: 256,
+  changeStreamRows: 1000, // rows a second of one stream
+  changeStreamPage: 100, // rows that a stream reads at once while it is behind
+  changePagesAtOnce: 4, // of streams that are behind; each reads its next page when its turn comes
   queryLogResumeRows: 20_000, // rows of all customers that a stream looks through after Last-Event-ID
   usageDays: 400, // how long hourly sums are kept
   udpPayload: 1232, // advertised, and never exceeded over UDP (RFC 9715)

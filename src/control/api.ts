@@ -3,6 +3,7 @@ import type { Credentials } from '../http/guard.ts';
 import { createServer } from '../http/server.ts';
 import { accountRoutes, signInRoutes } from './accounts/api.ts';
 import type { ApiDeps } from './api-deps.ts';
+import { changeRoutes } from './changes/api.ts';
 import { datasetRoutes } from './datasets/api.ts';
 import { apiKeyRoutes } from './keys/api.ts';
 import { openApiKeys } from './keys/rules.ts';
@@ -21,6 +22,7 @@ const RESOURCES = [
   queryTokenRoutes,
   apiKeyRoutes,
   webhookRoutes,
+  changeRoutes,
   usageRoutes,
   queryLogRoutes,
   passkeyRoutes,

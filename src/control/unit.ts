@@ -6,7 +6,7 @@ import { LIMITS } from '../base/limits.ts';
 import type { SecretEncryption } from '../base/seal.ts';
 import type { Actor } from '../http/actor.ts';
 import { actorOf } from '../http/guard.ts';
-import { marksOf } from '../store/engine/signals.ts';
+import { marksOf, NO_MARKS } from '../store/engine/signals.ts';
 import { countAnswers, findAnswer, forgetAnswers, storeAnswer, takeKey } from '../store/idempotency-keys.ts';
 import type { Tx } from '../store/store.ts';
 import type { HasClock, HasStore, RunUnit } from './deps.ts';
@@ -14,22 +14,29 @@ import type { HasClock, HasStore, RunUnit } from './deps.ts';
 const ANSWER_KEPT = LIMITS.idempotencyHours * 3_600_000;
 const KEY = new RegExp(`^[ -~]{1,${LIMITS.idempotencyKey}}$`);
 
-/** Where a write stands in the feed, as its customer carries it: the value of `X-Service-Seq`. */
-interface Position {
-  /** Of the last change of the write. */
+/** A place in the change log, as its customer carries it: the value of `X-Service-Seq`, and a cursor of `GET /changes`. */
+export interface Position {
+  /** Of the last change before the place. */
   readonly seq: number;
-  /** When the write began, milliseconds since the epoch. */
+  /** When the write began, milliseconds since the epoch; of a cursor, the time of its change. */
   readonly at: number;
+  /** `epochTag` of the log; empty in positions of 0.2.0 and before. */
+  readonly epoch: string;
 }
 
 /** Letters of the longest position, and more than any has. */
 const TEXT_MAX = 128;
 
+/** Eight letters that tell one epoch of a log from another: after a restored backup the same `seq` is another change. */
+export function epochTag(epoch: string): string {
+  return createHash('sha256').update(epoch).digest('base64url').slice(0, 8);
+}
+
 export function openPositions(encryption: SecretEncryption) {
   return {
     /** Different at each call: numbers of changes would tell how much other customers write between two writes. */
-    text(customerId: string, { seq, at }: Position): string {
-      return Buffer.from(encryption.encrypt(customerId, `${seq} ${at}`)).toString('base64url');
+    text(customerId: string, { seq, at, epoch }: Position): string {
+      return Buffer.from(encryption.encrypt(customerId, `${seq} ${at} ${epoch}`)).toString('base64url');
     },
     /** Null: it is not a position of this customer. */
     read(customerId: string, text: string): Position | null {
@@ -38,8 +45,8 @@ export function openPositions(encryption: SecretEncryption) {
       // Letters that decode to nothing would make other texts of the same position.
       if (octets.toString('base64url') !== text) return null;
       try {
-        const [seq = '', at = ''] = encryption.decrypt(customerId, octets).split(' ');
-        return { seq: Number(seq), at: Number(at) };
+        const [seq = '', at = '', epoch = ''] = encryption.decrypt(customerId, octets).split(' ');
+        return { seq: Number(seq), at: Number(at), epoch };
       } catch {
         return null;
       }
@@ -64,13 +71,16 @@ export function unitOf(
   const { customerId } = actorOf(request);
   return async (work) => {
     const at = clock();
-    let seq: number | null = null;
+    let marks = NO_MARKS;
     const result = await store.write(async (tx) => {
       const value = await work(tx);
-      ({ seq } = marksOf(tx));
+      marks = marksOf(tx);
       return value;
     });
-    if (seq !== null) reply.header('x-service-seq', positions.text(customerId, { seq, at }));
+    const { seq, epoch } = marks;
+    if (seq !== null && epoch !== null) {
+      reply.header('x-service-seq', positions.text(customerId, { seq, at, epoch: epochTag(epoch) }));
+    }
     return result;
   };
 }

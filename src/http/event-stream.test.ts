@@ -4,6 +4,7 @@ import { createServer, get, type IncomingMessage, type ServerResponse } from 'no
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import { LIMITS } from '../base/limits.ts';
+import { pulseOf } from '../control/live/streams.ts';
 import { RowStream } from '../control/query-log/row-stream.ts';
 import type { NewRow } from '../store/query-log/new-rows.ts';
 import type { Actor } from './actor.ts';
@@ -50,6 +51,7 @@ function rows(from: number, count: number): NewRow[] {
 interface Open {
   readonly events: EventStream;
   readonly rowStream: RowStream;
+  readonly tick: () => void;
   readonly response: ServerResponse;
   readonly ended: Promise<void>;
 }
@@ -62,7 +64,8 @@ async function openStream(): Promise<Open & { readonly client: Socket }> {
     const events = eventStream(response, finished.resolve);
     events.body.pipe(response);
     const rowStream = new RowStream(ACTOR, { namespace: null, status: null }, events);
-    resolve({ events, rowStream, response, ended: finished.promise });
+    const tick = pulseOf(events, (isHeartbeat) => rowStream.tick(isHeartbeat));
+    resolve({ events, rowStream, tick, response, ended: finished.promise });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -84,13 +87,13 @@ const opened: (() => void)[] = [];
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Fills the stream, second by second, until the client takes nothing more. @returns rows that were offered */
-async function fill({ rowStream, events }: Open): Promise<number> {
+async function fill({ rowStream, tick, events }: Open): Promise<number> {
   let offered = 0;
   while (events.isReady()) {
     rowStream.offer(rows(offered + 1, LIMITS.queryLogStreamRows));
     offered += LIMITS.queryLogStreamRows;
     await turn();
-    if (events.isReady()) rowStream.tick();
+    if (events.isReady()) tick();
   }
   return offered;
 }
@@ -102,13 +105,13 @@ describe('the events of a client', () => {
 
   test('a client that reads nothing: memory stays within twice 64 KB, whatever is offered', async () => {
     const stream = await openStream();
-    const { events, rowStream, response } = stream;
+    const { events, rowStream, tick, response } = stream;
     let offered = await fill(stream);
     const held = (): number => events.body.readableLength;
     const inResponse = (): number => response.writableLength;
     assert.ok(held() >= BUFFER && held() < BUFFER + ROW, String(held()));
     for (let second = 1; second < LIMITS.listingIdleMs / 1000; second++) {
-      rowStream.tick();
+      tick();
       rowStream.offer(rows(offered + 1, 5000));
       offered += 5000;
       await turn();
@@ -120,7 +123,7 @@ describe('the events of a client', () => {
 
   test('what it could not get is counted: rows sent and the count together are the rows offered', async () => {
     const stream = await openStream();
-    const { rowStream, events, client } = stream;
+    const { tick, events, client } = stream;
     const offered = await fill(stream);
     let text = '';
     client.setEncoding('utf8').on('data', (chunk) => {
@@ -128,7 +131,7 @@ describe('the events of a client', () => {
     });
     client.resume();
     while (!events.isReady()) await once(client, 'data');
-    rowStream.tick();
+    tick();
     events.end();
     await stream.ended;
     while (!text.endsWith('\r\n0\r\n\r\n')) await once(client, 'data');
@@ -145,26 +148,26 @@ describe('the events of a client', () => {
 
   test('ten seconds without reading cut it off; nine do not, and reading begins them again', async () => {
     const stream = await openStream();
-    const { rowStream, events, response, client } = stream;
+    const { tick, events, response, client } = stream;
     const most = LIMITS.listingIdleMs / 1000;
     await fill(stream);
-    for (let second = 1; second < most; second++) rowStream.tick();
+    for (let second = 1; second < most; second++) tick();
     assert.equal(response.destroyed, false);
     client.resume();
     while (!events.isReady()) await once(client, 'data');
     client.pause();
-    rowStream.tick();
+    tick();
     await fill(stream);
-    for (let second = 1; second < most; second++) rowStream.tick();
+    for (let second = 1; second < most; second++) tick();
     assert.equal(response.destroyed, false);
-    rowStream.tick();
+    tick();
     assert.equal(response.destroyed, true);
     await stream.ended;
   });
 
   test('an answer that has ended, and whose end is not read, is cut off like a stream', async () => {
     const stream = await openStream();
-    const { rowStream, events, response, client } = stream;
+    const { tick, rowStream, events, response, client } = stream;
     await fill(stream);
     client.resume();
     while (!events.isReady()) await once(client, 'data');
@@ -173,9 +176,9 @@ describe('the events of a client', () => {
     rowStream.offer(rows(1, LIMITS.queryLogStreamRows));
     events.end();
     assert.equal(events.isReady(), false);
-    for (let second = 1; second < LIMITS.listingIdleMs / 1000; second++) rowStream.tick();
+    for (let second = 1; second < LIMITS.listingIdleMs / 1000; second++) tick();
     assert.equal(response.destroyed, false);
-    rowStream.tick();
+    tick();
     assert.equal(response.destroyed, true);
     await stream.ended;
   });
@@ -192,7 +195,7 @@ describe('the events of a client', () => {
       events.end();
       rowStream.offer(rows(2, 3));
       rowStream.tellGap();
-      rowStream.tick();
+      rowStream.tick(true);
       resolve(rowStream);
     });
     server.listen(0, '127.0.0.1');

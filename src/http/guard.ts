@@ -161,12 +161,13 @@ function faultOfCredentials(header: string | undefined): string {
 export function guardAfterBody(request: FastifyRequest, { clock }: GuardDeps): Promise<void> | null {
   const { actor, checkedAt } = request;
   if (actor === null || request.routeOptions.config.public === true) return null;
-  return clock() - checkedAt < BODY_MS ? null : renewAfterBody(request, actor);
+  return clock() - checkedAt < BODY_MS ? null : requireRenewal(request);
 }
 
-async function renewAfterBody(request: FastifyRequest, actor: Actor): Promise<void> {
+/** Checks the credential of a guarded request again, which has waited. @throws AppError 401 when it has ended, or acts for another customer */
+export async function requireRenewal(request: FastifyRequest): Promise<void> {
   const renewed = await request.renewActor();
-  if (renewed?.customerId !== actor.customerId) throw unauthenticated('Credentials are not valid');
+  if (renewed?.customerId !== actorOf(request).customerId) throw unauthenticated('Credentials are not valid');
   request.actor = renewed;
 }
 

@@ -160,6 +160,8 @@ export interface EventOutput {
   write(text: string): boolean;
   /** Whether the client has read what was written, or nearly. False once the answer is ending. */
   isReady(): boolean;
+  /** Whom to call when the client has read, after it was too slow. */
+  onRoom?(call: () => void): void;
   /** Closes the connection in the middle. */
   cutOff(): void;
 }
@@ -176,10 +178,13 @@ export function eventStream(response: ServerResponse, onEnd: () => void): EventS
   let isReady = true;
   let isEnding = false;
   let hasEnded = false;
+  let onRoom = (): void => {};
   const body = new Readable({
     highWaterMark: BUFFER,
     read() {
+      const wasFull = !isReady;
       isReady = true;
+      if (wasFull) setImmediate(() => onRoom());
     },
   });
   const finish = (): void => {
@@ -197,6 +202,9 @@ export function eventStream(response: ServerResponse, onEnd: () => void): EventS
       return isReady;
     },
     isReady: () => isReady && !isEnding,
+    onRoom(call) {
+      onRoom = call;
+    },
     cutOff: () => void response.destroy(),
     end: () => {
       if (isEnding || hasEnded) return;

@@ -19,6 +19,8 @@ type HostedChange =
       readonly ttlSeconds: number;
       /** Milliseconds since the epoch, or null: never. */
       readonly expiresAt: number | null;
+      /** Of the record after this write: its entity tag. Absent in changes of 0.2.0 and before, and in a snapshot. */
+      readonly updatedAt?: number;
     }
   | { readonly type: 'record.deleted'; readonly key: string; readonly namespace: string }
   | {

@@ -1,14 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createPlaces } from '../../base/lifecycle/places.ts';
+import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
 import { linkNext } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
-import { eventStream } from '../../http/streams.ts';
 import type { ApiDeps } from '../api-deps.ts';
+import { streamRoute } from '../live/streams.ts';
 import { pageQueryLog, QUERY_LOG_PAGE_SCHEMA } from './list.ts';
 import { LOG_PARAMETERS, parseStreamFilter, STREAM_PARAMETERS } from './listing-query.ts';
-import { type LogStreams, openLogStreams, parseLastEventId, tooManyStreams } from './log-streams.ts';
+import { type LogSenders, openLogSenders, parseLastEventId, tooManyStreams } from './log-streams.ts';
 import { STREAM_SCHEMA } from './stream-events.ts';
 
 const ROUTES = describeRoutes('Query log', 'credential', {
@@ -36,9 +35,6 @@ const ROUTES = describeRoutes('Query log', 'credential', {
   },
 });
 
-/** How long a browser waits before it connects again, milliseconds. The comment lets the answer begin at once. */
-const OPENING = 'retry: 3000\n\n';
-
 type Query = Readonly<Record<string, string>>;
 
 export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
@@ -49,39 +45,24 @@ export function queryLogRoutes(app: FastifyInstance, deps: ApiDeps): void {
     linkNext(deps, request, reply, limit, next);
     return page;
   });
-  app.get('/query_logs/stream', ROUTES.stream, streamRoute(app, deps));
+  app.get('/query_logs/stream', ROUTES.stream, logStreamRoute(app, deps));
 }
 
-function streamRoute(app: FastifyInstance, deps: ApiDeps) {
-  const { queryLogStreamsPerCustomer: each, queryLogStreams: all } = LIMITS;
-  // A stream without rows is no stalled one: it gives way only to a person with two streams fewer.
-  const places = createPlaces({ all, each, patience: { ms: Number.POSITIVE_INFINITY, clock: deps.clock } });
-  let opened: LogStreams | null = null;
-  const streams = (): LogStreams => {
-    opened ??= openLogStreams({ ...deps, onError: deps.onError ?? (() => {}) });
+function logStreamRoute(app: FastifyInstance, deps: ApiDeps) {
+  let opened: LogSenders | null = null;
+  const senders = (): LogSenders => {
+    opened ??= openLogSenders({ store: deps.store, onError: deps.onError ?? (() => {}) });
     return opened;
   };
-  app.addHook('preClose', async () => opened?.endAll());
-  app.addHook('onClose', async () => opened?.close());
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const actor = actorOf(request);
-    const filter = parseStreamFilter(request.query as Query);
-    const after = parseLastEventId(request.headers['last-event-id']);
-    // A proxy such as nginx would collect events before it passes them on.
-    reply.type('text/event-stream; charset=utf-8').header('x-accel-buffering', 'no');
-    // The client may have gone while its credential was checked: its response tells nobody again.
-    if (request.method === 'HEAD' || reply.raw.destroyed) return reply.send();
-    const openedAt = deps.clock();
-    // The client is told nothing: it opens the stream again after the last row that it has.
-    const place = places.enter(actor.personId, { since: () => openedAt, giveWay: () => reply.raw.destroy() });
-    if (place === null) throw tooManyStreams();
-    let stop = (): void => {};
-    const { body, end, ...output } = eventStream(reply.raw, () => {
-      place.leave();
-      stop();
-    });
-    output.write(OPENING);
-    stop = streams().open({ actor, filter, after, output, end, renew: () => request.renewActor() });
-    return reply.send(body);
-  };
+  return streamRoute(app, deps, {
+    each: LIMITS.queryLogStreamsPerCustomer,
+    all: LIMITS.queryLogStreams,
+    tooMany: tooManyStreams,
+    async accept(request, actor) {
+      const filter = parseStreamFilter(request.query as Query);
+      const after = parseLastEventId(request.headers['last-event-id']);
+      return (output) => senders().sender({ actor, filter, after }, output);
+    },
+    close: async () => opened?.close(),
+  });
 }

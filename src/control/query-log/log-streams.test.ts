@@ -4,17 +4,35 @@ import { createManualTimers } from '../../../test/support/base/lifecycle/manual-
 import { queryLogRow } from '../../../test/support/feed/ports/query-log-suite.ts';
 import { type Home, settle, withStore } from '../../../test/support/store/fixtures.ts';
 import { sqliteDatabase } from '../../../test/support/store/sqlite.ts';
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { queryLogSink } from '../../store/query-log/add-rows.ts';
 import type { Db, Store } from '../../store/store.ts';
-import { openLogStreams, type StreamClient } from './log-streams.ts';
+import { openEventStreams, type StreamClient } from '../live/streams.ts';
+import { type LogRequest, openLogSenders } from './log-streams.ts';
 
 const NOW = Date.UTC(2026, 0, 1);
 const BATCH = 2_000;
 
+/** The streams of a process, as the route opens them. */
+function openLogStreams(store: Store, timers: Timers) {
+  const onError = (error: unknown): void => assert.fail(String(error));
+  const senders = openLogSenders({ store, onError });
+  const streams = openEventStreams({ store, timers, onError });
+  return {
+    open: (client: LogClient) => streams.open({ ...client, sender: senders.sender(client, client.output) }),
+    async close() {
+      await streams.close();
+      await senders.close();
+    },
+  };
+}
+
 /** A client that reads at once; `text` resolves when a text was written that has `part`. */
-function clientOf(customerId: string, more: Partial<StreamClient> = {}) {
+type LogClient = Omit<StreamClient, 'sender'> & LogRequest;
+
+function clientOf(customerId: string, more: Partial<LogClient> = {}) {
   const actor: Actor = {
     customerId,
     userId: customerId,
@@ -28,7 +46,7 @@ function clientOf(customerId: string, more: Partial<StreamClient> = {}) {
   };
   const written: string[] = [];
   const waiting = new Map<string, () => void>();
-  const client: StreamClient = {
+  const client: LogClient = {
     actor,
     filter: { namespace: null, status: null },
     after: null,
@@ -98,7 +116,7 @@ describe('open streams of the query log', () => {
     withStore(sqliteDatabase, async (store) => {
       const home = await settle(store);
       const timers = createManualTimers();
-      const streams = openLogStreams({ store, timers, onError: (error) => assert.fail(String(error)) });
+      const streams = openLogStreams(store, timers);
       let checks = 0;
       const never = Promise.withResolvers<Actor | null>();
       const { client, written, text } = clientOf(home.customerId, {
@@ -129,7 +147,7 @@ describe('open streams of the query log', () => {
       const home = await settle(real);
       const { store, hold, release } = holding(real, 'from query_log_head');
       const timers = createManualTimers();
-      const streams = openLogStreams({ store, timers, onError: (error) => assert.fail(String(error)) });
+      const streams = openLogStreams(store, timers);
       const add = adderOf(store);
       const first = clientOf(home.customerId);
       const stops = [streams.open(first.client)];

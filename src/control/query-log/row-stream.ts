@@ -7,12 +7,6 @@ import type { RowFilter } from './listing-query.ts';
 import { queryLogResource } from './row.ts';
 import { rowEvent, skippedEvent } from './stream-events.ts';
 
-/** Seconds between two comments that keep the connection open: proxies close one that is silent for 30 to 60 seconds. */
-const HEARTBEAT_S = 15;
-
-/** Seconds for which a client may read nothing. */
-const STALLED_S = LIMITS.listingIdleMs / 1000;
-
 /**
  * The events of one client. Rows above the rate, and rows for which the client is too slow, are not kept but counted; the count is an
  * event. So a stream holds no more than what its output holds.
@@ -23,8 +17,6 @@ export class RowStream {
   readonly #output: EventOutput;
   #sent = 0;
   #skipped = 0;
-  #seconds = 0;
-  #stalled = 0;
 
   constructor(actor: Actor, filter: RowFilter, output: EventOutput) {
     this.#actor = actor;
@@ -55,20 +47,11 @@ export class RowStream {
     this.#output.write(skippedEvent(null));
   }
 
-  /** Call it once a second. */
-  tick(): void {
+  /** Call it once a second while the client reads. */
+  tick(isHeartbeat: boolean): void {
+    if (this.#skipped > 0) this.#output.write(skippedEvent(this.#skipped));
+    this.#skipped = 0;
+    if (isHeartbeat) this.#output.write(': keep-alive\n\n');
     this.#sent = 0;
-    this.#seconds++;
-    if (!this.#output.isReady()) {
-      this.#stalled++;
-      if (this.#stalled >= STALLED_S) this.#output.cutOff();
-      return;
-    }
-    this.#stalled = 0;
-    if (this.#skipped > 0) {
-      this.#output.write(skippedEvent(this.#skipped));
-      this.#skipped = 0;
-    }
-    if (this.#seconds % HEARTBEAT_S === 0) this.#output.write(': keep-alive\n\n');
   }
 }

@@ -112,6 +112,7 @@ export function upsertedChange(row: RecordsTable, namespace: string, owner: stri
     contentType: row.content_type,
     ttlSeconds: row.ttl_seconds,
     expiresAt: row.expires_at,
+    updatedAt: row.updated_at,
   };
 }
 

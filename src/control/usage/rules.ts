@@ -8,7 +8,7 @@ import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
 import { sumDeletedUsage, sumUsage } from '../../store/usage.ts';
 import { listWebhooks } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore } from '../deps.ts';
-import type { Positions } from '../unit.ts';
+import { epochTag, type Positions } from '../unit.ts';
 import { namespacesOf, withinReach } from '../webhooks/shapes.ts';
 
 /** Part of the allowance, in percent, from which on the state is `near`. */
@@ -249,8 +249,9 @@ export async function readPropagation(
   const position = positions.read(customerId, text);
   if (position === null) throw badParameter('seq', 'is not a value of X-Service-Seq of this account');
   const { epoch } = await store.changes.bounds();
+  const isOther = position.epoch !== '' && position.epoch !== epochTag(epoch);
   const all = nodes().map((node) => {
-    const applied = node.epoch === epoch && node.seq !== null && node.seq >= position.seq;
+    const applied = !isOther && node.epoch === epoch && node.seq !== null && node.seq >= position.seq;
     const at = applied ? node.appliedAt(position.seq) : null;
     return {
       name: node.name,

@@ -76,6 +76,12 @@ const FAILURES = {
     code: 'validation_error',
     example: 'Request took too long',
   },
+  410: {
+    name: 'Gone',
+    description: 'The cursor is older than what is kept, or of another store',
+    code: 'not_found',
+    example: 'since is older than the feed keeps',
+  },
   412: {
     name: 'PreconditionFailed',
     description: 'A condition of the request does not hold',

@@ -12,6 +12,7 @@ export const TAGS = {
   Passkeys: 'Sign-in without e-mail',
   Organizations: 'Several users who share what belongs to an organization; only with UQRP_ORGANIZATIONS',
   Datasets: 'Signed reference data; only with UQRP_DATASETS',
+  Changes: 'What has changed, in commit order',
   Usage: 'What was read, and where a write is',
   'Query log': 'What was asked in the last 24 hours',
   Service: 'This API and the server',
@@ -21,7 +22,7 @@ export const TAGS = {
 export type Auth = 'credential' | 'session' | 'none';
 
 /** Refusals beside those that follow from `auth`, `request` and the path. */
-type Refusal = 401 | 403 | 404 | 412 | 422;
+type Refusal = 401 | 403 | 404 | 410 | 412 | 422;
 
 interface Parameter {
   readonly schema: Schema;

@@ -124,8 +124,8 @@ const OUTSIDE: ReadonlySet<string> = new Set([
 function membersOf(made: NewChange): Body {
   if (isDatasetChange(made)) return datasetBody(made);
   if (made.type === 'record.upserted') {
-    const { resource, version, contentType, ttlSeconds, expiresAt } = made;
-    return { resource, version, contentType, ttlSeconds, expiresAt };
+    const { resource, version, contentType, ttlSeconds, expiresAt, updatedAt } = made;
+    return { resource, version, contentType, ttlSeconds, expiresAt, updatedAt };
   }
   return Object.fromEntries(Object.entries(made).filter(([name]) => !OUTSIDE.has(name)));
 }
@@ -237,6 +237,7 @@ function readUpsert(row: EncodedChange, body: Body, { seq, at, owner, cause }: H
     contentType: text('contentType', body.contentType, LIMITS.contentType),
     ttlSeconds: ttl('ttlSeconds', body.ttlSeconds),
     expiresAt: timeOrNull('expiresAt', body.expiresAt),
+    ...(body.updatedAt !== undefined && { updatedAt: time('updatedAt', body.updatedAt) }),
   };
 }
 

@@ -5,6 +5,8 @@ import { type Tx, WORK_TOPICS, type WorkTopic } from '../store.ts';
 export interface Marks {
   /** The last change that it appended to the log; null when it appended none. */
   readonly seq: number | null;
+  /** The epoch of the log with that change; null when it appended none. */
+  readonly epoch: string | null;
   /** All changes that it appended, as the log gives them; null when the log must be read. */
   readonly changes: readonly Change[] | null;
   /** It erased payloads of the log. */
@@ -14,6 +16,7 @@ export interface Marks {
 
 interface MutableMarks {
   seq: number | null;
+  epoch: string | null;
   changes: readonly Change[] | null;
   isErasure: boolean;
   readonly work: Set<WorkTopic>;
@@ -21,7 +24,13 @@ interface MutableMarks {
 
 const NO_CHANGES: readonly Change[] = [];
 
-export const NO_MARKS: Marks = { seq: null, changes: NO_CHANGES, isErasure: false, work: new Set() };
+export const NO_MARKS: Marks = {
+  seq: null,
+  epoch: null,
+  changes: NO_CHANGES,
+  isErasure: false,
+  work: new Set(),
+};
 
 /** Keyed by the handle of a unit. A unit that runs again has a new handle, so the marks of its first run do not count. */
 const marks = new WeakMap<Tx, MutableMarks>();
@@ -38,9 +47,14 @@ function marksFor(tx: Tx): MutableMarks {
  * Records that the unit appended changes up to `seq`.
  * @param changes as the log gives them; null when only the database has them
  */
-export function markChange(tx: Tx, seq: number, changes: readonly Change[] | null): void {
+export function markChange(
+  tx: Tx,
+  { seq, epoch }: { readonly seq: number; readonly epoch: string },
+  changes: readonly Change[] | null,
+): void {
   const all = marksFor(tx);
   all.seq = seq;
+  all.epoch = epoch;
   all.changes = joinChanges([all.changes, changes]);
 }
 
@@ -63,6 +77,7 @@ export function joinMarks(all: readonly Marks[]): Marks {
   const seqs = all.flatMap(({ seq }) => (seq === null ? [] : [seq]));
   return {
     seq: seqs.length === 0 ? null : Math.max(...seqs),
+    epoch: all.find(({ epoch }) => epoch !== null)?.epoch ?? null,
     changes: joinChanges(all.map(({ changes }) => changes)),
     isErasure: all.some(({ isErasure }) => isErasure),
     work: new Set(all.flatMap(({ work }) => [...work])),

@@ -37,14 +37,18 @@ export async function listen(world: World): Promise<number> {
 export async function openEvents(
   port: number,
   caller: Pick<Caller, 'token'> | null,
-  { query = '', headers = {} }: { readonly query?: string; readonly headers?: Record<string, string> } = {},
+  {
+    path = '/query_logs/stream',
+    query = '',
+    headers = {},
+  }: { readonly path?: string; readonly query?: string; readonly headers?: Record<string, string> } = {},
 ): Promise<EventReader> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = get(
     {
       host: '127.0.0.1',
       port,
-      path: `/api/v1/query_logs/stream${query}`,
+      path: `/api/v1${path}${query}`,
       headers: { ...(caller && { authorization: `Bearer ${caller.token}` }), ...headers },
       agent: false,
     },
@@ -66,7 +70,7 @@ export async function openEvents(
         const data = field('data');
         if (data === null) continue;
         const [id, event] = [field('id'), field('event')];
-        assert.equal(await faultOfEvent({ id, event, data }), null);
+        assert.equal(await faultOfEvent(path, { id, event, data }), null);
         return { id, event: event ?? 'message', data: JSON.parse(data) };
       }
       const chunk = await chunks.next().catch(() => ({ done: true, value: '' }));

@@ -7,12 +7,12 @@ interface EventFields {
   readonly data: string;
 }
 
-/** Null: the event is one of those that the document describes for the stream of the query log. */
-export async function faultOfEvent(fields: EventFields): Promise<string | null> {
+/** Null: the event is one of those that the document describes for the stream at this path. */
+export async function faultOfEvent(path: string, fields: EventFields): Promise<string | null> {
   const { document, closed } = await contract();
   const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
   const faults: string[] = [];
-  for (const choice of choicesOf(document)) {
+  for (const choice of choicesOf(document, path)) {
     const schema = resolve<Json>(document, choice);
     const { data } = schema.properties as { readonly data: { readonly contentSchema: Json } };
     const fault =
@@ -24,8 +24,8 @@ export async function faultOfEvent(fields: EventFields): Promise<string | null> 
   return faults.join('; or ');
 }
 
-function choicesOf(document: OpenApi): readonly Json[] {
-  const [response] = Object.values(document.paths['/query_logs/stream']!.get!.responses);
+function choicesOf(document: OpenApi, path: string): readonly Json[] {
+  const [response] = Object.values(document.paths[path]!.get!.responses);
   const { schema } = resolve(document, response!).content!['text/event-stream']!;
   const { contentSchema } = schema as {
     readonly contentSchema: { readonly items: { readonly anyOf: readonly Json[] } };

@@ -1,0 +1,167 @@
+import type { FastifyInstance } from 'fastify';
+import { LIMITS } from '../../base/limits.ts';
+import { actorOf, requireRenewal } from '../../http/guard.ts';
+import { describeRoutes } from '../../http/openapi/operation.ts';
+import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
+import { arrayOf, resourceSchema, type Schema } from '../../protocol/input/schema.ts';
+import type { Store } from '../../store/store.ts';
+import type { ApiDeps } from '../api-deps.ts';
+import { type LiveReader, type LiveSource, openLiveReader } from '../live/reader.ts';
+import { streamRoute } from '../live/streams.ts';
+import { type ChangesPage, openWaits } from './pages.ts';
+import {
+  CHANGE_SCHEMA,
+  CHANGE_STREAM_PARAMETERS,
+  type FeedRow,
+  type Lost,
+  PAGE_PARAMETERS,
+  readPageQuery,
+  readStreamQuery,
+  rowOfChange,
+  tooManyReaders,
+} from './rows.ts';
+import { changeSender, createTurns } from './sender.ts';
+
+const PAGE_SCHEMA = resourceSchema<ChangesPage>('ChangesPage', {
+  changes: arrayOf(CHANGE_SCHEMA),
+  next: { type: 'string', description: 'The place after this page, for `since`', examples: ['Qk1xb3BhcXVl'] },
+  has_more: { type: 'boolean', description: 'Whether to ask again at once', examples: [false] },
+});
+
+const CURSOR_TEXT = {
+  type: 'string',
+  description: 'The place after the event, for `since` and `Last-Event-ID`',
+  examples: ['AW9wYXF1ZQ'],
+} as const;
+
+interface ChangeStreamEvent {
+  readonly id: string;
+  /** JSON. */
+  readonly data: string;
+}
+
+interface ChangeStreamSign extends ChangeStreamEvent {
+  readonly event: string;
+}
+
+function dataOf(contentSchema: Schema) {
+  return { type: 'string' as const, contentMediaType: 'application/json', contentSchema };
+}
+
+/** The text of the stream, and in `contentSchema` the fields of its events: `id`, `event` and `data`. */
+const STREAM_SCHEMA: Schema = {
+  type: 'string',
+  contentMediaType: 'text/event-stream',
+  contentSchema: arrayOf({
+    anyOf: [
+      resourceSchema<ChangeStreamEvent>('ChangeStreamEvent', {
+        id: CURSOR_TEXT,
+        data: dataOf(CHANGE_SCHEMA),
+      }),
+      resourceSchema<ChangeStreamSign>('ChangeStreamCheckpoint', {
+        id: CURSOR_TEXT,
+        event: { type: 'string', const: 'checkpoint' },
+        data: dataOf({ type: 'object', maxProperties: 0 }),
+      }),
+      resourceSchema<ChangeStreamSign>('ChangeStreamReset', {
+        id: CURSOR_TEXT,
+        event: { type: 'string', const: 'reset' },
+        data: dataOf(
+          resourceSchema<{ readonly reason: Lost; readonly cursor: string }>('ChangeStreamLost', {
+            reason: { type: 'string', enum: ['too_old', 'other_store'] },
+            cursor: { type: 'string', description: 'From which the stream goes on' },
+          }),
+        ),
+      }),
+    ],
+  }),
+  examples: ['event: checkpoint\nid: AW9wYXF1ZQ\ndata: {}\n\n'],
+};
+
+const ROUTES = describeRoutes('Changes', 'credential', {
+  list: {
+    operationId: 'listChanges',
+    summary: 'Lists changes of records and namespaces, in commit order',
+    description: `Every change that the credential reaches, without gap, of the last seven days; never a payload. Ask again with \`next\` as \`since\`. With \`wait\` the answer comes at the first change. A person may have ${LIMITS.changeWaitsPerCustomer} requests waiting; another is 429. A page looks through ${LIMITS.changesExamined} changes at most, and may be empty while \`has_more\` is true.`,
+    query: PAGE_PARAMETERS,
+    responses: { 200: { description: 'A page of changes', schema: PAGE_SCHEMA } },
+    errors: [410],
+  },
+  stream: {
+    operationId: 'streamChanges',
+    summary: 'Sends changes as they are made, as server-sent events',
+    description: `Each event has a cursor as its \`id\`; \`Last-Event-ID\` wins over \`since\`. An event \`checkpoint\` comes every 15 seconds and after changes that are not shown. After \`reset\` changes are missing: read everything again. Nothing is dropped for a slow client; one that reads nothing for ten seconds is cut off. At most ${LIMITS.changeStreamRows} changes a second are sent. A person may have ${LIMITS.changeStreamsPerCustomer} streams open; another is 429. The stream ends with its session or key.`,
+    query: CHANGE_STREAM_PARAMETERS,
+    headers: ['Last-Event-ID'],
+    responses: {
+      200: {
+        description: 'Events, until the client or the server closes the connection',
+        contentType: 'text/event-stream',
+        schema: STREAM_SCHEMA,
+      },
+    },
+  },
+});
+
+export function changeRoutes(app: FastifyInstance, deps: ApiDeps): void {
+  const { store, positions } = deps;
+  const onError = deps.onError ?? ((): void => {});
+  let opened: LiveReader<FeedRow> | null = null;
+  const reader = (): LiveReader<FeedRow> => {
+    opened ??= openLiveReader(changesOf(store), onError);
+    return opened;
+  };
+  const waits = openWaits(deps, reader);
+  const turns = createTurns(LIMITS.changePagesAtOnce);
+  app.addHook('preClose', async () => waits.endAll());
+
+  app.get('/changes', ROUTES.list, async (request, reply) => {
+    const actor = actorOf(request);
+    const query = readPageQuery(positions, actor, request.query as QueryParameters);
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
+    const isHead = request.method === 'HEAD';
+    const page = await waits.page(actor, isHead ? { ...query, waitMs: 0 } : query, gone.signal);
+    // The credential may have ended while the request waited.
+    if (query.waitMs > 0) await requireRenewal(request);
+    return page;
+  });
+  app.get(
+    '/changes/stream',
+    ROUTES.stream,
+    streamRoute(app, deps, {
+      each: LIMITS.changeStreamsPerCustomer,
+      all: LIMITS.changeStreams,
+      tooMany: tooManyReaders,
+      async accept(request, actor) {
+        const lastEventId = request.headers['last-event-id'];
+        const query = readStreamQuery(positions, actor, request.query as QueryParameters, lastEventId);
+        return (output) => changeSender({ ...deps, reader: reader(), turns, onError }, actor, query, output);
+      },
+      close: async () => opened?.close(),
+    }),
+  );
+}
+
+/** Changes of all customers that one statement reads. */
+const SPAN = 500;
+
+type OwnedRow = FeedRow & { readonly owner: string };
+
+/** The change log as the live reader follows it. What this process has just written is not read again. */
+function changesOf({ changes }: Store): LiveSource<OwnedRow> {
+  return {
+    listen: (wake) => changes.onChange(wake),
+    last: async () => (await changes.bounds()).head,
+    async read({ customers, after, last }) {
+      const read = await changes.since(after, SPAN);
+      const rows = read.flatMap((change) => {
+        const { owner } = change;
+        return owner !== null && customers.has(owner) ? [{ ...rowOfChange(change), owner }] : [];
+      });
+      const end = read.at(-1)?.seq ?? last;
+      return { rows, end: end < last ? end : null };
+    },
+    customerOf: (row) => row.owner,
+  };
+}

@@ -1,0 +1,403 @@
+import assert from 'node:assert/strict';
+import {
+  type EventReader,
+  listen,
+  openEvents,
+} from '../../../test/support/control/query-log/event-reader.ts';
+import { apiScenarios } from '../../../test/support/http/engines.ts';
+import { runLoops } from '../../../test/support/http/server-parts.ts';
+import {
+  type Answer,
+  assertFailure,
+  type Caller,
+  created,
+  type Json,
+  openWorld,
+} from '../../../test/support/http/world.ts';
+import { LIMITS } from '../../base/limits.ts';
+import { pruneLog } from '../../store/log/change-log.ts';
+import { renewEpoch } from '../../store/service-facts.ts';
+import { sweepExpired } from '../records/expiry.ts';
+
+const seqOf = ({ headers }: Answer): string => String(headers['x-service-seq']);
+
+async function ask(caller: Caller, query = ''): Promise<Json> {
+  const { status, json, text } = await caller.get(`/changes${query}`);
+  assert.equal(status, 200, text);
+  return json;
+}
+
+/** What was told, without cursors and times. */
+const told = (changes: readonly Json[]): unknown[] =>
+  changes.map(({ event, namespace, key, etag }) => [event, key ?? namespace, ...(etag ? [etag] : [])]);
+
+async function presentEnd(caller: Caller): Promise<string> {
+  const { changes, next, has_more: hasMore } = await ask(caller);
+  assert.deepEqual([changes, hasMore], [[], false]);
+  return next;
+}
+
+apiScenarios('changes, pages', {
+  'exactly what was written later is told, in commit order, with the tag of each write and never a payload':
+    async (store) => {
+      const world = await openWorld(store);
+      const [owner, other] = [await world.customer(), await world.customer()];
+      const since = await presentEnd(owner);
+      const { name } = await owner.namespace();
+      const foreign = await other.namespace();
+      const key = `a.r.${name}.v1`;
+      const posted = await owner.post('/records', { record: { key, data: 'TUFSS0VS' } });
+      await other.record(`b.r.${foreign.name}.v1`);
+      const { id } = created(posted);
+      world.advance(5);
+      const patched = await owner.patch(`/records/${id}`, { record: { data: 'TUFSS0VS' } });
+      await owner.del(`/records/${id}`);
+      const page = await ask(owner, `?since=${since}`);
+      assert.deepEqual(told(page.changes), [
+        ['namespace.upserted', name],
+        ['record.upserted', key, posted.headers.etag],
+        ['record.upserted', key, patched.headers.etag],
+        ['record.deleted', key],
+      ]);
+      assert.equal(JSON.stringify(page).includes('TUFSS0VS'), false);
+      assert.deepEqual(told((await ask(owner, `?since=${seqOf(posted)}`)).changes), [
+        ['record.upserted', key, patched.headers.etag],
+        ['record.deleted', key],
+      ]);
+      // The cursor of each change leads to the rest.
+      for (const [i, { cursor }] of page.changes.entries()) {
+        assert.deepEqual(
+          told((await ask(owner, `?since=${cursor}`)).changes),
+          told(page.changes.slice(i + 1)),
+        );
+      }
+      assert.deepEqual((await ask(owner, `?since=${page.next}`)).changes, []);
+      await world.close();
+    },
+
+  'pages join without gap and repetition, also within a bulk write': async (store) => {
+    const world = await openWorld(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    let since = await presentEnd(owner);
+    const keys = Array.from({ length: 23 }, (_, i) => `k${i}.r.${name}.v1`);
+    const bulk = await owner.post('/records/bulk', { records: keys.map((key) => ({ key, data: '' })) });
+    assert.equal(bulk.status, 200, bulk.text);
+    const seen: string[] = [];
+    for (let more = true; more; ) {
+      const page = await ask(owner, `?since=${since}&limit=5`);
+      assert.ok(page.changes.length <= 5);
+      seen.push(...page.changes.map((change: Json) => change.key));
+      ({ next: since, has_more: more } = page);
+    }
+    assert.deepEqual(seen, keys);
+    await world.close();
+  },
+
+  'an expiry is told as one; records that went with their namespace only when asked for': async (store) => {
+    const world = await openWorld(store);
+    const owner = await world.customer();
+    const { id, name } = await owner.namespace();
+    await owner.record(`gone.r.${name}.v1`, { expires_in: 1 });
+    await owner.record(`left.r.${name}.v1`);
+    const since = await presentEnd(owner);
+    world.advance(1_001);
+    await sweepExpired(store, world.now(), 500);
+    await owner.del(`/namespaces/${id}`);
+    await runLoops(store, () => world.now());
+    const rows = (query: string): Promise<unknown[]> =>
+      ask(owner, `?since=${since}${query}`).then(({ changes }) => told(changes));
+    const ends = [
+      ['namespace.closing', name],
+      ['namespace.deleted', name],
+    ];
+    const expired = ['record.expired', `gone.r.${name}.v1`];
+    assert.deepEqual(await rows(''), [expired, ...ends]);
+    const [closing, deleted] = ends;
+    assert.deepEqual(await rows('&cascade=true'), [
+      expired,
+      closing,
+      ['record.deleted', `left.r.${name}.v1`],
+      deleted,
+    ]);
+    await world.close();
+  },
+
+  'a key sees its namespaces alone, and a name that others took later tells nothing of them': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const [owner, other] = [await world.customer(), await world.customer()];
+    const since = await presentEnd(owner);
+    const [one, two] = [await owner.namespace(), await owner.namespace()];
+    const key = await owner.key({ namespaces: [one.name] });
+    const writer = await owner.key({ operations: ['write'] });
+    await owner.record(`a.r.${one.name}.v1`);
+    await owner.record(`a.r.${two.name}.v1`);
+    assert.deepEqual(
+      told((await ask(key, `?since=${since}`)).changes).map(([event, name]: Json) => [event, name]),
+      [
+        ['namespace.upserted', one.name],
+        ['record.upserted', `a.r.${one.name}.v1`],
+      ],
+    );
+    assert.deepEqual((await ask(key, `?since=${since}&namespace=${two.name}`)).changes, []);
+    assert.equal((await ask(owner, `?since=${since}&namespace=${two.name.toUpperCase()}`)).changes.length, 2);
+    assertFailure(await writer.get('/changes'), 403, 'authorization_error', 'API key lacks the read scope');
+    await owner.del(`/namespaces/${two.id}`);
+    await runLoops(store, () => world.now());
+    const after = await presentEnd(owner);
+    await other.namespace(two.name);
+    await other.record(`secret.r.${two.name}.v1`);
+    assert.deepEqual((await ask(owner, `?since=${after}&namespace=${two.name}`)).changes, []);
+    assert.deepEqual((await ask(owner, `?since=${after}`)).changes, []);
+    await world.close();
+  },
+
+  'what is no place of this account in this log is refused': async (store) => {
+    const world = await openWorld(store);
+    const [owner, other] = [await world.customer(), await world.customer()];
+    await owner.namespace();
+    const since = await presentEnd(owner);
+    const refuse = async (query: string, status: number, message: string): Promise<void> =>
+      assertFailure(
+        await owner.get(`/changes${query}`),
+        status,
+        status === 410 ? 'not_found' : 'validation_error',
+        message,
+      );
+    for (const text of ['x', '0', await presentEnd(other), `${since}A`, '%20', 'A'.repeat(600)]) {
+      await refuse(`?since=${text}`, 400, 'since is not a cursor of this account');
+    }
+    for (const wait of ['-1', '56', '1.5', 'x', '']) {
+      await refuse(`?wait=${wait}`, 400, 'wait is not a number from 0 to 55');
+    }
+    for (const limit of ['0', '501', 'x'])
+      await refuse(`?limit=${limit}`, 400, 'limit is not a number from 1 to 500');
+    await refuse('?cascade=1', 400, 'cascade is not true or false');
+    await refuse('?namespace=a..b', 400, 'namespace is not a namespace name');
+    await refuse('?page=2', 400, 'page is not a known parameter');
+    await refuse('?limit=1&limit=2', 400, 'limit is given more than once');
+    const position = world.deps.positions.read(owner.id, since);
+    const past = world.deps.positions.text(owner.id, { ...position!, seq: position!.seq + 100_000 });
+    await refuse(`?since=${past}`, 410, 'since is of another store');
+    await world.close();
+  },
+
+  'a place that the log has no more, or that is of a store before a restore, is 410': async (store) => {
+    const world = await openWorld(store);
+    const owner = await world.customer();
+    const start = await presentEnd(owner);
+    await owner.namespace();
+    await owner.namespace();
+    await runLoops(store, () => world.now());
+    const end = await presentEnd(owner);
+    await store.write((tx) => pruneLog(tx, Number.MAX_SAFE_INTEGER, 1_000_000));
+    assertFailure(
+      await owner.get(`/changes?since=${start}`),
+      410,
+      'not_found',
+      'since is older than the feed keeps',
+    );
+    assert.deepEqual((await ask(owner, `?since=${end}`)).changes, []);
+    await store.write((tx) => renewEpoch(tx, Date.now()));
+    assertFailure(await owner.get(`/changes?since=${end}`), 410, 'not_found', 'since is of another store');
+    assert.deepEqual((await ask(owner, `?since=${await presentEnd(owner)}`)).changes, []);
+    await world.close();
+  },
+
+  'a request that waits is answered at the first change that it is told of': async (store) => {
+    const world = await openWorld(store);
+    const [owner, other] = [await world.customer(), await world.customer()];
+    const [one, two] = [await owner.namespace(), await owner.namespace()];
+    const since = await presentEnd(owner);
+    let isAnswered = false;
+    const waiting = ask(owner, `?since=${since}&wait=55&namespace=${one.name}`).finally(() => {
+      isAnswered = true;
+    });
+    await owner.record(`a.r.${two.name}.v1`);
+    await other.namespace();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(isAnswered, false);
+    const posted = await owner.post('/records', { record: { key: `a.r.${one.name}.v1`, data: '' } });
+    const { changes } = await waiting;
+    assert.deepEqual(told(changes), [['record.upserted', `a.r.${one.name}.v1`, posted.headers.etag]]);
+    // It waits no longer than it was asked to.
+    const empty = await ask(owner, `?since=${seqOf(posted)}&wait=1`);
+    assert.deepEqual([empty.changes, empty.has_more], [[], false]);
+    await world.close();
+  },
+
+  'of a person ten requests wait and another is refused; the end of the server answers them empty': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const owner = await world.customer();
+    await owner.namespace();
+    const since = await presentEnd(owner);
+    const query = `/changes?since=${since}&wait=55`;
+    const asked = Array.from({ length: LIMITS.changeWaitsPerCustomer + 1 }, () => owner.get(query));
+    const refused = await Promise.race(asked);
+    assertFailure(refused, 429, 'rate_limit_exceeded', 'Too many requests wait for changes');
+    assert.equal(refused.headers['retry-after'], '10');
+    const closed = world.close();
+    const answered = (await Promise.all(asked)).filter((answer) => answer !== refused);
+    assert.deepEqual(
+      answered.map(({ status, json }) => [status, json.changes]),
+      answered.map(() => [200, []]),
+    );
+    await closed;
+  },
+
+  'a credential that ends while its request waits is refused': async (store) => {
+    const world = await openWorld(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const key = await owner.key({});
+    const since = await presentEnd(key);
+    const waiting = key.get(`/changes?since=${since}&wait=55`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await owner.del(`/api_keys/${key.id}`);
+    await owner.record(`a.r.${name}.v1`);
+    assert.equal((await waiting).status, 401);
+    await world.close();
+  },
+});
+
+apiScenarios('changes, stream', {
+  'a change arrives as the page shows it, and Last-Event-ID goes on after it, on another process too': async (
+    store,
+  ) => {
+    const [world, second] = [await openWorld(store), await openWorld(store)];
+    const readers: EventReader[] = [];
+    const open = async (
+      port: number,
+      caller: Caller,
+      more: { query?: string; headers?: Record<string, string> } = {},
+    ): Promise<EventReader> => {
+      const reader = await openEvents(port, caller, { path: '/changes/stream', ...more });
+      readers.push(reader);
+      return reader;
+    };
+    try {
+      const ports = [await listen(world), await listen(second)] as const;
+      const owner = await world.customer();
+      const { name } = await owner.namespace();
+      const since = await presentEnd(owner);
+      const reader = await open(ports[0], owner, { query: `?since=${since}` });
+      assert.equal(reader.headers['content-type'], 'text/event-stream; charset=utf-8');
+      await owner.record(`a.r.${name}.v1`);
+      await owner.record(`b.r.${name}.v1`);
+      const events = await reader.take(2);
+      const page = (await ask(owner, `?since=${since}`)).changes;
+      const place = (cursor: string) => world.deps.positions.read(owner.id, cursor);
+      const bare = (change: Json): unknown => ({ ...change, cursor: null });
+      assert.deepEqual(
+        events.map(({ data }) => bare(data)),
+        page.map(bare),
+      );
+      assert.deepEqual(
+        events.map(({ id }) => place(id!)),
+        page.map(({ cursor }: Json) => place(cursor)),
+      );
+      const resumed = await open(ports[1], owner, {
+        query: '?since=x',
+        headers: { 'last-event-id': events[0]!.id! },
+      });
+      const [again] = await resumed.take(1);
+      assert.deepEqual(bare(again!.data), bare(events[1]!.data));
+      // A change that is not shown moves the cursor of the reader all the same.
+      const hidden = await open(ports[0], owner, { query: `?since=${events[1]!.id}&namespace=nothing-here` });
+      await owner.record(`c.r.${name}.v1`);
+      const head = place(
+        seqOf(await owner.post('/records', { record: { key: `d.r.${name}.v1`, data: '' } })),
+      );
+      for (let seq = 0; seq < head!.seq; ) {
+        const [checkpoint] = await hidden.take(1);
+        assert.deepEqual([checkpoint!.event, checkpoint!.data], ['checkpoint', {}]);
+        seq = place(checkpoint!.id!)!.seq;
+      }
+      const bad = await open(ports[0], owner, { query: '?since=x' });
+      assert.deepEqual(
+        [bad.status, JSON.parse(await bad.text()).error],
+        [400, 'since is not a cursor of this account'],
+      );
+    } finally {
+      for (const reader of readers) reader.close();
+      await Promise.all([world.close(), second.close()]);
+    }
+  },
+
+  'a place that is lost is told as a reset, and the stream goes on from the present end': async (store) => {
+    const world = await openWorld(store);
+    const port = await listen(world);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const position = world.deps.positions.read(owner.id, await presentEnd(owner))!;
+    const past = world.deps.positions.text(owner.id, { ...position, seq: position.seq + 100_000 });
+    const reader = await openEvents(port, owner, { path: '/changes/stream', query: `?since=${past}` });
+    const [reset] = await reader.take(1);
+    assert.deepEqual([reset!.event, reset!.data.reason], ['reset', 'other_store']);
+    assert.equal(reset!.data.cursor, reset!.id);
+    await owner.record(`a.r.${name}.v1`);
+    for (;;) {
+      const [event] = await reader.take(1);
+      if (event!.event === 'checkpoint') continue;
+      assert.equal(event!.data.key, `a.r.${name}.v1`);
+      break;
+    }
+    reader.close();
+    await world.close();
+  },
+
+  'a fourth stream of a person is refused; a stream ends with its key': async (store) => {
+    const world = await openWorld(store);
+    const port = await listen(world);
+    const owner = await world.customer();
+    const key = await owner.key({});
+    const path = '/changes/stream';
+    const readers: EventReader[] = [];
+    for (let i = 0; i < LIMITS.changeStreamsPerCustomer; i++)
+      readers.push(await openEvents(port, key, { path }));
+    const refused = await openEvents(port, owner, { path });
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '10']);
+    await owner.del(`/api_keys/${key.id}`);
+    await Promise.all(readers.map((reader) => reader.ended()));
+    assert.ok(readers.every((reader) => reader.isWhole()));
+    await world.close();
+  },
+
+  'a stream that was far behind, and is told of more than it may send, gets each change once': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const port = await listen(world);
+    const owner = await world.customer('pro');
+    const { name } = await owner.namespace();
+    const since = await presentEnd(owner);
+    let count = 0;
+    const write = async (): Promise<void> => {
+      const records = Array.from({ length: 500 }, () => ({ key: `k${count++}.r.${name}.v1`, data: '' }));
+      const answer = await owner.post('/records/bulk', { records });
+      assert.equal(answer.status, 200, answer.text);
+    };
+    await write();
+    await write();
+    const reader = await openEvents(port, owner, { path: '/changes/stream', query: `?since=${since}` });
+    const writing = (async () => {
+      for (let i = 0; i < 4; i++) await write();
+    })();
+    const keys: string[] = [];
+    while (keys.length < 3_000) {
+      const [event] = await reader.take(1);
+      if (event!.event === 'message') keys.push(event!.data.key);
+    }
+    await writing;
+    assert.deepEqual(
+      keys,
+      Array.from({ length: 3_000 }, (_, i) => `k${i}.r.${name}.v1`),
+    );
+    reader.close();
+    await world.close();
+  },
+});

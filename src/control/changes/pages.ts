@@ -1,0 +1,195 @@
+import { createPlaces } from '../../base/lifecycle/places.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
+import { ownChanges } from '../../store/log/own-changes.ts';
+import type { HasClock, HasStore } from '../deps.ts';
+import type { LiveReader } from '../live/reader.ts';
+import { epochTag, type Position, type Positions } from '../unit.ts';
+import {
+  type ChangeFilter,
+  type ChangeQuery,
+  type ChangeResource,
+  changeResource,
+  type FeedRow,
+  isToldTo,
+  type Lost,
+  lostAt,
+  lostError,
+  rowOfOwn,
+  tooManyReaders,
+} from './rows.ts';
+
+export interface ChangesDeps extends HasStore, HasClock {
+  readonly positions: Positions;
+}
+
+/** Rows of the log that one statement reads. */
+const READ_AT_ONCE = 500;
+
+interface Page {
+  readonly rows: readonly FeedRow[];
+  /** Everything up to it was looked at. */
+  readonly place: Position;
+  /** Whether there may be more behind it. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * The next changes of the actor's customer after a place. It looks through `changesExamined` changes at most, so a page may have no
+ * rows although there are more.
+ * @param since null: the present end
+ */
+export async function readChanges(
+  { store, clock }: HasStore & HasClock,
+  actor: Actor,
+  filter: ChangeFilter,
+  { since, limit }: { readonly since: Position | null; readonly limit: number },
+): Promise<Page | Lost> {
+  // First: whatever commits meanwhile comes after this head.
+  const bounds = await store.changes.bounds();
+  const epoch = epochTag(bounds.epoch);
+  if (since === null) {
+    return { rows: [], place: { seq: bounds.head, at: clock(), epoch }, hasMore: false };
+  }
+  const lost = lostAt(since, bounds);
+  if (lost !== null) return lost;
+  const rows: FeedRow[] = [];
+  let place = since;
+  for (let examined = 0; examined < LIMITS.changesExamined; ) {
+    const read = await ownChanges(store.read, {
+      owner: actor.customerId,
+      after: place.seq,
+      limit: READ_AT_ONCE,
+    });
+    for (const row of read.map(rowOfOwn)) {
+      examined++;
+      place = { seq: row.seq, at: row.at, epoch };
+      if (isToldTo(actor, filter, row)) rows.push(row);
+      if (rows.length === limit) {
+        const isLast = read.length < READ_AT_ONCE && row.seq === read.at(-1)?.seq;
+        return { rows, place, hasMore: !isLast };
+      }
+    }
+    if (read.length < READ_AT_ONCE) {
+      return { rows, place: { seq: Math.max(place.seq, bounds.head), at: place.at, epoch }, hasMore: false };
+    }
+  }
+  return { rows, place, hasMore: true };
+}
+
+export interface ChangesPage {
+  readonly changes: readonly ChangeResource[];
+  readonly next: string;
+  readonly has_more: boolean;
+}
+
+/** Requests that wait for a change. */
+export interface Waits {
+  /**
+   * Reads a page; where it has no rows, waits until there is one, the time is over, the client has gone or the server ends.
+   * @throws AppError 410 for a place that the log has no more; 429 when too many wait
+   */
+  page(
+    actor: Actor,
+    query: ChangeQuery & { limit: number; waitMs: number },
+    gone: AbortSignal,
+  ): Promise<ChangesPage>;
+  /** Answers all that wait, also those that begin later. */
+  endAll(): void;
+}
+
+export function openWaits(deps: ChangesDeps, reader: () => LiveReader<FeedRow>): Waits {
+  const { changeWaits: all, changeWaitsPerCustomer: each } = LIMITS;
+  const places = createPlaces({ all, each });
+  const ending = new AbortController();
+
+  function shown({ rows, place, hasMore }: Page, { customerId }: Actor): ChangesPage {
+    const cursorOf = (row: FeedRow): string =>
+      deps.positions.text(customerId, { seq: row.seq, at: row.at, epoch: place.epoch });
+    return {
+      changes: rows.map((row) => changeResource(row, cursorOf(row))),
+      next: deps.positions.text(customerId, place),
+      has_more: hasMore,
+    };
+  }
+
+  return {
+    async page(actor, query, gone) {
+      const place = { since: query.since, limit: query.limit };
+      const read = async (): Promise<Page> => {
+        const page = await readChanges(deps, actor, query, place);
+        if (typeof page === 'string') throw lostError(page);
+        place.since = page.place;
+        return page;
+      };
+      let page = await read();
+      if (query.waitMs === 0 || page.rows.length > 0 || page.hasMore || query.since === null) {
+        return shown(page, actor);
+      }
+      const given = new AbortController();
+      const entered = places.enter(actor.personId, {
+        since: () => deps.clock(),
+        giveWay: () => given.abort(),
+      });
+      if (entered === null) throw tooManyReaders();
+      const signal = AbortSignal.any([gone, ending.signal, given.signal, AbortSignal.timeout(query.waitMs)]);
+      const news = follow(reader(), actor, query, signal);
+      try {
+        // What was appended between the first page and the beginning of the news is in a second page.
+        await news.begun;
+        page = await read();
+        while (page.rows.length === 0 && !page.hasMore && !signal.aborted) {
+          await news.after(page.place.seq);
+          page = await read();
+        }
+      } finally {
+        news.stop();
+        entered.leave();
+      }
+      return shown(page, actor);
+    },
+    endAll: () => ending.abort(),
+  };
+}
+
+interface News {
+  /** From then on, what is appended is heard of. */
+  readonly begun: Promise<void>;
+  /** Resolves when a change behind `seq` was heard of that the reader is told, and when the signal aborts. */
+  after(seq: number): Promise<void>;
+  stop(): void;
+}
+
+function follow(reader: LiveReader<FeedRow>, actor: Actor, filter: ChangeFilter, signal: AbortSignal): News {
+  const begun = Promise.withResolvers<void>();
+  let heard = 0;
+  let wake = (): void => {};
+  const onAbort = (): void => {
+    begun.resolve();
+    wake();
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const unfollow = reader.follow({
+    customerId: actor.customerId,
+    begin: () => begun.resolve(),
+    offer(rows) {
+      const last = rows.findLast((row) => isToldTo(actor, filter, row));
+      if (last === undefined) return;
+      heard = last.seq;
+      wake();
+    },
+  });
+  return {
+    begun: begun.promise,
+    after: (seq) =>
+      new Promise((resolve) => {
+        wake = resolve;
+        if (heard > seq || signal.aborted) resolve();
+      }),
+    stop() {
+      signal.removeEventListener('abort', onAbort);
+      unfollow();
+    },
+  };
+}

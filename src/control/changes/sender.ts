@@ -1,0 +1,156 @@
+import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
+import type { EventOutput } from '../../http/streams.ts';
+import type { LiveReader } from '../live/reader.ts';
+import type { Sender } from '../live/streams.ts';
+import { type ChangesDeps, readChanges } from './pages.ts';
+import { type ChangeQuery, changeResource, type FeedRow, isToldTo, type Lost } from './rows.ts';
+
+/** Gives each caller one of few places, in call order. */
+export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+
+export function createTurns(places: number): Turns {
+  const waiting: (() => void)[] = [];
+  let free = places;
+  return async (work) => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free++;
+      else next();
+    }
+  };
+}
+
+interface SenderOptions extends ChangesDeps {
+  readonly reader: LiveReader<FeedRow>;
+  readonly turns: Turns;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * The events of one client of `GET /changes/stream`. It holds a place in the log and no rows but those that wait in its output. At the end
+ * of the log it takes what the live reader offers. A client that reads slowly, or is told of more than a second may send, falls behind: it
+ * reads page by page from its place until it is at the end again. Nothing is dropped.
+ */
+export function changeSender(
+  options: SenderOptions,
+  actor: Actor,
+  query: ChangeQuery,
+  output: EventOutput,
+): Sender {
+  const { reader, turns, onError, positions } = options;
+  const { customerId } = actor;
+  let place = query.since;
+  /** Whether it takes what the reader offers. Else it reads pages. */
+  let isLive = false;
+  let isReading = false;
+  let hasEnded = false;
+  /** Rows of this second. */
+  let sent = 0;
+  /** Whether the client knows a cursor of this place. */
+  let isTold = true;
+
+  const hasRoom = (): boolean => output.isReady() && sent < LIMITS.changeStreamRows;
+
+  function send(row: FeedRow, epoch: string): void {
+    place = { seq: row.seq, at: row.at, epoch };
+    if (!isToldTo(actor, query, row)) {
+      isTold = false;
+      return;
+    }
+    sent++;
+    isTold = true;
+    const cursor = positions.text(customerId, place);
+    output.write(`id: ${cursor}\ndata: ${JSON.stringify(changeResource(row, cursor))}\n\n`);
+  }
+
+  /** The place as an event of its own, so that the cursor of a quiet client never grows old. */
+  function checkpoint(): void {
+    if (place === null) return;
+    isTold = true;
+    // With data: some clients take an id only from an event that has some.
+    output.write(`event: checkpoint\nid: ${positions.text(customerId, place)}\ndata: {}\n\n`);
+  }
+
+  /** Tells that changes are missing, and goes on from the present end. */
+  async function reset(reason: Lost): Promise<void> {
+    const page = await turns(() => readChanges(options, actor, query, { since: null, limit: 1 }));
+    if (typeof page === 'string') return;
+    place = page.place;
+    isTold = true;
+    const cursor = positions.text(customerId, place);
+    output.write(`event: reset\nid: ${cursor}\ndata: ${JSON.stringify({ reason, cursor })}\n\n`);
+  }
+
+  /** Reads pages until the client is at the end of the log, or has no room. */
+  async function catchUp(): Promise<void> {
+    while (!hasEnded && !isLive && hasRoom()) {
+      const limit = Math.min(LIMITS.changeStreamPage, LIMITS.changeStreamRows - sent);
+      const page = await turns(() => readChanges(options, actor, query, { since: place, limit }));
+      if (hasEnded) return;
+      if (typeof page === 'string') {
+        await reset(page);
+        continue;
+      }
+      for (const row of page.rows) send(row, page.place.epoch);
+      if (place === null || page.place.seq > place.seq) {
+        isTold = false;
+        place = page.place;
+      }
+      // What the reader has offered since was not taken. It stands behind this place when the reader has gone further.
+      const offered = reader.place();
+      isLive = !page.hasMore && offered !== null && offered <= page.place.seq;
+    }
+    if (!isTold && hasRoom()) checkpoint();
+  }
+
+  function pump(): void {
+    if (isReading || isLive || hasEnded) return;
+    isReading = true;
+    void catchUp()
+      .catch(onError)
+      .finally(() => {
+        isReading = false;
+      });
+  }
+
+  return {
+    begin() {
+      output.onRoom?.(pump);
+      const unfollow = reader.follow({
+        customerId,
+        begin: () => pump(),
+        offer(rows) {
+          if (!isLive || place === null) return;
+          const { epoch, seq } = place;
+          for (const row of rows) {
+            if (row.seq <= seq) continue;
+            if (!hasRoom()) {
+              isLive = false;
+              return;
+            }
+            send(row, epoch);
+          }
+        },
+      });
+      return () => {
+        hasEnded = true;
+        unfollow();
+      };
+    },
+    tick(isHeartbeat) {
+      sent = 0;
+      const offered = reader.place();
+      if (isLive && place !== null && offered !== null && offered > place.seq) {
+        place = { ...place, seq: offered };
+        if (isHeartbeat) isTold = false;
+      }
+      if (isHeartbeat || !isTold) checkpoint();
+      pump();
+    },
+  };
+}
