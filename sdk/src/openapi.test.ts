@@ -17,6 +17,8 @@ const OURS: Readonly<Record<string, string>> = {
   ApiKey: 'ApiKeyResource',
   BulkRecord: 'BulkWritten',
   BulkResult: 'BulkResult',
+  Change: 'ChangeResource',
+  ChangesPage: 'ChangesPage',
   CreatedApiKey: 'CreatedApiKey',
   Dataset: 'DatasetResource',
   DatasetVersion: 'DatasetVersion',
@@ -79,7 +81,7 @@ const OURS: Readonly<Record<string, string>> = {
 
 /** Schemas that the types above contain, and bodies that a method wraps or unwraps: operations.test.ts has those. */
 const INSIDE =
-  'AccountDeletion ApiKeyScopes BulkWrite DeliveryPage DeliveryPageMeta DeliveryResult Error EventCatalogue ' +
+  'AccountDeletion ApiKeyScopes BulkWrite ChangeStreamCheckpoint ChangeStreamEvent ChangeStreamLost ChangeStreamReset DeliveryPage DeliveryPageMeta DeliveryResult Error EventCatalogue ' +
   'InvitationAcceptance MemberPatch NamespaceUsage NewApiKeyScopes NewNamespace NewOrganization NewPasskey ' +
   'NewWebhookScopes PasskeySignIn Period QueryLogPage QueryLogRowEvent QueryLogSkipped QueryLogSkippedEvent ' +
   'SessionOrganization SessionOrganizationResult SignIn Used UsedOfLimit ValidationErrors Verification WebhookScopes ' +

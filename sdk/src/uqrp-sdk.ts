@@ -31,16 +31,25 @@ export type {
   PasskeyResource,
 } from './rest/account/passkeys.ts';
 export type {
+  ChangeResource,
+  ChangesFilter,
+  ChangesPage,
+  ChangesPageFilter,
+  ChangesReset,
+} from './rest/changes.ts';
+export type {
   DatasetListOptions,
   DatasetResource,
   DatasetVersion,
   DatasetWithVersions,
 } from './rest/datasets.ts';
 export { ApiError, ConnectionError, type ErrorCode, TimeoutError, UqrpError } from './rest/http/errors.ts';
+export type { StreamOptions } from './rest/http/events.ts';
 export type { Answer, CallOptions, PostOptions, RequestParts, UqrpOptions } from './rest/http/http.ts';
 export { Listing, type Page } from './rest/http/pages.ts';
 export type { Endpoint, Endpoints, Features, Meta, TierLimits } from './rest/meta.ts';
 export type {
+  LogStreamOptions,
   QueryLogEvent,
   QueryLogFilter,
   QueryLogListOptions,
@@ -49,7 +58,6 @@ export type {
   QueryLogRow,
   QueryStatus,
   StreamFilter,
-  StreamOptions,
 } from './rest/query-logs.ts';
 export type {
   BulkItems,

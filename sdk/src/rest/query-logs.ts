@@ -1,7 +1,6 @@
-import { wait } from '../shared/wait.ts';
-import { ApiError, ConnectionError, TimeoutError, type UqrpError } from './http/errors.ts';
-import { type CallOptions, type Http, retryWaitMs } from './http/http.ts';
-import { type LineOptions, type StreamEvent, streamEvents } from './http/lines.ts';
+import { eventsOf, parsedData, type StreamOptions } from './http/events.ts';
+import type { CallOptions, Http } from './http/http.ts';
+import type { StreamEvent } from './http/lines.ts';
 import { Listing, type Page } from './http/pages.ts';
 
 /** Answered with data; empty; empty because the record has expired; failed; refused. */
@@ -60,23 +59,10 @@ export interface StreamFilter {
   readonly status?: QueryStatus | undefined;
 }
 
-export interface StreamOptions {
-  readonly signal?: AbortSignal | undefined;
+export interface LogStreamOptions extends StreamOptions {
   /** Id of the last row that you have: the stream continues after it. */
   readonly after?: string | undefined;
-  /** Failed connections in a row after which the stream ends with the error. Default 10. */
-  readonly reconnects?: number | undefined;
-  /** Milliseconds without a sign of life after which it connects again. The server gives one each 15 s. Default 45,000. */
-  readonly silence?: number | undefined;
-  /**
-   * Called with true when a connection is open, and with false when it was lost and another will be tried. `error`: why; null when the
-   * server ended the stream in good order.
-   */
-  readonly onConnection?: ((isOpen: boolean, error: UqrpError | null) => void) | undefined;
 }
-
-const RECONNECTS = 10;
-const SILENCE_MS = 45_000;
 
 export class QueryLogs {
   readonly #http: Http;
@@ -102,73 +88,23 @@ export class QueryLogs {
    */
   async *stream(
     filter: StreamFilter = {},
-    options: StreamOptions = {},
+    options: LogStreamOptions = {},
   ): AsyncGenerator<QueryLogEvent, void, undefined> {
-    const { signal = new AbortController().signal, onConnection = () => {} } = options;
-    const { reconnects = RECONNECTS, silence = SILENCE_MS } = options;
-    let last = options.after;
-    let failures = 0;
-    for (;;) {
-      try {
-        const events = await this.#connect(filter, last, { signal, silence });
-        onConnection(true, null);
-        for await (const event of events) {
-          failures = 0;
-          if (event.id !== '') last = event.id;
-          const said = readEvent(event);
-          if (said !== null) yield said;
-        }
-        // The server ended the stream in good order, for example before a restart.
-        onConnection(false, null);
-        await wait(retryWaitMs(null, Math.max(1, failures)), signal);
-      } catch (error) {
-        if (signal.aborted) throw signal.reason;
-        failures += 1;
-        if (failures > reconnects || !isPassing(error)) throw error;
-        onConnection(false, error);
-        await wait(retryWaitMs(error, failures), signal);
-      }
+    const target = { path: '/query_logs/stream', query: { ...filter }, last: options.after };
+    for await (const event of eventsOf(this.#http, target, options)) {
+      const said = readEvent(event);
+      if (said !== null) yield said;
     }
   }
-
-  async #connect(
-    filter: StreamFilter,
-    last: string | undefined,
-    options: LineOptions,
-  ): Promise<AsyncGenerator<StreamEvent, void, undefined>> {
-    const resume = last === undefined ? {} : { 'last-event-id': last };
-    const headers = { accept: 'text/event-stream', ...resume };
-    const parts = {
-      method: 'GET',
-      path: '/query_logs/stream',
-      query: { ...filter },
-      headers,
-      signal: options.signal,
-    } as const;
-    return streamEvents(await this.#http.open({ ...parts, retries: 0 }), options);
-  }
-}
-
-function isPassing(error: unknown): error is UqrpError {
-  if (error instanceof ApiError) return error.status === 429 || error.status >= 500;
-  return error instanceof ConnectionError || error instanceof TimeoutError;
 }
 
 /** Null for an event that this version does not know. */
 function readEvent({ event, data }: StreamEvent): QueryLogEvent | null {
-  const body = parse(data);
+  const body = parsedData(data);
   if (typeof body !== 'object' || body === null) return null;
   if (event === 'skipped') {
     const { count } = body as { count?: unknown };
     return { kind: 'skipped', count: typeof count === 'number' ? count : null };
   }
   return 'id' in body && 'timestamp' in body ? { kind: 'row', row: body as QueryLogRow } : null;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -3,7 +3,16 @@ import { Auth, Sessions } from './account/auth.ts';
 import { Organizations } from './account/organizations.ts';
 import { Passkeys } from './account/passkeys.ts';
 import { ApiKeys } from './api-keys.ts';
+import {
+  type ChangeResource,
+  Changes,
+  type ChangesFilter,
+  type ChangesPage,
+  type ChangesPageFilter,
+  type ChangesReset,
+} from './changes.ts';
 import { Datasets } from './datasets.ts';
+import type { StreamOptions } from './http/events.ts';
 import { type Answer, type CallOptions, Http, type RequestParts, type UqrpOptions } from './http/http.ts';
 import type { Meta } from './meta.ts';
 import { Namespaces, QueryTokens } from './namespaces.ts';
@@ -29,6 +38,7 @@ export class Uqrp {
   readonly passkeys: Passkeys;
   readonly organizations: Organizations;
   readonly #account: Account;
+  readonly #changes: Changes;
   readonly #http: Http;
   readonly #options: UqrpOptions;
 
@@ -49,6 +59,7 @@ export class Uqrp {
     this.passkeys = new Passkeys(http);
     this.organizations = new Organizations(http);
     this.#account = new Account(http);
+    this.#changes = new Changes(http);
   }
 
   /** The same client with another credential. */
@@ -68,6 +79,22 @@ export class Uqrp {
 
   usage(options: CallOptions = {}): Promise<Usage> {
     return this.#account.usage(options);
+  }
+
+  /**
+   * Changes as they are made, in commit order. After a lost connection it goes on after the last one. Keep `cursor` with what you did, and
+   * give it as `since` the next time. `{event: 'reset'}`: changes are missing, read everything again.
+   */
+  changes(
+    options: ChangesFilter & StreamOptions = {},
+  ): AsyncGenerator<ChangeResource | ChangesReset, void, undefined> {
+    const { since, namespace, cascade, ...stream } = options;
+    return this.#changes.follow({ since, namespace, cascade }, stream);
+  }
+
+  /** One page of changes; with `wait` it comes at the first one. */
+  changesPage(filter: ChangesPageFilter = {}, options: CallOptions = {}): Promise<ChangesPage> {
+    return this.#changes.page(filter, options);
   }
 
   /** Which DNS nodes have applied a write. @param seq what `onWritten` of the write was called with */

@@ -12,6 +12,7 @@ import { type ChangesPage, openWaits } from './pages.ts';
 import {
   CHANGE_SCHEMA,
   CHANGE_STREAM_PARAMETERS,
+  type ChangeResource,
   type FeedRow,
   type Lost,
   PAGE_PARAMETERS,
@@ -48,6 +49,15 @@ function dataOf(contentSchema: Schema) {
   return { type: 'string' as const, contentMediaType: 'application/json', contentSchema };
 }
 
+const EXAMPLE: ChangeResource = {
+  cursor: 'AW9wYXF1ZQ',
+  event: 'record.upserted',
+  at: '2026-01-01T00:00:00.000Z',
+  namespace: 'shop',
+  key: 'dark-mode.flags.shop.v1',
+  etag: '"mk3f0"',
+};
+
 /** The text of the stream, and in `contentSchema` the fields of its events: `id`, `event` and `data`. */
 const STREAM_SCHEMA: Schema = {
   type: 'string',
@@ -75,7 +85,9 @@ const STREAM_SCHEMA: Schema = {
       }),
     ],
   }),
-  examples: ['event: checkpoint\nid: AW9wYXF1ZQ\ndata: {}\n\n'],
+  examples: [
+    `id: ${EXAMPLE.cursor}\ndata: ${JSON.stringify(EXAMPLE)}\n\nevent: checkpoint\nid: Qk1xb3BhcXVl\ndata: {}\n\n`,
+  ],
 };
 
 const ROUTES = describeRoutes('Changes', 'credential', {

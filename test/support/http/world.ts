@@ -245,7 +245,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
 /** An answer of events does not end by itself: of it the head is taken, and its client leaves. */
 async function bodyOf(app: FastifyInstance, request: InjectOptions) {
   const url = typeof request.url === 'string' ? request.url : '';
-  if (!url.startsWith('/api/v1/query_logs/stream')) return app.inject(request);
+  if (!/^\/api\/v1\/(query_logs|changes)\/stream/.test(url)) return app.inject(request);
   const { statusCode, headers, raw, stream } = await app.inject({ ...request, payloadAsStream: true });
   if (String(headers['content-type']).startsWith('text/event-stream')) {
     raw.res.destroy();

@@ -58,6 +58,9 @@ export const CALLS: Readonly<Record<string, Call>> = {
   listQueryLogs: ({ queryLogs }) =>
     queryLogs.list({ namespace: 'acme', status: 'hit', since: AT, until: AT }, { limit: 1 }).page(),
   streamQueryLogs: ({ queryLogs }) => queryLogs.stream({ namespace: 'acme', status: 'hit' }).next(),
+  listChanges: (uqrp) =>
+    uqrp.changesPage({ since: 'AW9wYXF1ZQ', namespace: 'acme', cascade: true, wait: 1, limit: 1 }),
+  streamChanges: (uqrp) => uqrp.changes({ since: 'AW9wYXF1ZQ', namespace: 'acme', cascade: true }).next(),
   listRecords: ({ records }) =>
     records
       .list({ ...NAMES, key: KEY, key_prefix: 'a', ttl_min: 1, ttl_max: 2, ...TIMES }, { limit: 1 })

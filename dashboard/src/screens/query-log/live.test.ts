@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import {
   ApiError,
   ConnectionError,
+  type LogStreamOptions,
   type QueryLogEvent,
   type QueryLogPage,
   type QueryLogRow,
-  type StreamOptions,
 } from '../../../../sdk/src/uqrp-sdk.ts';
 import { startTail, type TailPhase } from './live-tail.ts';
 import {
@@ -94,11 +94,15 @@ describe('the log that the page holds', () => {
 });
 
 describe('following the stream', () => {
-  type Stream = (options: StreamOptions) => AsyncGenerator<QueryLogEvent, void, undefined>;
+  type Stream = (options: LogStreamOptions) => AsyncGenerator<QueryLogEvent, void, undefined>;
 
   /** Follows until the phase. */
   function follow(until: TailPhase, stream: Stream) {
-    const seen: { phases: [TailPhase, unknown][]; events: QueryLogEvent[]; options: StreamOptions | null } = {
+    const seen: {
+      phases: [TailPhase, unknown][];
+      events: QueryLogEvent[];
+      options: LogStreamOptions | null;
+    } = {
       phases: [],
       events: [],
       options: null,

@@ -31,6 +31,37 @@ describe('server-sent events', () => {
   });
 });
 
+describe('the stream of changes', () => {
+  it('goes on after a checkpoint too, and tells of changes that are missing', async () => {
+    const events =
+      (...parts: readonly string[]): Step =>
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(parts.join(''), () => response.destroy());
+      };
+    const row = (cursor: string): string => `id: ${cursor}\ndata: {"cursor":"${cursor}"}\n\n`;
+    await using server = await scripted(
+      events(row('a'), 'event: checkpoint\nid: b\ndata: {}\n\n'),
+      events('event: reset\nid: c\ndata: {"reason":"too_old","cursor":"c"}\n\n', 'event: later\ndata: 1\n\n'),
+      reply(401, { error: 'x', code: 'authentication_error' }),
+    );
+    const said: unknown[] = [];
+    const uqrp = new Uqrp({ baseUrl: server.base, token: 't' });
+    await assert.rejects(
+      async () => {
+        for await (const change of uqrp.changes({ since: 's', namespace: 'shop' })) said.push(change);
+      },
+      { code: 'authentication_error' },
+    );
+    assert.deepEqual(said, [{ cursor: 'a' }, { event: 'reset', reason: 'too_old', cursor: 'c' }]);
+    assert.deepEqual(
+      server.seen.map(({ headers }) => headers['last-event-id'] ?? null),
+      [null, 'b', 'c'],
+    );
+    assert.equal(server.seen[0]!.url, '/api/v1/changes/stream?since=s&namespace=shop');
+  });
+});
+
 describe('the stream of the query log', () => {
   it('continues after the last row when a connection is lost, and ends with the session', async () => {
     const rows = (...ids: readonly string[]): Step => {
