@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { timeOrderedUuids } from '../src/base/ids.ts';
 import { LIMITS } from '../src/base/limits.ts';
+import { aesGcmEncryption } from '../src/base/seal.ts';
 import type { RunUnit } from '../src/control/deps.ts';
-import { writeBulk } from '../src/control/records/rules.ts';
+import { writeBulk } from '../src/control/records/bulk.ts';
 import { type FanOutOptions, startFanOut } from '../src/control/webhooks/fan-out.ts';
 import type { Actor } from '../src/http/actor.ts';
 import type { Store } from '../src/store/store.ts';
@@ -76,7 +78,8 @@ async function run(webhooks: number | null, limits: FanOutOptions['limits'] = {}
 async function load(store: Store, customerId: string): Promise<void> {
   const newId = timeOrderedUuids(Date.now);
   const unit: RunUnit = (work) => store.write(work);
-  const deps = { unit, clock: Date.now, newId, zoneLength: 8 };
+  const historyKeys = aesGcmEncryption(randomBytes(32), randomBytes);
+  const deps = { unit, clock: Date.now, newId, zoneLength: 8, random: randomBytes, historyKeys };
   const actor: Actor = {
     customerId,
     personId: customerId,

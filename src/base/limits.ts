@@ -33,6 +33,9 @@ export const LIMITS = {
   ttlSecondsDefault: 300,
   openTtlMax: 86_400, // seconds that caches may keep an answer of an open namespace; its owner chooses
   openTtlDefault: 60,
+  historyVersions: 100, // of a record, kept by a namespace with history; its owner chooses
+  historyDays: 365, // the same
+  versionsPerRecord: 5, // versions of a customer, for each record of the tier; above it the oldest go
   expiresAtMax: 253_402_300_799_999, // 9999-12-31T23:59:59.999Z
   pageRecordsMax: 500,
   pageMax: 100,

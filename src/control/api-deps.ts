@@ -3,6 +3,7 @@ import type { HttpDeps } from '../http/server.ts';
 import type { HasSessions } from './accounts/sessions.ts';
 import type { HasCodes } from './accounts/sign-in.ts';
 import type { HasZoneLength } from './deps.ts';
+import type { HasHistoryKeys } from './history/keep.ts';
 import type { HasInvitationMail } from './organizations/invitations.ts';
 import type { HasChallenges } from './passkeys/webauthn.ts';
 import type { HasBilling, HasNodes } from './usage/rules.ts';
@@ -36,6 +37,7 @@ export interface ApiDeps
   extends Omit<HttpDeps, 'credentials'>,
     WebhookDeps,
     HasZoneLength,
+    HasHistoryKeys,
     HasSessions,
     HasCodes,
     HasChallenges,

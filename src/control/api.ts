@@ -5,6 +5,7 @@ import { accountRoutes, signInRoutes } from './accounts/api.ts';
 import type { ApiDeps } from './api-deps.ts';
 import { changeRoutes } from './changes/api.ts';
 import { datasetRoutes } from './datasets/api.ts';
+import { historyRoutes } from './history/api.ts';
 import { apiKeyRoutes } from './keys/api.ts';
 import { openApiKeys } from './keys/rules.ts';
 import { namespaceRoutes, queryTokenRoutes } from './namespaces/api.ts';
@@ -18,6 +19,7 @@ import { webhookRoutes } from './webhooks/api.ts';
 
 const RESOURCES = [
   recordRoutes,
+  historyRoutes,
   namespaceRoutes,
   queryTokenRoutes,
   apiKeyRoutes,

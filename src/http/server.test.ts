@@ -71,6 +71,7 @@ describe('the API on a socket', () => {
       newId,
       random,
       sessions,
+      historyKeys: aesGcmEncryption(randomBytes(32), random),
       codes: openSignInCodes({ store, clock, random }, randomBytes(32)),
       sendCode: () => {},
       zoneLength: 8,

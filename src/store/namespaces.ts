@@ -13,6 +13,13 @@ export interface NamespaceRow {
   closing: number;
   /** Seconds that caches may keep an answer while the namespace is open. */
   max_ttl: number;
+  /** The history that it keeps; null: it keeps none, and so are the other three. */
+  history_id: number | null;
+  /** Versions of a record, and days of a version, that the history keeps at most. */
+  history_versions: number | null;
+  history_days: number | null;
+  /** Milliseconds since the epoch. */
+  history_since: number | null;
   records_count: number;
   created_at: number;
   updated_at: number;
@@ -21,7 +28,7 @@ export interface NamespaceRow {
 // Only the functions at the end of this file find a namespace that is closing.
 
 const COLUMNS =
-  'id, name, customer_id, public_read, suspended, max_ttl, records_count, closing, created_at, updated_at';
+  'id, name, customer_id, public_read, suspended, max_ttl, history_id, history_versions, history_days, history_since, records_count, closing, created_at, updated_at';
 
 const INSERT = statement<NamespaceRow>(insertText('namespaces', COLUMNS, 'on conflict (name) do nothing'));
 
@@ -72,11 +79,16 @@ export async function countNamespaces(db: Db, customerId: string): Promise<numbe
 }
 
 /** What a write to a namespace needs to know of it. */
-type CountedNamespace = Pick<NamespaceRow, 'id' | 'suspended'>;
+export type CountedNamespace = KeepingNamespace & Pick<NamespaceRow, 'suspended'>;
+
+/** What a write needs to know of the history of a namespace. */
+export type KeepingNamespace = Pick<NamespaceRow, 'id' | 'history_id' | 'history_versions'>;
+
+const KEEPING = 'id, history_id, history_versions';
 
 const ADD_RECORDS = statement<{ name: string; customerId: string; delta: number }, CountedNamespace>(
   `update namespaces set records_count = records_count + :delta
-  where name = :name and customer_id = :customerId and closing = 0 returning id, suspended`,
+  where name = :name and customer_id = :customerId and closing = 0 returning ${KEEPING}, suspended`,
 );
 
 /**
@@ -103,18 +115,17 @@ export function lockNamespace(tx: Tx, id: string, customerId: string): Promise<N
   return LOCK.first(tx, { id, customerId });
 }
 
-const HOLD_OPEN = statement<{ name: string; customerId: string }, { id: string }>(
-  'select id from namespaces where name = :name and customer_id = :customerId and closing = 0',
+const HOLD_OPEN = statement<{ name: string; customerId: string }, KeepingNamespace>(
+  `select ${KEEPING} from namespaces where name = :name and customer_id = :customerId and closing = 0`,
   { lock: 'for share' },
 );
 
 /**
  * Holds the customer's namespace until the unit ends: it cannot be closed meanwhile. Other units may hold it so too.
- * @returns false when the customer has no such namespace
+ * @returns null when the customer has no such namespace
  */
-export async function holdOpen(tx: Tx, name: string, customerId: string): Promise<boolean> {
-  const rows = await HOLD_OPEN.all(tx, { name, customerId });
-  return rows.length > 0;
+export async function holdOpen(tx: Tx, name: string, customerId: string): Promise<KeepingNamespace | null> {
+  return HOLD_OPEN.first(tx, { name, customerId });
 }
 
 /** The flags that only the operator sets. */
@@ -143,13 +154,25 @@ export function setNamespaceFlags(
   return SET_FLAGS.first(tx, { name, publicRead, suspended, now });
 }
 
-const SET_MAX_TTL = statement<{ id: string; maxTtl: number; now: number }, NamespaceRow>(
-  `update namespaces set max_ttl = :maxTtl, ${UPDATED} where id = :id returning ${COLUMNS}`,
+/** What the owner of a namespace sets. */
+export type NamespaceSettings = Pick<
+  NamespaceRow,
+  'max_ttl' | 'history_id' | 'history_versions' | 'history_days' | 'history_since'
+>;
+
+const SET_SETTINGS = statement<NamespaceSettings & { id: string; now: number }, NamespaceRow>(
+  `update namespaces set max_ttl = :max_ttl, history_id = :history_id, history_versions = :history_versions,
+    history_days = :history_days, history_since = :history_since, ${UPDATED} where id = :id returning ${COLUMNS}`,
 );
 
-/** Of a namespace that the unit has locked. @param maxTtl seconds */
-export async function setMaxTtl(tx: Tx, id: string, maxTtl: number, now: number): Promise<NamespaceRow> {
-  const row = await SET_MAX_TTL.first(tx, { id, maxTtl, now });
+/** Of a namespace that the unit has locked. */
+export async function setNamespaceSettings(
+  tx: Tx,
+  id: string,
+  settings: NamespaceSettings,
+  now: number,
+): Promise<NamespaceRow> {
+  const row = await SET_SETTINGS.first(tx, { ...settings, id, now });
   if (row === null) throw new Error('a locked namespace is gone');
   return row;
 }

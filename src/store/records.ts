@@ -15,6 +15,8 @@ export interface RecordsTable {
   expires_at: number | null;
   created_at: number;
   updated_at: number;
+  /** Number of its value: it grows with each write. Histories count on (`versions.ts`). */
+  revision: number;
 }
 
 /** A record with the name of its namespace. */
@@ -30,11 +32,11 @@ export interface OwnRecordRow extends RecordRow {
 /** The fields of an existing record that a bulk write needs. */
 export type KnownRecord = Pick<
   RecordsTable,
-  'id' | 'namespace_id' | 'key' | 'expires_at' | 'created_at' | 'updated_at'
+  'id' | 'namespace_id' | 'key' | 'expires_at' | 'created_at' | 'updated_at' | 'revision'
 >;
 
 export const RECORD_COLUMNS =
-  'id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at, created_at, updated_at';
+  'id, namespace_id, key, resource, version, data, content_type, ttl_seconds, expires_at, created_at, updated_at, revision';
 
 const INSERT_RECORD = statement<RecordsTable, { id: string }>(
   insertText('records', RECORD_COLUMNS, 'on conflict (key) do nothing returning id'),
@@ -60,9 +62,11 @@ const UPSERT_RECORDS = rowInsert(
     expires_at: 'bigint',
     created_at: 'bigint',
     updated_at: 'bigint',
+    revision: 'bigint',
   },
   `on conflict (key) do update set data = excluded.data, content_type = excluded.content_type,
-    ttl_seconds = excluded.ttl_seconds, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
+    ttl_seconds = excluded.ttl_seconds, expires_at = excluded.expires_at, updated_at = excluded.updated_at,
+    revision = excluded.revision`,
 );
 
 /**
@@ -82,6 +86,7 @@ export async function upsertRecords(tx: Tx, records: readonly RecordsTable[]): P
     row.expires_at,
     row.created_at,
     row.updated_at,
+    row.revision,
   ]);
   await UPSERT_RECORDS(tx, rows);
 }
@@ -93,7 +98,7 @@ interface OwnRecordParameters {
 }
 
 const OWN_RECORD = `select r.id, r.namespace_id, r.key, r.resource, r.version, r.data, r.content_type, r.ttl_seconds,
-    r.expires_at, r.created_at, r.updated_at, n.name as namespace, n.suspended
+    r.expires_at, r.created_at, r.updated_at, r.revision, n.name as namespace, n.suspended
   from records as r join namespaces as n on n.id = r.namespace_id
   where r.id = :id and (r.expires_at is null or r.expires_at > :now) and n.customer_id = :customerId and n.closing = 0`;
 
@@ -121,7 +126,7 @@ export async function holdRecord(
 }
 
 const HOLD_KNOWN = listStatement<{ ids: readonly string[] }, KnownRecord>(
-  'select id, namespace_id, key, expires_at, created_at, updated_at from records where key in (:ids)',
+  'select id, namespace_id, key, expires_at, created_at, updated_at, revision from records where key in (:ids)',
   'text',
   { lock: 'for update' },
 );
@@ -130,6 +135,18 @@ const HOLD_KNOWN = listStatement<{ ids: readonly string[] }, KnownRecord>(
 export async function holdKnownRecords(tx: Tx, keys: readonly string[]): Promise<Map<string, KnownRecord>> {
   if (keys.length === 0) return new Map();
   const rows = await HOLD_KNOWN.all(tx, { ids: keys });
+  return new Map(rows.map((row) => [row.key, row]));
+}
+
+const READ_VALUES = listStatement<{ ids: readonly string[] }, RecordsTable>(
+  `select ${RECORD_COLUMNS} from records where key in (:ids)`,
+  'text',
+);
+
+/** The records under `keys`, by key. For namespaces with history: what a bulk write is about to replace. */
+export async function readRecords(db: Db, keys: readonly string[]): Promise<Map<string, RecordsTable>> {
+  if (keys.length === 0) return new Map();
+  const rows = await READ_VALUES.all(db, { ids: keys });
   return new Map(rows.map((row) => [row.key, row]));
 }
 
@@ -150,7 +167,7 @@ interface RecordUpdate {
 const UPDATE_RECORD = statement<RecordUpdate, RecordsTable>(
   `update records set data = coalesce(:data, data), ttl_seconds = coalesce(:ttlSeconds, ttl_seconds),
     expires_at = case when :setsExpiry = 1 then :expiresAt else expires_at end,
-    updated_at = case when updated_at >= :now then updated_at + 1 else :now end
+    updated_at = case when updated_at >= :now then updated_at + 1 else :now end, revision = revision + 1
   where id = :id and (expires_at is null or expires_at > :now) returning ${RECORD_COLUMNS}`,
 );
 

@@ -8,6 +8,7 @@ import { pruneBatches, pruneQueryLog } from './query-log/retention.ts';
 import type { Store } from './store.ts';
 import { storeLoop } from './store-loop.ts';
 import { pruneUsage } from './usage.ts';
+import { pruneVersions } from './version-retention.ts';
 
 /** Milliseconds between two rounds while units commit. Each erases payloads of the log that the fan-out has read. */
 const ROUND_MS = 1_000;
@@ -48,8 +49,8 @@ interface UpkeepOptions {
 }
 
 /**
- * Erases, scrubs and prunes until aborted: a payload that was replaced or deleted is gone from log and files within ten
- * seconds, most of which are for the fan-out. Resolves when it has stopped; never rejects.
+ * Erases, scrubs and prunes until aborted: a payload that was replaced or deleted is gone from log, histories that do not keep it, and
+ * files within ten seconds, most of which are for the fan-out. Resolves when it has stopped; never rejects.
  */
 export async function startUpkeep({ store, clock, signal, keepLog, onError }: UpkeepOptions): Promise<void> {
   const isPruneDue = createInterval(PRUNE_MS);
@@ -66,8 +67,9 @@ export async function startUpkeep({ store, clock, signal, keepLog, onError }: Up
     if (await isErasureDue(store.read)) {
       await inUnits(signal, ERASE_LIMIT, () => store.write((tx) => eraseSuperseded(tx, ERASE_LIMIT)));
     }
+    const isMore = await pruneVersions(store, clock(), signal);
     if (isScrubDue()) await store.scrub();
-    return SCRUB_MS;
+    return isMore ? 0 : SCRUB_MS;
   };
   const onFault = (error: unknown): void => onError?.(error);
   await storeLoop({ store, signal, pass, busyMs: ROUND_MS, backoff: BACKOFF, onError: onFault });

@@ -2,7 +2,7 @@ import { AppError } from '../../base/errors.ts';
 import type { Clock } from '../../base/time.ts';
 import { createUser } from '../../control/accounts/rules.ts';
 import { createNamespace, customerActor, ownerActor, setPublicRead } from '../../control/namespaces/rules.ts';
-import { writeBulk } from '../../control/records/rules.ts';
+import { writeBulk } from '../../control/records/bulk.ts';
 import { parseBulk } from '../../control/records/shapes.ts';
 import type { Config } from '../../ops/config/config.ts';
 import { readEnvironment } from '../../ops/config/env.ts';

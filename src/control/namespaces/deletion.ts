@@ -26,6 +26,7 @@ import { deleteSomeTokens, liveQueryTokens } from '../../store/query-tokens.ts';
 import { deleteSomeOfNamespace } from '../../store/records.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { foldUsage } from '../../store/usage.ts';
+import { endHistory } from '../../store/versions.ts';
 import type { HasClock, HasStore, HasUnit } from '../deps.ts';
 import { authorizeNamespace, requireDeletable } from './rules.ts';
 
@@ -59,9 +60,10 @@ export async function deleteNamespace(
 
 /** Closes a namespace in a unit that holds its row and its customer's. */
 async function closeInUnit(tx: Tx, namespace: NamespaceRow, now: number): Promise<void> {
-  const { id, customer_id, records_count } = namespace;
+  const { id, customer_id, records_count, history_id } = namespace;
   await addToRecordsCount(tx, customer_id, -records_count, 0);
   await closeNamespace(tx, id, now);
+  if (history_id !== null) await endHistory(tx, history_id);
   const revoked = (await liveQueryTokens(tx, id, now)).map(
     ({ digest }): NewChange => ({ ...cascadeOf(namespace), type: 'token.revoked', digest }),
   );

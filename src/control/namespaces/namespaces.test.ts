@@ -131,7 +131,7 @@ apiScenarios('namespaces', {
       const answer = await customer.patch(path, { namespace: { max_ttl } });
       assertFailure(answer, 422, 'validation_error', [message]);
     }
-    const none = ['namespace must have one of max_ttl'];
+    const none = ['namespace must have one of max_ttl, history'];
     assertFailure(await customer.patch(path, { namespace: {} }), 422, 'validation_error', none);
     const other = await world.customer();
     const theirs = await other.patch(path, { namespace: { max_ttl: 5 } });

@@ -1,7 +1,7 @@
 import { AppError, forbidden, invalid, namespaceSuspended, notFound } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
-import { type Actor, reaches, requireReach } from '../../http/actor.ts';
+import { type Actor, reaches, requireOwner, requireReach, requireSession } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { COUNT, resourceSchema, TIME, UUID } from '../../protocol/input/schema.ts';
 import { integerOf, optional, required, shape } from '../../protocol/input/shape.ts';
@@ -18,14 +18,42 @@ import {
   lockNamespace,
   type NamespaceFlags,
   type NamespaceRow,
-  setMaxTtl,
   setNamespaceFlags,
+  setNamespaceSettings,
 } from '../../store/namespaces.ts';
 import { findOwner } from '../../store/webhooks/fan-out.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit } from '../deps.ts';
+import { type HasHistoryKeys, switchHistory } from '../history/keep.ts';
 
 type NamespaceResource = ReturnType<typeof namespaceResource>;
+
+interface HistoryResource {
+  readonly versions: number;
+  readonly days: number;
+  readonly since: string;
+}
+
+const HISTORY_VERSIONS = {
+  type: 'integer',
+  minimum: 1,
+  maximum: LIMITS.historyVersions,
+  description: 'Versions of a record that are kept at most',
+  examples: [20],
+} as const;
+const HISTORY_DAYS = {
+  type: 'integer',
+  minimum: 1,
+  maximum: LIMITS.historyDays,
+  description: 'Days that a version is kept at most after its end',
+  examples: [90],
+} as const;
+
+const HISTORY_SCHEMA = resourceSchema<HistoryResource>('History', {
+  versions: HISTORY_VERSIONS,
+  days: HISTORY_DAYS,
+  since: TIME,
+});
 
 export const NAMESPACE_SCHEMA = resourceSchema<NamespaceResource>(
   'Namespace',
@@ -41,10 +69,11 @@ export const NAMESPACE_SCHEMA = resourceSchema<NamespaceResource>(
     },
     created_at: TIME,
     updated_at: TIME,
+    history: HISTORY_SCHEMA,
     public_read: { const: true, description: 'Only while reads over DNS need no query token' },
     suspended: { const: true, description: 'Only while the operator has suspended the namespace' },
   },
-  { public_read: true, suspended: true },
+  { public_read: true, suspended: true, history: true },
 );
 
 export const NEW_NAMESPACE = shape('NewNamespace', {
@@ -59,6 +88,11 @@ export const NEW_NAMESPACE = shape('NewNamespace', {
   }),
 });
 
+const NEW_HISTORY = shape('NewHistory', {
+  versions: required(integerOf(1, LIMITS.historyVersions, HISTORY_VERSIONS)),
+  days: required(integerOf(1, LIMITS.historyDays, HISTORY_DAYS)),
+});
+
 export const NAMESPACE_PATCH = shape(
   'NamespacePatch',
   {
@@ -69,6 +103,20 @@ export const NAMESPACE_PATCH = shape(
         examples: [3600],
       }),
     ),
+    history: optional({
+      schema: {
+        anyOf: [NEW_HISTORY.schema, { type: 'null' }],
+        description:
+          'Keeps replaced and deleted values as versions; what exceeds either bound goes. null ends the history and erases it. Only for owners with a customer token',
+      },
+      read(fields, name) {
+        if (fields.isNull(name)) return null;
+        const object = fields.object(name);
+        return (
+          object && (NEW_HISTORY.readWhole(object, undefined, fields.faults, fields.label(name)) ?? undefined)
+        );
+      },
+    }),
   },
   { atLeastOneOf: 'namespace', fixed: ['id', 'name'] },
 );
@@ -81,6 +129,13 @@ function namespaceResource(row: NamespaceRow) {
     max_ttl: row.max_ttl,
     created_at: formatTime(row.created_at),
     updated_at: formatTime(row.updated_at),
+    ...(row.history_id !== null && {
+      history: {
+        versions: row.history_versions ?? 0,
+        days: row.history_days ?? 0,
+        since: formatTime(row.history_since ?? 0),
+      },
+    }),
     ...(row.public_read === 1 && { public_read: true as const }),
     ...(row.suspended === 1 && { suspended: true as const }),
   };
@@ -125,6 +180,10 @@ export async function createNamespace(
       suspended: 0,
       closing: 0,
       max_ttl: LIMITS.openTtlDefault,
+      history_id: null,
+      history_versions: null,
+      history_days: null,
+      history_since: null,
       records_count: 0,
       created_at: now,
       updated_at: now,
@@ -146,22 +205,28 @@ export async function getNamespace(deps: HasStore, actor: Actor, id: string): Pr
   return namespaceResource(await authorizeNamespace(deps, actor, id));
 }
 
-/** @throws AppError 422; 404; 403 outside the key's allowlist, or for a suspended namespace */
+/** @throws AppError 422; 404; 403 outside the key's allowlist, for a suspended namespace, and for `history` of who is no owner */
 export async function patchNamespace(
-  deps: HasStore & HasUnit & HasClock,
+  deps: HasStore & HasUnit & HasClock & HasHistoryKeys,
   actor: Actor,
   id: string,
   body: JsonObject,
 ): Promise<NamespaceResource> {
   await authorizeNamespace(deps, actor, id);
-  const { max_ttl } = NAMESPACE_PATCH.parse(body, undefined);
+  const { max_ttl, history } = NAMESPACE_PATCH.parse(body, undefined);
+  // It weakens what a deletion promises.
+  if (history !== undefined) {
+    requireSession(actor);
+    requireOwner(actor);
+  }
   const now = deps.clock();
   return deps.unit(async (tx) => {
     await holdCustomer(tx, actor.customerId);
     const locked = await lockNamespace(tx, id, actor.customerId);
     if (locked === null) throw notFound('Namespace');
     requireNotSuspended(locked);
-    const row = await setMaxTtl(tx, id, max_ttl ?? locked.max_ttl, now);
+    const kept = history === undefined ? locked : await switchHistory(tx, deps, locked, history, now);
+    const row = await setNamespaceSettings(tx, id, { ...kept, max_ttl: max_ttl ?? locked.max_ttl }, now);
     await appendChanges(tx, [namespaceChange(row)], now);
     return namespaceResource(row);
   });

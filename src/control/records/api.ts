@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../base/errors.ts';
 import { createPlaces, type SharedPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, TIMESTAMP } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import { created, linkNext } from '../../http/answers.ts';
 import { actorOf } from '../../http/guard.ts';
@@ -17,12 +17,15 @@ import {
   type ListingReader,
   oneTickEach,
 } from '../../http/streams.ts';
+import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf } from '../../protocol/input/schema.ts';
 import { enveloped } from '../../protocol/input/shape.ts';
 import type { ApiDeps } from '../api-deps.ts';
+import { exportAt, parseAt, requireWhole } from '../history/export.ts';
 import { namespaceId } from '../namespaces/api.ts';
-import { getNamespace } from '../namespaces/rules.ts';
+import { authorizeNamespace } from '../namespaces/rules.ts';
 import { runOnce, unitOf } from '../unit.ts';
+import { writeBulk } from './bulk.ts';
 import {
   EXPORTED_RECORD_SCHEMA,
   exportRecords,
@@ -31,7 +34,7 @@ import {
   parseListing,
   streamRecords,
 } from './listing.ts';
-import { createRecord, deleteRecord, getRecord, patchRecord, writeBulk } from './rules.ts';
+import { createRecord, deleteRecord, getRecord, patchRecord } from './rules.ts';
 import {
   BULK,
   BULK_RESULT_SCHEMA,
@@ -69,7 +72,13 @@ const ROUTES = describeRoutes('Records', 'credential', {
     summary: 'Exports the records of a namespace as JSON lines',
     description: `One record a line, in the form that \`uqrp import\` and a bulk write take. It counts as a listing without \`limit\`. The answer is chunked: one that was cut off ends without the last chunk, which HTTP clients report as an error. A whole one has the trailer \`X-Record-Count\` with the number of lines.`,
     tag: 'Namespaces',
-    query: {},
+    query: {
+      at: {
+        schema: { type: 'string', pattern: TIMESTAMP.source, examples: ['2026-01-01T00:00:00Z'] },
+        description:
+          'As the records were then, but those that have expired since; only while the namespace keeps history, and from its begin on',
+      },
+    },
     responses: {
       200: {
         description: 'JSON lines of `ExportedRecord`',
@@ -78,6 +87,7 @@ const ROUTES = describeRoutes('Records', 'credential', {
         headers: ['Trailer', 'Content-Disposition'],
       },
     },
+    errors: [422],
   },
   get: {
     operationId: 'getRecord',
@@ -126,6 +136,13 @@ const ROUTES = describeRoutes('Records', 'credential', {
   delete: {
     operationId: 'deleteRecord',
     summary: 'Deletes a record for good',
+    description: 'Where its namespace keeps history, its value stays as a version, unless with `erase=true`.',
+    query: {
+      erase: {
+        schema: { type: 'boolean' },
+        description: '`true`: also all versions of its key. `false` unless given',
+      },
+    },
     headers: ['If-Match'],
     responses: DELETED_FROM_DNS,
     errors: [412],
@@ -172,7 +189,11 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
   });
   app.get('/namespaces/:id/export', ROUTES.export, async (request, reply) => {
     const actor = actorOf(request);
-    const { name } = await getNamespace(deps, actor, namespaceId(request));
+    const namespace = await authorizeNamespace(deps, actor, namespaceId(request));
+    const { name } = namespace;
+    const { at: text } = readParameters(request.query as QueryParameters, ['at']);
+    const at = text === undefined ? null : parseAt(text, deps.clock());
+    if (at !== null) await requireWhole(deps, namespace, at);
     const isHead = request.method === 'HEAD';
     const reader = isHead ? WITHOUT_PLACE : enter(listings, request, reply);
     reply.type('application/x-ndjson').header('content-disposition', `attachment; filename="${name}.jsonl"`);
@@ -181,7 +202,7 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     if (request.raw.httpVersion !== '1.0') reply.header('trailer', LINES_TRAILER);
     const { timers } = deps;
     const times = { idleMs: LIMITS.listingIdleMs, totalMs: LIMITS.listingMs };
-    const batches = exportRecords(deps, actor, name);
+    const batches = at === null ? exportRecords(deps, actor, name) : exportAt(deps, actor, namespace, at);
     return reply.send(
       jsonLinesStream(batches, reply.raw, { ...times, timers, tick, mayGoOn: renewalOf(request), reader }),
     );
@@ -213,12 +234,10 @@ export function recordRoutes(app: FastifyInstance, deps: ApiDeps): void {
     return tagged(reply, record).send(record);
   });
   app.delete('/records/:id', ROUTES.delete, async (request, reply) => {
-    await deleteRecord(
-      { ...deps, unit: unitOf(deps, request, reply) },
-      actorOf(request),
-      recordId(request),
-      ifMatch(request),
-    );
+    await deleteRecord({ ...deps, unit: unitOf(deps, request, reply) }, actorOf(request), recordId(request), {
+      condition: ifMatch(request),
+      erase: eraseParameter(request),
+    });
   });
 }
 
@@ -262,10 +281,17 @@ function tagOf({ updated_at }: Tagged): string {
   return recordTag(Date.parse(updated_at));
 }
 
-function tagged(reply: FastifyReply, record: Tagged): FastifyReply {
+export function tagged(reply: FastifyReply, record: Tagged): FastifyReply {
   return reply.header('etag', tagOf(record));
 }
 
-function recordId(request: Parameters<typeof pathId>[0]): string {
+export function recordId(request: Parameters<typeof pathId>[0]): string {
   return pathId(request, 'id', 'Record');
+}
+
+/** @throws AppError 400 for anything but a boolean */
+function eraseParameter({ query }: FastifyRequest): boolean {
+  const { erase = 'false' } = readParameters(query as QueryParameters, ['erase']);
+  if (erase !== 'true' && erase !== 'false') throw badParameter('erase', 'is not true or false');
+  return erase === 'true';
 }

@@ -321,7 +321,10 @@ function pageLimit(text: string): number | null {
 }
 
 /** A line of an export, in the form that `uqrp import` and a bulk write take. */
-type ExportedRecord = Pick<RecordResource, 'key' | 'data' | 'content_type' | 'ttl_seconds' | 'expires_at'>;
+export type ExportedRecord = Pick<
+  RecordResource,
+  'key' | 'data' | 'content_type' | 'ttl_seconds' | 'expires_at'
+>;
 
 export const EXPORTED_RECORD_SCHEMA = resourceSchema<ExportedRecord>('ExportedRecord', {
   key: RECORD_SCHEMA.properties.key,
@@ -331,7 +334,7 @@ export const EXPORTED_RECORD_SCHEMA = resourceSchema<ExportedRecord>('ExportedRe
   expires_at: RECORD_SCHEMA.properties.expires_at,
 });
 
-function exportedRecord(record: RecordResource): ExportedRecord {
+export function exportedRecord(record: RecordResource): ExportedRecord {
   const { key, data, content_type, ttl_seconds, expires_at } = record;
   return { key, data, content_type, ttl_seconds, expires_at };
 }

@@ -1,4 +1,4 @@
-import { TIERS } from '../../base/limits.ts';
+import { LIMITS, TIERS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
 import { badParameter, type QueryParameters, readParameters } from '../../protocol/input/query-parameters.ts';
@@ -6,6 +6,7 @@ import { arrayOf, COUNT, resourceSchema, TIME } from '../../protocol/input/schem
 import { countApiKeys } from '../../store/api-keys.ts';
 import { listNamespaces, type NamespaceRow } from '../../store/namespaces.ts';
 import { sumDeletedUsage, sumUsage } from '../../store/usage.ts';
+import { countVersions } from '../../store/versions.ts';
 import { listWebhooks } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { epochTag, type Positions } from '../unit.ts';
@@ -89,6 +90,7 @@ export const USAGE_SCHEMA = resourceSchema<UsageResource>('Usage', {
   tier: TIER,
   period: resourceSchema<Span>('Period', { since: TIME, until: TIME }),
   records: LIMITED,
+  versions: LIMITED,
   namespaces: USED,
   api_keys: USED,
   webhooks: LIMITED,
@@ -151,6 +153,13 @@ export async function readUsage(
     tier,
     period: spanOf(period),
     records: { used: namespaces.reduce((sum, row) => sum + row.records_count, 0), limit: records },
+    versions: {
+      used: await countVersions(
+        store.read,
+        namespaces.filter(({ history_id }) => history_id !== null).map(({ id }) => id),
+      ),
+      limit: records * LIMITS.versionsPerRecord,
+    },
     namespaces: { used: namespaces.length },
     api_keys: { used: await countApiKeys(store.read, customerId) },
     webhooks: {

@@ -51,6 +51,7 @@ apiScenarios('usage', {
         tier: 'pro',
         period: { since: '2026-01-01T00:00:00.000Z', until: '2026-02-01T00:00:00.000Z' },
         records: { used: 0, limit: TIERS.pro.records },
+        versions: { used: 0, limit: 5 * TIERS.pro.records },
         namespaces: { used: 0 },
         api_keys: { used: 0 },
         webhooks: { used: 0, limit: TIERS.pro.webhooks },

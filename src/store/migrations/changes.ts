@@ -1,4 +1,4 @@
-/** What the step `0004-changes` adds: where a customer's changes stand in the log. */
+/** What the step `0004-changes` adds: where a customer's changes stand in the log, and the history of namespaces that keep one. */
 export const CHANGES = `
 create table feed_units (
   owner text not null,
@@ -6,4 +6,40 @@ create table feed_units (
   last integer not null,
   primary key (owner, last)
 ) strict, without rowid;
+alter table records add column revision integer default 1 not null;
+alter table namespaces add column history_id integer;
+alter table namespaces add column history_versions integer;
+alter table namespaces add column history_days integer;
+alter table namespaces add column history_since integer;
+create table history_keys (history_id integer not null primary key, secret blob not null) strict;
+create table histories (
+  id integer not null primary key,
+  namespace_id text not null,
+  customer_id text not null,
+  versions integer not null,
+  creations integer not null,
+  whole_since integer not null,
+  trim integer not null,
+  ended integer not null
+) strict;
+create index histories_namespace on histories (namespace_id);
+create index histories_customer on histories (customer_id);
+create table record_versions (
+  history_id integer not null,
+  key text not null,
+  version integer not null,
+  cause text not null,
+  valid_from integer not null,
+  valid_to integer not null,
+  write_seq integer not null,
+  write_rows integer not null,
+  content_type text not null,
+  ttl_seconds integer not null,
+  expires_at integer,
+  octets integer not null,
+  data blob,
+  constraint record_versions_key primary key (history_id, key, version, cause)
+) strict;
+create index record_versions_write on record_versions (history_id, write_seq);
+create index record_versions_expiry on record_versions (expires_at) where expires_at is not null and data is not null;
 `;

@@ -8,6 +8,7 @@ import { changeSource } from '../log/change-reader.ts';
 import { migrate } from '../migrations/migrate.ts';
 import { PING_LIMIT_MS } from '../probe.ts';
 import type { Store, Tx } from '../store.ts';
+import { vacuumKeys } from '../version-retention.ts';
 import { connectionConfig, inTransaction, newPool, poolReader } from './driver.ts';
 import { Notifier, watchNotices } from './notices.ts';
 
@@ -42,7 +43,7 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
   const signals = new StoreSignals(() => watchNotices(url, notifier.origin, (marks) => signals.tell(marks)));
   const pending = new Set<Promise<unknown>>();
   let closed = false;
-  return {
+  const store: Store = {
     engine: 'postgres',
     read,
     write: (work) => {
@@ -59,7 +60,10 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
     changes: changeSource(read, signals, clock),
     onWork: (topic, listener) => signals.onWork(topic, listener),
     onCommit: (listener) => signals.onCommit(listener),
-    scrub: async () => true,
+    async scrub() {
+      await vacuumKeys(store, (sql) => writePool.query(sql));
+      return true;
+    },
     ping: () => pinger.ping(),
     close: async () => {
       if (closed) return;
@@ -71,6 +75,7 @@ export async function openPostgresStore(url: string, clock: Clock, mayMigrate = 
       await Promise.all([writePool.end(), readPool.end()]);
     },
   };
+  return store;
 }
 
 /** One process migrates at a time. */

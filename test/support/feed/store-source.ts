@@ -84,7 +84,7 @@ async function writeTables(tx: Tx, body: ChangeBody): Promise<unknown> {
         expires_at: body.expiresAt,
         updated_at: 1,
       };
-      const fixed = { resource: body.resource, version: body.version, created_at: 1 };
+      const fixed = { resource: body.resource, version: body.version, created_at: 1, revision: 1 };
       const namespace_id = await namespaceId(tx, body.namespace);
       return upsertRecords(tx, [{ id: randomUUID(), namespace_id, key: body.key, ...fixed, ...values }]);
     }

@@ -162,6 +162,7 @@ export async function openWorld(shared: Store, options: WorldOptions = {}): Prom
     codes: openSignInCodes({ store, clock, random }, SECRET),
     sendCode: (email, code) => mails.push({ email, code }),
     encryption: aesGcmEncryption(SECRET, random),
+    historyKeys: aesGcmEncryption(createHash('sha256').update('history').digest(), random, 0),
     organizations: options.organizations ?? true,
     sendInvitation: (mail) => {
       invitations.push(mail);

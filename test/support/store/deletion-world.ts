@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { aesGcmEncryption } from '../../../src/base/seal.ts';
 import { openSessions } from '../../../src/control/accounts/sessions.ts';
 import type { Actor } from '../../../src/http/actor.ts';
 import type { UseCaseDeps } from '../../../src/process/use-case-deps.ts';
@@ -17,6 +18,7 @@ export function testDeps(store: Store, clock: () => number = () => 1): UseCaseDe
     clock,
     newId,
     random: randomBytes,
+    historyKeys: aesGcmEncryption(randomBytes(32), randomBytes, 0),
     zoneLength: 8,
     sessions: openSessions({ store, clock, newId }, randomBytes(32)),
   };
@@ -52,6 +54,7 @@ export async function fillNamespace(store: Store, home: Home, count: number): Pr
       expires_at: null,
       created_at: start + i,
       updated_at: 1,
+      revision: 1,
     }));
     await store.write(async (tx) => {
       for (const table of ['customers', 'namespaces'] as const) {

@@ -83,6 +83,7 @@ export async function putRecord(
     expires_at: null,
     created_at: 1_000,
     updated_at: 1_000,
+    revision: 1,
     ...more,
   };
   for (const [table, id] of [

@@ -1,0 +1,119 @@
+/** The undo of a write: what it replaced, deleted and made is as before, or nothing changes. */
+import { invalid, malformed, notFound } from '../../base/errors.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Actor } from '../../http/actor.ts';
+import type { JsonObject } from '../../protocol/input/fields.ts';
+import { lockNamespace } from '../../store/namespaces.ts';
+import { holdKnownRecords, type KnownRecord, type RecordsTable } from '../../store/records.ts';
+import { lastVersions, type VersionRow, versionsOfWrite } from '../../store/versions.ts';
+import { holdCustomer } from '../accounts/membership.ts';
+import type { HasIds } from '../deps.ts';
+import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
+import { carryOut, type WritePlan } from '../records/bulk.ts';
+import { epochTag, type Positions } from '../unit.ts';
+import { openVersions } from './keep.ts';
+import { hasExpired, historyOf, type RestoreDeps, valueIn } from './rules.ts';
+import { UNDO, type UndoResource } from './shapes.ts';
+
+/**
+ * Brings every record of a write in one namespace back to what it was before: a new write, all of it or nothing.
+ * @throws AppError 404 for a write of which the history lacks anything; 403; 412 with the keys that changed since; 422
+ */
+export async function undoWrite(
+  deps: RestoreDeps & HasIds & { readonly positions: Positions },
+  actor: Actor,
+  id: string,
+  body: JsonObject,
+): Promise<UndoResource> {
+  const { name } = await authorizeNamespace(deps, actor, id);
+  const { write } = UNDO.parse(body, undefined);
+  const position = deps.positions.read(actor.customerId, write);
+  if (position === null) throw invalid('write is not a value of X-Service-Seq of this account');
+  const { epoch } = await deps.store.changes.bounds();
+  // In another store, such as a restored backup, the same number is another write.
+  const isOurs = position.epoch === epochTag(epoch);
+  const now = deps.clock();
+  return deps.unit(async (tx) => {
+    await holdCustomer(tx, actor.customerId);
+    const namespace = await lockNamespace(tx, id, actor.customerId);
+    if (namespace === null) throw notFound('Namespace');
+    requireNotSuspended(namespace);
+    const history = historyOf(namespace);
+    const rows = isOurs ? await versionsOfWrite(tx, history, position.seq, LIMITS.bulkItems + 1) : [];
+    if (rows.length === 0 || rows.length !== rows[0]!.write_rows) throw notFound('Version');
+    const keys = rows.map(({ key }) => key);
+    const known = await holdKnownRecords(tx, keys);
+    const last = await lastVersions(tx, history, keys);
+    const changed = rows.filter((row) => isChanged(row, liveOf(known, row, now), last.get(row.key) ?? 0));
+    if (changed.length > 0) {
+      throw malformed(412, `changed after the write: ${changed.map(({ key }) => key).join(', ')}`);
+    }
+    const open = await openVersions(tx, deps, namespace);
+    const plan = planUndo(rows, known, name, now, (row, live) => {
+      const { content_type, ttl_seconds, expires_at, data } = valueIn(row, open, now);
+      const labels = row.key.split('.');
+      return {
+        id: live?.id ?? deps.newId(),
+        namespace_id: id,
+        key: row.key,
+        resource: labels.at(-3)!,
+        version: labels.at(-1)!,
+        data,
+        content_type,
+        ttl_seconds,
+        expires_at,
+        created_at: live?.created_at ?? now,
+        updated_at: live === undefined ? now : Math.max(now, live.updated_at + 1),
+        revision: (live?.revision ?? 0) + 1,
+      };
+    });
+    if (plan.rows.length + plan.deleted.length > 0) {
+      await carryOut(tx, deps, actor, plan, new Map([[name, namespace]]), now);
+    }
+    return {
+      restored: plan.rows.map(({ id: recordId, key }) => ({ id: recordId, key })),
+      deleted: plan.deleted.map(({ id: recordId, key }) => ({ id: recordId, key })),
+    };
+  });
+}
+
+function liveOf(known: ReadonlyMap<string, KnownRecord>, { key }: VersionRow, now: number) {
+  const record = known.get(key);
+  return record === undefined || hasExpired(record, now) ? undefined : record;
+}
+
+/** An expiry is no write: what it took can still be undone. @param last number of the last value that the history knows */
+function isChanged(row: VersionRow, live: KnownRecord | undefined, last: number): boolean {
+  const expected = row.cause === 'delete' ? row.version : row.version + 1;
+  if (live === undefined) return last > expected;
+  return row.cause === 'delete' || live.revision !== expected;
+}
+
+function planUndo(
+  rows: readonly VersionRow[],
+  known: ReadonlyMap<string, KnownRecord>,
+  namespace: string,
+  now: number,
+  rowOfVersion: (row: VersionRow, live: KnownRecord | undefined) => RecordsTable,
+): WritePlan {
+  const plan = {
+    rows: [] as RecordsTable[],
+    added: [] as string[],
+    deleted: [] as Leaving[],
+    expired: [] as Leaving[],
+  };
+  for (const row of rows) {
+    const live = liveOf(known, row, now);
+    const old = known.get(row.key);
+    if (old !== undefined && live === undefined) plan.expired.push({ id: old.id, key: row.key, namespace });
+    if (row.cause === 'create') {
+      if (live !== undefined) plan.deleted.push({ id: live.id, key: row.key, namespace });
+      continue;
+    }
+    if (live === undefined) plan.added.push(namespace);
+    plan.rows.push(rowOfVersion(row, live));
+  }
+  return plan;
+}
+
+type Leaving = WritePlan['deleted'][number];

@@ -1,0 +1,209 @@
+/** Up to 500 upserts and deletions by key, all or nothing. */
+import { invalid, namespaceSuspended } from '../../base/errors.ts';
+import { type Actor, requireReach } from '../../http/actor.ts';
+import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
+import { addToRecordsCount, lockCustomer } from '../../store/accounts.ts';
+import { appendChanges, type NewChange } from '../../store/log/change-log.ts';
+import { addToNamespaceCount, findNamespacesByName, type NamespaceRow } from '../../store/namespaces.ts';
+import {
+  deleteRecords,
+  holdKnownRecords,
+  type KnownRecord,
+  type RecordsTable,
+  readRecords,
+  upsertRecords,
+} from '../../store/records.ts';
+import type { Tx } from '../../store/store.ts';
+import type { HasClock, HasIds, HasUnit, HasZoneLength } from '../deps.ts';
+import {
+  endedByDeletion,
+  endedByWrite,
+  type HasHistoryKeys,
+  keepVersions,
+  nextRevisions,
+} from '../history/keep.ts';
+import { newRow, recordCap, recordQuotaExceeded } from './rules.ts';
+import { type Bulk, type BulkResult, deletedChange, parseBulk, upsertedChange } from './shapes.ts';
+
+/**
+ * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
+ * @throws AppError 422 for faults, unknown namespaces or a full account; 403 outside the allowlist or while suspended
+ */
+export async function writeBulk(
+  deps: HasUnit & HasClock & HasIds & HasZoneLength & HasHistoryKeys,
+  actor: Actor,
+  body: JsonObject,
+): Promise<BulkResult> {
+  const now = deps.clock();
+  const bulk = parseBulk(body, { now, zoneLength: deps.zoneLength });
+  return deps.unit(async (tx) => {
+    await lockCustomer(tx, actor.customerId);
+    const namespaces = await resolveNamespaces(tx, actor, bulk);
+    const keys = [...bulk.records, ...bulk.delete].map((item) => item.key);
+    const known = await holdKnownRecords(tx, keys);
+    const plan = planBulk(bulk, namespaces, known, deps.newId, now);
+    await carryOut(tx, deps, actor, plan, namespaces, now);
+    return {
+      records: plan.rows.map(({ id, key }) => ({ id, key })),
+      deleted: bulk.delete.map(({ key }) => plan.deleted.find((item) => item.key === key)?.id ?? null),
+    };
+  });
+}
+
+/** Does what a plan says, in a unit that holds the customer. @throws AppError 422 for a full account */
+export async function carryOut(
+  tx: Tx,
+  deps: HasHistoryKeys,
+  actor: Actor,
+  plan: WritePlan,
+  namespaces: ReadonlyMap<string, NamespaceRow>,
+  now: number,
+): Promise<void> {
+  const keeping = [...namespaces].filter(([, { history_id }]) => history_id !== null);
+  const before = await readRecords(
+    tx,
+    keeping.flatMap(([name]) =>
+      [...plan.rows, ...plan.deleted].flatMap(({ key }) => (namespaceOf(key) === name ? [key] : [])),
+    ),
+  );
+  const isMade = ({ key, id }: RecordsTable): boolean => before.get(key)?.id !== id;
+  const parts = keeping.map(([name, namespace]) => ({
+    namespace,
+    rows: plan.rows.filter(({ key }) => namespaceOf(key) === name),
+    deleted: plan.deleted.filter((item) => item.namespace === name),
+  }));
+  for (const { namespace, rows } of parts) {
+    const made = rows.filter(isMade);
+    const revisionOf = await nextRevisions(
+      tx,
+      namespace,
+      made.map(({ key }) => key),
+    );
+    for (const row of made) row.revision = revisionOf(row.key);
+  }
+
+  const dropped = [...plan.expired, ...plan.deleted];
+  const gone = new Set((await deleteRecords(tx, dropped.map(idOf))).map(idOf));
+  await count(tx, actor, plan, gone);
+  if (plan.rows.length > 0) await upsertRecords(tx, plan.rows);
+  const seq = await appendChanges(tx, changesOf(plan, gone, actor.customerId), now);
+
+  for (const { namespace, rows, deleted } of parts) {
+    const replaced = rows.filter((row) => !isMade(row));
+    const leaving = deleted.filter(({ id }) => gone.has(id));
+    await keepVersions(tx, deps, namespace, seq, {
+      ended: [
+        ...replaced.map(({ key, updated_at }) => endedByWrite(before.get(key)!, updated_at)),
+        ...leaving.map(({ key }) => endedByDeletion(before.get(key)!, now)),
+      ],
+      made: rows.filter(isMade),
+    });
+  }
+}
+
+async function resolveNamespaces(
+  tx: Tx,
+  actor: Actor,
+  bulk: Bulk,
+): Promise<ReadonlyMap<string, NamespaceRow>> {
+  const names = new Set([...bulk.records, ...bulk.delete].map((item) => item.namespace));
+  const namespaces = await findNamespacesByName(tx, [...names], actor.customerId);
+  const faults = new Faults();
+  for (const [i, { namespace }] of bulk.records.entries()) {
+    if (!namespaces.has(namespace)) faults.add(`records[${i}].key has a namespace that does not exist`);
+  }
+  if (faults.any) throw invalid(...faults.messages);
+  for (const [name, { suspended }] of namespaces) {
+    requireReach(actor, name);
+    if (suspended === 1) throw namespaceSuspended();
+  }
+  return namespaces;
+}
+
+/** A deleted record and the name of its namespace. */
+type Leaving = Pick<KnownRecord, 'id' | 'key'> & { readonly namespace: string };
+
+/** What a unit writes and deletes. */
+export interface WritePlan {
+  /** In the order of the request. */
+  readonly rows: readonly RecordsTable[];
+  /** Namespace name of each row that replaces nothing. */
+  readonly added: readonly string[];
+  readonly deleted: readonly Leaving[];
+  /** Expired and not yet deleted: their keys are free. */
+  readonly expired: readonly Leaving[];
+}
+
+/** Decides for each key, without the database. */
+function planBulk(
+  bulk: Bulk,
+  namespaces: ReadonlyMap<string, NamespaceRow>,
+  known: ReadonlyMap<string, KnownRecord>,
+  newId: () => string,
+  now: number,
+): WritePlan {
+  const rows: RecordsTable[] = [];
+  const added: string[] = [];
+  const deleted: Leaving[] = [];
+  const expired: Leaving[] = [];
+  for (const item of bulk.records) {
+    const old = known.get(item.key);
+    const isExpired = old?.expires_at != null && old.expires_at <= now;
+    if (isExpired) expired.push({ id: old.id, key: old.key, namespace: item.namespace });
+    const replaced = isExpired ? undefined : old;
+    if (replaced === undefined) added.push(item.namespace);
+    const row = newRow(item, replaced?.id ?? newId(), namespaces.get(item.namespace)!.id, now, 1);
+    rows.push(
+      replaced === undefined
+        ? row
+        : {
+            ...row,
+            created_at: replaced.created_at,
+            updated_at: Math.max(now, replaced.updated_at + 1),
+            revision: replaced.revision + 1,
+          },
+    );
+  }
+  for (const { key, namespace } of bulk.delete) {
+    const old = known.get(key);
+    // A key in another customer's namespace counts as missing.
+    if (old === undefined || !namespaces.has(namespace)) continue;
+    const isExpired = old.expires_at !== null && old.expires_at <= now;
+    (isExpired ? expired : deleted).push({ id: old.id, key, namespace });
+  }
+  return { rows, added, deleted, expired };
+}
+
+/** Updates the counts of customer and namespaces. @throws AppError 422 when the account is full */
+async function count(tx: Tx, actor: Actor, plan: WritePlan, gone: ReadonlySet<string>): Promise<void> {
+  const deltas = new Map<string, number>();
+  const add = (name: string, by: number) => deltas.set(name, (deltas.get(name) ?? 0) + by);
+  for (const name of plan.added) add(name, 1);
+  for (const { id, namespace } of [...plan.expired, ...plan.deleted]) if (gone.has(id)) add(namespace, -1);
+  const total = [...deltas.values()].reduce((sum, delta) => sum + delta, 0);
+  if (total !== 0 && !(await addToRecordsCount(tx, actor.customerId, total, recordCap(actor)))) {
+    throw recordQuotaExceeded();
+  }
+  for (const [name, delta] of [...deltas].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (delta !== 0) await addToNamespaceCount(tx, name, actor.customerId, delta);
+  }
+}
+
+function changesOf(plan: WritePlan, gone: ReadonlySet<string>, owner: string): NewChange[] {
+  const left = (items: readonly Leaving[], cause: NewChange['cause']) =>
+    items
+      .filter((item) => gone.has(item.id))
+      .map(({ key, namespace }) => deletedChange(key, namespace, owner, cause));
+  return [
+    ...left(plan.expired, 'expiry'),
+    ...plan.rows.map((row) => upsertedChange(row, namespaceOf(row.key), owner)),
+    ...left(plan.deleted, 'direct'),
+  ];
+}
+
+/** The last label but one. */
+function namespaceOf(key: string): string {
+  return key.split('.').at(-2)!;
+}
+
+const idOf = ({ id }: { readonly id: string }): string => id;
