@@ -2,7 +2,7 @@
 import { LIMITS, TIERS } from '../base/limits.ts';
 import { listStatement, statement } from './engine/statement.ts';
 import type { Db, Store, Tx } from './store.ts';
-import { countDropped, countInHistory, dropUpTo, type VersionRow } from './versions.ts';
+import { countDropped, countInHistory, dropUpTo, type KeptVersion } from './versions.ts';
 
 /** Rows that one unit deletes: other writers wait for it. */
 const UNIT = 250;
@@ -41,7 +41,7 @@ const deleteOldest = (engine: Db['engine']): string => `delete from record_versi
   select ${PICKED[engine]} from record_versions where history_id = :id and write_seq <= :seq and valid_to <= :validTo
   order by write_seq limit :limit) returning cause, valid_to`;
 
-const DELETE_OLDEST = statement<Oldest, Pick<VersionRow, 'cause' | 'valid_to'>>(deleteOldest('sqlite'), {
+const DELETE_OLDEST = statement<Oldest, Pick<KeptVersion, 'cause' | 'valid_to'>>(deleteOldest('sqlite'), {
   postgres: deleteOldest('postgres'),
 });
 

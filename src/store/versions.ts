@@ -23,7 +23,7 @@ export interface HistoryRow {
 }
 
 /** What a write replaced. Version and key are of the record's key, over its deletions. */
-export interface VersionRow {
+export interface KeptVersion {
   readonly history_id: number;
   readonly key: string;
   /** Of the value; with the cause `create` that of the last value before. */
@@ -126,7 +126,7 @@ const INSERT_VERSIONS = rowInsert('record_versions', {
   data: 'bytea',
 });
 
-const valuesOf = (row: VersionRow) => [
+const valuesOf = (row: KeptVersion) => [
   row.history_id,
   row.key,
   row.version,
@@ -159,7 +159,7 @@ export async function countInHistory(tx: Tx, id: number, counted: Counted): Prom
   await COUNT.run(tx, { id, ...counted });
 }
 
-type DroppedVersion = Pick<VersionRow, 'cause' | 'valid_to'>;
+type DroppedVersion = Pick<KeptVersion, 'cause' | 'valid_to'>;
 
 /** What the counts of a history lose by rows that were deleted. */
 export function countDropped(rows: readonly DroppedVersion[]): Counted {
@@ -172,7 +172,7 @@ export function countDropped(rows: readonly DroppedVersion[]): Counted {
 export async function addVersions(
   tx: Tx,
   id: number,
-  rows: readonly VersionRow[],
+  rows: readonly KeptVersion[],
   drop: ReadonlyMap<string, number>,
 ): Promise<void> {
   await INSERT_VERSIONS(tx, rows.map(valuesOf));
@@ -228,38 +228,38 @@ export async function lastVersions(
   return new Map(rows.map(({ key, version }) => [key, version]));
 }
 
-const LIST = statement<{ historyId: number; key: string; before: number; limit: number }, VersionRow>(
+const LIST = statement<{ historyId: number; key: string; before: number; limit: number }, KeptVersion>(
   `select ${COLUMNS} from record_versions
   where history_id = :historyId and key = :key and version < :before and cause <> 'create'
   order by version desc limit :limit`,
 );
 
 /** Versions of a key, newest first. @param before only lower numbers */
-export function listVersions(
+export function listKeptVersions(
   db: Db,
   historyId: number,
   key: string,
   before: number,
   limit: number,
-): Promise<VersionRow[]> {
+): Promise<KeptVersion[]> {
   return LIST.all(db, { historyId, key, before, limit });
 }
 
-const FIND = statement<{ historyId: number; key: string; version: number }, VersionRow>(
+const FIND = statement<{ historyId: number; key: string; version: number }, KeptVersion>(
   `select ${COLUMNS} from record_versions
   where history_id = :historyId and key = :key and version = :version and cause <> 'create'`,
 );
 
-export function findVersion(
+export function findKeptVersion(
   db: Db,
   historyId: number,
   key: string,
   version: number,
-): Promise<VersionRow | null> {
+): Promise<KeptVersion | null> {
   return FIND.first(db, { historyId, key, version });
 }
 
-const OF_WRITE = statement<{ historyId: number; seq: number; limit: number }, VersionRow>(
+const OF_WRITE = statement<{ historyId: number; seq: number; limit: number }, KeptVersion>(
   `select ${COLUMNS} from record_versions where history_id = :historyId and write_seq = :seq order by key limit :limit`,
 );
 
@@ -269,7 +269,7 @@ export function versionsOfWrite(
   historyId: number,
   seq: number,
   limit: number,
-): Promise<VersionRow[]> {
+): Promise<KeptVersion[]> {
   return OF_WRITE.all(db, { historyId, seq, limit });
 }
 
@@ -285,7 +285,7 @@ export async function eraseVersionsOf(tx: Tx, historyId: number, key: string, un
   return -gone.versions;
 }
 
-const AT = listStatement<{ historyId: number; at: number; ids: readonly string[] }, VersionRow>(
+const AT = listStatement<{ historyId: number; at: number; ids: readonly string[] }, KeptVersion>(
   `select ${COLUMNS} from record_versions
   where history_id = :historyId and key in (:ids) and valid_from <= :at and valid_to > :at and cause <> 'create'
   order by key, version`,
@@ -298,7 +298,7 @@ export function versionsAt(
   historyId: number,
   keys: readonly string[],
   at: number,
-): Promise<VersionRow[]> {
+): Promise<KeptVersion[]> {
   return keys.length === 0 ? Promise.resolve([]) : AT.all(db, { historyId, at, ids: keys });
 }
 
@@ -317,7 +317,7 @@ const SPAN_END = statement<{ historyId: number } & SpanStart, SpanStart>(
 
 const GONE_AT = statement<
   { historyId: number; at: number; now: number; toKey: string | null; toVersion: number } & SpanStart,
-  VersionRow
+  KeptVersion
 >(
   `select ${COLUMNS} from record_versions as v
   where history_id = :historyId and (key, version) > (:key, :version)
@@ -332,7 +332,7 @@ export async function* versionsOfGone(
   historyId: number,
   at: number,
   clock: () => number,
-): AsyncGenerator<readonly VersionRow[]> {
+): AsyncGenerator<readonly KeptVersion[]> {
   for (let after: SpanStart | null = { key: '', version: 0 }; after !== null; ) {
     const end: SpanStart | null = await SPAN_END.first(db, { historyId, ...after });
     const rows = await GONE_AT.all(db, {

@@ -16,10 +16,10 @@ import {
   KEY_PARAMETER,
   listKeyVersions,
   listRecordVersions,
-  PAGE_PARAMETERS,
   restoreDeleted,
   restoreRecord,
   shownAfter,
+  VERSION_PARAMETERS,
 } from './rules.ts';
 import { RESTORE, RESTORE_KEY, UNDO, UNDO_SCHEMA, VERSION_PAGE_SCHEMA, VERSION_SCHEMA } from './shapes.ts';
 import { undoWrite } from './undo.ts';
@@ -36,7 +36,7 @@ const ROUTES = describeRoutes('Records', 'credential', {
     operationId: 'listRecordVersions',
     summary: 'Lists the versions of a record',
     description: `Newest first, beginning with the present value; without data. ${NO_HISTORY}`,
-    query: PAGE_PARAMETERS,
+    query: VERSION_PARAMETERS,
     responses: PAGE,
     errors: [422],
   },
@@ -70,7 +70,7 @@ const ROUTES = describeRoutes('Records', 'credential', {
     summary: 'Lists the versions of a key',
     description: `Also of one without a record. A key that never had one has none. ${NO_HISTORY}`,
     tag: 'Namespaces',
-    query: { ...KEY_PARAMETER, ...PAGE_PARAMETERS },
+    query: { ...KEY_PARAMETER, ...VERSION_PARAMETERS },
     responses: PAGE,
     errors: [422],
   },

@@ -5,7 +5,7 @@ import type { Actor } from '../../http/actor.ts';
 import { badParameter } from '../../protocol/input/query-parameters.ts';
 import { base64 } from '../../store/log/change-log.ts';
 import type { NamespaceRow } from '../../store/namespaces.ts';
-import { findHistory, type VersionRow, versionsAt, versionsOfGone } from '../../store/versions.ts';
+import { findHistory, type KeptVersion, versionsAt, versionsOfGone } from '../../store/versions.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { type ExportedRecord, exportedRecord, streamRecords } from '../records/listing.ts';
 import { type HasHistoryKeys, openVersions } from './keep.ts';
@@ -44,7 +44,7 @@ export async function* exportAt(
   const history = historyOf(namespace);
   const open = await openVersions(store.read, deps, namespace);
   if (open === null) throw invalid('this namespace keeps no history');
-  const lineOf = (row: VersionRow): ExportedRecord[] => {
+  const lineOf = (row: KeptVersion): ExportedRecord[] => {
     const data = row.expires_at !== null && row.expires_at <= clock() ? null : open(row);
     if (data === null) return [];
     const { key, content_type, ttl_seconds } = row;

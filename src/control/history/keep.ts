@@ -9,9 +9,9 @@ import {
   endHistory,
   historySecret,
   insertHistory,
+  type KeptVersion,
   lastVersions,
   trimHistory,
-  type VersionRow,
 } from '../../store/versions.ts';
 import type { HasRandom } from '../deps.ts';
 
@@ -106,7 +106,7 @@ export async function keepVersions(
   if (secret === null) throw new Error('a history has lost its key (table history_keys)');
   const key = keyFrom(deps, history_id, secret);
   const common = { history_id, write_seq: seq, write_rows: ended.length + made.length };
-  const rows: VersionRow[] = ended.map(({ row, until, cause }) => ({
+  const rows: KeptVersion[] = ended.map(({ row, until, cause }) => ({
     ...common,
     key: row.key,
     version: row.revision,
@@ -154,7 +154,7 @@ export async function openVersions(
   db: Db,
   deps: HasHistoryKeys,
   { id: namespaceId, history_id }: Pick<KeepingNamespace, 'id' | 'history_id'>,
-): Promise<((row: VersionRow) => Buffer | null) | null> {
+): Promise<((row: KeptVersion) => Buffer | null) | null> {
   const secret = history_id === null ? null : await historySecret(db, history_id);
   if (history_id === null || secret === null) return null;
   const key = keyFrom(deps, history_id, secret);

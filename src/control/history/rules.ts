@@ -26,7 +26,12 @@ import {
   upsertRecords,
 } from '../../store/records.ts';
 import type { Tx } from '../../store/store.ts';
-import { eraseVersionsOf, findVersion, listVersions, type VersionRow } from '../../store/versions.ts';
+import {
+  eraseVersionsOf,
+  findKeptVersion,
+  type KeptVersion,
+  listKeptVersions,
+} from '../../store/versions.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasClock, HasIds, HasStore, HasUnit, HasZoneLength } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
@@ -54,7 +59,7 @@ export function historyOf({ history_id }: Pick<NamespaceRow, 'history_id'>): num
 /** Versions of a page. */
 const PAGE_DEFAULT = 50;
 
-export const PAGE_PARAMETERS = {
+export const VERSION_PARAMETERS = {
   limit: limitParameter('Versions', PAGE_DEFAULT, LIMITS.pageMax),
   cursor: { schema: CURSOR_SCHEMA, description: '`meta.next_cursor` of the page before' },
 } as const;
@@ -71,7 +76,7 @@ export async function listRecordVersions(
   query: QueryParameters,
 ): Promise<VersionPage> {
   const record = await authorizeRecord(deps, actor, id);
-  const parameters = readParameters(query, Object.keys(PAGE_PARAMETERS));
+  const parameters = readParameters(query, Object.keys(VERSION_PARAMETERS));
   const namespace = await namespaceOf(deps, actor, record);
   return pageOf(deps, historyOf(namespace), record.key, record, parameters);
 }
@@ -86,7 +91,7 @@ export async function listKeyVersions(
   const namespace = await authorizeNamespace(deps, actor, id);
   const { key, ...page } = readParameters(query, [
     ...Object.keys(KEY_PARAMETER),
-    ...Object.keys(PAGE_PARAMETERS),
+    ...Object.keys(VERSION_PARAMETERS),
   ]);
   const name = keyParameter(key);
   const history = historyOf(namespace);
@@ -112,7 +117,7 @@ async function pageOf(
   const present = isFirst && record !== null ? [currentVersion(record)] : [];
   // A write between the two reads may have kept the value that was read as the present one.
   const below = isFirst ? (record?.revision ?? Number.MAX_SAFE_INTEGER) : before;
-  const rows = await listVersions(store.read, history, key, below, limit + 1 - present.length);
+  const rows = await listKeptVersions(store.read, history, key, below, limit + 1 - present.length);
   const all = [...present, ...rows.map((row) => keptVersion(row, clock()))];
   const versions = all.slice(0, limit);
   const last = all.length > limit ? versions.at(-1) : undefined;
@@ -131,7 +136,7 @@ export async function getVersion(
   const namespace = await namespaceOf(deps, actor, record);
   const history = historyOf(namespace);
   if (version === record.revision) return withData(currentVersion(record), record.data);
-  const row = await findVersion(deps.store.read, history, record.key, version);
+  const row = await findKeptVersion(deps.store.read, history, record.key, version);
   if (row === null) throw notFound('Version');
   const open = await openVersions(deps.store.read, deps, namespace);
   const data = open && !hasExpired(row, deps.clock()) ? open(row) : null;
@@ -227,7 +232,7 @@ async function versionValue(
   version: number,
   now: number,
 ): Promise<Value> {
-  const row = await findVersion(tx, history, key, version);
+  const row = await findKeptVersion(tx, history, key, version);
   if (row === null) throw notFound('Version');
   const open = await openVersions(tx, deps, namespace);
   return valueIn(row, open, now);
@@ -235,8 +240,8 @@ async function versionValue(
 
 /** @throws AppError 422 for a version past its expiry */
 export function valueIn(
-  row: VersionRow,
-  open: ((row: VersionRow) => Buffer | null) | null,
+  row: KeptVersion,
+  open: ((row: KeptVersion) => Buffer | null) | null,
   now: number,
 ): Value {
   const data = open === null || hasExpired(row, now) ? null : open(row);

@@ -5,7 +5,7 @@ import { integerOf, required, shape, textOf } from '../../protocol/input/shape.t
 import { RECORD_KEY_SCHEMA } from '../../protocol/names/record-key.ts';
 import { base64 } from '../../store/log/change-log.ts';
 import type { RecordsTable } from '../../store/records.ts';
-import type { VersionRow } from '../../store/versions.ts';
+import type { KeptVersion } from '../../store/versions.ts';
 
 export interface VersionResource {
   readonly version: number;
@@ -78,7 +78,7 @@ export function currentVersion(row: RecordsTable): VersionResource {
   };
 }
 
-export function keptVersion(row: VersionRow, now: number): VersionResource {
+export function keptVersion(row: KeptVersion, now: number): VersionResource {
   return {
     version: row.version,
     valid_from: formatTime(row.valid_from),

@@ -5,7 +5,7 @@ import type { Actor } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import { holdKnownRecords, type KnownRecord, type RecordsTable } from '../../store/records.ts';
-import { lastVersions, type VersionRow, versionsOfWrite } from '../../store/versions.ts';
+import { type KeptVersion, lastVersions, versionsOfWrite } from '../../store/versions.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasIds } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
@@ -77,24 +77,24 @@ export async function undoWrite(
   });
 }
 
-function liveOf(known: ReadonlyMap<string, KnownRecord>, { key }: VersionRow, now: number) {
+function liveOf(known: ReadonlyMap<string, KnownRecord>, { key }: KeptVersion, now: number) {
   const record = known.get(key);
   return record === undefined || hasExpired(record, now) ? undefined : record;
 }
 
 /** An expiry is no write: what it took can still be undone. @param last number of the last value that the history knows */
-function isChanged(row: VersionRow, live: KnownRecord | undefined, last: number): boolean {
+function isChanged(row: KeptVersion, live: KnownRecord | undefined, last: number): boolean {
   const expected = row.cause === 'delete' ? row.version : row.version + 1;
   if (live === undefined) return last > expected;
   return row.cause === 'delete' || live.revision !== expected;
 }
 
 function planUndo(
-  rows: readonly VersionRow[],
+  rows: readonly KeptVersion[],
   known: ReadonlyMap<string, KnownRecord>,
   namespace: string,
   now: number,
-  rowOfVersion: (row: VersionRow, live: KnownRecord | undefined) => RecordsTable,
+  rowOfVersion: (row: KeptVersion, live: KnownRecord | undefined) => RecordsTable,
 ): WritePlan {
   const plan = {
     rows: [] as RecordsTable[],
