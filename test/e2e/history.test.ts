@@ -88,10 +88,11 @@ describe('history of a namespace on a running server', () => {
 
     const file = join(server.dataDir, 'uqrp.sqlite');
     const history = rowsOf(file, `select history_id as id from namespaces where id = '${id}'`)[0]?.id;
-    const key1 = rowsOf(file, `select secret from history_keys where history_id = ${history}`)[0]?.secret;
+    const key1 = rowsOf(file, `select secret from history_keys where history_id = ${String(history)}`)[0]
+      ?.secret;
     const body = rowsOf(
       file,
-      `select data from record_versions where history_id = ${history} and data is not null`,
+      `select data from record_versions where history_id = ${String(history)} and data is not null`,
     )[0];
     const secrets = [key1, body?.data].map((octets) => Buffer.from(octets as Uint8Array));
     const found = (octets: Buffer | string): boolean =>
