@@ -8,7 +8,7 @@ import {
   usedVersions,
 } from '../../../test/support/control/history/versions.ts';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
-import { assertFailure, created, type Json, openWorld } from '../../../test/support/http/world.ts';
+import { assertFailure, created, openWorld } from '../../../test/support/http/world.ts';
 import { sweepExpired } from '../records/expiry.ts';
 
 const DAY = 86_400_000;
