@@ -140,7 +140,7 @@ export const RESTRICTED_IMPORTS: readonly RestrictedImport[] = [
   {
     name: 'http',
     module: builtin('http|https|http2'),
-    only: ['outbound', 'http', 'dns', 'process/dns-client.ts', 'cli/actions/put-over-rest.ts'],
+    only: ['outbound', 'http', 'dns', 'process/dns-client.ts', 'cli/rest.ts'],
     why: 'requests leave through outbound; servers live in http and dns',
   },
   {

@@ -5,6 +5,7 @@ import type { FeedInitOptions } from './actions/feed.ts';
 import type { StockMapOptions } from './actions/provider-data.ts';
 import type { QueryOptions } from './actions/query.ts';
 import type { ReadOptions } from './actions/read.ts';
+import type { WatchOptions } from './actions/watch.ts';
 import { type Builder, examples, group } from './commands.ts';
 import type { FeedOption } from './control-connection.ts';
 import { UsageError } from './output.ts';
@@ -30,6 +31,29 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
       (await import('./actions/provider-data.ts')).stockMapImport(clock, file, options, json()),
     );
 
+  command(
+    program,
+    'watch',
+    'print changes of records and namespaces as they are made, or run a command for each',
+  )
+    .argument('[namespace]', 'only changes of this namespace')
+    .option('--since <cursor>', 'begin after this place; else at the stored one, else now')
+    .option('--state <file>', 'keep the place in this file, written after each change')
+    .option(
+      '--exec <command>',
+      'run this for each change, one at a time, with UQRP_EVENT, UQRP_KEY and UQRP_NAMESPACE; one that fails is run again',
+    )
+    .option('--api <url>', 'the REST server (default: the one of the configuration)')
+    .addHelpText(
+      'after',
+      examples(
+        'uqrp watch shop',
+        'uqrp watch shop --state shop.cursor --exec \'echo "$UQRP_EVENT $UQRP_KEY"\'',
+      ),
+    )
+    .action(async (name: string | undefined, options: WatchOptions) =>
+      (await import('./actions/watch.ts')).watchChanges(name, options, json()),
+    );
   command(program, 'export', 'print the records of a namespace as JSON lines')
     .argument('<namespace>', 'the namespace')
     .addHelpText('after', examples('uqrp export acme > acme.jsonl'))

@@ -13,8 +13,8 @@ import { findOwner } from '../../store/webhooks/fan-out.ts';
 import { reachable } from '../address.ts';
 import { type CliContext, commandConfig, withStore } from '../context.ts';
 import { InputError, print, UsageError } from '../output.ts';
+import { openRest, putOverRest } from '../rest.ts';
 import { aboutOneItem, type PutOptions, putBody, putData } from './put-input.ts';
-import { putOverRest } from './put-over-rest.ts';
 
 type Deps = CliContext['deps'];
 
@@ -39,7 +39,8 @@ export async function putRecord(
     throw new UsageError('--api needs UQRP_TOKEN, and neither --as, --user nor --public-read');
   }
   if (isLocal || token === '') return await putLocally(clock, body, data.length, options, json);
-  const stored = { ...(await putOverRest(body, token, options.api, commandConfig())), bytes: data.length };
+  const rest = openRest(options.api, commandConfig(), token);
+  const stored = { ...(await putOverRest(rest, body)), bytes: data.length };
   print(json ? JSON.stringify(stored) : storedLine(stored));
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { InputError, UsageError } from '../output.ts';
-import { givenApi, storedRecord } from './put-over-rest.ts';
+import { InputError, UsageError } from './output.ts';
+import { givenApi, storedRecord } from './rest.ts';
 
 const ORIGIN = 'https://uqrp.example.com';
 const failure = (status: number, body: unknown, retryAfter: string | null = null): string => {

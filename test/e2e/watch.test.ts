@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { CLI, runCli, settingsFor, startCommand } from '../support/command.ts';
+import { type Account, account, startUqrp, type Uqrp } from '../support/server-process.ts';
+import { eventually } from './client.ts';
+
+describe('uqrp watch', () => {
+  let server: Uqrp;
+  let env: NodeJS.ProcessEnv;
+  let owner: Account;
+  let dir: string;
+
+  before(async () => {
+    dir = mkdtempSync(join(tmpdir(), 'uqrp-watch-'));
+    server = await startUqrp({ UQRP_WORKERS: '1' });
+    owner = account(server, 'watch@example.net', 'free');
+    env = {
+      ...settingsFor(join(dir, 'none')),
+      UQRP_HTTP_PORT: String(server.ports.http),
+      UQRP_TOKEN: owner.token,
+    };
+    for (const name of ['acme', 'other']) await owner.call('POST', '/namespaces', { namespace: { name } });
+  });
+  after(async () => {
+    await server.remove();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  const put = async (key: string): Promise<void> => {
+    const { status } = await owner.call('POST', '/records', { record: { key, data: '' } });
+    assert.equal(status, 201);
+  };
+  const watch = (...args: string[]): ChildProcess =>
+    startCommand(process.execPath, [CLI, 'watch', ...args], env);
+  const stop = async (child: ChildProcess): Promise<void> => {
+    const ended = once(child, 'close');
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const linesOf = (file: string): string[] =>
+    existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+
+  it('goes on after the last change whose command ended well, also after a kill', async () => {
+    const [state, seen] = [join(dir, 'cursor'), join(dir, 'seen')];
+    const args = ['acme', '--state', state, '--exec', `echo "$UQRP_EVENT $UQRP_KEY" >> ${seen}`];
+    const first = watch(...args);
+    await eventually(async () => existsSync(state));
+    await put('a.acme.v1');
+    await put('a.other.v1');
+    await put('b.acme.v1');
+    await eventually(async () => linesOf(seen).length === 2);
+    await stop(first);
+    assert.equal(statSync(state).mode & 0o777, 0o600);
+    await put('c.acme.v1');
+    const second = watch(...args);
+    await eventually(async () => linesOf(seen).at(-1) === 'record.upserted c.acme.v1');
+    await put('d.acme.v1');
+    await eventually(async () => linesOf(seen).at(-1) === 'record.upserted d.acme.v1');
+    await stop(second);
+    // A kill between the end of a command and the keeping of its place lets its change come again.
+    assert.deepEqual(
+      [...new Set(linesOf(seen))],
+      ['a', 'b', 'c', 'd'].map((key) => `record.upserted ${key}.acme.v1`),
+    );
+  });
+
+  it('runs a command that fails again for the same change, and keeps no place for it', async () => {
+    const [state, seen, gate] = [join(dir, 'cursor2'), join(dir, 'seen2'), join(dir, 'gate')];
+    const child = watch('acme', '--state', state, '--exec', `echo "$UQRP_KEY" >> ${seen}; test -e ${gate}`);
+    await eventually(async () => existsSync(state));
+    const before = readFileSync(state, 'utf8');
+    await put('e.acme.v1');
+    await put('f.acme.v1');
+    await eventually(async () => linesOf(seen).length >= 2);
+    assert.equal(readFileSync(state, 'utf8'), before);
+    writeFileSync(gate, '');
+    await eventually(async () => linesOf(seen).at(-1) === 'f.acme.v1');
+    await eventually(async () => readFileSync(state, 'utf8') !== before);
+    await stop(child);
+    assert.deepEqual([...new Set(linesOf(seen))], ['e.acme.v1', 'f.acme.v1']);
+  });
+
+  it('prints changes as lines or as JSON, and says what is wrong with its token or cursor', async () => {
+    const child = watch('acme', '--json');
+    let text = '';
+    child.stdout?.setEncoding('utf8').on('data', (part: string) => {
+      text += part;
+    });
+    for (let i = 0; !text.includes('\n'); i++) {
+      await put(`g${i}.acme.v1`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await stop(child);
+    const row = JSON.parse(text.split('\n')[0]!);
+    assert.deepEqual([row.event, row.namespace], ['record.upserted', 'acme']);
+    const run = (args: string[], more: NodeJS.ProcessEnv) => runCli(['watch', ...args], { ...env, ...more });
+    const without = await run([], { UQRP_TOKEN: '' });
+    assert.deepEqual(
+      [without.code, without.errors],
+      [2, 'set UQRP_TOKEN to an API key or a session token\n'],
+    );
+    const bad = await run(['--since', 'x'], {});
+    assert.deepEqual([bad.code, bad.errors], [1, 'since is not a cursor of this account\n']);
+    const refused = await run([], { UQRP_TOKEN: '0'.repeat(64) });
+    assert.equal(refused.code, 1);
+    assert.match(refused.errors, /does not accept UQRP_TOKEN/);
+  });
+});
