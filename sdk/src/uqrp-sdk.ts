@@ -3,6 +3,7 @@ export type {
   MeteredUsage,
   NodePropagation,
   Propagation,
+  PropagationOptions,
   SoftCapState,
   Usage,
   Writes,

@@ -173,6 +173,7 @@ export const LIMITS = {
   changesPageMax: 500,
   changesExamined: 5000, // changes of a customer that one page looks through
   changesWaitS: 55, // seconds that a request waits for a change
+  propagationWaitS: 30, // seconds that a request waits for the nodes
   changeWaitsPerCustomer: 10, // requests that wait at once; `changeWaits`: in one process
   changeWaits: 512,
   changeStreamsPerCustomer: 3, // open at once; `changeStreams`: in one process

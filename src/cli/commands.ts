@@ -144,6 +144,10 @@ export function addRecordCommands({ program, command, clock, json }: Builder): v
     )
     .option('--user <email>', 'the same as --as')
     .option('--public-read', 'let everyone read the whole namespace without a token; writes to the store')
+    .option(
+      '--wait [time]',
+      'with UQRP_TOKEN: wait until every DNS node has it, at most so long, such as 10s (default: 5s)',
+    )
     .option('--api <url>', 'REST server for UQRP_TOKEN (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)')
     .addHelpText(
       'after',

@@ -62,9 +62,37 @@ interface StoredRecord {
   readonly key: string;
 }
 
-/** Stores one record with a bulk write, as the account of the token. @throws InputError with the server's messages */
-export async function putOverRest({ send, origin }: RestClient, body: JsonObject): Promise<StoredRecord> {
-  return storedRecord(await send('POST', '/records/bulk', { body }), origin);
+/**
+ * Stores one record with a bulk write, as the account of the token.
+ * @returns the record, and the place of the write
+ * @throws InputError with the server's messages
+ */
+export async function putOverRest(
+  rest: RestClient,
+  body: JsonObject,
+): Promise<{ readonly record: StoredRecord; readonly seq: string | null }> {
+  const reply = await rest.send('POST', '/records/bulk', { body });
+  return { record: storedRecord(reply, rest.origin), seq: reply.seq ?? null };
+}
+
+/** Where a write is, as `GET /propagation` tells. */
+export interface NodeHas {
+  readonly name: string;
+  readonly applied: boolean;
+  readonly ms: number | null;
+  readonly late: boolean;
+}
+
+/** Waits until the nodes have a write. @throws InputError */
+export async function untilOnNodes(
+  rest: RestClient,
+  seq: string,
+  seconds: number,
+): Promise<readonly NodeHas[]> {
+  const path = `/propagation?seq=${encodeURIComponent(seq)}&wait=${seconds}`;
+  const reply = await rest.send('GET', path, { deadlineMs: seconds * 1000 + DEADLINE_MS });
+  const { nodes } = acceptedBody(reply, rest.origin);
+  return Array.isArray(nodes) ? (nodes as NodeHas[]) : [];
 }
 
 function configuredApi({ httpHost, httpPort }: Config): string {
@@ -151,6 +179,8 @@ function noReply(
 
 export interface RestReply {
   readonly status: number;
+  /** Of a write: its place, for `GET /propagation`. */
+  readonly seq?: string | null;
   /** Seconds, as the server wrote them; null without the header. */
   readonly retryAfter: string | null;
   readonly body: string;
@@ -203,6 +233,7 @@ async function readReply(incoming: IncomingMessage): Promise<RestReply> {
   return {
     status: incoming.statusCode ?? 0,
     retryAfter: incoming.headers['retry-after'] ?? null,
+    seq: [incoming.headers['x-service-seq']].flat()[0] ?? null,
     body: Buffer.concat(chunks).toString('utf8'),
   };
 }

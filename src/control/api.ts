@@ -8,6 +8,7 @@ import { datasetRoutes } from './datasets/api.ts';
 import { historyRoutes } from './history/api.ts';
 import { apiKeyRoutes } from './keys/api.ts';
 import { openApiKeys } from './keys/rules.ts';
+import { openWaits } from './live/waits.ts';
 import { namespaceRoutes, queryTokenRoutes } from './namespaces/api.ts';
 import { organizationRoutes } from './organizations/api.ts';
 import { passkeyRoutes } from './passkeys/api.ts';
@@ -35,7 +36,8 @@ const RESOURCES = [
 /** The REST API of the product. See `createServer`. */
 export function createApi(deps: ApiDeps): FastifyInstance {
   return createServer({ ...deps, credentials: credentialsOf(deps) }, (api, routes) => {
-    for (const routesOf of RESOURCES) routesOf(api, deps);
+    const withWaits = { ...deps, waits: openWaits(api, deps.clock) };
+    for (const routesOf of RESOURCES) routesOf(api, withWaits);
     if (deps.organizations) organizationRoutes(api, deps);
     if (deps.service.features.datasets) datasetRoutes(api, deps);
     serviceRoutes(api, deps, routes);

@@ -14,6 +14,8 @@ export interface EdgeUpstream {
   readonly providers: ProviderClient | null;
   /** Null: nothing is counted. */
   readonly accounting: AccountingSinks | null;
+  /** To be called when the view has got changes. Absent: nobody asks. */
+  readonly moved?: () => void;
 }
 
 /** Where counts and rows go. */

@@ -63,6 +63,24 @@ describe('the commands put over REST and read', () => {
     assert.deepEqual([json.format, Buffer.from(json.data, 'base64').toString()], ['text', text]);
   });
 
+  it('wait with --wait until the node has the record, and say which; --wait without a token is a wrong command line', async () => {
+    const put = await run(['put', 'waited.open.v1', 'x', '--wait', '10s']);
+    assert.deepEqual([put.code, put.errors], [0, '']);
+    assert.match(put.out, /^waited\.open\.v1: 1 bytes stored\n\S+ \d+ ms\n$/);
+    assert.equal((await run(['read', 'waited.open.v1'])).out, 'x');
+    const { nodes } = JSON.parse((await run(['put', 'waited.open.v1', 'y', '--json', '--wait'])).out);
+    assert.deepEqual([nodes.length, nodes[0].applied, nodes[0].late], [1, true, false]);
+    assert.equal((await run(['read', 'waited.open.v1'])).out, 'y');
+    const without = await run(['put', 'waited.open.v1', 'x', '--wait'], { UQRP_TOKEN: '' });
+    assert.deepEqual(
+      [without.code, without.errors],
+      [2, '--wait needs UQRP_TOKEN, and neither --as, --user nor --public-read\n'],
+    );
+    for (const time of ['31s', '1h', 'x']) {
+      assert.equal((await run(['put', 'waited.open.v1', 'x', '--wait', time])).code, 2, time);
+    }
+  });
+
   it('carry any octets of a file, over TCP when the UDP reply is cut short', async () => {
     const file = join(dir, 'octets');
     writeFileSync(file, octets);

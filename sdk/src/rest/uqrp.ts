@@ -1,4 +1,4 @@
-import { Account, type Propagation, type Usage } from './account/account.ts';
+import { Account, type Propagation, type PropagationOptions, type Usage } from './account/account.ts';
 import { Auth, Sessions } from './account/auth.ts';
 import { Organizations } from './account/organizations.ts';
 import { Passkeys } from './account/passkeys.ts';
@@ -98,7 +98,7 @@ export class Uqrp {
   }
 
   /** Which DNS nodes have applied a write. @param seq what `onWritten` of the write was called with */
-  propagation(seq: string, options: CallOptions = {}): Promise<Propagation> {
+  propagation(seq: string, options: PropagationOptions = {}): Promise<Propagation> {
     return this.#account.propagation(seq, options);
   }
 

@@ -25,6 +25,8 @@ export interface PutOptions {
   readonly publicRead?: boolean;
   /** URL of the REST server, for a write with UQRP_TOKEN. */
   readonly api?: string;
+  /** Time to wait until every node has the write; true: the option without a time. */
+  readonly wait?: string | true;
 }
 
 /** The body of a bulk write with one record. @throws UsageError for a duration or a number that is none */
@@ -49,10 +51,19 @@ function seconds(option: string, text: string): number {
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-function durationSeconds(text: string): number {
+/** Seconds of `--wait`; null without it. @throws UsageError */
+export function waitSeconds(wait: string | true | undefined): number | null {
+  if (wait === undefined) return null;
+  const seconds = wait === true ? 5 : durationSeconds(wait, '--wait', '5s');
+  if (seconds > LIMITS.propagationWaitS)
+    throw new UsageError(`--wait takes at most ${LIMITS.propagationWaitS}s`);
+  return seconds;
+}
+
+function durationSeconds(text: string, option = '--expires', shown = '30s, 5m, 1h or 7d'): number {
   const [, count, unit = ''] = /^([1-9]\d{0,9})([smhd])$/.exec(text) ?? [];
   if (count === undefined) {
-    throw new UsageError('--expires takes a number and a unit: 30s, 5m, 1h or 7d');
+    throw new UsageError(`${option} takes a number and a unit: ${shown}`);
   }
   return Number(count) * UNIT_SECONDS[unit]!;
 }

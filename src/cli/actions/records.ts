@@ -12,9 +12,9 @@ import { findNamespacesByName } from '../../store/namespaces.ts';
 import { findOwner } from '../../store/webhooks/fan-out.ts';
 import { reachable } from '../address.ts';
 import { type CliContext, commandConfig, withStore } from '../context.ts';
-import { InputError, print, UsageError } from '../output.ts';
-import { openRest, putOverRest } from '../rest.ts';
-import { aboutOneItem, type PutOptions, putBody, putData } from './put-input.ts';
+import { escapeControls, InputError, print, UsageError } from '../output.ts';
+import { type NodeHas, openRest, putOverRest, untilOnNodes } from '../rest.ts';
+import { aboutOneItem, type PutOptions, putBody, putData, waitSeconds } from './put-input.ts';
 
 type Deps = CliContext['deps'];
 
@@ -38,10 +38,29 @@ export async function putRecord(
   if (options.api !== undefined && (isLocal || token === '')) {
     throw new UsageError('--api needs UQRP_TOKEN, and neither --as, --user nor --public-read');
   }
+  const wait = waitSeconds(options.wait);
+  if (wait !== null && (isLocal || token === '')) {
+    throw new UsageError('--wait needs UQRP_TOKEN, and neither --as, --user nor --public-read');
+  }
   if (isLocal || token === '') return await putLocally(clock, body, data.length, options, json);
   const rest = openRest(options.api, commandConfig(), token);
-  const stored = { ...(await putOverRest(rest, body)), bytes: data.length };
-  print(json ? JSON.stringify(stored) : storedLine(stored));
+  const { record, seq } = await putOverRest(rest, body);
+  const stored = { ...record, bytes: data.length };
+  const nodes = wait === null || seq === null ? null : await untilOnNodes(rest, seq, wait);
+  if (json) print(JSON.stringify(nodes === null ? stored : { ...stored, nodes }));
+  else print(storedLine(stored));
+  if (nodes !== null) tellNodes(nodes, json);
+}
+
+/** @throws InputError when a node has not got the write */
+function tellNodes(nodes: readonly NodeHas[], json: boolean): void {
+  const shown = nodes.filter(({ applied }) => applied && !json);
+  for (const { name, ms } of shown) print(escapeControls(ms === null ? name : `${name} ${ms} ms`));
+  const missing = nodes.filter(({ applied }) => !applied);
+  if (nodes.length === 0) throw new InputError('stored; this server knows of no node');
+  if (missing.length === 0) return;
+  const names = missing.map(({ name, late }) => escapeControls(late ? `${name} (late)` : name));
+  throw new InputError(`stored, not yet on: ${names.join(', ')}`);
 }
 
 async function putLocally(

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { LIMITS } from '../../base/limits.ts';
-import { actorOf, requireRenewal } from '../../http/guard.ts';
+import { actorOf } from '../../http/guard.ts';
 import { describeRoutes } from '../../http/openapi/operation.ts';
 import type { QueryParameters } from '../../protocol/input/query-parameters.ts';
 import { arrayOf, resourceSchema, type Schema } from '../../protocol/input/schema.ts';
@@ -8,18 +8,20 @@ import type { Store } from '../../store/store.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { type LiveReader, type LiveSource, openLiveReader } from '../live/reader.ts';
 import { streamRoute } from '../live/streams.ts';
-import { type ChangesPage, openWaits } from './pages.ts';
+import { type HasWaits, tooManyReaders } from '../live/waits.ts';
+import type { Position } from '../unit.ts';
+import { type ChangesPage, nextRows, type Page, pageResource, readChanges } from './pages.ts';
 import {
   CHANGE_SCHEMA,
   CHANGE_STREAM_PARAMETERS,
   type ChangeResource,
   type FeedRow,
   type Lost,
+  lostError,
   PAGE_PARAMETERS,
   readPageQuery,
   readStreamQuery,
   rowOfChange,
-  tooManyReaders,
 } from './rows.ts';
 import { changeSender, createTurns } from './sender.ts';
 
@@ -115,7 +117,7 @@ const ROUTES = describeRoutes('Changes', 'credential', {
   },
 });
 
-export function changeRoutes(app: FastifyInstance, deps: ApiDeps): void {
+export function changeRoutes(app: FastifyInstance, deps: ApiDeps & HasWaits): void {
   const { store, positions } = deps;
   const onError = deps.onError ?? ((): void => {});
   let opened: LiveReader<FeedRow> | null = null;
@@ -123,20 +125,23 @@ export function changeRoutes(app: FastifyInstance, deps: ApiDeps): void {
     opened ??= openLiveReader(changesOf(store), onError);
     return opened;
   };
-  const waits = openWaits(deps, reader);
   const turns = createTurns(LIMITS.changePagesAtOnce);
-  app.addHook('preClose', async () => waits.endAll());
 
   app.get('/changes', ROUTES.list, async (request, reply) => {
     const actor = actorOf(request);
     const query = readPageQuery(positions, actor, request.query as QueryParameters);
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
-    const isHead = request.method === 'HEAD';
-    const page = await waits.page(actor, isHead ? { ...query, waitMs: 0 } : query, gone.signal);
-    // The credential may have ended while the request waited.
-    if (query.waitMs > 0) await requireRenewal(request);
-    return page;
+    const read = async (since: Position | null): Promise<Page> => {
+      const page = await readChanges(deps, actor, query, { since, limit: query.limit });
+      if (typeof page === 'string') throw lostError(page);
+      return page;
+    };
+    let page = await read(query.since);
+    if (page.rows.length === 0 && !page.hasMore && query.since !== null) {
+      await deps.waits.during(request, reply, query.waitMs, async (signal) => {
+        page = await nextRows(reader(), actor, query, read, signal, page);
+      });
+    }
+    return pageResource(deps, actor, page);
   });
   app.get(
     '/changes/stream',

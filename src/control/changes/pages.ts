@@ -1,4 +1,3 @@
-import { createPlaces } from '../../base/lifecycle/places.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Actor } from '../../http/actor.ts';
 import { ownChanges } from '../../store/log/own-changes.ts';
@@ -7,16 +6,13 @@ import type { LiveReader } from '../live/reader.ts';
 import { epochTag, type Position, type Positions } from '../unit.ts';
 import {
   type ChangeFilter,
-  type ChangeQuery,
   type ChangeResource,
   changeResource,
   type FeedRow,
   isToldTo,
   type Lost,
   lostAt,
-  lostError,
   rowOfOwn,
-  tooManyReaders,
 } from './rows.ts';
 
 export interface ChangesDeps extends HasStore, HasClock {
@@ -26,7 +22,7 @@ export interface ChangesDeps extends HasStore, HasClock {
 /** Rows of the log that one statement reads. */
 const READ_AT_ONCE = 500;
 
-interface Page {
+export interface Page {
   readonly rows: readonly FeedRow[];
   /** Everything up to it was looked at. */
   readonly place: Position;
@@ -83,73 +79,43 @@ export interface ChangesPage {
   readonly has_more: boolean;
 }
 
-/** Requests that wait for a change. */
-export interface Waits {
-  /**
-   * Reads a page; where it has no rows, waits until there is one, the time is over, the client has gone or the server ends.
-   * @throws AppError 410 for a place that the log has no more; 429 when too many wait
-   */
-  page(
-    actor: Actor,
-    query: ChangeQuery & { limit: number; waitMs: number },
-    gone: AbortSignal,
-  ): Promise<ChangesPage>;
-  /** Answers all that wait, also those that begin later. */
-  endAll(): void;
+/** The answer with a page. */
+export function pageResource({ positions }: ChangesDeps, { customerId }: Actor, page: Page): ChangesPage {
+  const { rows, place, hasMore } = page;
+  const cursorOf = ({ seq, at }: FeedRow): string =>
+    positions.text(customerId, { seq, at, epoch: place.epoch });
+  return {
+    changes: rows.map((row) => changeResource(row, cursorOf(row))),
+    next: positions.text(customerId, place),
+    has_more: hasMore,
+  };
 }
 
-export function openWaits(deps: ChangesDeps, reader: () => LiveReader<FeedRow>): Waits {
-  const { changeWaits: all, changeWaitsPerCustomer: each } = LIMITS;
-  const places = createPlaces({ all, each });
-  const ending = new AbortController();
-
-  function shown({ rows, place, hasMore }: Page, { customerId }: Actor): ChangesPage {
-    const cursorOf = (row: FeedRow): string =>
-      deps.positions.text(customerId, { seq: row.seq, at: row.at, epoch: place.epoch });
-    return {
-      changes: rows.map((row) => changeResource(row, cursorOf(row))),
-      next: deps.positions.text(customerId, place),
-      has_more: hasMore,
-    };
+/**
+ * Reads on from a page without rows until there are some, or the signal aborts.
+ * @param read the page after a place
+ */
+export async function nextRows(
+  reader: LiveReader<FeedRow>,
+  actor: Actor,
+  filter: ChangeFilter,
+  read: (since: Position) => Promise<Page>,
+  signal: AbortSignal,
+  empty: Page,
+): Promise<Page> {
+  const news = follow(reader, actor, filter, signal);
+  try {
+    // What was appended between the first page and the beginning of the news is in a second page.
+    await news.begun;
+    let page = await read(empty.place);
+    while (page.rows.length === 0 && !page.hasMore && !signal.aborted) {
+      await news.after(page.place.seq);
+      page = await read(page.place);
+    }
+    return page;
+  } finally {
+    news.stop();
   }
-
-  return {
-    async page(actor, query, gone) {
-      const place = { since: query.since, limit: query.limit };
-      const read = async (): Promise<Page> => {
-        const page = await readChanges(deps, actor, query, place);
-        if (typeof page === 'string') throw lostError(page);
-        place.since = page.place;
-        return page;
-      };
-      let page = await read();
-      if (query.waitMs === 0 || page.rows.length > 0 || page.hasMore || query.since === null) {
-        return shown(page, actor);
-      }
-      const given = new AbortController();
-      const entered = places.enter(actor.personId, {
-        since: () => deps.clock(),
-        giveWay: () => given.abort(),
-      });
-      if (entered === null) throw tooManyReaders();
-      const signal = AbortSignal.any([gone, ending.signal, given.signal, AbortSignal.timeout(query.waitMs)]);
-      const news = follow(reader(), actor, query, signal);
-      try {
-        // What was appended between the first page and the beginning of the news is in a second page.
-        await news.begun;
-        page = await read();
-        while (page.rows.length === 0 && !page.hasMore && !signal.aborted) {
-          await news.after(page.place.seq);
-          page = await read();
-        }
-      } finally {
-        news.stop();
-        entered.leave();
-      }
-      return shown(page, actor);
-    },
-    endAll: () => ending.abort(),
-  };
 }
 
 interface News {

@@ -176,10 +176,6 @@ export function lostError(lost: Lost): AppError {
   return new AppError('not_found', text, { status: 410 });
 }
 
-export function tooManyReaders(): AppError {
-  return new AppError('rate_limit_exceeded', 'Too many requests wait for changes', { retryAfter: 10 });
-}
-
 export function rowOfOwn({ body, ...row }: OwnChange): FeedRow {
   const { updatedAt = null } =
     row.type === 'record.upserted' ? (JSON.parse(body) as { updatedAt?: number }) : {};

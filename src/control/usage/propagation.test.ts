@@ -133,6 +133,44 @@ apiScenarios('propagation', {
     await world.close();
   },
 
+  'with wait the answer comes once every node that is not late has the write, else at the end': async (
+    store,
+  ) => {
+    const { world, node, head, set } = await worldWithNodes(store);
+    const owner = await world.customer();
+    const { name } = await owner.namespace();
+    const before = await head();
+    const seq = seqOf(await owner.post('/records', { record: { key: `a.${name}.v1`, data: '' } }));
+    const late = node('late', { seq: 0, isLate: true });
+    set([node('one'), node('two', { seq: before }), late]);
+    let isAnswered = false;
+    const waiting = ask(owner, `${seq}&wait=30`).finally(() => {
+      isAnswered = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    assert.equal(isAnswered, false);
+    set([node('one', { seq: await head() }), node('two', { seq: await head() }), late]);
+    assert.deepEqual(
+      await waiting.then(({ applied, nodes }) => [applied, nodes.map((one: Json) => one.applied)]),
+      [true, [true, true, false]],
+    );
+    set([node('one', { seq: before })]);
+    assert.equal((await ask(owner, `${seq}&wait=1`)).applied, false);
+    // A cursor of the feed is a place too.
+    const { next } = (await owner.get('/changes')).json;
+    set([node('one', { seq: await head() })]);
+    assert.equal((await ask(owner, `${next}&wait=30`)).applied, true);
+    for (const wait of ['-1', '31', 'x', '']) {
+      assertFailure(
+        await owner.get(`/propagation?seq=${seq}&wait=${wait}`),
+        400,
+        'validation_error',
+        'wait is not a number from 0 to 30',
+      );
+    }
+    await world.close();
+  },
+
   'only its customer can use it, by session or key, and it tells no number': async (store) => {
     const { world, node, set } = await worldWithNodes(store);
     const [owner, other] = [await world.customer(), await world.customer()];

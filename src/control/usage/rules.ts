@@ -1,3 +1,4 @@
+import type { Timers } from '../../base/lifecycle/timers.ts';
 import { LIMITS, TIERS } from '../../base/limits.ts';
 import { formatTime } from '../../base/time.ts';
 import { type Actor, reaches } from '../../http/actor.ts';
@@ -9,7 +10,7 @@ import { sumDeletedUsage, sumUsage } from '../../store/usage.ts';
 import { countVersions } from '../../store/versions.ts';
 import { listWebhooks } from '../../store/webhooks/webhooks.ts';
 import type { HasClock, HasStore } from '../deps.ts';
-import { epochTag, type Positions } from '../unit.ts';
+import { epochTag, type Position, type Positions } from '../unit.ts';
 import { namespacesOf, withinReach } from '../webhooks/shapes.ts';
 
 /** Part of the allowance, in percent, from which on the state is `near`. */
@@ -242,21 +243,40 @@ export const PROPAGATION_SCHEMA = resourceSchema<PropagationResource>('Propagati
 export const PROPAGATION_PARAMETERS = {
   seq: {
     schema: { type: 'string', examples: ['AW9wYXF1ZQ'] },
-    description: 'Value of `X-Service-Seq` in the answer to a write',
+    description: 'Value of `X-Service-Seq` in the answer to a write, or a cursor of `GET /changes`',
     required: true,
+  },
+  wait: {
+    schema: { type: 'integer', minimum: 0, maximum: LIMITS.propagationWaitS, default: 0 },
+    description: 'Seconds to wait until every node that is not late has the write',
   },
 } as const;
 
+interface PropagationQuery {
+  readonly position: Position;
+  /** Milliseconds. */
+  readonly waitMs: number;
+}
+
 /** @throws AppError 400 for anything but a position of this customer */
-export async function readPropagation(
-  { store, nodes, positions }: HasStore & HasNodes,
+export function propagationQuery(
+  positions: Positions,
   { customerId }: Actor,
   query: QueryParameters,
-) {
-  const { seq: text } = readParameters(query, Object.keys(PROPAGATION_PARAMETERS));
+): PropagationQuery {
+  const { seq: text, wait = '0' } = readParameters(query, Object.keys(PROPAGATION_PARAMETERS));
   if (text === undefined) throw badParameter('seq', 'is required');
   const position = positions.read(customerId, text);
   if (position === null) throw badParameter('seq', 'is not a value of X-Service-Seq of this account');
+  const seconds = /^[0-9]{1,2}$/.test(wait) ? Number(wait) : Number.NaN;
+  if (!(seconds <= LIMITS.propagationWaitS)) {
+    throw badParameter('wait', `is not a number from 0 to ${LIMITS.propagationWaitS}`);
+  }
+  return { position, waitMs: seconds * 1000 };
+}
+
+/** Where a write is now. */
+export async function readPropagation({ store, nodes }: HasStore & HasNodes, position: Position) {
   const { epoch } = await store.changes.bounds();
   const isOther = position.epoch !== '' && position.epoch !== epochTag(epoch);
   const all = nodes().map((node) => {
@@ -271,4 +291,31 @@ export async function readPropagation(
   });
   const heard = all.filter(({ late }) => !late);
   return { applied: heard.length > 0 && heard.every(({ applied }) => applied), nodes: all };
+}
+
+/** Milliseconds between two looks at the nodes, which is all in memory. */
+const LOOK_MS = 50;
+
+/** Resolves when every node that is not late has the write, or the signal aborts. */
+export async function untilApplied(
+  { nodes }: HasNodes,
+  { seq }: Position,
+  timers: Timers,
+  signal: AbortSignal,
+): Promise<void> {
+  const isApplied = (): boolean => {
+    const heard = nodes().filter(({ isLate }) => !isLate);
+    return heard.length > 0 && heard.every((node) => node.seq !== null && node.seq >= seq);
+  };
+  while (!signal.aborted && !isApplied()) {
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        cancel();
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = timers.after(LOOK_MS, done);
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
 }

@@ -193,7 +193,7 @@ describe('states of nodes', () => {
 
   it('a node reports at its start, every five seconds, and after each connection', async () => {
     const { node, sent, bus, broker, timers } = world();
-    const stop = startStateReports({
+    const reports = startStateReports({
       bus,
       rpc: node,
       state: () => STATE,
@@ -207,9 +207,43 @@ describe('states of nodes', () => {
     broker.stop();
     broker.start();
     assert.equal(sent.length, 3);
-    await stop();
+    await reports.stop();
     await timers.advance(STATE_MS);
     assert.equal(sent.length, 3);
+  });
+
+  it('a node whose view moves reports 100 ms later, and once a second while it moves', async () => {
+    const { node, sent, bus, timers } = world();
+    const reports = startStateReports({
+      bus,
+      rpc: node,
+      state: () => STATE,
+      onKeys: () => () => {},
+      onError: (error) => assert.fail(String(error)),
+      timers,
+      soon: timers,
+    });
+    const told = async (ms: number): Promise<number> => {
+      const before = sent.length;
+      await timers.advance(ms);
+      return sent.length - before;
+    };
+    reports.moved();
+    assert.equal(await told(99), 0);
+    reports.moved();
+    assert.equal(await told(1), 1);
+    reports.moved();
+    reports.moved();
+    assert.equal(await told(1_099), 0);
+    assert.equal(await told(1), 1);
+    // Nothing moved: the next is that of every five seconds.
+    assert.equal(await told(2_000), 0);
+    reports.moved();
+    assert.equal(await told(100), 1);
+    reports.moved();
+    await reports.stop();
+    assert.equal(await told(10_000), 0);
+    assert.deepEqual(timers.pending(), []);
   });
 
   it('the keys of nodes are those in the file now', async () => {

@@ -1,7 +1,7 @@
 /** Control's side: the newest state of each node, in memory. Every control process hears them all. */
 
 import { every } from '../../base/lifecycle/loop.ts';
-import { type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
+import { backgroundTimers, type Timers, wholeSecondTimers } from '../../base/lifecycle/timers.ts';
 import type { Clock } from '../../base/time.ts';
 import type { Bus } from '../bus/bus.ts';
 import { createRequestRate } from '../bus/node-budgets.ts';
@@ -186,7 +186,7 @@ function secondsOf(value: unknown): number {
   return value;
 }
 
-/** A node's side: tells control how it is, every five seconds and at once after a connection. */
+/** A node's side: tells control how it is, every five seconds, at once after a connection, and soon after its view has got changes. */
 
 interface StateReportsOptions {
   readonly bus: Bus;
@@ -196,14 +196,24 @@ interface StateReportsOptions {
   readonly onKeys: (listener: () => void) => () => void;
   readonly onError: (error: unknown) => void;
   readonly timers?: Timers;
+  readonly soon?: Timers;
 }
 
 /** Control calls a node late that was silent for three of these. */
 export const STATE_MS = 5_000;
 
-/** @returns ends the reports */
-export function startStateReports(options: StateReportsOptions): () => Promise<void> {
-  const { bus, rpc, state, onKeys, onError, timers = wholeSecondTimers } = options;
+/** Milliseconds from the first change until control is told of it, and between two such reports: control admits two a second. */
+const MOVED_MS = 100;
+const BETWEEN_MOVES_MS = 1_000;
+
+export interface StateReports {
+  /** The view has got changes: control is told soon, for those who wait for a write. */
+  moved(): void;
+  stop(): Promise<void>;
+}
+
+export function startStateReports(options: StateReportsOptions): StateReports {
+  const { bus, rpc, state, onKeys, onError, timers = wholeSecondTimers, soon = backgroundTimers } = options;
   const tell = (): void => rpc.tell('state', state());
   const stopListening = bus.onState((now) => {
     if (now === 'connected') tell();
@@ -211,9 +221,37 @@ export function startStateReports(options: StateReportsOptions): () => Promise<v
   const stopKeys = onKeys(tell);
   tell();
   const reports = every({ ms: STATE_MS, task: tell, onError, timers });
-  return async () => {
-    stopListening();
-    stopKeys();
-    await reports.stop();
+  let cancel: (() => void) | null = null;
+  /** Whether the second after a report is not over, and whether the view has moved in it. */
+  let isResting = false;
+  let isDue = false;
+
+  function afterRest(): void {
+    isResting = false;
+    cancel = null;
+    if (isDue) moved();
+  }
+
+  function moved(): void {
+    isDue = true;
+    if (isResting || cancel !== null) return;
+    cancel = soon.after(MOVED_MS, () => {
+      isDue = false;
+      isResting = true;
+      tell();
+      cancel = soon.after(BETWEEN_MOVES_MS, afterRest);
+    });
+  }
+
+  return {
+    moved,
+    async stop() {
+      cancel?.();
+      isResting = true;
+      cancel = (): void => {};
+      stopListening();
+      stopKeys();
+      await reports.stop();
+    },
   };
 }

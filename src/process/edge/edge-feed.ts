@@ -192,6 +192,7 @@ export async function openEdgeFeed(options: EdgeFeedOptions): Promise<EdgeFeed> 
       nodeKeys: secrets,
       providers: exchange.providers.client,
       accounting: exchange.accounting,
+      moved: () => exchange.moved(),
     },
     now() {
       return {
@@ -241,6 +242,8 @@ export interface EdgeExchangeOptions {
 export interface EdgeExchange {
   readonly accounting: AccountingSinks;
   readonly providers: OpenProviders;
+  /** The view has got changes: control is told soon. */
+  moved(): void;
   stop(): Promise<void>;
 }
 
@@ -260,7 +263,7 @@ export async function openEdgeExchange(options: EdgeExchangeOptions): Promise<Ed
   const boot = randomBytes(BOOT_OCTETS).toString('hex');
   const version = programVersion();
   const isDue = createReportLimits<'exchange'>(clock);
-  const stopReports = startStateReports({
+  const reports = startStateReports({
     bus,
     rpc,
     state: () => ({
@@ -277,6 +280,7 @@ export async function openEdgeExchange(options: EdgeExchangeOptions): Promise<Ed
   return {
     accounting: { usage: busUsageSink(rpc), queryLog: busQueryLogSink(rpc) },
     providers: await openRemoteProviders({ ask: providerAsks(rpc), clock, dataDir: config.dataDir }),
-    stop: stopReports,
+    moved: () => reports.moved(),
+    stop: () => reports.stop(),
   };
 }

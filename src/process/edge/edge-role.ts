@@ -116,6 +116,7 @@ async function open(options: EdgeRoleOptions, opened: Opened): Promise<Omit<Edge
       onApplied(changes, cursor) {
         for (const change of changes) freshness.bumpFor(change);
         applied.note(cursor);
+        upstream.moved?.();
         metrics.feed.applied(changes.length);
         hasView.resolve();
       },

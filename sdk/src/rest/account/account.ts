@@ -29,6 +29,14 @@ export interface Writes {
   readonly hour: WritesUse;
 }
 
+export interface PropagationOptions extends CallOptions {
+  /** Seconds to wait until every node that is not late has the write, 0 to 30. */
+  readonly wait?: number | undefined;
+}
+
+/** Milliseconds that an answer may take longer than it waits. */
+const GRACE_MS = 30_000;
+
 /** `GET /propagation`. */
 export interface Propagation {
   /** Whether every node that is not late has the write. */
@@ -85,10 +93,13 @@ export class Account {
     return (await this.#http.json<Usage>({ method: 'GET', path: '/usage', ...options })).body;
   }
 
-  async propagation(seq: string, options: CallOptions = {}): Promise<Propagation> {
-    const query = { seq };
-    return (await this.#http.json<Propagation>({ method: 'GET', path: '/propagation', query, ...options }))
-      .body;
+  async propagation(seq: string, options: PropagationOptions = {}): Promise<Propagation> {
+    const { wait, ...call } = options;
+    const query = { seq, wait };
+    const timeout = wait === undefined ? {} : { timeout: wait * 1000 + GRACE_MS };
+    return (
+      await this.#http.json<Propagation>({ method: 'GET', path: '/propagation', query, ...timeout, ...call })
+    ).body;
   }
 
   async meta(options: CallOptions = {}): Promise<Meta> {

@@ -1,0 +1,59 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '../../base/errors.ts';
+import { createPlaces } from '../../base/lifecycle/places.ts';
+import { LIMITS } from '../../base/limits.ts';
+import type { Clock } from '../../base/time.ts';
+import { actorOf, requireRenewal } from '../../http/guard.ts';
+
+/** Requests that wait for something to happen. */
+export interface Waits {
+  /**
+   * Runs `work`, whose signal aborts when the time is over, the client has gone, the server ends, or another person has to wait too. It must
+   * resolve then. Afterwards the credential is checked again: it may have ended meanwhile.
+   * @param ms 0: runs nothing
+   * @throws AppError 429 when too many wait; 401
+   */
+  during(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ms: number,
+    work: (signal: AbortSignal) => Promise<void>,
+  ): Promise<void>;
+}
+
+export interface HasWaits {
+  readonly waits: Waits;
+}
+
+export function openWaits(app: FastifyInstance, clock: Clock): Waits {
+  const { changeWaits: all, changeWaitsPerCustomer: each } = LIMITS;
+  const places = createPlaces({ all, each });
+  const ending = new AbortController();
+  app.addHook('preClose', async () => ending.abort());
+  return {
+    async during(request, reply, ms, work) {
+      if (ms === 0 || request.method === 'HEAD') return;
+      const given = new AbortController();
+      const began = clock();
+      const place = places.enter(actorOf(request).personId, {
+        since: () => began,
+        giveWay: () => given.abort(),
+      });
+      if (place === null) throw tooManyReaders();
+      const onClose = (): void => given.abort();
+      reply.raw.once('close', onClose);
+      const over = AbortSignal.timeout(ms);
+      try {
+        await work(AbortSignal.any([ending.signal, given.signal, over]));
+      } finally {
+        reply.raw.off('close', onClose);
+        place.leave();
+      }
+      await requireRenewal(request);
+    },
+  };
+}
+
+export function tooManyReaders(): AppError {
+  return new AppError('rate_limit_exceeded', 'Too many requests wait for changes', { retryAfter: 10 });
+}
