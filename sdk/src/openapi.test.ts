@@ -29,6 +29,7 @@ const OURS: Readonly<Record<string, string>> = {
   EventDescription: 'EventDescription',
   ExportedRecord: 'ExportedRecord',
   Features: 'Features',
+  History: 'NamespaceHistory',
   Invitation: 'InvitationResource',
   Member: 'MemberResource',
   Meta: 'Meta',
@@ -67,8 +68,11 @@ const OURS: Readonly<Record<string, string>> = {
   SignInFlow: 'SignInFlow',
   SoftCapState: 'SoftCapState',
   Tier: 'TierLimits',
+  UndoneRecord: 'UndoneRecord',
+  UndoResult: 'UndoResult',
   Usage: 'Usage',
   User: 'UserResource',
+  Version: 'VersionResource',
   Webhook: 'WebhookResource',
   WebhookPatch: 'WebhookPatch',
   WebhookTestData: 'WebhookTest',
@@ -85,7 +89,7 @@ const INSIDE =
   'InvitationAcceptance MemberPatch NamespaceUsage NewApiKeyScopes NewNamespace NewOrganization NewPasskey ' +
   'NewWebhookScopes PasskeySignIn Period QueryLogPage QueryLogRowEvent QueryLogSkipped QueryLogSkippedEvent ' +
   'SessionOrganization SessionOrganizationResult SignIn Used UsedOfLimit ValidationErrors Verification WebhookScopes ' +
-  'WebhookScopesPatch';
+  'WebhookScopesPatch NewHistory Restore RestoreKey Undo VersionPage VersionPageMeta';
 
 const SAME = `
 type Normal<T> = T extends readonly (infer I)[] ? readonly Normal<I>[]

@@ -49,6 +49,7 @@ export type { StreamOptions } from './rest/http/events.ts';
 export type { Answer, CallOptions, PostOptions, RequestParts, UqrpOptions } from './rest/http/http.ts';
 export { Listing, type Page } from './rest/http/pages.ts';
 export type { Endpoint, Endpoints, Features, Meta, TierLimits } from './rest/meta.ts';
+export type { ExportOptions } from './rest/namespaces.ts';
 export type {
   LogStreamOptions,
   QueryLogEvent,
@@ -66,6 +67,7 @@ export type {
   BulkProgress,
   ConditionOptions,
   CreateOptions,
+  DeleteOptions,
   ListOptions,
   RecordChange,
   RecordValue,
@@ -76,6 +78,7 @@ export { bytesOf, jsonOf, textOf, type Value } from './rest/records/value.ts';
 export type * from './rest/requests.ts';
 export type * from './rest/resources.ts';
 export { Uqrp } from './rest/uqrp.ts';
+export type { VersionListOptions } from './rest/versions.ts';
 export type { DeliveryFilter, DeliveryListOptions } from './rest/webhooks.ts';
 export type { Fetch } from './shared/fetch.ts';
 export type { WebhookPayload } from './webhooks/payload.ts';

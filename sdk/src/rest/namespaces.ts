@@ -1,7 +1,22 @@
 import type { CallOptions, Http, PostOptions } from './http/http.ts';
 import { readLines } from './http/lines.ts';
+import type { Listing } from './http/pages.ts';
 import type { NamespacePatch, NewQueryToken } from './requests.ts';
-import type { ExportedRecord, MintedQueryToken, NamespaceResource, QueryTokenResource } from './resources.ts';
+import type {
+  ExportedRecord,
+  MintedQueryToken,
+  NamespaceResource,
+  QueryTokenResource,
+  RecordResource,
+  UndoResult,
+  VersionResource,
+} from './resources.ts';
+import { type VersionListOptions, versionsAt } from './versions.ts';
+
+export interface ExportOptions extends CallOptions {
+  /** As the records were then: only while the namespace keeps history. */
+  readonly at?: string | Date | undefined;
+}
 
 export class Namespaces {
   readonly #http: Http;
@@ -44,11 +59,44 @@ export class Namespaces {
    * The records of the namespace, one at a time, however many there are.
    * @throws ConnectionError when the export breaks off
    */
-  async *export(id: string, options: CallOptions = {}): AsyncGenerator<ExportedRecord, void, undefined> {
+  async *export(id: string, options: ExportOptions = {}): AsyncGenerator<ExportedRecord, void, undefined> {
     const headers = { accept: 'application/x-ndjson, application/json' };
-    const parts = { method: 'GET', path: `${pathOf(id)}/export`, headers, ...options } as const;
+    const { at, ...call } = options;
+    const parts = { method: 'GET', path: `${pathOf(id)}/export`, query: { at }, headers, ...call } as const;
     const response = await this.#http.open(parts);
     for await (const line of readLines(response, options.signal)) yield line as ExportedRecord;
+  }
+
+  /** The versions of a key, also of one without a record, newest first; without data. */
+  versions(id: string, key: string, options: VersionListOptions = {}): Listing<VersionResource> {
+    return versionsAt(this.#http, `${pathOf(id)}/versions`, { key }, options);
+  }
+
+  /** Makes a deleted record again, from a version of its key. */
+  async restore(
+    id: string,
+    key: string,
+    version: number,
+    options: PostOptions = {},
+  ): Promise<RecordResource> {
+    const parts = {
+      method: 'POST',
+      path: `${pathOf(id)}/restore`,
+      body: { key, version },
+      ...options,
+    } as const;
+    return (await this.#http.json<RecordResource>(parts)).body;
+  }
+
+  /** Brings the records of a write back to what they were before it. @param write what `onWritten` of it was called with */
+  async undo(id: string, write: string, options: PostOptions = {}): Promise<UndoResult> {
+    const parts = { method: 'POST', path: `${pathOf(id)}/undo`, body: { write }, ...options } as const;
+    return (await this.#http.json<UndoResult>(parts)).body;
+  }
+
+  /** Erases the versions of a key, also of one without a record; a present value stays. */
+  async eraseVersions(id: string, key: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.json({ method: 'DELETE', path: `${pathOf(id)}/versions`, query: { key }, ...options });
   }
 }
 

@@ -35,6 +35,8 @@ export interface RecordFilter {
 export interface NamespacePatch {
   /** 1 to 86,400 seconds. Caches may show an old value of an open namespace for so long. */
   readonly max_ttl?: number | undefined;
+  /** Keeps replaced and deleted values as versions; null ends it, and erases them. Only for owners with a customer token. */
+  readonly history?: { readonly versions: number; readonly days: number } | null | undefined;
 }
 
 export interface NewQueryToken {

@@ -51,6 +51,48 @@ export interface NamespaceResource {
   readonly public_read?: true;
   /** Only while the operator has suspended the namespace. */
   readonly suspended?: true;
+  /** Only while the namespace keeps history. */
+  readonly history?: NamespaceHistory;
+}
+
+/** What a namespace keeps of replaced and deleted values. */
+export interface NamespaceHistory {
+  /** Of a record, at most. */
+  readonly versions: number;
+  /** Of a version after its end, at most. */
+  readonly days: number;
+  readonly since: string;
+}
+
+export interface VersionResource {
+  /** Grows with each write of the record; of a key over its deletions. */
+  readonly version: number;
+  readonly valid_from: string;
+  /** Null: the present value. */
+  readonly valid_to: string | null;
+  /** What ended it. Null: the present value. */
+  readonly cause: 'write' | 'delete' | null;
+  readonly content_type: string;
+  readonly ttl_seconds: number;
+  readonly expires_at: string | null;
+  readonly bytes: number;
+  /** Only where its data are past `expires_at`, and erased. */
+  readonly expired?: true;
+  /** Base64. Not in lists. */
+  readonly data?: string;
+}
+
+export interface UndoneRecord {
+  readonly id: string;
+  readonly key: string;
+}
+
+/** What an undo did. */
+export interface UndoResult {
+  /** They have the value from before the write again. */
+  readonly restored: readonly UndoneRecord[];
+  /** The write had made them. */
+  readonly deleted: readonly UndoneRecord[];
 }
 
 /** Who made a query token or a webhook. */

@@ -7,6 +7,8 @@ export interface Usage {
   readonly tier: TierName;
   readonly period: { readonly since: string; readonly until: string };
   readonly records: { readonly used: number; readonly limit: number };
+  /** Of namespaces that keep history. Above `limit` the oldest go. */
+  readonly versions: { readonly used: number; readonly limit: number };
   readonly namespaces: { readonly used: number };
   readonly api_keys: { readonly used: number };
   readonly webhooks: { readonly used: number; readonly limit: number };

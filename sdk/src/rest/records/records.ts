@@ -2,7 +2,8 @@ import { ApiError, UqrpError } from '../http/errors.ts';
 import type { Answer, CallOptions, Http, PostOptions } from '../http/http.ts';
 import { Listing, nextCursor } from '../http/pages.ts';
 import type { NewRecord, RecordFilter, RecordPatch } from '../requests.ts';
-import type { BulkResult, BulkWritten, RecordResource } from '../resources.ts';
+import type { BulkResult, BulkWritten, RecordResource, VersionResource } from '../resources.ts';
+import { type VersionListOptions, versionsAt } from '../versions.ts';
 import { encodeValue, hasValue, type Value, withoutValue } from './value.ts';
 
 /** Items that the server takes in one bulk write. */
@@ -132,6 +133,11 @@ export interface ConditionOptions extends CallOptions {
   readonly ifMatch?: string | undefined;
 }
 
+export interface DeleteOptions extends ConditionOptions {
+  /** With all versions of its key. */
+  readonly erase?: boolean | undefined;
+}
+
 export interface CreateOptions extends PostOptions {
   /** 412 in place of 422 when the key is taken. */
   readonly ifAbsent?: boolean | undefined;
@@ -232,9 +238,45 @@ export class Records {
     }
   }
 
-  async delete(id: string, options: ConditionOptions = {}): Promise<void> {
+  /** Where the namespace keeps history the value stays as a version, unless with `erase`. */
+  async delete(id: string, options: DeleteOptions = {}): Promise<void> {
+    const { ifMatch, erase, ...call } = options;
+    const query = { erase };
+    await this.#http.json({
+      method: 'DELETE',
+      path: pathOf(id),
+      query,
+      headers: condition(ifMatch),
+      ...call,
+    });
+  }
+
+  /** The versions of a record, newest first, beginning with the present value; without data. */
+  versions(id: string, options: VersionListOptions = {}): Listing<VersionResource> {
+    return versionsAt(this.#http, `${pathOf(id)}/versions`, {}, options);
+  }
+
+  /** One version with its data. */
+  async version(id: string, version: number, options: CallOptions = {}): Promise<VersionResource> {
+    const path = `${pathOf(id)}/versions/${version}`;
+    return (await this.#http.json<VersionResource>({ method: 'GET', path, ...options })).body;
+  }
+
+  /** Writes the value of a version again. For deleted records: `namespaces.restore`. */
+  async restore(
+    id: string,
+    version: number,
+    options: PostOptions & ConditionOptions = {},
+  ): Promise<TaggedRecord> {
     const { ifMatch, ...call } = options;
-    await this.#http.json({ method: 'DELETE', path: pathOf(id), headers: condition(ifMatch), ...call });
+    const path = `${pathOf(id)}/restore`;
+    const headers = condition(ifMatch);
+    return tagged(await this.#http.json({ method: 'POST', path, body: { version }, headers, ...call }));
+  }
+
+  /** Erases the versions of a record; its present value stays. */
+  async eraseVersions(id: string, options: CallOptions = {}): Promise<void> {
+    await this.#http.json({ method: 'DELETE', path: `${pathOf(id)}/versions`, ...options });
   }
 
   /** Creates the record, or replaces the one with this key as a whole. */
