@@ -15,6 +15,7 @@ const { schemas } = DOCUMENT.components;
 const OURS: Readonly<Record<string, string>> = {
   ActiveOrganization: 'ActiveOrganization',
   ApiKey: 'ApiKeyResource',
+  BulkDeletion: 'BulkDeletion',
   BulkRecord: 'BulkWritten',
   BulkResult: 'BulkResult',
   Change: 'ChangeResource',
@@ -44,6 +45,7 @@ const OURS: Readonly<Record<string, string>> = {
   NamespacePatch: 'NamespacePatch',
   NodePropagation: 'NodePropagation',
   NewApiKey: 'NewApiKey',
+  NewBulkRecord: 'NewBulkRecord',
   NewInvitation: 'NewInvitation',
   NewQueryToken: 'NewQueryToken',
   NewRecord: 'NewRecord',

@@ -14,6 +14,19 @@ export interface NewRecord {
   readonly expires_at?: string | null | undefined;
 }
 
+/** Of an item of a bulk write: when it does not hold, nothing is written (412). */
+export interface BulkCondition {
+  /** `updated_at` that the record has now; null: there must be no such record. */
+  readonly if_updated_at?: string | null | undefined;
+}
+
+export interface NewBulkRecord extends NewRecord, BulkCondition {}
+
+export interface BulkDeletion {
+  readonly key: string;
+  readonly if_updated_at: string | null;
+}
+
 export interface RecordPatch {
   readonly data?: string | undefined;
   readonly ttl_seconds?: number | undefined;

@@ -112,8 +112,9 @@ const ROUTES = describeRoutes('Records', 'credential', {
     operationId: 'writeRecords',
     summary: 'Writes and deletes up to 500 records in one unit',
     description:
-      'All of them or none, and one write against the limits. A key that exists is replaced as a whole. Faults name their place: `records[3].data is not strict Base64`.',
+      'All of them or none, and one write against the limits. A key that exists is replaced as a whole. Faults name their place: `records[3].data is not strict Base64`. With `if_updated_at` an item is a condition too: when one does not hold, nothing is written, and the answer is 412 `records[3] has changed`.',
     headers: ['Idempotency-Key'],
+    errors: [412],
     request: BULK.schema,
     bodyLimit: LIMITS.bulkBody,
     responses: {

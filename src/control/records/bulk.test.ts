@@ -2,11 +2,89 @@ import assert from 'node:assert/strict';
 import { apiScenarios } from '../../../test/support/http/engines.ts';
 import { runLoops } from '../../../test/support/http/server-parts.ts';
 import { assertFailure, type Json, openWorld } from '../../../test/support/http/world.ts';
+import { NOT_A_TIME } from '../../base/time.ts';
 
 const items = (count: number, name: string, from = 0) =>
   Array.from({ length: count }, (_, i) => ({ key: `k${from + i}.r.${name}.v1`, data: 'aGk=' }));
 
 apiScenarios('bulk', {
+  'with conditions writes all or nothing: what another has changed meanwhile is 412 with its place': async (
+    store,
+  ) => {
+    const world = await openWorld(store);
+    const [customer, other] = [await world.customer(), await world.customer()];
+    const { name } = await customer.namespace();
+    const foreign = await other.namespace();
+    const theirs = await other.record(`x.r.${foreign.name}.v1`);
+    const [a, b] = [await customer.record(`a.r.${name}.v1`), await customer.record(`b.r.${name}.v1`)];
+    const bulk = (body: object) => customer.post('/records/bulk', body);
+    const stale = '2020-01-01T00:00:00.000Z';
+    const item = (record: Json, ifUpdatedAt: unknown) => ({
+      key: record.key,
+      data: 'bmV3',
+      if_updated_at: ifUpdatedAt,
+    });
+    const fresh = { key: `new.r.${name}.v1`, data: 'bmV3', if_updated_at: null };
+    const refused = async (body: object, place: string): Promise<void> => {
+      const { head } = await store.changes.bounds();
+      assertFailure(await bulk(body), 412, 'validation_error', `${place} has changed`);
+      assert.equal((await store.changes.bounds()).head, head);
+    };
+    await refused({ records: [fresh, item(a, a.updated_at), item(b, stale)] }, 'records[2]');
+    await refused({ records: [{ ...fresh, if_updated_at: stale }] }, 'records[0]');
+    await refused({ records: [item(a, null)] }, 'records[0]');
+    await refused({ records: [fresh], delete: [b.key, { key: a.key, if_updated_at: stale }] }, 'delete[1]');
+    await refused({ delete: [{ key: fresh.key, if_updated_at: stale }] }, 'delete[0]');
+    // What belongs to another is not there.
+    await refused({ delete: [{ key: theirs.key, if_updated_at: theirs.updated_at }] }, 'delete[0]');
+    const done = await bulk({
+      records: [fresh, item(a, a.updated_at)],
+      delete: [
+        { key: b.key, if_updated_at: b.updated_at },
+        { key: `none.r.${name}.v1`, if_updated_at: null },
+      ],
+    });
+    assert.equal(done.status, 200, done.text);
+    assert.deepEqual(done.json.deleted, [b.id, null]);
+    await refused({ records: [item(a, a.updated_at)] }, 'records[0]');
+    // A record that has expired is not there, before the sweeper comes too.
+    await customer.record(`e.r.${name}.v1`, { expires_in: 1 });
+    world.advance(1_001);
+    assert.equal(
+      (await bulk({ records: [{ key: `e.r.${name}.v1`, data: '', if_updated_at: null }] })).status,
+      200,
+    );
+    for (const [body, message] of [
+      [{ records: [item(a, 5)] }, 'records[0].if_updated_at must be a string'],
+      [{ records: [item(a, 'soon')] }, `records[0].if_updated_at ${NOT_A_TIME}`],
+      [{ delete: [{ key: a.key }] }, 'delete[0].if_updated_at is required'],
+      [{ delete: [a.key, { key: a.key, if_updated_at: null }] }, 'delete[1] occurs twice'],
+    ] as const) {
+      assertFailure(await bulk(body), 422, 'validation_error', [message]);
+    }
+    await world.close();
+  },
+
+  'two writers that have both seen a record: one writes, the other is told': async (store) => {
+    const [world, second] = [await openWorld(store), await openWorld(store)];
+    const customer = await world.customer();
+    const { name } = await customer.namespace();
+    let { updated_at: seen } = await customer.record(`a.r.${name}.v1`);
+    for (let round = 0; round < 10; round++) {
+      const body = { records: [{ key: `a.r.${name}.v1`, data: '', if_updated_at: seen }] };
+      const answers = await Promise.all(
+        [world, second].map((one) => one.caller(customer.token).post('/records/bulk', body)),
+      );
+      assert.equal(
+        answers.map(({ status }) => status).reduce((sum, status) => sum + status),
+        200 + 412,
+      );
+      const found = await customer.get(`/records?key=a.r.${name}.v1`);
+      seen = found.json[0].updated_at;
+    }
+    await Promise.all([world.close(), second.close()]);
+  },
+
   'stores, replaces and deletes by key, in the order of the request': async (store) => {
     const world = await openWorld(store);
     const customer = await world.customer();

@@ -1,5 +1,5 @@
 /** Up to 500 upserts and deletions by key, all or nothing. */
-import { invalid, namespaceSuspended } from '../../base/errors.ts';
+import { invalid, malformed, namespaceSuspended } from '../../base/errors.ts';
 import { type Actor, requireReach } from '../../http/actor.ts';
 import { Faults, type JsonObject } from '../../protocol/input/fields.ts';
 import { addToRecordsCount, lockCustomer } from '../../store/accounts.ts';
@@ -27,7 +27,7 @@ import { type Bulk, type BulkResult, deletedChange, parseBulk, upsertedChange } 
 
 /**
  * Writes a batch completely or not at all: records are stored or replaced by key, keys under `delete` are deleted.
- * @throws AppError 422 for faults, unknown namespaces or a full account; 403 outside the allowlist or while suspended
+ * @throws AppError 422 for faults, unknown namespaces or a full account; 403 outside the allowlist or while suspended; 412 for a condition
  */
 export async function writeBulk(
   deps: HasUnit & HasClock & HasIds & HasZoneLength & HasHistoryKeys,
@@ -41,6 +41,7 @@ export async function writeBulk(
     const namespaces = await resolveNamespaces(tx, actor, bulk);
     const keys = [...bulk.records, ...bulk.delete].map((item) => item.key);
     const known = await holdKnownRecords(tx, keys);
+    requireUnchanged(bulk, namespaces, known, now);
     const plan = planBulk(bulk, namespaces, known, deps.newId, now);
     await carryOut(tx, deps, actor, plan, namespaces, now);
     return {
@@ -48,6 +49,25 @@ export async function writeBulk(
       deleted: bulk.delete.map(({ key }) => plan.deleted.find((item) => item.key === key)?.id ?? null),
     };
   });
+}
+
+/** @throws AppError 412 naming the first item whose condition does not hold */
+function requireUnchanged(
+  bulk: Bulk,
+  namespaces: ReadonlyMap<string, NamespaceRow>,
+  known: ReadonlyMap<string, KnownRecord>,
+  now: number,
+): void {
+  for (const list of ['records', 'delete'] as const) {
+    for (const [i, { key, namespace, ifUpdatedAt }] of bulk[list].entries()) {
+      if (ifUpdatedAt === undefined) continue;
+      // A key in another customer's namespace counts as missing, and so does one that has expired.
+      const old = namespaces.has(namespace) ? known.get(key) : undefined;
+      const isExpired = old?.expires_at != null && old.expires_at <= now;
+      const updatedAt = old === undefined || isExpired ? null : old.updated_at;
+      if (updatedAt !== ifUpdatedAt) throw malformed(412, `${list}[${i}] has changed`);
+    }
+  }
 }
 
 /** Does what a plan says, in a unit that holds the customer. @throws AppError 422 for a full account */

@@ -1,6 +1,6 @@
 import { invalid } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
-import { formatTime, formatTimeOrNull } from '../../base/time.ts';
+import { formatTime, formatTimeOrNull, NOT_A_TIME, parseTime, TIMESTAMP } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import { BASE64 } from '../../protocol/encodings.ts';
 import { Faults, type Fields, isJsonObject, type JsonObject } from '../../protocol/input/fields.ts';
@@ -261,14 +261,49 @@ export function parseNewRecord(body: JsonObject, context: RecordContext): NewRec
   return newRecord(NEW_RECORD.parse(body, context));
 }
 
-/** Adds every fault of a new record to `faults`. @param at as for `Fields` */
-function readNewRecord(body: unknown, context: RecordContext, faults: Faults, at: string): NewRecord | null {
+/** The `updated_at` that a record of a bulk write must have; null: there must be none. Absent: whatever is there. */
+const IF_UPDATED_AT: Reader<number | null> = {
+  schema: {
+    type: ['string', 'null'],
+    pattern: TIMESTAMP.source,
+    description:
+      'Condition: the `updated_at` that the record has now. null: there must be no such record. Else nothing is written: 412',
+  },
+  read(fields, name) {
+    if (fields.isNull(name)) return null;
+    const text = fields.text(name);
+    const time = text === undefined ? undefined : parseTime(text);
+    if (time === null) fields.fault(name, NOT_A_TIME);
+    return time ?? undefined;
+  },
+};
+
+/** What a bulk write asks of a record before it is written or deleted. */
+interface HasCondition {
+  readonly ifUpdatedAt: number | null | undefined;
+}
+
+const BULK_RECORD = shape(
+  'NewBulkRecord',
+  { ...NEW_RECORD_FIELDS, if_updated_at: optional(IF_UPDATED_AT) },
+  { rules: ONE_EXPIRY },
+);
+
+const BULK_DELETION = shape('BulkDeletion', { key: required(KEY), if_updated_at: required(IF_UPDATED_AT) });
+
+/** Adds every fault of a record to `faults`. @param at as for `Fields` */
+function readBulkRecord(
+  body: unknown,
+  context: RecordContext,
+  faults: Faults,
+  at: string,
+): (NewRecord & HasCondition) | null {
   if (!isJsonObject(body)) {
     faults.add(`${at} must be an object`);
     return null;
   }
-  const values = NEW_RECORD.readWhole(body, context, faults, at);
-  return values && newRecord(values);
+  const values = BULK_RECORD.readWhole(body, context, faults, at);
+  return values && { ...newRecord(values), ifUpdatedAt: values.if_updated_at };
 }
 
 function newRecord(values: Parsed<typeof NEW_RECORD_FIELDS>) {
@@ -294,8 +329,8 @@ export function parseRecordPatch(body: JsonObject, now: number): RecordPatch {
 
 /** No key occurs twice. */
 export interface Bulk {
-  readonly records: readonly NewRecord[];
-  readonly delete: readonly RecordKey[];
+  readonly records: readonly (NewRecord & HasCondition)[];
+  readonly delete: readonly (RecordKey & HasCondition)[];
 }
 
 /** Ids in the order of the request; null: there was nothing to delete. */
@@ -328,8 +363,13 @@ function itemsOf(items: Schema, description: string): Reader<readonly unknown[]>
 export const BULK = shape(
   'BulkWrite',
   {
-    records: optional(itemsOf(NEW_RECORD.schema, 'Stored, or replaced by key')),
-    delete: optional(itemsOf(RECORD_KEY_SCHEMA, 'Keys. One that does not exist is no error')),
+    records: optional(itemsOf(BULK_RECORD.schema, 'Stored, or replaced by key')),
+    delete: optional(
+      itemsOf(
+        { anyOf: [RECORD_KEY_SCHEMA, BULK_DELETION.schema] },
+        'Keys. One that does not exist is no error, unless a condition says that it does',
+      ),
+    ),
   },
   { rules: { anyOf: ['records', 'delete'].map(atLeastOneIn) } },
 );
@@ -358,17 +398,28 @@ export function parseBulk(body: JsonObject, context: RecordContext): Bulk {
   const bulk: Bulk = {
     records: records.flatMap((item, i) => {
       const at = `records[${i}]`;
-      return unique(readNewRecord(item, context, faults, at), `${at}.key`);
+      return unique(readBulkRecord(item, context, faults, at), `${at}.key`);
     }),
-    delete: keys.flatMap((item, i) => unique(readKey(item, context, faults, `delete[${i}]`), `delete[${i}]`)),
+    delete: keys.flatMap((item, i) =>
+      unique(readDeletion(item, context, faults, `delete[${i}]`), `delete[${i}]`),
+    ),
   };
   if (faults.any) throw invalid(...faults.messages);
   return bulk;
 }
 
-function readKey(item: unknown, { zoneLength }: RecordContext, faults: Faults, at: string): RecordKey | null {
-  const key = typeof item === 'string' ? parseRecordKey(item, zoneLength) : 'key must be a string';
-  if (typeof key !== 'string') return key;
+function readDeletion(
+  item: unknown,
+  context: RecordContext,
+  faults: Faults,
+  at: string,
+): (RecordKey & HasCondition) | null {
+  if (isJsonObject(item)) {
+    const values = BULK_DELETION.readWhole(item, context, faults, at);
+    return values && { ...values.key, ifUpdatedAt: values.if_updated_at };
+  }
+  const key = typeof item === 'string' ? parseRecordKey(item, context.zoneLength) : 'key must be a string';
+  if (typeof key !== 'string') return { ...key, ifUpdatedAt: undefined };
   faults.add(key.replace(/^key/, at));
   return null;
 }

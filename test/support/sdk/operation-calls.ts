@@ -72,7 +72,11 @@ export const CALLS: Readonly<Record<string, Call>> = {
       .page(),
   createRecord: ({ records }) =>
     records.create(KEY, { text: 'a', ttl_seconds: 60, expires_in: 60 }, { ifAbsent: true }),
-  writeRecords: ({ records }) => records.bulk({ put: [{ key: KEY, text: 'a' }], delete: ['c.b.acme.v1'] }),
+  writeRecords: ({ records }) =>
+    records.bulk({
+      put: [{ key: KEY, text: 'a', if_updated_at: null }],
+      delete: ['c.b.acme.v1', { key: 'd.b.acme.v1', if_updated_at: AT.toISOString() }],
+    }),
   getRecord: ({ records }) => records.get(ID),
   updateRecord: ({ records }) => records.update(ID, { text: 'a', expires_at: null }, { ifMatch: '"a"' }),
   deleteRecord: ({ records }) => records.delete(ID, { ifMatch: '"a"', erase: true }),

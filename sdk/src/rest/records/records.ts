@@ -1,7 +1,14 @@
 import { ApiError, UqrpError } from '../http/errors.ts';
 import type { Answer, CallOptions, Http, PostOptions } from '../http/http.ts';
 import { Listing, nextCursor } from '../http/pages.ts';
-import type { NewRecord, RecordFilter, RecordPatch } from '../requests.ts';
+import type {
+  BulkCondition,
+  BulkDeletion,
+  NewBulkRecord,
+  NewRecord,
+  RecordFilter,
+  RecordPatch,
+} from '../requests.ts';
 import type { BulkResult, BulkWritten, RecordResource, VersionResource } from '../resources.ts';
 import { type VersionListOptions, versionsAt } from '../versions.ts';
 import { encodeValue, hasValue, type Value, withoutValue } from './value.ts';
@@ -39,24 +46,27 @@ export class BulkError extends UqrpError {
 }
 
 interface Chunk {
-  readonly records: readonly NewRecord[];
-  readonly delete: readonly string[];
+  readonly records: readonly NewBulkRecord[];
+  readonly delete: readonly (string | BulkDeletion)[];
   /** Items of each list before those of this chunk. */
   readonly recordsBefore: number;
   readonly deletesBefore: number;
 }
 
 /** Deletes come after writes, in chunks of at most 500 items. */
-function chunksOf(records: readonly NewRecord[], keys: readonly string[]): readonly Chunk[] {
+function chunksOf(
+  records: readonly NewBulkRecord[],
+  deletions: readonly (string | BulkDeletion)[],
+): readonly Chunk[] {
   const chunks: Chunk[] = [];
-  const total = records.length + keys.length;
+  const total = records.length + deletions.length;
   for (let at = 0; at < total; at += BULK_ITEMS) {
     const end = at + BULK_ITEMS;
     const recordsBefore = Math.min(at, records.length);
     const deletesBefore = Math.max(0, at - records.length);
     chunks.push({
       records: records.slice(recordsBefore, end),
-      delete: keys.slice(deletesBefore, Math.max(0, end - records.length)),
+      delete: deletions.slice(deletesBefore, Math.max(0, end - records.length)),
       recordsBefore,
       deletesBefore,
     });
@@ -64,10 +74,16 @@ function chunksOf(records: readonly NewRecord[], keys: readonly string[]): reado
   return chunks;
 }
 
+const keyOf = (item: string | { readonly key: string }): string =>
+  typeof item === 'string' ? item : item.key;
+
 /** @throws TypeError for a key that occurs twice: the server refuses it only within one request */
-function requireDistinct(records: readonly NewRecord[], keys: readonly string[]): void {
+function requireDistinct(
+  records: readonly NewBulkRecord[],
+  deletions: readonly (string | BulkDeletion)[],
+): void {
   const seen = new Set<string>();
-  for (const key of [...records.map((record) => record.key), ...keys]) {
+  for (const key of [...records, ...deletions].map(keyOf)) {
     const folded = key.toLowerCase();
     if (seen.has(folded)) throw new TypeError('a key occurs twice in one bulk write');
     seen.add(folded);
@@ -77,16 +93,16 @@ function requireDistinct(records: readonly NewRecord[], keys: readonly string[])
 /** @throws BulkError when a request fails */
 export async function writeBulk(
   http: Http,
-  records: readonly NewRecord[],
-  keys: readonly string[],
+  records: readonly NewBulkRecord[],
+  deletions: readonly (string | BulkDeletion)[],
   options: BulkOptions,
 ): Promise<BulkResult> {
-  requireDistinct(records, keys);
-  const total = records.length + keys.length;
+  requireDistinct(records, deletions);
+  const total = records.length + deletions.length;
   const written: BulkWritten[] = [];
   const deleted: (string | null)[] = [];
   const { idempotencyKey, ...call } = options;
-  for (const [at, chunk] of chunksOf(records, keys).entries()) {
+  for (const [at, chunk] of chunksOf(records, deletions).entries()) {
     try {
       const key = idempotencyKey === undefined ? undefined : `${idempotencyKey}-${at}`;
       const body = {
@@ -151,8 +167,9 @@ export interface ListOptions extends CallOptions {
 /** Items of a bulk write. */
 export interface BulkItems {
   /** Written as a whole: existing records with these keys are replaced. */
-  readonly put?: readonly (RecordValue & { readonly key: string })[] | undefined;
-  readonly delete?: readonly string[] | undefined;
+  readonly put?: readonly (RecordValue & BulkCondition & { readonly key: string })[] | undefined;
+  /** Keys, each perhaps with a condition. */
+  readonly delete?: readonly (string | BulkDeletion)[] | undefined;
 }
 
 const PAGE = 100;
@@ -304,7 +321,7 @@ export class Records {
   }
 }
 
-function newRecord(key: string, value: RecordValue): NewRecord {
+function newRecord(key: string, value: RecordValue & BulkCondition): NewBulkRecord {
   const { content_type, ...rest } = withoutValue(value);
   const encoded = encodeValue(value);
   // With `data` the caller may leave the content type to the server.

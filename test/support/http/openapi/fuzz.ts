@@ -167,9 +167,14 @@ function check(
     const text = parameter.in === 'query' ? sent.query[parameter.name] : undefined;
     if (text === undefined) continue;
     const { schema: of } = parameter;
-    const value = isNumeric(of) ? Number(text) : text;
+    const value = isNumeric(of) ? Number(text) : asBoolean(of, text);
     assert.equal(open.faultOfSchema(of, value), null, `${parameter.name} was accepted`);
   }
+}
+
+/** The text of a truth value as that value. */
+function asBoolean({ type }: Json, text: unknown): unknown {
+  return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text;
 }
 
 function isNumeric({ type }: Json): boolean {
