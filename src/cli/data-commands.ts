@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { ImportOptions, VerifyOptions } from './actions/datasets.ts';
 import type { DnssecOptions, RolloverOptions } from './actions/dnssec.ts';
 import type { FeedInitOptions } from './actions/feed.ts';
+import type { ApiOption } from './actions/history.ts';
 import type { StockMapOptions } from './actions/provider-data.ts';
 import type { QueryOptions } from './actions/query.ts';
 import type { ReadOptions } from './actions/read.ts';
@@ -56,14 +57,63 @@ export function addDataCommands({ program, command, clock, json }: Builder): voi
     );
   command(program, 'export', 'print the records of a namespace as JSON lines')
     .argument('<namespace>', 'the namespace')
-    .addHelpText('after', examples('uqrp export acme > acme.jsonl'))
-    .action(async (name: string) => (await import('./actions/transfer.ts')).exportNamespace(clock, name));
+    .option('--at <time>', 'as the records were then; only of a namespace that keeps history')
+    .addHelpText(
+      'after',
+      examples('uqrp export acme > acme.jsonl', 'uqrp export acme --at 2026-11-25T12:00:00Z'),
+    )
+    .action(async (name: string, options: { at?: string }) =>
+      (await import('./actions/transfer.ts')).exportNamespace(clock, name, options.at),
+    );
   command(program, 'import', 'store the records of a JSON lines file, replacing those with the same key')
     .argument('<namespace>', 'the namespace, which must exist')
     .argument('<file>', 'the file; - is standard input')
     .addHelpText('after', examples('uqrp import acme acme.jsonl'))
     .action(async (name: string, file: string) =>
       (await import('./actions/transfer.ts')).importNamespace(clock, name, file, json()),
+    );
+}
+
+const loadHistory = () => import('./actions/history.ts');
+const API = [
+  '--api <url>',
+  'REST server for UQRP_TOKEN (default: UQRP_HTTP_HOST and UQRP_HTTP_PORT)',
+] as const;
+const OF_KEY = ['<key>', 'the key of a record, in a namespace that keeps history'] as const;
+
+/** Over REST, with UQRP_TOKEN. */
+export function addHistoryCommands({ program, command, json }: Builder): void {
+  command(program, 'history', 'list the versions of a record, also of a deleted one')
+    .argument(...OF_KEY)
+    .option(...API)
+    .addHelpText('after', examples('UQRP_TOKEN=$TOKEN uqrp history greeting.acme.v1'))
+    .action(async (key: string, options: ApiOption) =>
+      (await loadHistory()).showHistory(key, options, json()),
+    );
+  command(program, 'diff', 'show how two versions of a record differ')
+    .argument(...OF_KEY)
+    .argument('<version>', 'number of a version, as `history` prints it')
+    .argument('[other]', 'number of another version (default: the present value)')
+    .option(...API)
+    .addHelpText('after', examples('uqrp diff greeting.acme.v1 3', 'uqrp diff greeting.acme.v1 3 4'))
+    .action(async (key: string, from: string, to: string | undefined, options: ApiOption) =>
+      (await loadHistory()).diffVersions(key, from, to, options, json()),
+    );
+  command(program, 'restore-record', 'give a record the value of a version again, also a deleted record')
+    .argument(...OF_KEY)
+    .requiredOption('--to <version>', 'number of the version')
+    .option(...API)
+    .addHelpText('after', examples('uqrp restore-record greeting.acme.v1 --to 3'))
+    .action(async (key: string, options: ApiOption & { to: string }) =>
+      (await loadHistory()).restoreVersion(key, options, json()),
+    );
+  command(program, 'undo', 'bring every record of a write back to what it was before')
+    .argument('<write>', 'X-Service-Seq of the answer to the write')
+    .option('--namespace <name>', 'only in this namespace')
+    .option(...API)
+    .addHelpText('after', examples('uqrp undo AW9wYXF1ZQ', 'uqrp undo AW9wYXF1ZQ --namespace acme'))
+    .action(async (write: string, options: ApiOption & { namespace?: string }) =>
+      (await loadHistory()).undoWriteOver(write, options, json()),
     );
 }
 

@@ -13,6 +13,7 @@ import {
   addDataCommands,
   addDatasetCommands,
   addFeedCommands,
+  addHistoryCommands,
   addKeyCommands,
   addQueryCommands,
 } from './data-commands.ts';
@@ -68,6 +69,7 @@ export function buildProgram(options: ProgramOptions): Command {
   addKeyCommands(builder);
   addRecordCommands(builder);
   addDataCommands(builder);
+  addHistoryCommands(builder);
   addDatasetCommands(builder);
   addFeedCommands(builder);
   addQueryCommands(builder);

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { AppError } from '../../base/errors.ts';
 import { LIMITS } from '../../base/limits.ts';
 import type { Clock } from '../../base/time.ts';
+import { exportThen } from '../../control/history/export.ts';
 import { ownerActor } from '../../control/namespaces/rules.ts';
 import { writeBulk } from '../../control/records/bulk.ts';
 import { exportRecords } from '../../control/records/listing.ts';
@@ -42,11 +43,17 @@ function textOf(line: Buffer): string {
   return line.toString('utf8').replace(/\r$/, '');
 }
 
-/** Prints every record of a namespace, one JSON object a line, in the form that `import` and the API take. */
-export async function exportNamespace(clock: Clock, namespace: string): Promise<void> {
+/**
+ * Prints every record of a namespace, one JSON object a line, in the form that `import` and the API take.
+ * @param time undefined: as they are. Else as they were then
+ */
+export async function exportNamespace(clock: Clock, namespace: string, time?: string): Promise<void> {
   await withStore(clock, async ({ deps }) => {
     const owner = await ownerActor(deps, namespace);
-    for await (const batch of exportRecords(deps, owner, namespace.toLowerCase())) {
+    const name = namespace.toLowerCase();
+    const batches =
+      time === undefined ? exportRecords(deps, owner, name) : await exportThen(deps, owner, name, time);
+    for await (const batch of batches) {
       // A pipe that is full must hold us up, or a million records would wait in memory.
       const lines = batch.map((record) => `${JSON.stringify(record)}\n`).join('');
       if (!process.stdout.write(lines)) await new Promise((resolve) => process.stdout.once('drain', resolve));

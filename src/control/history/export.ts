@@ -1,10 +1,10 @@
 /** A namespace as it was at an earlier time. */
-import { invalid } from '../../base/errors.ts';
+import { invalid, notFound } from '../../base/errors.ts';
 import { formatTime, formatTimeOrNull, NOT_A_TIME, parseTime } from '../../base/time.ts';
 import type { Actor } from '../../http/actor.ts';
 import { badParameter } from '../../protocol/input/query-parameters.ts';
 import { base64 } from '../../store/log/change-log.ts';
-import type { NamespaceRow } from '../../store/namespaces.ts';
+import { findNamespacesByName, type NamespaceRow } from '../../store/namespaces.ts';
 import { findHistory, type KeptVersion, versionsAt, versionsOfGone } from '../../store/versions.ts';
 import type { HasClock, HasStore } from '../deps.ts';
 import { type ExportedRecord, exportedRecord, streamRecords } from '../records/listing.ts';
@@ -13,6 +13,20 @@ import { historyOf } from './rules.ts';
 
 /** Lines of one batch: with full records it is as long as a batch of another listing. */
 const BATCH = 16;
+
+/** For a namespace by its name. @throws AppError 400, 404, 422 */
+export async function exportThen(
+  deps: HasStore & HasClock & HasHistoryKeys,
+  owner: Actor,
+  name: string,
+  time: string,
+): Promise<AsyncGenerator<readonly ExportedRecord[]>> {
+  const at = parseAt(time, deps.clock());
+  const namespace = (await findNamespacesByName(deps.store.read, [name], owner.customerId)).get(name);
+  if (namespace === undefined) throw notFound('Namespace');
+  await requireWhole(deps, namespace, at);
+  return exportAt(deps, owner, namespace, at);
+}
 
 /** @throws AppError 400 for a text that is no time up to now */
 export function parseAt(text: string, now: number): number {
