@@ -3,8 +3,9 @@
  * recipe whose program is not installed is skipped with a line that says so. Exit code 1 when one fails.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,9 +42,13 @@ const server = await startUqrp({ UQRP_WORKERS: '1' });
 try {
   const owner = await prepare(server);
   let ran = 0;
-  for (const block of blocks) if (block.language in RUNNERS && runBlock(block)) ran++;
+  const followers = blocks.filter(({ word }) => word === 'follow');
+  for (const block of blocks)
+    if (block.language in RUNNERS && block.word !== 'follow' && runBlock(block)) ran++;
   assert.ok(ran >= 3, `only ${ran} recipes ran`);
   const key = await apiKey(owner, ['read']);
+  assert.equal(followers.length, 3);
+  for (const block of followers) await followBlock(block, owner, key);
   await externalSecret(key);
   await homeAssistant();
   await githubAction(owner);
@@ -92,34 +97,107 @@ function here(text: string): string {
     .replaceAll('localhost:8080', `localhost:${server.ports.http}`);
 }
 
-/** @returns whether it ran */
-function runBlock({ language, word, text, shown }: Block): boolean {
+/** A block as a file; null: a program that it needs is not installed. */
+function fileOf({ language, word, text }: Block, name: string): readonly [string, ...string[]] | null {
   const [file, command = '', ...args] = RUNNERS[language]!;
-  const name = `${language} ${word}: ${text.split('\n')[0]}`;
-  const needed = language === 'sh' ? word || 'sh' : command;
-  if (spawnSync('sh', ['-c', `command -v ${needed}`]).status !== 0) {
-    process.stdout.write(`skipped: ${needed} is not installed: ${name}\n`);
-    return false;
+  const needed = language !== 'sh' ? [command] : word === 'follow' ? ['curl', 'jq'] : [word || 'sh'];
+  const lacking = needed.find((one) => spawnSync('sh', ['-c', `command -v ${one}`]).status !== 0);
+  if (lacking !== undefined) {
+    process.stdout.write(`skipped: ${lacking} is not installed: ${name}\n`);
+    return null;
   }
   const path = join(folder, file);
   writeFileSync(path, here(text));
-  const env = {
+  return [command, ...args, path];
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return {
     ...process.env,
     PATH: `${join(folder, 'bin')}:${process.env.PATH}`,
     GOCACHE: join(folder, 'go'),
     GOFLAGS: '-mod=mod',
   };
-  const { status, stdout, stderr } = spawnSync(command, [...args, path], {
+}
+
+/** @returns whether it ran */
+function runBlock(block: Block): boolean {
+  const name = `${block.language} ${block.word}: ${block.text.split('\n')[0]}`;
+  const run = fileOf(block, name);
+  if (run === null) return false;
+  const [command, ...args] = run;
+  const { status, stdout, stderr } = spawnSync(command, args, {
     cwd: folder,
-    env,
+    env: environment(),
     encoding: 'utf8',
     timeout: 200_000,
   });
   assert.equal(status, 0, `${name}\n${stderr}`);
-  if (shown !== null) assert.equal(stdout.trim(), shown.trim(), name);
+  if (block.shown !== null) assert.equal(stdout.trim(), block.shown.trim(), name);
   else assert.match(stdout, /it exists\nit does not/, name);
   process.stdout.write(`ran: ${name}\n`);
   return true;
+}
+
+/** A program that follows `acme` is told of changes as they are made, and after a kill of those that it has missed. */
+async function followBlock(block: Block, owner: Account, token: string): Promise<void> {
+  const name = `${block.language}: follow a namespace`;
+  const run = fileOf(block, name);
+  if (run === null) return;
+  const place = join(folder, 'acme.cursor');
+  rmSync(place, { force: true });
+  let [printed, errors] = ['', ''];
+  const start = (): (() => Promise<void>) => {
+    const [command, ...args] = run;
+    // A group of its own: `go run` starts the program as a child.
+    const child = spawn(command, args, {
+      cwd: folder,
+      env: { ...environment(), UQRP_TOKEN: token },
+      detached: true,
+    });
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      errors += chunk.toString();
+    });
+    const closed = once(child, 'close');
+    return async () => {
+      process.kill(-child.pid!, 'SIGKILL');
+      await closed;
+    };
+  };
+  const until = async (isDone: () => boolean): Promise<void> => {
+    for (const end = Date.now() + 200_000; !isDone(); await new Promise((resolve) => setTimeout(resolve, 20)))
+      assert.ok(Date.now() < end, `${name}\n${printed}\n${errors}`);
+  };
+  const write = async (key: string): Promise<void> => {
+    const made = await owner.call('POST', '/records', { record: { key, data: '' } });
+    assert.equal(made.status, 201);
+    const { id } = made.body as { id: string };
+    assert.equal((await owner.call('DELETE', `/records/${id}`)).status, 204);
+  };
+  const told = (key: string): string => `record.upserted ${key}\nrecord.deleted ${key}\n`;
+  let kill = start();
+  try {
+    await until(() => existsSync(place));
+    const first = readFileSync(place, 'utf8');
+    await write('noted.acme.v1');
+    await until(() => printed === told('noted.acme.v1') && readFileSync(place, 'utf8') !== first);
+  } finally {
+    await kill();
+  }
+  printed = '';
+  await write('missed.acme.v1');
+  kill = start();
+  try {
+    await until(() => printed.endsWith(told('missed.acme.v1')));
+  } finally {
+    await kill();
+  }
+  // The kill may have come between a change and the keeping of its place: then it is told again.
+  assert.ok(told('noted.acme.v1').endsWith(printed.replace(told('missed.acme.v1'), '')), printed);
+  process.stdout.write(`ran: ${name}\n`);
 }
 
 function yamlBlock(word: string): string {
