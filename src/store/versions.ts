@@ -207,25 +207,36 @@ export async function dropUpTo(
   return DROP.all(tx, { id, last: JSON.stringify(Object.fromEntries(last)) });
 }
 
-/** A value that ended by a write had a next one, and one that began did so after the row that says that there was none. */
-const LAST_VERSIONS = listStatement<
-  { historyId: number; ids: readonly string[] },
-  { key: string; version: number }
->(
-  `select key, max(case when cause = 'delete' then version else version + 1 end) as version from record_versions
-  where history_id = :historyId and key in (:ids) group by key`,
+/** What a history knows last of a key. */
+interface LastOfKey {
+  readonly key: string;
+  /** The highest number that a value had, the present one included: one that ended by a write, or was made, has a next one. */
+  readonly version: number;
+  /** `rankOf` the last row. */
+  readonly rank: number;
+}
+
+/** The order of the rows of a key in time. The row of a creation has the number of the value before it. */
+export function rankOf({ version, cause }: Pick<KeptVersion, 'version' | 'cause'>): number {
+  return version * 2 + (cause === 'create' ? 1 : 0);
+}
+
+const LAST_OF_KEYS = listStatement<{ historyId: number; ids: readonly string[] }, LastOfKey>(
+  `select key, max(case when cause = 'delete' then version else version + 1 end) as version,
+    max(version * 2 + case when cause = 'create' then 1 else 0 end) as rank
+  from record_versions where history_id = :historyId and key in (:ids) group by key`,
   'text',
 );
 
-/** The highest number that a value of each key had, the present one included. Keys without a version are left out. */
-export async function lastVersions(
+/** Of those keys that the history has a row of. */
+export async function lastOfKeys(
   db: Db,
   historyId: number,
   keys: readonly string[],
-): Promise<Map<string, number>> {
+): Promise<Map<string, LastOfKey>> {
   if (keys.length === 0) return new Map();
-  const rows = await LAST_VERSIONS.all(db, { historyId, ids: keys });
-  return new Map(rows.map(({ key, version }) => [key, version]));
+  const rows = await LAST_OF_KEYS.all(db, { historyId, ids: keys });
+  return new Map(rows.map((row) => [row.key, row]));
 }
 
 const LIST = statement<{ historyId: number; key: string; before: number; limit: number }, KeptVersion>(

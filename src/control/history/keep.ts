@@ -10,7 +10,7 @@ import {
   historySecret,
   insertHistory,
   type KeptVersion,
-  lastVersions,
+  lastOfKeys,
   trimHistory,
 } from '../../store/versions.ts';
 import type { HasRandom } from '../deps.ts';
@@ -106,7 +106,9 @@ export async function keepVersions(
   if (secret === null) throw new Error('a history has lost its key (table history_keys)');
   const key = keyFrom(deps, history_id, secret);
   const common = { history_id, write_seq: seq, write_rows: ended.length + made.length };
-  const rows: KeptVersion[] = ended.map(({ row, until, cause }) => ({
+  // Drawn together: one by one they take a third as long as the encryption.
+  const nonces = deps.random(NONCE_OCTETS * ended.length);
+  const rows: KeptVersion[] = ended.map(({ row, until, cause }, i) => ({
     ...common,
     key: row.key,
     version: row.revision,
@@ -117,7 +119,12 @@ export async function keepVersions(
     ttl_seconds: row.ttl_seconds,
     expires_at: row.expires_at,
     octets: row.data.length,
-    data: encryptValue(key, deps, about(namespaceId, row.key, row.revision), row.data),
+    data: encryptValue(
+      key,
+      nonces.subarray(i * NONCE_OCTETS, (i + 1) * NONCE_OCTETS),
+      about(namespaceId, row.key, row.revision),
+      row.data,
+    ),
   }));
   for (const row of made) {
     rows.push({
@@ -145,8 +152,8 @@ export async function nextRevisions(
   keys: readonly string[],
 ): Promise<(key: string) => number> {
   if (history_id === null) return () => 1;
-  const last = await lastVersions(tx, history_id, keys);
-  return (key) => (last.get(key) ?? 0) + 1;
+  const last = await lastOfKeys(tx, history_id, keys);
+  return (key) => (last.get(key)?.version ?? 0) + 1;
 }
 
 /** Payloads of versions by row. Null: the history has ended meanwhile. @throws Error for a row that was changed */
@@ -175,8 +182,7 @@ function keyFrom({ historyKeys }: HasHistoryKeys, id: number, secret: Uint8Array
   return createSecretKey(Buffer.from(historyKeys.decrypt(nameOf(id), secret), 'base64url'));
 }
 
-function encryptValue(key: KeyObject, { random }: HasRandom, aad: Buffer, data: Uint8Array): Buffer {
-  const nonce = random(NONCE_OCTETS);
+function encryptValue(key: KeyObject, nonce: Uint8Array, aad: Buffer, data: Uint8Array): Buffer {
   return Buffer.concat([nonce, encryptGcm(key, nonce, aad, data)]);
 }
 

@@ -5,7 +5,7 @@ import type { Actor } from '../../http/actor.ts';
 import type { JsonObject } from '../../protocol/input/fields.ts';
 import { lockNamespace } from '../../store/namespaces.ts';
 import { holdKnownRecords, type KnownRecord, type RecordsTable } from '../../store/records.ts';
-import { type KeptVersion, lastVersions, versionsOfWrite } from '../../store/versions.ts';
+import { type KeptVersion, lastOfKeys, rankOf, versionsOfWrite } from '../../store/versions.ts';
 import { holdCustomer } from '../accounts/membership.ts';
 import type { HasIds } from '../deps.ts';
 import { authorizeNamespace, requireNotSuspended } from '../namespaces/rules.ts';
@@ -43,8 +43,10 @@ export async function undoWrite(
     if (rows.length === 0 || rows.length !== rows[0]!.write_rows) throw notFound('Version');
     const keys = rows.map(({ key }) => key);
     const known = await holdKnownRecords(tx, keys);
-    const last = await lastVersions(tx, history, keys);
-    const changed = rows.filter((row) => isChanged(row, liveOf(known, row, now), last.get(row.key) ?? 0));
+    const last = await lastOfKeys(tx, history, keys);
+    const changed = rows.filter((row) =>
+      isChanged(row, liveOf(known, row, now), last.get(row.key)?.rank ?? 0),
+    );
     if (changed.length > 0) {
       throw malformed(412, `changed after the write: ${changed.map(({ key }) => key).join(', ')}`);
     }
@@ -82,11 +84,10 @@ function liveOf(known: ReadonlyMap<string, KnownRecord>, { key }: KeptVersion, n
   return record === undefined || hasExpired(record, now) ? undefined : record;
 }
 
-/** An expiry is no write: what it took can still be undone. @param last number of the last value that the history knows */
-function isChanged(row: KeptVersion, live: KnownRecord | undefined, last: number): boolean {
-  const expected = row.cause === 'delete' ? row.version : row.version + 1;
-  if (live === undefined) return last > expected;
-  return row.cause === 'delete' || live.revision !== expected;
+/** An expiry is no write: what it took can still be undone. @param lastRank of the last row of the key */
+function isChanged(row: KeptVersion, live: KnownRecord | undefined, lastRank: number): boolean {
+  if (live === undefined) return lastRank > rankOf(row);
+  return row.cause === 'delete' || live.revision !== row.version + 1;
 }
 
 function planUndo(
